@@ -1,0 +1,30 @@
+//! Errors say what and where; hints say what to do.
+
+/// An error that may know a remedy. The command line prints it on a line of its own, after `hint:`.
+pub trait Hint {
+    /// What the user can do, as a sentence without a full stop.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The known name nearest to `found`, where one is near enough to be meant.
+pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(found, name), name))
+        .filter(|(distance, name)| *distance <= name.len().max(found.len()).div_ceil(3))
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::did_you_mean;
+
+    #[test]
+    fn a_near_miss_finds_its_name_and_a_far_one_nothing() {
+        assert_eq!(did_you_mean("page_progam", ["page_read", "page_program"]), Some("page_program"));
+        assert_eq!(did_you_mean("colour", ["page_read", "page_program"]), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! What every part of esker shares: units, requests, the device contract, the virtual driver,
+//! histograms and the results schema. No I/O and no clock: time is always an argument.
+//!
+//! ```
+//! use esker_core::{Bytes, Nanos};
+//! assert_eq!("25us".parse::<Nanos>().unwrap(), Nanos::from_micros(25));
+//! assert_eq!("32KiB".parse::<Bytes>().unwrap().to_string(), "32KiB");
+//! ```
+
+mod device;
+mod hint;
+mod preset;
+mod quantity;
+mod queue;
+mod replay;
+mod request;
+mod results;
+mod rng;
+mod slab;
+mod stats;
+mod units;
+
+pub use device::{BusyTime, Control, Device, DeviceState, Precondition, Report, ResourceKind, Telemetry, Unsupported};
+pub use hint::{Hint, did_you_mean};
+pub use preset::Preset;
+pub use quantity::{QuantityError, parse_quantity};
+pub use queue::{EventQueue, Timetable};
+pub use replay::{Arrival, Observer, Replay, ReplayEnd, ReplaySettings, Verdict, replay};
+pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};
+pub use results::*;
+pub use rng::Rng;
+pub use slab::TagSlab;
+pub use stats::{LatencyHistogram, RequestStatistics};
+pub use units::{Bytes, Lba, LogicalPage, Nanos, PhysicalPage, Ratio};

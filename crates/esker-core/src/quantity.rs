@@ -1,0 +1,249 @@
+//! Values with their unit, as people write them: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use thiserror::Error;
+
+use crate::{Bytes, Nanos, Ratio};
+
+/// Why a value with a unit could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum QuantityError {
+    /// No unit was given.
+    #[error("`{found}` needs a unit: {units}")]
+    NoUnit {
+        /// The text as given.
+        found: String,
+        /// The units that would do.
+        units: &'static str,
+    },
+    /// The unit is not one of ours.
+    #[error("`{found}` has the unknown unit `{unit}`: use {units}")]
+    UnknownUnit {
+        /// The text as given.
+        found: String,
+        /// The unit in it.
+        unit: String,
+        /// The units that would do.
+        units: &'static str,
+    },
+    /// The number in front of the unit is none.
+    #[error("`{found}` does not begin with a number that is zero or more")]
+    NotANumber {
+        /// The text as given.
+        found: String,
+    },
+    /// The number is too large, or has more digits than the type can hold exactly.
+    #[error("`{found}` cannot be held exactly: {limit}")]
+    OutOfRange {
+        /// The text as given.
+        found: String,
+        /// What can be held.
+        limit: &'static str,
+    },
+}
+
+const TIME_UNITS: &[(&str, u64)] = &[
+    ("y", 365 * 86_400 * 1_000_000_000),
+    ("d", 86_400 * 1_000_000_000),
+    ("h", 3_600 * 1_000_000_000),
+    ("min", 60 * 1_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+const TIME_NAMES: &str = "ns, us, ms, s, min, h, d or y (365 days)";
+
+const BYTE_UNITS: &[(&str, u64)] = &[
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("B", 1),
+];
+const BYTE_NAMES: &str = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)";
+
+/// Reads `number unit` exactly, in integers: the result is `number * scale(unit)`, which has to be whole.
+pub fn parse_quantity(
+    text: &str,
+    units: &[(&str, u64)],
+    names: &'static str,
+    limit: &'static str,
+) -> Result<u64, QuantityError> {
+    let found = || text.to_string();
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
+    let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
+        return Err(QuantityError::NotANumber { found: found() });
+    }
+    let scale = match units.iter().find(|(name, _)| *name == unit) {
+        Some((_, scale)) => u128::from(*scale),
+        None if unit.is_empty() => return Err(QuantityError::NoUnit { found: found(), units: names }),
+        None => {
+            return Err(QuantityError::UnknownUnit { found: found(), unit: unit.to_string(), units: names });
+        }
+    };
+    let out_of_range = || QuantityError::OutOfRange { found: found(), limit };
+    let fraction = fraction.trim_end_matches('0');
+    if whole.len() > 20 || fraction.len() > 15 {
+        return Err(out_of_range());
+    }
+    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| out_of_range())? };
+    let denominator = 10u128.pow(fraction.len() as u32);
+    let numerator: u128 = if fraction.is_empty() { 0 } else { fraction.parse().map_err(|_| out_of_range())? };
+    let scaled = numerator * scale;
+    if scaled % denominator != 0 {
+        return Err(out_of_range());
+    }
+    u64::try_from(whole * scale + scaled / denominator).map_err(|_| out_of_range())
+}
+
+/// Writes `value` with the largest unit that divides it, so that reading it back is exact.
+fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)], smallest: &str) -> fmt::Result {
+    for (name, scale) in units {
+        if value != 0 && value.is_multiple_of(*scale) {
+            return f.pad(&format!("{}{name}", value / scale));
+        }
+    }
+    f.pad(&format!("{value}{smallest}"))
+}
+
+impl FromStr for Nanos {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_quantity(text, TIME_UNITS, TIME_NAMES, "whole nanoseconds up to 584 years").map(Nanos)
+    }
+}
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Nanos::NEVER => f.pad("never"),
+            Nanos(value) => write_quantity(f, value, TIME_UNITS, "ns"),
+        }
+    }
+}
+impl FromStr for Bytes {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_quantity(text, BYTE_UNITS, BYTE_NAMES, "whole bytes up to 16 EiB").map(Bytes)
+    }
+}
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quantity(f, self.0, BYTE_UNITS, "B")
+    }
+}
+impl FromStr for Ratio {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let units = &[("%", 10_000_000), ("", 1_000_000_000)];
+        parse_quantity(text, units, "%, or none for a plain fraction", "whole parts per billion")
+            .map(Ratio::parts_per_billion)
+    }
+}
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.as_parts_per_billion();
+        let (whole, rest) = (parts / 10_000_000, parts % 10_000_000);
+        if rest == 0 {
+            return f.pad(&format!("{whole}%"));
+        }
+        f.pad(&format!("{whole}.{}%", format!("{rest:07}").trim_end_matches('0')))
+    }
+}
+
+macro_rules! serde_as_text {
+    ($type:ident, $expected:literal, $pattern:literal) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: de::Error>(self, value: i64) -> Result<$type, E> {
+                        value.to_string().parse().map_err(E::custom)
+                    }
+                    fn visit_u64<E: de::Error>(self, value: u64) -> Result<$type, E> {
+                        value.to_string().parse().map_err(E::custom)
+                    }
+                    fn visit_f64<E: de::Error>(self, value: f64) -> Result<$type, E> {
+                        value.to_string().parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_any(Text)
+            }
+        }
+        impl JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "description": $expected, "pattern": $pattern })
+            }
+        }
+    };
+}
+serde_as_text!(Nanos, "a time with its unit, such as \"25us\" or \"5y\"", "^[0-9._]+ *(ns|us|ms|s|min|h|d|y)$");
+serde_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGT]B|[KMGT]iB|B)$");
+serde_as_text!(Ratio, "a share, such as \"15%\"", "^[0-9._]+ *%?$");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_number_alone_is_refused_with_the_units_that_would_do() {
+        let error = "25".parse::<Nanos>().unwrap_err();
+        assert_eq!(error.to_string(), "`25` needs a unit: ns, us, ms, s, min, h, d or y (365 days)");
+        assert!("25 parsecs".parse::<Nanos>().unwrap_err().to_string().contains("unknown unit `parsecs`"));
+        assert!("-3s".parse::<Nanos>().is_err());
+        assert!("1.0.0s".parse::<Nanos>().is_err());
+    }
+
+    #[test]
+    fn fractions_are_exact_or_refused() {
+        assert_eq!("0.1us".parse(), Ok(Nanos(100)));
+        assert_eq!("1.5GiB".parse(), Ok(Bytes(1_610_612_736)));
+        assert!("0.1ns".parse::<Nanos>().is_err());
+        assert_eq!("12.5%".parse(), Ok(Ratio::parts_per_billion(125_000_000)));
+        assert_eq!("0.15".parse(), Ok(Ratio::percent(15)));
+    }
+
+    proptest! {
+        #[test]
+        fn writing_and_reading_is_the_identity(value in 0..u64::MAX) {
+            prop_assert_eq!(Nanos(value).to_string().parse(), Ok(Nanos(value)));
+            prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
+            let ratio = Ratio::parts_per_billion(value % 2_000_000_000);
+            prop_assert_eq!(ratio.to_string().parse(), Ok(ratio));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,40}") {
+            let _ = text.parse::<Nanos>();
+            let _ = text.parse::<Ratio>();
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The virtual driver: steps to the earliest of next arrival and next internal event.
+
+use std::collections::VecDeque;
+
+use thiserror::Error;
+
+use crate::{Completion, Device, Nanos, Request, TagSlab};
+
+/// A request and when it reaches the host's queue. Closed replay ignores the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When it arrives; never before its predecessor.
+    pub at: Nanos,
+    /// What arrives.
+    pub request: Request,
+}
+
+/// How requests are fed to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplaySettings {
+    /// `None`: open loop, by arrival times. `Some(n)`: closed loop, always n requests under way.
+    pub queue_depth: Option<usize>,
+    /// Open loop: give up once a request has waited this long for the device to take it.
+    pub wait_limit: Nanos,
+    /// Open loop: give up once this many requests wait.
+    pub backlog_limit: usize,
+    /// Call [`Observer::sample`] at every multiple of this.
+    pub sample_every: Option<Nanos>,
+}
+
+impl ReplaySettings {
+    /// Open loop without bounds on waiting.
+    pub const OPEN: Self =
+        Self { queue_depth: None, wait_limit: Nanos::NEVER, backlog_limit: usize::MAX, sample_every: None };
+
+    /// Closed loop with `depth` requests under way.
+    pub const fn closed(depth: usize) -> Self {
+        Self { queue_depth: Some(depth), ..Self::OPEN }
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on.
+    Continue,
+    /// End the replay here; requests under way are forgotten.
+    Stop,
+}
+
+/// Watches a replay.
+pub trait Observer {
+    /// A request that had arrived at `arrival` ended. In closed replay it arrived when it was submitted.
+    fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict;
+
+    /// A multiple of the sampling interval was reached, all events before it done. `backlog` requests wait.
+    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) {
+        let _ = (now, backlog, device);
+    }
+}
+
+/// How a replay ended, beside its statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayEnd {
+    /// Every request was served.
+    Complete,
+    /// The observer asked for the end.
+    Stopped,
+    /// The device could not keep up.
+    Saturated {
+        /// Since when requests had been waiting without a break.
+        since: Nanos,
+        /// Requests that waited at the end.
+        backlog: usize,
+    },
+    /// The device has requests under way but nothing to do: a bug of the device, reported rather than hidden.
+    Stalled {
+        /// Requests under way.
+        in_flight: usize,
+    },
+}
+
+/// What a replay did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// How it ended.
+    pub end: ReplayEnd,
+    /// Time of the first arrival.
+    pub first_arrival: Nanos,
+    /// Time of the last arrival (closed: submission).
+    pub last_arrival: Nanos,
+    /// Time of the last event.
+    pub last_event: Nanos,
+    /// Requests that arrived.
+    pub arrived: u64,
+    /// Requests that ended.
+    pub completed: u64,
+    /// Most requests that waited at once.
+    pub backlog_max: usize,
+}
+
+/// A device that never gets past an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the device had more than {ROUNDS_MAX} events at {0} without time going on")]
+pub struct Livelock(pub Nanos);
+
+/// Far beyond what any device needs at one instant.
+const ROUNDS_MAX: u32 = 10_000_000;
+
+/// Feeds `arrivals` to `device` until all are served, and tells `observer` of each completion.
+///
+/// At one instant: internal events, completions upward, arrivals last. Requests that the device cannot take yet wait
+/// first in, first out.
+pub fn replay<D, I, O>(
+    device: &mut D,
+    arrivals: I,
+    settings: &ReplaySettings,
+    observer: &mut O,
+) -> Result<Replay, Livelock>
+where
+    D: Device,
+    I: IntoIterator<Item = Arrival>,
+    O: Observer,
+{
+    Driver {
+        device,
+        arrivals: arrivals.into_iter(),
+        settings,
+        observer,
+        upcoming: None,
+        waiting: VecDeque::new(),
+        in_flight: TagSlab::default(),
+        done: Vec::new(),
+        waiting_since: Nanos::NEVER,
+        next_sample: settings.sample_every.unwrap_or(Nanos::NEVER),
+        summary: Replay {
+            end: ReplayEnd::Complete,
+            first_arrival: Nanos::ZERO,
+            last_arrival: Nanos::ZERO,
+            last_event: Nanos::ZERO,
+            arrived: 0,
+            completed: 0,
+            backlog_max: 0,
+        },
+        little: Little::default(),
+    }
+    .run()
+}
+
+struct Driver<'a, D, I, O> {
+    device: &'a mut D,
+    arrivals: I,
+    settings: &'a ReplaySettings,
+    observer: &'a mut O,
+    upcoming: Option<Arrival>,
+    waiting: VecDeque<Arrival>,
+    in_flight: TagSlab<Arrival>,
+    done: Vec<Completion>,
+    waiting_since: Nanos,
+    next_sample: Nanos,
+    summary: Replay,
+    little: Little,
+}
+
+impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
+    fn run(mut self) -> Result<Replay, Livelock> {
+        let mut now = Nanos::ZERO;
+        self.upcoming = self.arrivals.next();
+        if let (Some(first), None) = (self.upcoming, self.settings.queue_depth) {
+            self.summary.first_arrival = first.at;
+        }
+        loop {
+            let arrives = match (self.settings.queue_depth, self.upcoming) {
+                (None, Some(arrival)) => arrival.at,
+                (Some(depth), Some(_)) if self.in_flight.len() + self.waiting.len() < depth => now,
+                _ => Nanos::NEVER,
+            };
+            let next = arrives.min(self.device.next_event());
+            if next == Nanos::NEVER {
+                if !self.in_flight.is_empty() || !self.waiting.is_empty() {
+                    self.summary.end = ReplayEnd::Stalled { in_flight: self.in_flight.len() + self.waiting.len() };
+                }
+                break;
+            }
+            assert!(next >= now, "time went back from {now} to {next}");
+            while self.next_sample <= next {
+                let at = self.next_sample;
+                self.observer.sample(at, self.waiting.len(), &*self.device);
+                self.next_sample += self.settings.sample_every.expect("sampling is on");
+            }
+            now = next;
+            self.little.advance(now);
+            if self.step(now)? == Verdict::Stop {
+                self.summary.end = ReplayEnd::Stopped;
+                break;
+            }
+            self.take_arrivals(now);
+            self.submit(now);
+            self.summary.backlog_max = self.summary.backlog_max.max(self.waiting.len());
+            if let Some(end) = self.saturated(now) {
+                self.summary.end = end;
+                break;
+            }
+        }
+        self.summary.last_event = now;
+        if self.summary.end == ReplayEnd::Complete {
+            self.little.check();
+        }
+        Ok(self.summary)
+    }
+
+    /// Internal events of this instant, then completions upward.
+    #[inline]
+    fn step(&mut self, now: Nanos) -> Result<Verdict, Livelock> {
+        let mut rounds = 0;
+        while self.device.next_event() == now {
+            self.device.advance(now, &mut self.done);
+            rounds += 1;
+            if rounds > ROUNDS_MAX {
+                return Err(Livelock(now));
+            }
+        }
+        for completion in self.done.drain(..) {
+            let arrival = self.in_flight.remove(completion.tag);
+            debug_assert_eq!(completion.at, now, "a completion came at another time than it says");
+            debug_assert!(completion.service_start >= arrival.at && completion.service_start <= completion.at);
+            self.summary.completed += 1;
+            self.little.left(completion.at - arrival.at);
+            if self.observer.completed(arrival.at, &arrival.request, &completion) == Verdict::Stop {
+                return Ok(Verdict::Stop);
+            }
+        }
+        Ok(Verdict::Continue)
+    }
+
+    #[inline]
+    fn take_arrivals(&mut self, now: Nanos) {
+        while let Some(arrival) = self.upcoming {
+            let arrival = match self.settings.queue_depth {
+                None if arrival.at <= now => {
+                    assert!(arrival.at == now, "arrivals are in order of time");
+                    arrival
+                }
+                Some(depth) if self.in_flight.len() + self.waiting.len() < depth => {
+                    Arrival { at: now, request: arrival.request }
+                }
+                _ => break,
+            };
+            self.little.came();
+            self.summary.arrived += 1;
+            self.summary.last_arrival = now;
+            if self.waiting.is_empty() {
+                self.waiting_since = now;
+            }
+            self.waiting.push_back(arrival);
+            self.upcoming = self.arrivals.next();
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Nanos) {
+        while !self.waiting.is_empty() && self.device.free_slots() > 0 {
+            let arrival = self.waiting.pop_front().expect("it is not empty");
+            let tag = self.in_flight.insert(arrival);
+            self.device.submit(now, tag, arrival.request);
+        }
+    }
+
+    #[inline]
+    fn saturated(&self, now: Nanos) -> Option<ReplayEnd> {
+        let oldest = self.waiting.front()?;
+        let too_long = now.saturating_sub(oldest.at) > self.settings.wait_limit;
+        (too_long || self.waiting.len() > self.settings.backlog_limit)
+            .then_some(ReplayEnd::Saturated { since: self.waiting_since, backlog: self.waiting.len() })
+    }
+}
+
+/// Little's law, exact in integers: the area under "requests in the system" equals the sum of their response times.
+#[derive(Default)]
+struct Little {
+    #[cfg(debug_assertions)]
+    now: u64,
+    #[cfg(debug_assertions)]
+    present: u64,
+    #[cfg(debug_assertions)]
+    area: u128,
+    #[cfg(debug_assertions)]
+    responses: u128,
+}
+
+#[cfg(debug_assertions)]
+impl Little {
+    fn advance(&mut self, now: Nanos) {
+        self.area += u128::from(self.present) * u128::from(now.0 - self.now);
+        self.now = now.0;
+    }
+    fn came(&mut self) {
+        self.present += 1;
+    }
+    fn left(&mut self, response: Nanos) {
+        self.present -= 1;
+        self.responses += u128::from(response.0);
+    }
+    fn check(&self) {
+        assert_eq!(self.area, self.responses, "Little's law does not hold: requests were lost or mistimed");
+    }
+}
+
+#[cfg(not(debug_assertions))]
+impl Little {
+    #[inline(always)]
+    fn advance(&mut self, _: Nanos) {}
+    #[inline(always)]
+    fn came(&mut self) {}
+    #[inline(always)]
+    fn left(&mut self, _: Nanos) {}
+    fn check(&self) {}
+}

@@ -1,0 +1,85 @@
+//! Randomness is an argument, and the same on every machine.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+
+/// A seeded generator (xoshiro256++). Every draw is defined here in integer steps, so results do not change with the
+/// versions of other crates.
+#[derive(Clone, Debug)]
+pub struct Rng(Xoshiro256PlusPlus);
+
+impl Rng {
+    /// The generator of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// An independent generator for the part of a run called `label`.
+    pub fn derive(seed: u64, label: &str) -> Self {
+        // FNV-1a: short, well known, and fixed for good.
+        let hash = label
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        Self::new(seed ^ hash)
+    }
+
+    /// 64 uniform bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in `0..bound` without bias (Lemire 2019); `bound` is at least 1.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        assert!(bound > 0, "nothing lies below zero");
+        let mut product = u128::from(self.next_u64()) * u128::from(bound);
+        if (product as u64) < bound {
+            let threshold = bound.wrapping_neg() % bound;
+            while (product as u64) < threshold {
+                product = u128::from(self.next_u64()) * u128::from(bound);
+            }
+        }
+        (product >> 64) as u64
+    }
+
+    /// Uniform in `[0, 1)` with 53 bits.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// True with probability `numerator / denominator`.
+    pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
+        self.below(denominator) < numerator
+    }
+
+    /// Exponentially distributed with the given mean.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.unit()).ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rng;
+
+    #[test]
+    fn draws_are_the_same_for_good() {
+        let mut rng = Rng::new(7);
+        let first: Vec<u64> = (0..3).map(|_| rng.below(1000)).collect();
+        let mut again = Rng::new(7);
+        assert_eq!(first, (0..3).map(|_| again.below(1000)).collect::<Vec<_>>());
+        assert_ne!(Rng::derive(7, "a").next_u64(), Rng::derive(7, "b").next_u64());
+    }
+
+    #[test]
+    fn below_is_uniform() {
+        let mut rng = Rng::new(1);
+        let mut counts = [0u32; 7];
+        for _ in 0..70_000 {
+            counts[rng.below(7) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&count| (9_600..10_400).contains(&count)), "{counts:?}");
+    }
+}

@@ -1,0 +1,225 @@
+//! Response times as histograms: exact mean and deviation, percentiles within 0.1 %.
+
+use hdrhistogram::Histogram;
+
+use crate::{Completion, LatencySummary, Nanos, RequestClass, RequestKind, RequestResults};
+
+/// Times in a histogram of three significant digits (log-linear, "HDR"); count, mean, deviation and maximum are exact.
+#[derive(Clone, Debug)]
+pub struct LatencyHistogram {
+    histogram: Histogram<u64>,
+    sum: u128,
+    sum_of_squares: u128,
+    max: u64,
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        let mut histogram = Histogram::new(3).expect("three digits are allowed");
+        histogram.auto(true);
+        Self { histogram, sum: 0, sum_of_squares: 0, max: 0 }
+    }
+}
+
+impl LatencyHistogram {
+    /// Adds one time.
+    #[inline]
+    pub fn record(&mut self, time: Nanos) {
+        // The histogram grows by itself; beyond 2^62 ns (146 years) it saturates.
+        self.histogram.saturating_record(time.0.min(1 << 62));
+        self.sum += u128::from(time.0);
+        self.sum_of_squares += u128::from(time.0) * u128::from(time.0);
+        self.max = self.max.max(time.0);
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("an automatic histogram grows as needed");
+        self.sum += other.sum;
+        self.sum_of_squares += other.sum_of_squares;
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many times were recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Sum of all recorded times in nanoseconds.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// Exact mean in nanoseconds; zero where nothing was recorded.
+    pub fn mean(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.sum as f64 / self.count() as f64 }
+    }
+
+    /// Standard deviation of the recorded times (not of their population) in nanoseconds.
+    pub fn stddev(&self) -> f64 {
+        let count = u128::from(self.count());
+        if count == 0 {
+            return 0.0;
+        }
+        // n * sum(x^2) - sum(x)^2 in integers: no cancellation. Where it would overflow, doubles are good enough.
+        match (self.sum_of_squares.checked_mul(count), self.sum.checked_mul(self.sum)) {
+            (Some(left), Some(right)) => ((left - right) as f64).sqrt() / count as f64,
+            _ => (self.sum_of_squares as f64 / count as f64 - self.mean() * self.mean()).max(0.0).sqrt(),
+        }
+    }
+
+    /// The time below which the share `quantile` of all lies, within 0.1 %.
+    pub fn quantile(&self, quantile: f64) -> Nanos {
+        Nanos(self.histogram.value_at_quantile(quantile).min(self.max))
+    }
+
+    /// The longest time, exact.
+    pub fn max(&self) -> Nanos {
+        Nanos(self.max)
+    }
+
+    /// As it stands in results.
+    pub fn summary(&self) -> LatencySummary {
+        let micros = |time: Nanos| time.as_micros_f64();
+        LatencySummary {
+            mean_us: self.mean() / 1e3,
+            stddev_us: self.stddev() / 1e3,
+            p50_us: micros(self.quantile(0.50)),
+            p95_us: micros(self.quantile(0.95)),
+            p99_us: micros(self.quantile(0.99)),
+            p999_us: micros(self.quantile(0.999)),
+            max_us: micros(self.max()),
+        }
+    }
+
+    /// The distribution function at up to `points` values: (time, share of requests at most that long), rising.
+    pub fn curve(&self, points: usize) -> Vec<(Nanos, f64)> {
+        (0..points)
+            .map(|point| {
+                // Dense towards the tail, where the questions are: 0, ..., 0.9, ..., 0.99, ..., 0.9999.
+                let quantile = 1.0 - 10f64.powf(-4.0 * point as f64 / (points - 1).max(1) as f64);
+                (self.quantile(quantile), quantile)
+            })
+            .collect()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Class {
+    response: LatencyHistogram,
+    device: LatencyHistogram,
+    queue: LatencyHistogram,
+}
+
+impl Class {
+    fn merge(&mut self, other: &Self) {
+        self.response.merge(&other.response);
+        self.device.merge(&other.device);
+        self.queue.merge(&other.queue);
+    }
+    fn results(&self) -> RequestClass {
+        RequestClass {
+            count: self.response.count(),
+            response_time: self.response.summary(),
+            device_time: self.device.summary(),
+            queue_time: self.queue.summary(),
+        }
+    }
+}
+
+/// Statistics of completed requests: response = queue + device time; reads, writes, and the rest (trims, flushes).
+#[derive(Clone, Debug, Default)]
+pub struct RequestStatistics {
+    read: Class,
+    write: Class,
+    other: Class,
+    errors: u64,
+}
+
+impl RequestStatistics {
+    /// Adds one completed request that had arrived at `arrival`. Failed requests are counted, not timed.
+    #[inline]
+    pub fn record(&mut self, arrival: Nanos, kind: RequestKind, completion: &Completion) {
+        if completion.result.is_err() {
+            self.errors += 1;
+            return;
+        }
+        let class = match kind {
+            RequestKind::Read => &mut self.read,
+            kind if kind.is_write() => &mut self.write,
+            _ => &mut self.other,
+        };
+        class.response.record(completion.at - arrival);
+        class.queue.record(completion.service_start - arrival);
+        class.device.record(completion.at - completion.service_start);
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.other.merge(&other.other);
+        self.errors += other.errors;
+    }
+
+    /// Response times of all requests together.
+    pub fn response(&self) -> LatencyHistogram {
+        let mut all = self.read.response.clone();
+        all.merge(&self.write.response);
+        all.merge(&self.other.response);
+        all
+    }
+
+    /// Response times of reads.
+    pub fn read_response(&self) -> &LatencyHistogram {
+        &self.read.response
+    }
+
+    /// Response times of writes.
+    pub fn write_response(&self) -> &LatencyHistogram {
+        &self.write.response
+    }
+
+    /// Requests that ended with an error.
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// As they stand in results.
+    pub fn results(&self) -> RequestResults {
+        let mut all = self.read.clone();
+        all.merge(&self.write);
+        all.merge(&self.other);
+        RequestResults {
+            all: all.results(),
+            read: self.read.results(),
+            write: self.write.results(),
+            errors: self.errors,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_are_exact_and_percentiles_close() {
+        let mut histogram = LatencyHistogram::default();
+        for micros in 1..=1000 {
+            histogram.record(Nanos::from_micros(micros));
+        }
+        let summary = histogram.summary();
+        assert_eq!(summary.mean_us, 500.5);
+        assert!((summary.stddev_us - ((1000f64 * 1000.0 - 1.0) / 12.0).sqrt()).abs() < 1e-9);
+        assert!((summary.p50_us / 500.0 - 1.0).abs() < 1e-3);
+        assert!((summary.p99_us / 990.0 - 1.0).abs() < 1e-3);
+        assert_eq!(summary.max_us, 1000.0);
+    }
+
+    #[test]
+    fn an_empty_histogram_has_zeroes() {
+        let summary = LatencyHistogram::default().summary();
+        assert_eq!((summary.mean_us, summary.stddev_us, summary.max_us), (0.0, 0.0, 0.0));
+    }
+}

@@ -1,0 +1,208 @@
+//! Units as types: mixing a host page with a flash page, or bytes with sectors, does not compile.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+
+/// A time since the start of the run, or a duration, in whole nanoseconds. Sums are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of the run, or no time at all.
+    pub const ZERO: Self = Self(0);
+    /// Later than any event: "only a request can wake it".
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// `micros` microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+    /// `millis` milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+    /// `seconds` seconds.
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self(seconds * 1_000_000_000)
+    }
+    /// Rounds to the nearest nanosecond; negative or non-finite values become zero.
+    pub fn from_secs_f64(seconds: f64) -> Self {
+        Self((seconds * 1e9).round() as u64)
+    }
+    /// In seconds, for reports only.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// In microseconds, for reports only.
+    pub fn as_micros_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+    /// `self - earlier`, or zero where `earlier` is later.
+    pub fn saturating_sub(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    #[inline]
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0.checked_add(rhs.0).expect("simulated time overflowed u64 nanoseconds"))
+    }
+}
+impl AddAssign for Nanos {
+    #[inline]
+    fn add_assign(&mut self, rhs: Self) {
+        *self = *self + rhs;
+    }
+}
+impl Sub for Nanos {
+    type Output = Self;
+    #[inline]
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0.checked_sub(rhs.0).expect("a duration came out negative"))
+    }
+}
+impl Mul<u64> for Nanos {
+    type Output = Self;
+    #[inline]
+    fn mul(self, rhs: u64) -> Self {
+        Self(self.0.checked_mul(rhs).expect("simulated time overflowed u64 nanoseconds"))
+    }
+}
+
+/// A length or a capacity in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// One sector, the unit of [`Lba`].
+    pub const SECTOR: Self = Self(512);
+
+    /// `n` times 1,024 bytes.
+    pub const fn kib(n: u64) -> Self {
+        Self(n << 10)
+    }
+    /// `n` times 1,048,576 bytes.
+    pub const fn mib(n: u64) -> Self {
+        Self(n << 20)
+    }
+    /// `n` times 2^30 bytes.
+    pub const fn gib(n: u64) -> Self {
+        Self(n << 30)
+    }
+    /// Whole sectors that hold this many bytes, rounded up.
+    pub const fn sectors_ceil(self) -> u64 {
+        self.0.div_ceil(512)
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    #[inline]
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0.checked_add(rhs.0).expect("a byte count overflowed u64"))
+    }
+}
+impl AddAssign for Bytes {
+    #[inline]
+    fn add_assign(&mut self, rhs: Self) {
+        *self = *self + rhs;
+    }
+}
+impl Sub for Bytes {
+    type Output = Self;
+    #[inline]
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0.checked_sub(rhs.0).expect("a byte count came out negative"))
+    }
+}
+impl SubAssign for Bytes {
+    #[inline]
+    fn sub_assign(&mut self, rhs: Self) {
+        *self = *self - rhs;
+    }
+}
+
+/// A logical block address: the number of a 512-byte sector as the host counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lba(pub u64);
+
+impl Lba {
+    /// The sector that holds byte `offset`.
+    pub const fn containing(offset: u64) -> Self {
+        Self(offset / 512)
+    }
+    /// Byte offset of the sector's first byte.
+    #[inline]
+    pub const fn byte_offset(self) -> u64 {
+        self.0 * 512
+    }
+}
+
+/// A page as the host sees it (papers: LPN).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LogicalPage(pub u32);
+
+/// A page as the NAND array sees it (papers: PPN). 16 TiB of 4 KiB pages; beyond is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PhysicalPage(pub u32);
+
+/// A share or a probability, kept in whole parts per billion so that it never depends on rounding
+/// modes. Written `"15%"` or `"0.15"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ratio(u64);
+
+impl Ratio {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// The whole.
+    pub const ONE: Self = Self(1_000_000_000);
+
+    /// `percent` hundredths.
+    pub const fn percent(percent: u64) -> Self {
+        Self(percent * 10_000_000)
+    }
+    /// `parts` of 1,000,000,000.
+    pub const fn parts_per_billion(parts: u64) -> Self {
+        Self(parts)
+    }
+    /// This ratio in parts per billion.
+    pub const fn as_parts_per_billion(self) -> u64 {
+        self.0
+    }
+    /// The nearest part per billion; negative values become zero.
+    pub fn from_f64(value: f64) -> Self {
+        Self((value * 1e9).round() as u64)
+    }
+    /// As a plain fraction, for reports and closed forms.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// This share of `whole`, rounded down.
+    pub fn of(self, whole: u64) -> u64 {
+        (u128::from(whole) * u128::from(self.0) / 1_000_000_000) as u64
+    }
+    /// What is left: `1 - self`, or zero.
+    pub const fn complement(self) -> Self {
+        Self(1_000_000_000u64.saturating_sub(self.0))
+    }
+}
+
+impl fmt::Display for LogicalPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "logical page {}", self.0)
+    }
+}
+impl fmt::Display for PhysicalPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "physical page {}", self.0)
+    }
+}
+impl fmt::Display for Lba {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sector {}", self.0)
+    }
+}

@@ -1,0 +1,5 @@
+//! Block traces: formats, characterisation, synthesis, transformation.
+
+mod record;
+
+pub use record::{Operation, Record, VolumeIndex};
