@@ -1,7 +1,7 @@
 //! How esker's benchmarks are timed: processor time of the process, best of several runs, one line each.
 //!
 //! ```no_run
-//! esker_bench::Bench::new("page FTL, random 4 KiB reads").rate("requests", || {
+//! esker_testkit::Bench::new("page FTL, random 4 KiB reads").rate("requests", || {
 //!     let requests = 1_000_000; // ... serve them
 //!     requests
 //! });
