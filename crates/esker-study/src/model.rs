@@ -1,0 +1,431 @@
+//! What a study says: plain data, one versioned JSON schema. The HTML report is drawn from this and nothing else.
+
+use std::collections::BTreeMap;
+
+use esker_core::{DeviceReport, LatencySummary, RequestResults, SeriesPoint};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the schema below.
+pub const STUDY_SCHEMA: u32 = 1;
+
+/// The result of `esker study`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StudyReport {
+    /// Version of this schema.
+    pub schema: u32,
+    /// Version of esker that wrote it.
+    pub version: String,
+    /// The command that repeats the study.
+    pub command: String,
+    /// Seed of preconditioning and sampling.
+    pub seed: u64,
+    /// What the user asked the verdict to judge.
+    pub budgets: Budgets,
+    /// One entry per trace, or one for all of them together.
+    pub workloads: Vec<WorkloadStudy>,
+    /// Everything that was taken for granted, most consequential first.
+    pub assumptions: Vec<Assumption>,
+    /// What the study cost; left out with `--no-cost`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost: Option<StudyCost>,
+}
+
+/// Limits that a design has to keep.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budgets {
+    /// Largest 99th percentile of the response time in the busiest hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
+    /// Years that the flash has to last.
+    pub years: f64,
+    /// Growth of the load per year, as a fraction.
+    pub growth_per_year: f64,
+    /// Most devices that a design may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<u32>,
+}
+
+/// One workload, characterised and simulated.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadStudy {
+    /// The trace's name, or "all traces together".
+    pub name: String,
+    /// The answer in plain words.
+    pub verdict: Verdict,
+    /// The traces it came from.
+    pub inputs: Vec<InputSummary>,
+    /// How it was replayed.
+    pub replay: ReplaySummary,
+    /// The space that the designs were sized to.
+    pub active_region: ActiveRegion,
+    /// Its characterisation, the same as `esker trace info --json`.
+    pub profile: esker_trace::Profile,
+    /// Response times that the trace itself recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub measured: Option<Measured>,
+    /// The designs, in the order of the report.
+    pub candidates: Vec<Candidate>,
+    /// How much cache helps.
+    pub miss_ratio_curve: MissRatioCurve,
+    /// A constant misalignment of the requests, and what it costs.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub misalignments: Vec<Misalignment>,
+}
+
+/// The answer in plain words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// One sentence.
+    pub headline: String,
+    /// Name of the candidate it recommends, if any keeps the budgets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub recommended: Option<String>,
+    /// What else an architect has to know, most important first.
+    pub findings: Vec<Finding>,
+}
+
+/// One sentence of the verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// How it should be taken.
+    pub level: Level,
+    /// Which question it answers: "workload", "performance", "lifetime", "cache", "confidence".
+    pub topic: String,
+    /// The sentence.
+    pub text: String,
+}
+
+/// How a finding should be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Keeps its budget.
+    Good,
+    /// Worth knowing.
+    Info,
+    /// Needs attention.
+    Warning,
+    /// Breaks a budget.
+    Bad,
+}
+
+/// One trace as it was read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InputSummary {
+    /// File name without its folder.
+    pub name: String,
+    /// Format that it was read as.
+    pub format: String,
+    /// Its volumes.
+    pub volumes: Vec<String>,
+    /// Requests read.
+    pub requests: u64,
+    /// What the reader had to say: sorted records, skipped lines, ignored events.
+    pub notes: Vec<String>,
+}
+
+/// How the workload was replayed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaySummary {
+    /// Requests arrive at the trace's times ("open"), or a fixed number is always under way ("closed").
+    pub mode: ReplayMode,
+    /// Requests under way in closed replay.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue_depth: Option<u32>,
+    /// Why it was replayed so.
+    pub reason: String,
+}
+
+/// Open or closed replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplayMode {
+    /// By the trace's arrival times.
+    Open,
+    /// A fixed number of requests under way.
+    Closed,
+}
+
+/// The space that was touched, mapped densely, and the cold data beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActiveRegion {
+    /// Grain of the dense mapping.
+    pub record_bytes: u64,
+    /// Touched records times their size: the dense address space.
+    pub active_bytes: u64,
+    /// Distance from the lowest to the highest address touched, summed over volumes.
+    pub address_span_bytes: u64,
+    /// Share of each flash design's host capacity that holds data (active and cold) when the run starts.
+    pub utilisation: f64,
+}
+
+/// "Today, as measured".
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// All requests that have a response time.
+    pub all: LatencySummary,
+    /// Reads.
+    pub read: LatencySummary,
+    /// Writes.
+    pub write: LatencySummary,
+    /// 99th percentile in the busiest hour.
+    pub busiest_hour_p99_us: f64,
+    /// Requests that have one.
+    pub requests: u64,
+}
+
+/// One design, simulated.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// Unique and short: "tlc-op-15".
+    pub name: String,
+    /// For people: "TLC data-centre SSD, 15 % over-provisioned".
+    pub title: String,
+    /// "ssd", "hdd", "array".
+    pub kind: String,
+    /// Physical devices it takes.
+    pub device_count: u32,
+    /// Bytes that the host can address.
+    pub capacity_bytes: u64,
+    /// The device as an experiment file has it; `esker sim` takes it.
+    pub config: serde_json::Value,
+    /// How it went.
+    pub outcome: Outcome,
+    /// Statistics of all requests; absent unless served, since a mean of a growing backlog means nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub requests: Option<RequestResults>,
+    /// The busiest hour alone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busiest_hour: Option<BusiestHour>,
+    /// Distribution of response times.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub response_curve: Vec<CurvePoint>,
+    /// Over time.
+    pub series: Vec<SeriesPoint>,
+    /// What is busiest, most used first.
+    pub limits: Vec<ResourceLimit>,
+    /// Wear and cleaning; flash only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub endurance: Option<Endurance>,
+    /// Which budgets it keeps.
+    pub judgement: Judgement,
+    /// Each device in full, by name.
+    pub devices: BTreeMap<String, DeviceReport>,
+}
+
+/// How a design coped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "result", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Outcome {
+    /// Every request was served.
+    Served,
+    /// It could not keep up with the arrivals and was stopped.
+    Saturated {
+        /// Since when requests had been waiting without a break, seconds after the start.
+        since_s: f64,
+        /// The same as hh:mm of the trace's clock.
+        since_clock: String,
+        /// When it was stopped.
+        stopped_s: f64,
+        /// Requests that waited then.
+        backlog_requests: u64,
+    },
+    /// It could not be simulated.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The hour with the most requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BusiestHour {
+    /// Its begin, seconds after the start.
+    pub start_s: f64,
+    /// Requests in it.
+    pub requests: u64,
+    /// Their response times.
+    pub response_time: LatencySummary,
+}
+
+/// One point of a distribution function.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CurvePoint {
+    /// A response time.
+    pub time_us: f64,
+    /// Share of requests that took at most that long.
+    pub share: f64,
+}
+
+/// How much of one kind of resource is used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResourceLimit {
+    /// "bus", "die", "arm", "link".
+    pub resource: String,
+    /// Mean busy share over the whole run.
+    pub utilisation: f64,
+    /// Busy share of the busiest single one.
+    pub busiest: f64,
+    /// Busy share in the busiest interval of the series.
+    pub peak: f64,
+    /// Begin of that interval, seconds after the start.
+    pub peak_s: f64,
+}
+
+/// Wear and cleaning of the flash.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Endurance {
+    /// Programs per page written by the host; absent where the host wrote nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub write_amplification: Option<f64>,
+    /// Whether amplification had settled, so that lifetime may be judged.
+    pub judged: bool,
+    /// How that was found, or why it could not be.
+    pub basis: String,
+    /// How often the trace was played to get there.
+    pub passes: u32,
+    /// Bytes that the host writes per day, at the trace's mean rate.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub host_bytes_per_day: Option<f64>,
+    /// The same in capacities of the device.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub drive_writes_per_day: Option<f64>,
+    /// Years until the mean block reaches its rated erases, growth included.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lifetime_years: Option<f64>,
+    /// Whether the figure above is the limit at which it was cut off: "more than".
+    pub lifetime_is_lower_bound: bool,
+    /// Rated erases per block.
+    pub rated_cycles: u64,
+    /// Share of programs that cleaning caused.
+    pub cleaning_share: f64,
+}
+
+/// Which budgets a design keeps; absent where a budget was not set or cannot be judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Judgement {
+    /// Served everything, and every budget that could be judged is kept.
+    pub keeps_budgets: bool,
+    /// Keeps the 99th percentile in the busiest hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<bool>,
+    /// Lasts as long as asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub years: Option<bool>,
+    /// Uses no more devices than allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<bool>,
+    /// In words, one per budget that is broken.
+    pub reasons: Vec<String>,
+}
+
+/// Miss ratio of a cache of fixed 4 KiB pages, least recently used out first, against its size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MissRatioCurve {
+    /// "exact", or "SHARDS" with its rate.
+    pub method: String,
+    /// Page accesses.
+    pub accesses: u64,
+    /// Distinct pages.
+    pub pages: u64,
+    /// The curve, by rising size.
+    pub points: Vec<MissRatioPoint>,
+    /// The smallest size after which nine tenths of all hits that any size can give are had.
+    pub knee_bytes: u64,
+    /// Miss ratio at the knee.
+    pub knee_miss_ratio: f64,
+}
+
+/// One point of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MissRatioPoint {
+    /// Cache size.
+    pub bytes: u64,
+    /// Share of page accesses that miss.
+    pub miss_ratio: f64,
+}
+
+/// A constant misalignment, its cost and its cure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Misalignment {
+    /// The volume.
+    pub volume: String,
+    /// Bytes to add to every address so that requests begin on 4 KiB boundaries.
+    pub shift_bytes: i64,
+    /// Aligned share as traced.
+    pub aligned_before: f64,
+    /// Aligned share after the shift.
+    pub aligned_after: f64,
+    /// The command that shifts the trace.
+    pub command: String,
+    /// The candidate that both were simulated on; absent where its simulation failed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost: Option<MisalignmentCost>,
+}
+
+/// What the misalignment costs on one design.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MisalignmentCost {
+    /// Name of the candidate.
+    pub candidate: String,
+    /// As traced.
+    pub as_traced: AlignmentRun,
+    /// With the addresses shifted.
+    pub aligned: AlignmentRun,
+}
+
+/// One of the two runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlignmentRun {
+    /// Mean response time.
+    pub mean_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// Flash page reads for the host.
+    pub page_reads: u64,
+    /// Flash page programs of all causes.
+    pub page_programs: u64,
+}
+
+/// Something taken for granted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Assumption {
+    /// What.
+    pub text: String,
+    /// How to change it, as an option of the command or a key of an experiment file.
+    pub change: String,
+}
+
+/// What the study cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StudyCost {
+    /// Wall-clock seconds.
+    pub wall_s: f64,
+    /// Largest resident memory of the process.
+    pub peak_memory_bytes: u64,
+    /// Requests simulated, over all candidates and passes.
+    pub simulated_requests: u64,
+}
