@@ -1,0 +1,48 @@
+# One entry per task. `make demo` and `make test` install what they need and say so.
+SHELL := bash
+.DEFAULT_GOAL := help
+ESKER := target/release/esker
+SAMPLE := samples/office-server.nbdkit.log.zst
+
+.PHONY: help demo test check bench bench-smoke soak reproduce docs setup setup-test build
+
+help: ## What there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: setup build ## Build, study the bundled sample, say where the report is
+	@$(ESKER) study $(SAMPLE) -o report.html
+	@echo
+	@echo "The report is $(CURDIR)/report.html: open it in a browser."
+
+test: setup setup-test ## Everything the tests need, then all tests
+	cargo test --workspace --locked --quiet
+
+check: ## Formatting, lints as errors, documentation as errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+bench: setup ## All benchmarks: rates per second of processor time, best of three
+	cargo bench --workspace --locked --quiet --benches
+
+bench-smoke: setup ## Every benchmark once, to see that it runs
+	ESKER_BENCH_RUNS=1 cargo bench --workspace --locked --quiet --benches
+
+soak: setup ## Long runs: a million mutated inputs per parser, more property cases
+	scripts/soak.sh
+
+reproduce: setup build ## The papers' tables: published against measured
+	$(ESKER) reproduce
+
+docs: setup build ## Reference pages, man pages and API documentation
+	scripts/generate-docs.sh
+	cargo doc --workspace --no-deps --locked
+
+build:
+	cargo build --release --locked --quiet --bin esker
+
+setup:
+	@scripts/setup.sh build
+
+setup-test:
+	@scripts/setup.sh test
