@@ -1,5 +1,20 @@
 //! Block traces: formats, characterisation, synthesis, transformation.
 
+mod error;
+mod format;
+mod input;
+mod notes;
+mod reader;
 mod record;
+mod scan;
+mod sink;
+mod volumes;
+mod window;
+mod writer;
 
+pub use error::{Place, TraceError};
+pub use format::{FORMATS, FormatEntry, Holds, Responses, Times, VolumeNames};
+pub use notes::ReadNotes;
+pub use reader::{ReadOptions, TraceReader, group_inputs};
 pub use record::{Operation, Record, VolumeIndex};
+pub use writer::{TraceWriter, WriteNotes};

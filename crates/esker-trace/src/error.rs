@@ -1,0 +1,235 @@
+//! What can go wrong between a file and its records.
+
+use std::io;
+
+use esker_core::{Hint, Nanos};
+use thiserror::Error;
+
+use crate::format::FORMATS;
+
+/// Why a trace could not be read or written. Every variant says in which input, where, what was expected and what was
+/// found.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file could not be opened.
+    #[error("{name}: cannot be opened: {source}")]
+    Open {
+        /// The input.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Reading failed on the way.
+    #[error("{name}: reading failed after {offset} bytes: {source}")]
+    Read {
+        /// The input.
+        name: String,
+        /// Bytes read until then.
+        offset: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Compressed input is damaged or ends too early.
+    #[error(
+        "{name}: the {compression} data are damaged or cut off near byte {offset} ({decompressed} bytes decompressed): {source}"
+    )]
+    Compressed {
+        /// The input.
+        name: String,
+        /// "zstd", "gzip" or "xz".
+        compression: &'static str,
+        /// Compressed bytes read until then.
+        offset: u64,
+        /// Bytes that had come out until then.
+        decompressed: u64,
+        /// What the decompressor said.
+        source: io::Error,
+    },
+    /// The input is in a container that esker does not open.
+    #[error("{name}: expected a trace, found {found}")]
+    Container {
+        /// The input.
+        name: String,
+        /// What it is.
+        found: &'static str,
+        /// What to do with it.
+        remedy: &'static str,
+    },
+    /// There is nothing in it.
+    #[error("{name}: is empty")]
+    Empty {
+        /// The input.
+        name: String,
+    },
+    /// No format recognises the input.
+    #[error("{name}: expected a block trace in a format that esker knows, found {found}")]
+    Unrecognised {
+        /// The input.
+        name: String,
+        /// What it looks like.
+        found: String,
+        /// The format that comes nearest.
+        nearest: Option<&'static str>,
+    },
+    /// More than one format fits equally well.
+    #[error("{name}: could be any of {}", candidates.join(", "))]
+    Ambiguous {
+        /// The input.
+        name: String,
+        /// The formats that fit.
+        candidates: Vec<&'static str>,
+    },
+    /// There is no format of that name.
+    #[error("there is no trace format called `{found}`")]
+    NoSuchFormat {
+        /// The name as given.
+        found: String,
+    },
+    /// A line or record does not read as its format demands.
+    #[error("{name}:{place}: expected {expected}, found {found}")]
+    Field {
+        /// The input.
+        name: String,
+        /// Line (text) or record (binary), from 1.
+        place: Place,
+        /// What the format has there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// More bad lines than were tolerated.
+    #[error("{name}: more than {limit} bad lines; the first: {first}; the last: {last}")]
+    TooManyBadLines {
+        /// The input.
+        name: String,
+        /// How many were tolerated.
+        limit: u64,
+        /// The first one's message.
+        first: String,
+        /// The message of the one that was too many.
+        last: String,
+    },
+    /// Time goes back further than the window allows.
+    #[error(
+        "{name}:{place}: time goes back by {back}, to {at}; only steps back within {window} and {records} records are sorted"
+    )]
+    Unordered {
+        /// The input.
+        name: String,
+        /// Line or record.
+        place: Place,
+        /// How far back.
+        back: Nanos,
+        /// The time found.
+        at: Nanos,
+        /// The time that may be sorted.
+        window: Nanos,
+        /// The number of records that may be sorted.
+        records: usize,
+    },
+    /// More volumes than any trace has.
+    #[error("{name}:{place}: expected at most {limit} different volumes, found one more")]
+    TooManyVolumes {
+        /// The input.
+        name: String,
+        /// Line or record.
+        place: Place,
+        /// The limit.
+        limit: usize,
+    },
+    /// Several files were given as one trace, and the format does not come in several files.
+    #[error("{name}: is `{format}`, which cannot be merged with other files into one trace")]
+    NotMergeable {
+        /// The second input.
+        name: String,
+        /// The format it has.
+        format: &'static str,
+    },
+    /// The format is only read, not written.
+    #[error("format `{format}` can be read but not written")]
+    NotWritable {
+        /// The format.
+        format: &'static str,
+    },
+    /// A record has something that the format has no place for.
+    #[error("record {number}: format `{format}` cannot hold {what}")]
+    CannotHold {
+        /// The format.
+        format: &'static str,
+        /// The record's number, from 1.
+        number: u64,
+        /// What it cannot hold.
+        what: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// Writing failed.
+    #[error("writing the trace failed: {0}")]
+    Write(#[source] io::Error),
+    /// The temporary file of a spool failed.
+    #[error("the spool's temporary file failed: {0}")]
+    Spool(#[source] io::Error),
+}
+
+/// Where in an input something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Line number, from 1.
+    Line(u64),
+    /// Record number, from 1.
+    Record(u64),
+    /// Byte offset after decompression.
+    Byte(u64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "{line}"),
+            Self::Record(record) => write!(f, "record {record}"),
+            Self::Byte(byte) => write!(f, "byte {byte}"),
+        }
+    }
+}
+
+impl Hint for TraceError {
+    fn hint(&self) -> Option<String> {
+        let names = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Open { .. } | Self::Read { .. } | Self::Write(_) | Self::Spool(_) => None,
+            Self::Compressed { .. } => {
+                Some("fetch or compress the file again; what could be decompressed is not enough for a result".into())
+            }
+            Self::Container { remedy, .. } | Self::CannotHold { remedy, .. } => Some((*remedy).into()),
+            Self::Empty { .. } => Some("check that the download or recording has finished".into()),
+            Self::Unrecognised { nearest, .. } => {
+                let nearest = nearest.map_or(String::new(), |name| format!("; the nearest is `{name}`"));
+                Some(format!("formats: {}{nearest}; --format NAME forces one", names()))
+            }
+            Self::Ambiguous { candidates, .. } => Some(format!("say which with --format {}", candidates.join("|"))),
+            Self::NoSuchFormat { found } => {
+                Some(match esker_core::did_you_mean(found, FORMATS.iter().map(|format| format.name)) {
+                    Some(name) => format!("did you mean `{name}`? Formats: {}", names()),
+                    None => format!("formats: {}", names()),
+                })
+            }
+            Self::Field { .. } => Some("--lenient N skips and counts up to N bad lines".into()),
+            Self::TooManyBadLines { .. } => {
+                Some("if the lines look sound, the format may be another: force it with --format NAME".into())
+            }
+            Self::Unordered { .. } => Some(
+                "sort the trace by time; if it is several recordings in one file, split it and give each by itself"
+                    .into(),
+            ),
+            Self::TooManyVolumes { .. } => Some("the format may be another: force it with --format NAME".into()),
+            Self::NotMergeable { .. } => {
+                Some("only the per-CPU files of one blktrace recording belong together".into())
+            }
+            Self::NotWritable { .. } => Some(format!(
+                "these can be written: {}",
+                FORMATS.iter().filter(|f| f.write.is_some()).map(|f| f.name).collect::<Vec<_>>().join(", ")
+            )),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! DiskSim's ASCII traces (also of the Microsoft SSD model for it, Agrawal 2008).
+
+use super::lines::{self, LineError, LineFormat};
+use super::{FormatEntry, Holds, Open, Responses, Sample, Times};
+use crate::scan::Scanner;
+use crate::sink::{Found, Sink};
+use crate::writer::{RecordWriter, Target, write_decimal, write_number};
+use crate::{Operation, Record};
+
+pub(super) const ENTRY: FormatEntry = FormatEntry {
+    name: "disksim",
+    summary: "DiskSim ASCII traces, also Agrawal's IOzone and Postmark",
+    layout: "text, spaces or tabs between: arrival device sector size flags; arrival in milliseconds with decimals, \
+             sector and size in 512-byte sectors, flags hexadecimal with bit 0 set for reads",
+    remarks: "flags but bit 0 are dropped; told from `ssdsim` by decimals in the times",
+    binary: false,
+    times: Times::Relative,
+    responses: Responses::Never,
+    holds: Holds::SECTORS,
+    detect,
+    open: Open::One(lines::open::<DiskSim>),
+    write: Some(|| Box::new(DiskSim)),
+};
+
+/// Without decimals in any time, it is rather SSDsim's.
+fn detect(sample: &Sample<'_>) -> u8 {
+    let confidence = lines::confidence::<DiskSim>(sample);
+    let decimals = sample.bytes.split(|byte| *byte == b'\n').take(100).any(|line| {
+        line.split(u8::is_ascii_whitespace).find(|field| !field.is_empty()).is_some_and(|time| time.contains(&b'.'))
+    });
+    if decimals { confidence } else { confidence / 2 }
+}
+
+/// Keeps nothing between lines.
+#[derive(Default)]
+struct DiskSim;
+
+impl LineFormat for DiskSim {
+    #[inline(always)]
+    fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
+        scanner.blanks();
+        let at = scanner.time::<6>("an arrival time in milliseconds")?;
+        scanner.gap()?;
+        let device = scanner.number_u32("a device number")?;
+        scanner.gap()?;
+        let sector = scanner.number("a sector number")?;
+        scanner.gap()?;
+        let sectors = scanner.number("a number of sectors")?;
+        scanner.gap()?;
+        let flags = scanner.hexadecimal("flags in hexadecimal")?;
+        scanner.end_of_line()?;
+        let operation = if flags & 1 == 1 { Operation::Read } else { Operation::Write };
+        let offset = sector.checked_mul(512).ok_or("a sector below 2^55")?;
+        let length = sectors.checked_mul(512).ok_or("a length below 4 GiB")?;
+        let volume = sink.volumes.number(u64::from(device))?;
+        Ok(sink.request(Found { at, offset, length, volume, operation, response: None })?)
+    }
+}
+
+impl RecordWriter for DiskSim {
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) {
+        write_decimal(output, record.at.0, 6, 6);
+        for number in [u64::from(target.number), record.offset / 512, u64::from(record.length / 512)] {
+            output.push(b' ');
+            write_number(output, number);
+        }
+        output.extend_from_slice(if record.operation == Operation::Read { b" 1\n" } else { b" 0\n" });
+    }
+}

@@ -1,0 +1,198 @@
+//! What all formats of one request per line share.
+
+use crate::error::TraceError;
+use crate::format::{RecordSource, Sample};
+use crate::input::Input;
+use crate::reader::ReadOptions;
+use crate::scan::{Expected, LONGEST_LINE, PADDING, Scanner};
+use crate::sink::Sink;
+use crate::volumes::TooMany;
+
+/// Why a line could not be taken.
+#[derive(Debug)]
+pub(crate) enum LineError {
+    /// Something else stands there.
+    Expected(Expected),
+    /// There are too many volumes.
+    TooManyVolumes(TooMany),
+}
+
+impl From<Expected> for LineError {
+    #[inline(always)]
+    fn from(expected: Expected) -> Self {
+        Self::Expected(expected)
+    }
+}
+impl From<&'static str> for LineError {
+    /// The line as a whole is not what was expected.
+    fn from(what: &'static str) -> Self {
+        Self::Expected(Expected { what, at: usize::MAX })
+    }
+}
+impl From<TooMany> for LineError {
+    fn from(too_many: TooMany) -> Self {
+        Self::TooManyVolumes(too_many)
+    }
+}
+
+/// A format of one request (or event) per line.
+pub(crate) trait LineFormat: Send + Default {
+    /// Reads one line, its end included, and tells `sink` of it. Nothing may have been told where this fails.
+    fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError>;
+
+    /// Called once behind the last line.
+    fn finish(&mut self, _sink: &mut Sink) {}
+}
+
+/// Reads lines of `F`.
+struct Lines<F> {
+    input: Input,
+    format: F,
+    ended: bool,
+}
+
+/// Opens an input as lines of `F`.
+pub(crate) fn open<F: LineFormat + 'static>(
+    input: Input,
+    _options: &ReadOptions,
+) -> Result<Box<dyn RecordSource>, TraceError> {
+    Ok(Box::new(Lines { input, format: F::default(), ended: false }))
+}
+
+impl<F: LineFormat> RecordSource for Lines<F> {
+    fn fill(&mut self, sink: &mut Sink) -> Result<bool, TraceError> {
+        if self.ended {
+            return Ok(false);
+        }
+        let mut end = whole_lines(self.input.window());
+        while end == 0 {
+            let waiting = self.input.window().len();
+            if waiting > LONGEST_LINE {
+                sink.place += 1;
+                return Err(too_long(sink));
+            }
+            if self.input.advance(waiting)? {
+                end = whole_lines(self.input.window());
+            } else {
+                self.input.terminate_line();
+                self.ended = true;
+                end = self.input.window().len();
+                break;
+            }
+        }
+        parse_lines(&mut self.format, self.input.padded_window(), end, sink)?;
+        if self.ended {
+            self.format.finish(sink);
+            return Ok(false);
+        }
+        let rest = self.input.window().len() - end;
+        if !self.input.advance(rest)? {
+            if rest == 0 {
+                self.ended = true;
+                self.format.finish(sink);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// How many bytes at the front are whole lines.
+fn whole_lines(window: &[u8]) -> usize {
+    memchr::memrchr(b'\n', window).map_or(0, |at| at + 1)
+}
+
+/// Reads the lines in the first `end` bytes.
+fn parse_lines<F: LineFormat>(format: &mut F, bytes: &[u8], end: usize, sink: &mut Sink) -> Result<(), TraceError> {
+    let mut scanner = Scanner::new(&bytes[..end + PADDING], 0);
+    while scanner.position < end {
+        let start = scanner.position;
+        sink.place += 1;
+        match format.line(&mut scanner, sink) {
+            Ok(()) => debug_assert_eq!(bytes[scanner.position - 1], b'\n'),
+            Err(error) => {
+                scanner.position = start;
+                bad_line(error, &mut scanner, sink)?;
+            }
+        }
+    }
+    sink.notes.lines = sink.place;
+    Ok(())
+}
+
+#[cold]
+fn too_long(sink: &Sink) -> TraceError {
+    TraceError::Field {
+        name: sink.name.clone(),
+        place: sink.place(sink.place),
+        expected: "a line of at most 65,536 bytes",
+        found: "a longer one".into(),
+    }
+}
+
+/// Passes over the line at the scanner's position, which could not be taken.
+#[cold]
+fn bad_line(error: LineError, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), TraceError> {
+    let expected = match error {
+        LineError::TooManyVolumes(too_many) => return Err(sink.too_many_volumes(too_many)),
+        LineError::Expected(expected) => expected,
+    };
+    let line = scanner.rest();
+    let start = scanner.position;
+    if line.len() > LONGEST_LINE {
+        return Err(too_long(sink));
+    }
+    scanner.next_line();
+    if line.iter().all(u8::is_ascii_whitespace) {
+        sink.notes.ignore("blank line");
+        return Ok(());
+    }
+    if expected.at == usize::MAX {
+        return sink.bad(expected.what, quote(line));
+    }
+    let rest = &line[expected.at.saturating_sub(start).min(line.len())..];
+    let field = rest.split(|byte| matches!(byte, b',' | b' ' | b'\t')).next().unwrap_or_default();
+    sink.bad(expected.what, quote(if field.is_empty() { &rest[..rest.len().min(1)] } else { field }))
+}
+
+/// Bytes as a message shows them.
+pub(crate) fn quote(bytes: &[u8]) -> String {
+    const SHOWN: usize = 60;
+    match bytes {
+        [] => "the end of the line".into(),
+        _ if bytes.len() > SHOWN => format!("`{}...`", bytes[..SHOWN].escape_ascii()),
+        _ => format!("`{}`", bytes.escape_ascii()),
+    }
+}
+
+/// How well the beginning of an input reads as lines of `F`: up to 100. Most of the first lines must do so.
+pub(crate) fn confidence<F: LineFormat>(sample: &Sample<'_>) -> u8 {
+    const LINES: u64 = 200;
+    let end = if sample.whole { sample.bytes.len() } else { whole_lines(sample.bytes) };
+    let mut bytes = sample.bytes[..end].to_vec();
+    if bytes.last().is_some_and(|last| *last != b'\n') {
+        bytes.push(b'\n');
+    }
+    let end = bytes.len();
+    bytes.resize(end + PADDING, b'\n');
+    let mut sink = Sink::new("", false, true, &ReadOptions { lenient: Some(LINES), ..ReadOptions::default() });
+    let mut scanner = Scanner::new(&bytes, 0);
+    let mut format = F::default();
+    let mut good = 0u64;
+    while scanner.position < end && sink.place < LINES {
+        let start = scanner.position;
+        sink.place += 1;
+        match format.line(&mut scanner, &mut sink) {
+            Ok(()) => good += 1,
+            Err(_) => {
+                scanner.position = start;
+                if scanner.rest().iter().all(u8::is_ascii_whitespace) {
+                    sink.place -= 1;
+                }
+                scanner.next_line();
+            }
+        }
+    }
+    let share = (good * 100).checked_div(sink.place).unwrap_or(0);
+    if share < 60 { 0 } else { share as u8 }
+}

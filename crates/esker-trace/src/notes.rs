@@ -1,0 +1,70 @@
+//! What a reader noticed beside the records.
+
+use esker_core::Nanos;
+
+/// How many messages about bad lines are kept.
+const MESSAGES: usize = 5;
+
+/// What was read, skipped, sorted and ignored. Complete when the trace has been read to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadNotes {
+    /// Lines of text, or records of a binary format, that were looked at.
+    pub lines: u64,
+    /// Records handed out.
+    pub records: u64,
+    /// Lines skipped because they were bad (with `lenient` only).
+    pub bad_lines: u64,
+    /// What was wrong with the first few of them.
+    pub bad_line_messages: Vec<String>,
+    /// Records that came later than one with a later time, and were put into their place.
+    pub reordered: u64,
+    /// The largest step back in time among them.
+    pub largest_step_back: Nanos,
+    /// Lines and events that are no requests, by kind, in order of appearance.
+    pub ignored: Vec<(&'static str, u64)>,
+    /// Whether the format has times at all.
+    pub has_times: bool,
+    /// Whether any record has had a response time.
+    pub has_responses: bool,
+    /// What else one should know about the numbers, such as what response times mean here.
+    pub remarks: Vec<String>,
+    /// Bytes of the input as it lies there, compressed or not, that have been read.
+    pub input_bytes: u64,
+}
+
+impl ReadNotes {
+    /// Counts something that is no request.
+    #[inline]
+    pub(crate) fn ignore(&mut self, kind: &'static str) {
+        self.ignore_many(kind, 1);
+    }
+
+    /// Counts several things that are no requests.
+    pub(crate) fn ignore_many(&mut self, kind: &'static str, count: u64) {
+        match self.ignored.iter_mut().find(|(known, _)| std::ptr::eq(*known, kind) || *known == kind) {
+            Some((_, known)) => *known += count,
+            None => self.ignored.push((kind, count)),
+        }
+    }
+
+    /// How many of `kind` were ignored.
+    pub fn ignored(&self, kind: &str) -> u64 {
+        self.ignored.iter().find(|(known, _)| *known == kind).map_or(0, |(_, count)| *count)
+    }
+
+    /// Counts a bad line.
+    pub(crate) fn bad_line(&mut self, message: String) {
+        self.bad_lines += 1;
+        if self.bad_line_messages.len() < MESSAGES {
+            self.bad_line_messages.push(message);
+        }
+    }
+
+    /// Says something once.
+    pub(crate) fn remark(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.remarks.contains(&text) {
+            self.remarks.push(text);
+        }
+    }
+}

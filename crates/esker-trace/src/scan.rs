@@ -1,0 +1,352 @@
+//! Fields off the front of text: eight bytes at a time, without allocation and without checking for UTF-8.
+
+use esker_core::Nanos;
+
+/// Bytes behind a region that may be read (not used) by a [`Scanner`], so that eight can always be taken at once.
+pub(crate) const PADDING: usize = 16;
+/// Longest line that is accepted.
+pub(crate) const LONGEST_LINE: usize = 64 << 10;
+/// Longest name of a volume.
+const LONGEST_NAME: usize = 4096;
+
+const POWERS_OF_TEN: [u64; 20] = {
+    let mut powers = [1; 20];
+    let mut index = 1;
+    while index < 20 {
+        powers[index] = powers[index - 1] * 10;
+        index += 1;
+    }
+    powers
+};
+
+/// What a field should have been, and where it starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    pub(crate) what: &'static str,
+    pub(crate) at: usize,
+}
+
+/// A cursor over whole lines: the region ends with a newline and [`PADDING`] bytes follow it.
+#[derive(Clone, Debug)]
+pub(crate) struct Scanner<'a> {
+    bytes: &'a [u8],
+    pub(crate) position: usize,
+}
+
+/// Up to eight digits from `bytes`: their value and their number.
+#[inline(always)]
+fn eight_digits(bytes: &[u8]) -> (u64, usize) {
+    let digits = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) ^ 0x3030_3030_3030_3030;
+    // The high bit of every byte that is no digit; a carry only reaches bytes after the first such byte.
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    let count = (others.trailing_zeros() / 8) as usize;
+    if count == 0 {
+        return (0, 0);
+    }
+    let digits = digits << (64 - 8 * count as u32);
+    // Pairs, then fours and eights at once.
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let value = (pairs & 0x0000_00FF_0000_00FF)
+        .wrapping_mul(0x000F_4240_0000_0064)
+        .wrapping_add(((pairs >> 16) & 0x0000_00FF_0000_00FF).wrapping_mul(0x0000_2710_0000_0001));
+    (value >> 32, count)
+}
+
+impl<'a> Scanner<'a> {
+    /// A cursor at `position` of `bytes`.
+    pub(crate) fn new(bytes: &'a [u8], position: usize) -> Self {
+        Self { bytes, position }
+    }
+
+    /// The next byte.
+    #[inline(always)]
+    pub(crate) fn peek(&self) -> u8 {
+        self.bytes[self.position]
+    }
+
+    /// "expected `what` here".
+    #[inline(always)]
+    pub(crate) fn expected<T>(&self, what: &'static str) -> Result<T, Expected> {
+        Err(Expected { what, at: self.position })
+    }
+
+    /// A whole number.
+    #[inline(always)]
+    pub(crate) fn number(&mut self, what: &'static str) -> Result<u64, Expected> {
+        let (value, count) = eight_digits(&self.bytes[self.position..]);
+        if count == 0 {
+            return self.expected(what);
+        }
+        self.position += count;
+        if count < 8 {
+            return Ok(value);
+        }
+        let (more, count) = eight_digits(&self.bytes[self.position..]);
+        self.position += count;
+        let value = value * POWERS_OF_TEN[count] + more;
+        if count < 8 {
+            return Ok(value);
+        }
+        self.rest_of_number(value, what)
+    }
+
+    /// After sixteen digits.
+    fn rest_of_number(&mut self, mut value: u64, what: &'static str) -> Result<u64, Expected> {
+        let start = self.position - 16;
+        while self.peek().is_ascii_digit() {
+            let digit = u64::from(self.peek() - b'0');
+            value =
+                value.checked_mul(10).and_then(|value| value.checked_add(digit)).ok_or(Expected { what, at: start })?;
+            self.position += 1;
+        }
+        Ok(value)
+    }
+
+    /// A whole number that fits `u32`.
+    #[inline(always)]
+    pub(crate) fn number_u32(&mut self, what: &'static str) -> Result<u32, Expected> {
+        let at = self.position;
+        u32::try_from(self.number(what)?).map_err(|_| Expected { what, at })
+    }
+
+    /// A number with or without decimals, in units of 10^`PLACES` nanoseconds: 9 for seconds, 6 for milliseconds.
+    /// What is finer than a nanosecond is dropped.
+    #[inline(always)]
+    pub(crate) fn time<const PLACES: u32>(&mut self, what: &'static str) -> Result<Nanos, Expected> {
+        let start = self.position;
+        let whole = self.number(what)?;
+        let mut fraction = 0;
+        if self.peek() == b'.' {
+            self.position += 1;
+            let (value, count) = eight_digits(&self.bytes[self.position..]);
+            self.position += count;
+            fraction = if count as u32 <= PLACES {
+                value * POWERS_OF_TEN[PLACES as usize - count]
+            } else {
+                value / POWERS_OF_TEN[count - PLACES as usize]
+            };
+            if count == 8 {
+                self.rest_of_fraction(PLACES, &mut fraction);
+            }
+        }
+        if self.peek() | 0x20 == b'e' {
+            return self.time_with_exponent(start, PLACES, what);
+        }
+        whole
+            .checked_mul(POWERS_OF_TEN[PLACES as usize])
+            .and_then(|whole| whole.checked_add(fraction))
+            .map(Nanos)
+            .ok_or(Expected { what, at: start })
+    }
+
+    /// After eight decimals.
+    fn rest_of_fraction(&mut self, places: u32, fraction: &mut u64) {
+        let mut place = 8;
+        while self.peek().is_ascii_digit() {
+            place += 1;
+            if place <= places {
+                *fraction += u64::from(self.peek() - b'0') * POWERS_OF_TEN[(places - place) as usize];
+            }
+            self.position += 1;
+        }
+    }
+
+    /// As some programs print very small numbers: `7.3902e-05`.
+    #[cold]
+    fn time_with_exponent(&mut self, start: usize, places: u32, what: &'static str) -> Result<Nanos, Expected> {
+        while matches!(self.peek(), b'e' | b'E' | b'+' | b'-' | b'0'..=b'9') {
+            self.position += 1;
+        }
+        let value = std::str::from_utf8(&self.bytes[start..self.position])
+            .ok()
+            .and_then(|text| text.parse::<f64>().ok())
+            .map(|value| (value * POWERS_OF_TEN[places as usize] as f64).round())
+            .filter(|value| (0.0..1.8e19).contains(value));
+        value.map(|value| Nanos(value as u64)).ok_or(Expected { what, at: start })
+    }
+
+    /// A hexadecimal number without prefix.
+    #[inline]
+    pub(crate) fn hexadecimal(&mut self, what: &'static str) -> Result<u64, Expected> {
+        let start = self.position;
+        let mut value = 0u64;
+        while let Some(digit) = (self.peek() as char).to_digit(16) {
+            if value >> 60 != 0 {
+                return Err(Expected { what, at: start });
+            }
+            value = value << 4 | u64::from(digit);
+            self.position += 1;
+        }
+        if self.position == start { self.expected(what) } else { Ok(value) }
+    }
+
+    /// Exactly `byte`.
+    #[inline(always)]
+    pub(crate) fn byte(&mut self, byte: u8, what: &'static str) -> Result<(), Expected> {
+        if self.peek() != byte {
+            return self.expected(what);
+        }
+        self.position += 1;
+        Ok(())
+    }
+
+    /// Exactly `text`, in any case.
+    #[inline(always)]
+    pub(crate) fn word(&mut self, text: &[u8], what: &'static str) -> Result<(), Expected> {
+        match self.bytes.get(self.position..self.position + text.len()) {
+            Some(found) if found.eq_ignore_ascii_case(text) => {
+                self.position += text.len();
+                Ok(())
+            }
+            _ => self.expected(what),
+        }
+    }
+
+    /// A comma.
+    #[inline(always)]
+    pub(crate) fn comma(&mut self) -> Result<(), Expected> {
+        self.byte(b',', "a comma")
+    }
+
+    /// Skips blanks, if there are any.
+    #[inline(always)]
+    pub(crate) fn blanks(&mut self) {
+        while matches!(self.peek(), b' ' | b'\t') {
+            self.position += 1;
+        }
+    }
+
+    /// At least one blank.
+    #[inline(always)]
+    pub(crate) fn gap(&mut self) -> Result<(), Expected> {
+        if !matches!(self.peek(), b' ' | b'\t') {
+            return self.expected("a space or tab");
+        }
+        self.blanks();
+        Ok(())
+    }
+
+    /// A name without blanks, commas or control characters.
+    #[inline(always)]
+    pub(crate) fn name(&mut self, what: &'static str) -> Result<&'a [u8], Expected> {
+        let start = self.position;
+        while !matches!(self.peek(), b'\0'..=b' ' | b',' | 0x7f) {
+            self.position += 1;
+        }
+        if self.position == start || self.position - start > LONGEST_NAME {
+            return Err(Expected { what, at: start });
+        }
+        Ok(&self.bytes[start..self.position])
+    }
+
+    /// The end of the line; blanks before it and a carriage return are passed over.
+    #[inline(always)]
+    pub(crate) fn end_of_line(&mut self) -> Result<(), Expected> {
+        if self.peek() != b'\n' {
+            self.blanks();
+            if self.peek() == b'\r' {
+                self.position += 1;
+            }
+        }
+        self.byte(b'\n', "the end of the line")
+    }
+
+    /// Bytes from `start` up to here.
+    #[inline(always)]
+    pub(crate) fn since(&self, start: usize) -> &'a [u8] {
+        &self.bytes[start..self.position]
+    }
+
+    /// What is left of the line, without its end.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        let rest = &self.bytes[self.position..];
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end])
+    }
+
+    /// Passes over what is left of the line and its end.
+    #[inline]
+    pub(crate) fn rest_of_line(&mut self) -> Result<&'a [u8], Expected> {
+        let rest = self.rest();
+        if rest.len() > LONGEST_LINE {
+            return self.expected("a shorter line");
+        }
+        self.next_line();
+        Ok(rest)
+    }
+
+    /// Goes behind the end of this line.
+    #[inline]
+    pub(crate) fn next_line(&mut self) {
+        let rest = &self.bytes[self.position..];
+        self.position += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn padded(text: &str) -> Vec<u8> {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.push(b'\n');
+        bytes.extend([b'7'; PADDING]);
+        bytes
+    }
+
+    fn seconds(text: &str) -> Option<u64> {
+        let bytes = padded(text);
+        let mut scanner = Scanner::new(&bytes, 0);
+        let time = scanner.time::<9>("a time").ok()?;
+        scanner.end_of_line().ok()?;
+        Some(time.0)
+    }
+
+    #[test]
+    fn times_are_exact_to_the_nanosecond() {
+        assert_eq!(seconds("0.011413"), Some(11_413_000));
+        assert_eq!(seconds("1234567890.123456789999"), Some(1_234_567_890_123_456_789));
+        assert_eq!(seconds("5."), Some(5_000_000_000));
+        assert_eq!(seconds("7.3902e-05"), Some(73_902));
+        assert_eq!(seconds("18446744073.709551615"), Some(u64::MAX));
+        assert_eq!(seconds("18446744073.709551616"), None);
+        assert_eq!(seconds("-3.2"), None);
+        assert_eq!(seconds("1e99"), None);
+        let bytes = padded("5265.3131");
+        assert_eq!(Scanner::new(&bytes, 0).time::<6>("a time").unwrap(), Nanos(5_265_313_100));
+        let bytes = padded("5265.3131239");
+        assert_eq!(Scanner::new(&bytes, 0).time::<6>("a time").unwrap(), Nanos(5_265_313_123));
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_read_as_the_standard_library_reads_them(text in "[0-9]{0,22}[a-z, .]?") {
+            let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+            let bytes = padded(&text);
+            let mut scanner = Scanner::new(&bytes, 0);
+            let read = scanner.number("a number").ok();
+            prop_assert_eq!(read, digits.parse::<u64>().ok());
+            if read.is_some() {
+                prop_assert_eq!(scanner.position, digits.len());
+            }
+        }
+
+        #[test]
+        fn decimals_keep_nine_places(whole in 0..10_000_000_000u64, digits in "[0-9]{0,15}") {
+            let nine = format!("{digits:0<9}");
+            let expected = whole * 1_000_000_000 + nine[..9].parse::<u64>().unwrap();
+            prop_assert_eq!(seconds(&format!("{whole}.{digits}")), Some(expected));
+        }
+
+        #[test]
+        fn hexadecimals_read_as_the_standard_library_reads_them(text in "[0-9a-fA-F]{0,18}") {
+            let bytes = padded(&text);
+            let read = Scanner::new(&bytes, 0).hexadecimal("a number").ok();
+            let expected = u64::from_str_radix(&text, 16).ok();
+            // Sixteen digits at most, leading zeroes apart.
+            prop_assert_eq!(read, expected);
+        }
+    }
+}

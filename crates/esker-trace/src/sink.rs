@@ -1,0 +1,147 @@
+//! Where every format puts what it finds.
+
+use esker_core::Nanos;
+
+use crate::error::{Place, TraceError};
+use crate::notes::ReadNotes;
+use crate::volumes::{TooMany, VOLUMES_MAX, Volumes};
+use crate::window::ReorderWindow;
+use crate::{Operation, ReadOptions, Record, VolumeIndex};
+
+/// Collects records, checks what every format has to hold to, and keeps account.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    pub(crate) name: String,
+    pub(crate) volumes: Volumes,
+    pub(crate) notes: ReadNotes,
+    window: ReorderWindow,
+    lenient: u64,
+    first_bad: Option<String>,
+    options: (Nanos, usize),
+    /// Line or record that is being read, from 1.
+    pub(crate) place: u64,
+    binary: bool,
+    has_responses: bool,
+    /// Since which record (by number) the place minus the record's number has been what.
+    marks: Vec<(u64, u64)>,
+    mark: u64,
+}
+
+/// A request as a format read it, lengths not yet checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) at: Nanos,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    pub(crate) volume: VolumeIndex,
+    pub(crate) operation: Operation,
+    pub(crate) response: Option<Nanos>,
+}
+
+impl Sink {
+    pub(crate) fn new(name: &str, binary: bool, has_times: bool, options: &ReadOptions) -> Self {
+        Self {
+            name: name.to_string(),
+            volumes: Volumes::default(),
+            notes: ReadNotes { has_times, ..ReadNotes::default() },
+            window: ReorderWindow::new(options.reorder_time, options.reorder_records),
+            lenient: options.lenient.unwrap_or(0),
+            first_bad: None,
+            options: (options.reorder_time, options.reorder_records),
+            place: 0,
+            binary,
+            has_responses: false,
+            marks: Vec::new(),
+            mark: u64::MAX,
+        }
+    }
+
+    /// Takes a request. Reads, writes and trims of nothing are counted and left out. The error says what would have been
+    /// expected.
+    #[inline(always)]
+    pub(crate) fn request(&mut self, found: Found) -> Result<(), &'static str> {
+        let Found { at, offset, length, volume, operation, response } = found;
+        if length == 0 && operation != Operation::Flush {
+            self.notes.ignore("request of length zero");
+            return Ok(());
+        }
+        let Ok(length) = u32::try_from(length) else { return Err("a length below 4 GiB") };
+        if offset.checked_add(u64::from(length)).is_none() {
+            return Err("a range that ends below 2^64 bytes");
+        }
+        let delta = self.place.wrapping_sub(self.window.pushed());
+        if delta != self.mark {
+            self.mark = delta;
+            self.marks.push((self.window.pushed(), delta));
+        }
+        self.has_responses |= response.is_some();
+        self.window.push(Record { at, offset, length, volume, operation, response });
+        Ok(())
+    }
+
+    /// Line or record, as the format has it.
+    pub(crate) fn place(&self, number: u64) -> Place {
+        if self.binary { Place::Record(number) } else { Place::Line(number) }
+    }
+
+    /// Records a bad line or record: an error, or a note where it is tolerated.
+    #[cold]
+    pub(crate) fn bad(&mut self, expected: &'static str, found: String) -> Result<(), TraceError> {
+        let error = TraceError::Field { name: self.name.clone(), place: self.place(self.place), expected, found };
+        if self.lenient == 0 {
+            return Err(error);
+        }
+        let message = error.to_string();
+        let first = self.first_bad.get_or_insert_with(|| message.clone()).clone();
+        if self.notes.bad_lines == self.lenient {
+            return Err(TraceError::TooManyBadLines {
+                name: self.name.clone(),
+                limit: self.lenient,
+                first,
+                last: message,
+            });
+        }
+        self.notes.bad_line(message);
+        Ok(())
+    }
+
+    #[cold]
+    pub(crate) fn too_many_volumes(&self, _: TooMany) -> TraceError {
+        TraceError::TooManyVolumes { name: self.name.clone(), place: self.place(self.place), limit: VOLUMES_MAX }
+    }
+
+    /// Puts what has come since into its order.
+    pub(crate) fn settle(&mut self) -> Result<(), TraceError> {
+        self.notes.has_responses = self.has_responses;
+        let result = self.window.settle();
+        self.notes.reordered = self.window.reordered;
+        self.notes.largest_step_back = self.window.largest_step_back;
+        if let Err(far) = result {
+            let mark = self.marks.iter().rev().find(|(since, _)| *since <= far.record);
+            let number = mark.map_or(far.record, |(_, delta)| far.record.wrapping_add(*delta));
+            return Err(TraceError::Unordered {
+                name: self.name.clone(),
+                place: self.place(number),
+                back: far.back,
+                at: far.at,
+                window: self.options.0,
+                records: self.options.1,
+            });
+        }
+        if self.marks.len() > 1 {
+            self.marks.drain(..self.marks.len() - 1);
+        }
+        Ok(())
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn finish(&mut self) {
+        self.window.finish();
+    }
+
+    /// Hands out up to `limit` records whose place is certain.
+    pub(crate) fn drain_into(&mut self, batch: &mut Vec<Record>, limit: usize) {
+        self.window.drain_into(batch, limit);
+        self.notes.records += batch.len() as u64;
+    }
+}

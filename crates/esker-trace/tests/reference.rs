@@ -1,0 +1,47 @@
+//! Real traces: the format is found, and the counts are those that others took.
+
+use std::path::PathBuf;
+
+use esker_testkit::reference_data;
+use esker_trace::{Operation, ReadOptions, TraceReader};
+
+/// File, format, reads, writes, volumes.
+const TRACES: &[(&str, &str, u64, u64, usize)] = &[
+    ("Financial1-first10k.spc", "spc", 4077, 5923, 22),
+    ("WebSearch1-first25k.spc", "spc", 24779, 4, 6),
+    ("msr-prxy_0-first20k.csv", "msr", 336, 19664, 1),
+    ("hplajw-1week.msr.csv", "msr", 13040, 31479, 2),
+    ("tpcc-small.mqsim", "ssdsim", 4381, 2618, 16),
+    ("msps-dtrs-8h.ssdsim", "ssdsim", 113_123, 13920, 1),
+    ("llm-opt7b-offload.mqsim", "ssdsim", 31873, 5000, 1),
+    ("iozone-100k.disksim", "disksim", 0, 100_000, 1),
+    ("postmark-62k.disksim", "disksim", 51780, 10477, 1),
+    ("disksim-sample-100k.disksim", "disksim", 79634, 20366, 14),
+];
+
+fn trace(name: &str) -> Option<PathBuf> {
+    reference_data(&format!("traces/{name}.zst"))
+}
+
+#[test]
+fn every_real_trace_is_recognised_and_counted() {
+    for &(name, format, reads, writes, volumes) in TRACES {
+        let Some(path) = trace(name) else { continue };
+        let mut reader = TraceReader::open(&[path], &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(reader.format().name, format, "{name}");
+        let (mut batch, mut counts, mut latest) = (Vec::new(), [0; 4], esker_core::Nanos::ZERO);
+        while reader.next_batch(&mut batch).unwrap_or_else(|e| panic!("{e}")) {
+            for record in &batch {
+                counts[record.operation as usize] += 1;
+                assert!(record.at >= latest && (record.volume.0 as usize) < reader.volumes().len(), "{name}");
+                latest = record.at;
+            }
+        }
+        assert_eq!(counts[Operation::Read as usize], reads, "{name}");
+        assert_eq!(counts[Operation::Write as usize], writes, "{name}");
+        assert_eq!(reader.volumes().len(), volumes, "{name}: {:?}", reader.volumes());
+        assert_eq!(reader.notes().records, counts.iter().sum::<u64>(), "{name}");
+        assert_eq!(reader.notes().reordered, 0, "{name}");
+        assert_eq!(Some(reader.bytes_read()), reader.bytes_total(), "{name}");
+    }
+}
