@@ -103,7 +103,7 @@ pub fn parse_quantity(
     let denominator = 10u128.pow(fraction.len() as u32);
     let numerator: u128 = if fraction.is_empty() { 0 } else { fraction.parse().map_err(|_| out_of_range())? };
     let scaled = numerator * scale;
-    if scaled % denominator != 0 {
+    if !scaled.is_multiple_of(denominator) {
         return Err(out_of_range());
     }
     u64::try_from(whole * scale + scaled / denominator).map_err(|_| out_of_range())
