@@ -1,0 +1,73 @@
+//! What can be wrong with a disk's settings.
+
+use esker_core::{Bytes, Hint, Nanos, did_you_mean};
+use thiserror::Error;
+
+/// Why a disk cannot be built as configured.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DiskError {
+    /// A number is outside what the model can represent.
+    #[error("`{key}` is {found}, expected {expected}")]
+    OutOfRange {
+        /// The key in the settings.
+        key: &'static str,
+        /// What is allowed.
+        expected: &'static str,
+        /// The value as configured.
+        found: String,
+    },
+    /// The same for one zone.
+    #[error("`{key}` of zone {zone} is {found}, expected {expected}")]
+    Zone {
+        /// Index of the zone, from zero at the outer edge.
+        zone: usize,
+        /// The key in the zone's settings.
+        key: &'static str,
+        /// What is allowed.
+        expected: &'static str,
+        /// The value as configured.
+        found: u64,
+    },
+    /// More capacity than the zones hold.
+    #[error("`capacity` is {capacity}, but the zones hold {holds}")]
+    Capacity {
+        /// As configured.
+        capacity: Bytes,
+        /// What surfaces and zones give.
+        holds: Bytes,
+    },
+    /// The table of seek times is empty, begins at zero or is not in order.
+    #[error("`seek` needs at least one [cylinders, time] point, in rising order of cylinders and from 1 on")]
+    SeekPoints,
+    /// A seek would take longer than any arm does.
+    #[error("`seek` gives {time} over {distance} cylinders, expected at most {limit}")]
+    SeekTime {
+        /// In cylinders.
+        distance: u32,
+        /// What the curve gives.
+        time: Nanos,
+        /// What is allowed.
+        limit: Nanos,
+    },
+    /// No scheduler has this name.
+    #[error("`scheduler` is `{found}`, expected one of {expected}")]
+    Scheduler {
+        /// As configured.
+        found: String,
+        /// The names in the registry.
+        expected: String,
+    },
+}
+
+impl Hint for DiskError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Scheduler { found, .. } => {
+                let known = crate::SCHEDULERS.iter().map(|entry| entry.name);
+                did_you_mean(found, known).map(|name| format!("did you mean `{name}`?"))
+            }
+            Self::Capacity { .. } => Some("leave `capacity` out to use all sectors of the zones".to_string()),
+            _ => None,
+        }
+    }
+}

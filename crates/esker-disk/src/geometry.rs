@@ -1,0 +1,219 @@
+//! Where an address lies: zones, tracks, and the angle at which each track begins.
+
+use esker_core::Nanos;
+
+use crate::{DiskError, DiskSettings, Rotation, SeekCurve, ZoneSettings};
+
+/// Where a sector lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// From zero at the outer edge.
+    pub cylinder: u32,
+    /// The head, from zero.
+    pub surface: u32,
+    /// Index on the track, in order of addresses.
+    pub sector: u32,
+    /// Sectors from this one to the end of the track or of the zone's addresses, this one included.
+    pub run: u32,
+    /// Angle at which the sector begins.
+    pub angle: u64,
+    /// Angle over which it stretches.
+    pub sector_angle: u64,
+}
+
+/// The map from addresses to places.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    zones: Vec<Zone>,
+    surfaces: u32,
+    group: u32,
+    alternate_surfaces: bool,
+    cylinders: u32,
+    sectors: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Zone {
+    /// First address, and one past the last.
+    first: u64,
+    end: u64,
+    first_cylinder: u32,
+    cylinders: u32,
+    sectors_per_track: u32,
+    sector_angle: u64,
+    /// Angles by which the first sector falls back from track to track, cylinder to cylinder, group to group.
+    track_skew: u64,
+    cylinder_skew: u64,
+    group_skew: u64,
+}
+
+const CYLINDERS_MAX: u32 = 1 << 22;
+const SURFACES_MAX: u32 = 64;
+const SECTORS_PER_TRACK_MAX: u32 = 1 << 20;
+
+impl Geometry {
+    /// Lays out the zones of `settings`.
+    ///
+    /// # Errors
+    /// Numbers beyond what the model represents, and zones without addresses.
+    pub fn new(settings: &DiskSettings, rotation: &Rotation, seek: &SeekCurve) -> Result<Self, DiskError> {
+        let surfaces = settings.surfaces;
+        let group = settings.layout.cylinders_per_group;
+        let within = |key, found: u32, most: u32, expected| {
+            if (1..=most).contains(&found) {
+                Ok(())
+            } else {
+                Err(DiskError::OutOfRange { key, expected, found: found.to_string() })
+            }
+        };
+        within("surfaces", surfaces, SURFACES_MAX, "1 to 64")?;
+        within("layout.cylinders_per_group", group, 1 << 16, "1 to 65,536")?;
+        if settings.zones.is_empty() {
+            let key = "zones";
+            return Err(DiskError::OutOfRange { key, expected: "at least one zone", found: "an empty list".into() });
+        }
+        let switch = settings.head_switch + settings.write_settle;
+        let reach = |distance| seek.time(distance).max(settings.head_switch) + settings.write_settle;
+        let switches = Switches { track: switch, cylinder: reach(1), group: reach(group) };
+        let mut geometry = Self {
+            zones: Vec::with_capacity(settings.zones.len()),
+            surfaces,
+            group,
+            alternate_surfaces: settings.layout.alternate_surfaces,
+            cylinders: 0,
+            sectors: 0,
+        };
+        for (index, zone) in settings.zones.iter().enumerate() {
+            geometry.add_zone(index, zone, rotation, switches)?;
+        }
+        Ok(geometry)
+    }
+
+    fn add_zone(
+        &mut self,
+        index: usize,
+        zone: &ZoneSettings,
+        rotation: &Rotation,
+        switches: Switches,
+    ) -> Result<(), DiskError> {
+        let refuse =
+            |key, expected, found: u32| Err(DiskError::Zone { zone: index, key, expected, found: u64::from(found) });
+        let left = CYLINDERS_MAX - self.cylinders;
+        if zone.cylinders == 0 || zone.cylinders > left {
+            return refuse("cylinders", "at least 1, and at most 4,194,304 in all zones", zone.cylinders);
+        }
+        if zone.unused_cylinders > left - zone.cylinders {
+            return refuse("unused_cylinders", "at most 4,194,304 cylinders in all zones", zone.unused_cylinders);
+        }
+        if !(1..=SECTORS_PER_TRACK_MAX).contains(&zone.sectors_per_track) {
+            return refuse("sectors_per_track", "1 to 1,048,576", zone.sectors_per_track);
+        }
+        let raw = u64::from(zone.cylinders) * u64::from(self.surfaces) * u64::from(zone.sectors_per_track);
+        let spare = u64::from(zone.spare_sectors);
+        if spare >= raw {
+            return refuse("spare_sectors", "less than all sectors of the zone", zone.spare_sectors);
+        }
+        let sector_angle = Rotation::TURN / u64::from(zone.sectors_per_track);
+        let skew = |given: Option<u32>, switch: Nanos| {
+            // Just as many sectors as pass meanwhile; whole turns do not matter.
+            let sectors = rotation.angle_of(switch).div_ceil(u128::from(sector_angle));
+            let sectors = given.map_or(sectors, u128::from) % u128::from(zone.sectors_per_track);
+            sectors as u64 * sector_angle
+        };
+        let cylinder_skew = skew(zone.cylinder_skew, switches.cylinder);
+        self.zones.push(Zone {
+            first: self.sectors,
+            end: self.sectors + raw - spare,
+            first_cylinder: self.cylinders,
+            cylinders: zone.cylinders,
+            sectors_per_track: zone.sectors_per_track,
+            sector_angle,
+            track_skew: skew(zone.track_skew, switches.track),
+            cylinder_skew,
+            // With one cylinder per group, the next group is the next cylinder.
+            group_skew: if self.group == 1 { cylinder_skew } else { skew(zone.group_skew, switches.group) },
+        });
+        self.sectors += raw - spare;
+        self.cylinders += zone.cylinders + zone.unused_cylinders;
+        Ok(())
+    }
+
+    /// Addresses on the disk, in sectors.
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Cylinders from the first to the last, unused ones included.
+    pub fn cylinders(&self) -> u32 {
+        self.cylinders
+    }
+
+    /// Where sector `address` lies, which is below [`Geometry::sectors`].
+    #[inline]
+    pub fn locate(&self, address: u64) -> Place {
+        let zone = &self.zones[self.zones.partition_point(|zone| zone.first <= address) - 1];
+        debug_assert!(address < zone.end, "sector {address} is beyond the disk");
+        let within = address - zone.first;
+        // At most 2^28 tracks.
+        let track = (within / u64::from(zone.sectors_per_track)) as u32;
+        let sector = (within % u64::from(zone.sectors_per_track)) as u32;
+        let (group, position, along, cylinder) = if self.group == 1 {
+            let group = track / self.surfaces;
+            (group, track % self.surfaces, 0, group)
+        } else {
+            self.locate_in_group(zone, track)
+        };
+        let surface = if self.alternate_surfaces && group % 2 == 1 { self.surfaces - 1 - position } else { position };
+        // Wraps at 2^64, which is a whole number of turns.
+        let skew = zone
+            .per_group(self.surfaces, self.group)
+            .wrapping_mul(u64::from(group))
+            .wrapping_add(
+                zone.per_surface(self.group.min(zone.cylinders - group * self.group)).wrapping_mul(u64::from(position)),
+            )
+            .wrapping_add(zone.cylinder_skew.wrapping_mul(u64::from(along)));
+        Place {
+            cylinder: zone.first_cylinder + cylinder,
+            surface,
+            sector,
+            run: u64::from(zone.sectors_per_track - sector).min(zone.end - address) as u32,
+            angle: skew.wrapping_add(u64::from(sector) * zone.sector_angle) % Rotation::TURN,
+            sector_angle: zone.sector_angle,
+        }
+    }
+
+    /// Group, surfaces done within it, tracks done on the surface, and cylinder within the zone.
+    fn locate_in_group(&self, zone: &Zone, track: u32) -> (u32, u32, u32, u32) {
+        let group = track / (self.group * self.surfaces);
+        let rest = track - group * self.group * self.surfaces;
+        // The last group of a zone may have fewer cylinders.
+        let cylinders = self.group.min(zone.cylinders - group * self.group);
+        let (position, along) = (rest / cylinders, rest % cylinders);
+        let offset = if position % 2 == 1 { cylinders - 1 - along } else { along };
+        (group, position, along, group * self.group + offset)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Switches {
+    track: Nanos,
+    cylinder: Nanos,
+    group: Nanos,
+}
+
+impl Zone {
+    /// Angle from the begin of a surface's tracks in a group to that of the next surface's.
+    #[inline]
+    fn per_surface(&self, cylinders: u32) -> u64 {
+        self.cylinder_skew.wrapping_mul(u64::from(cylinders - 1)).wrapping_add(self.track_skew)
+    }
+
+    /// Angle from the begin of a whole group to the begin of the next.
+    #[inline]
+    fn per_group(&self, surfaces: u32, group: u32) -> u64 {
+        self.per_surface(group)
+            .wrapping_mul(u64::from(surfaces))
+            .wrapping_sub(self.track_skew)
+            .wrapping_add(self.group_skew)
+    }
+}

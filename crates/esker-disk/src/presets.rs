@@ -1,0 +1,57 @@
+//! Disks by name.
+
+use esker_core::Preset;
+
+/// Every preset, one TOML file each under `presets/hdd`, with the source of every figure beside it.
+pub static PRESETS: &[Preset] = &[
+    Preset {
+        name: "ibm-ultrastar-36z15",
+        kind: "hdd",
+        summary: "IBM Ultrastar 36Z15, 18 GB, 15,000 rpm (2001): the disk of Kim 2009; zones and seek curve assumed",
+        toml: include_str!("../presets/hdd/ibm-ultrastar-36z15.toml"),
+    },
+    Preset {
+        name: "seagate-cheetah-15k5-146g",
+        kind: "hdd",
+        summary: "Seagate Cheetah 15K.5, 146 GB, 15,020 rpm (2007): extracted zones, layout and seek curve",
+        toml: include_str!("../presets/hdd/seagate-cheetah-15k5-146g.toml"),
+    },
+    Preset {
+        name: "nearline-7200-20t",
+        kind: "hdd",
+        summary: "a 20 TB nearline disk, 7,200 rpm (2022 class): data-sheet rates, zones and seek curve assumed",
+        toml: include_str!("../presets/hdd/nearline-7200-20t.toml"),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Disk, DiskSettings};
+
+    #[test]
+    fn every_preset_builds_and_survives_a_round_trip() {
+        for preset in PRESETS {
+            let settings: DiskSettings = toml::from_str(preset.toml).unwrap_or_else(|e| panic!("{}: {e}", preset.name));
+            let disk = Disk::new(preset.name, &settings).unwrap_or_else(|e| panic!("{}: {e}", preset.name));
+            let again: DiskSettings = toml::from_str(&toml::to_string(&settings).unwrap()).unwrap();
+            assert_eq!(again, settings);
+            assert!(disk.mechanics().geometry().sectors() > 0);
+        }
+    }
+
+    /// Mean seeks that the presets' comments state.
+    #[test]
+    fn mean_seeks_are_as_stated() {
+        for (name, stated_ms) in
+            [("ibm-ultrastar-36z15", 3.4), ("seagate-cheetah-15k5-146g", 3.8), ("nearline-7200-20t", 7.4)]
+        {
+            let preset = PRESETS.iter().find(|preset| preset.name == name).unwrap();
+            let settings: DiskSettings = toml::from_str(preset.toml).unwrap();
+            let disk = Disk::new(name, &settings).unwrap();
+            let mechanics = disk.mechanics();
+            let mean = mechanics.seek_curve().mean(mechanics.geometry().cylinders()).as_micros_f64() / 1e3;
+            assert!((mean / stated_ms - 1.0).abs() < 0.01, "{name}: {mean}");
+        }
+    }
+}

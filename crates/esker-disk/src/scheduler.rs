@@ -1,0 +1,53 @@
+//! The order of service.
+
+mod c_look;
+mod fcfs;
+
+use esker_core::Nanos;
+
+use crate::Mechanics;
+
+/// A command that waits for the arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// First sector.
+    pub start: u64,
+    /// Whether it writes.
+    pub write: bool,
+    /// Order of arrival; every command has its own.
+    pub sequence: u64,
+    /// The disk's own name for it, of no meaning to a scheduler.
+    pub slot: u32,
+}
+
+/// Chooses which command the arm serves next. It holds the waiting commands; the disk bounds their number.
+pub trait Scheduler: Send {
+    /// Adds a command. Sequence numbers rise from call to call.
+    fn push(&mut self, command: Waiting);
+
+    /// Takes out the command to serve next, at `now`, from where `mechanics` stand: `None` only if none waits. Must not
+    /// let a command wait for ever while others keep coming.
+    fn pop(&mut self, now: Nanos, mechanics: &Mechanics) -> Option<Waiting>;
+
+    /// How many wait.
+    fn len(&self) -> usize;
+
+    /// Whether none waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One scheduler of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct SchedulerEntry {
+    /// Its name in settings.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Makes an empty one.
+    pub build: fn() -> Box<dyn Scheduler>,
+}
+
+/// Every scheduler, in the order in which lists show them. A new one is a file beside these and a line here.
+pub static SCHEDULERS: &[SchedulerEntry] = &[fcfs::ENTRY, c_look::ENTRY];

@@ -1,0 +1,26 @@
+//! First come, first served.
+
+use std::collections::VecDeque;
+
+use esker_core::Nanos;
+
+use super::{Scheduler, SchedulerEntry, Waiting};
+use crate::Mechanics;
+
+pub(super) const ENTRY: SchedulerEntry =
+    SchedulerEntry { name: "fcfs", summary: "first come, first served", build: || Box::new(Fcfs::default()) };
+
+#[derive(Default)]
+struct Fcfs(VecDeque<Waiting>);
+
+impl Scheduler for Fcfs {
+    fn push(&mut self, command: Waiting) {
+        self.0.push_back(command);
+    }
+    fn pop(&mut self, _: Nanos, _: &Mechanics) -> Option<Waiting> {
+        self.0.pop_front()
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}

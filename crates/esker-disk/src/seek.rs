@@ -1,0 +1,146 @@
+//! How long the arm takes over a distance.
+
+use esker_core::Nanos;
+
+use crate::{DiskError, SeekFormula, SeekSettings};
+
+/// Seek time by distance in cylinders, settling on the track included.
+#[derive(Clone, Debug)]
+pub struct SeekCurve(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Measured points by rising distance, straight lines between and beyond them.
+    Points(Vec<(u32, Nanos)>),
+    Formula(SeekFormula),
+}
+
+/// Longer than any arm takes.
+const SEEK_MAX: Nanos = Nanos::from_secs(10);
+
+impl SeekCurve {
+    /// Checks `settings` for a disk of `cylinders` cylinders.
+    ///
+    /// # Errors
+    /// Points that are not in rising order, or times beyond 10 s.
+    pub fn new(settings: &SeekSettings, cylinders: u32) -> Result<Self, DiskError> {
+        let curve = match settings {
+            SeekSettings::Points(points) => {
+                if points.is_empty() || points[0].0 == 0 || points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+                    return Err(DiskError::SeekPoints);
+                }
+                Self(Kind::Points(points.clone()))
+            }
+            SeekSettings::Formula(formula) => Self(Kind::Formula(*formula)),
+        };
+        if let SeekSettings::Points(points) = settings
+            && let Some((distance, time)) = points.iter().find(|(_, time)| *time > SEEK_MAX)
+        {
+            return Err(DiskError::SeekTime { distance: *distance, time: *time, limit: SEEK_MAX });
+        }
+        // The formula rises on both of its pieces, so its ends bound it.
+        let split = match settings {
+            SeekSettings::Formula(formula) => formula.split.saturating_sub(1).clamp(1, cylinders),
+            SeekSettings::Points(_) => 1,
+        };
+        for distance in [split, cylinders] {
+            let time = curve.time(distance);
+            if time > SEEK_MAX {
+                return Err(DiskError::SeekTime { distance, time, limit: SEEK_MAX });
+            }
+        }
+        Ok(curve)
+    }
+
+    /// Time over `distance` cylinders; nothing for zero.
+    #[inline]
+    pub fn time(&self, distance: u32) -> Nanos {
+        if distance == 0 {
+            return Nanos::ZERO;
+        }
+        match &self.0 {
+            Kind::Points(points) => interpolate(points, distance),
+            Kind::Formula(formula) => formula.time(distance),
+        }
+    }
+
+    /// Mean time between two uniformly random cylinders of `cylinders`, the same one included: the sum over distances d of
+    /// 2 (n - d) / n^2 times the curve.
+    pub fn mean(&self, cylinders: u32) -> Nanos {
+        let total: u128 = (1..cylinders)
+            .map(|distance| 2 * u128::from(cylinders - distance) * u128::from(self.time(distance).0))
+            .sum();
+        Nanos((total / (u128::from(cylinders) * u128::from(cylinders))) as u64)
+    }
+}
+
+impl SeekFormula {
+    fn time(&self, distance: u32) -> Nanos {
+        if distance < self.split {
+            // Square roots and products of doubles are the same on every machine (IEEE 754).
+            let root = f64::from(distance).sqrt() * self.b.0 as f64 / 1e3;
+            Nanos(self.a.0.saturating_add(root as u64))
+        } else {
+            let line = u128::from(self.e.0) * u128::from(distance) / 1_000;
+            Nanos(self.c.0.saturating_add(u64::try_from(line).unwrap_or(u64::MAX)))
+        }
+    }
+}
+
+/// On the straight line through the two points around `distance`; beyond the last point the last line goes on, but never
+/// falls, and before the first point its time holds.
+fn interpolate(points: &[(u32, Nanos)], distance: u32) -> Nanos {
+    let after = points.partition_point(|(point, _)| *point <= distance);
+    if after == 0 || points.len() == 1 {
+        return points[0].1;
+    }
+    let (left, right) = (points[after.min(points.len() - 1) - 1], points[after.min(points.len() - 1)]);
+    let (run, along) = (i128::from(right.0 - left.0), i128::from(distance - left.0));
+    let rise = i128::from(right.1.0) - i128::from(left.1.0);
+    if after == points.len() && rise < 0 {
+        return right.1;
+    }
+    let time = i128::from(left.1.0) + rise * along / run;
+    Nanos(u64::try_from(time).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Picoseconds;
+
+    #[test]
+    fn points_are_met_and_joined_by_lines() {
+        let points = vec![(1, Nanos(500)), (11, Nanos(1_500)), (21, Nanos(1_000))];
+        let curve = SeekCurve::new(&SeekSettings::Points(points), 100).unwrap();
+        let times: Vec<u64> = [0, 1, 2, 11, 16, 21, 99].iter().map(|&distance| curve.time(distance).0).collect();
+        assert_eq!(times, [0, 500, 600, 1_500, 1_250, 1_000, 1_000]);
+    }
+
+    #[test]
+    fn the_formula_changes_at_its_split() {
+        let formula = SeekFormula {
+            a: Nanos::from_micros(861),
+            b: Picoseconds(21_843_000),
+            split: 8_700,
+            c: Nanos::from_micros(2_349),
+            e: Picoseconds(63_470),
+        };
+        let curve = SeekCurve::new(&SeekSettings::Formula(formula), 72_170).unwrap();
+        assert_eq!(curve.time(100), Nanos(861_000 + 218_430));
+        assert_eq!(curve.time(10_000), Nanos(2_349_000 + 634_700));
+        // The fit's published mean over uniform pairs: 3.79 ms (reference fit of the Cheetah 15K.5).
+        assert!((curve.mean(72_170).as_micros_f64() - 3_790.0).abs() < 20.0, "{}", curve.mean(72_170));
+    }
+
+    #[test]
+    fn disorder_and_eternity_are_refused() {
+        let points = |list: &[(u32, u64)]| {
+            SeekSettings::Points(list.iter().map(|&(distance, time)| (distance, Nanos(time))).collect())
+        };
+        for bad in [&[][..], &[(0, 1)], &[(2, 1), (2, 2)], &[(5, 1), (2, 2)], &[(1, u64::MAX)], &[(1, 0), (2, 1 << 40)]]
+        {
+            assert!(SeekCurve::new(&points(bad), 1 << 20).is_err(), "{bad:?}");
+        }
+    }
+}

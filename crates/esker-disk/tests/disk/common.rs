@@ -1,0 +1,61 @@
+//! A small disk with round numbers, and the driver's plumbing.
+
+use esker_core::{Arrival, Completion, Nanos, Observer, Replay, ReplaySettings, Request, Verdict, replay};
+use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, ZoneSettings};
+
+/// 6,000 rpm: 10 ms per turn; 100 sectors per track: 0.1 ms each; 2 surfaces; seek 1 ms + 0.01 ms per further cylinder.
+pub(crate) fn round_numbers() -> DiskSettings {
+    DiskSettings {
+        capacity: None,
+        rotation_speed: RotationSpeed::rpm(6_000),
+        surfaces: 2,
+        zones: vec![zone(100, 100), zone(100, 50)],
+        layout: Default::default(),
+        seek: SeekSettings::Points(vec![(1, Nanos::from_micros(1_000)), (201, Nanos::from_micros(3_000))]),
+        head_switch: Nanos::from_micros(500),
+        write_settle: Nanos::from_micros(200),
+        read_overhead: Nanos::ZERO,
+        write_overhead: Nanos::ZERO,
+        bus_rate: None,
+        scheduler: "fcfs".to_string(),
+        queue_depth: 32,
+    }
+}
+
+pub(crate) fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneSettings {
+    ZoneSettings {
+        cylinders,
+        sectors_per_track,
+        track_skew: None,
+        cylinder_skew: None,
+        group_skew: None,
+        spare_sectors: 0,
+        unused_cylinders: 0,
+    }
+}
+
+/// Keeps every completion with its arrival and request.
+#[derive(Default)]
+pub(crate) struct Log(pub(crate) Vec<(Nanos, Request, Completion)>);
+
+impl Observer for Log {
+    fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
+        self.0.push((arrival, *request, *completion));
+        Verdict::Continue
+    }
+}
+
+pub(crate) fn run(
+    disk: &mut Disk,
+    settings: &ReplaySettings,
+    arrivals: impl IntoIterator<Item = Arrival>,
+) -> (Replay, Log) {
+    let mut log = Log::default();
+    let replay = replay(disk, arrivals, settings, &mut log).expect("time goes on");
+    assert_eq!(replay.end, esker_core::ReplayEnd::Complete);
+    (replay, log)
+}
+
+pub(crate) fn at(micros: u64, request: Request) -> Arrival {
+    Arrival { at: Nanos::from_micros(micros), request }
+}

@@ -1,0 +1,4 @@
+//! The disk as a device, seen from outside.
+
+mod common;
+mod timing;
