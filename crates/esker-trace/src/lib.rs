@@ -20,3 +20,12 @@ pub use reader::{ReadOptions, TraceReader, group_inputs};
 pub use record::{Operation, Record, VolumeIndex};
 pub use spool::{Spool, SpoolRecords, SpoolWriter};
 pub use writer::{TraceWriter, WriteNotes};
+
+// What traces are like, and making others of them.
+mod analyze;
+mod dense;
+mod transform;
+
+pub use analyze::*;
+pub use dense::DenseMap;
+pub use transform::{Filter, FilterError, FilterSettings, Filtered, OperationName};

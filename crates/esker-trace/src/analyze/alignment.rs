@@ -1,0 +1,79 @@
+//! Would requests be aligned to 4 KiB if all addresses moved by a few sectors?
+//!
+//! A guest partition that begins at an odd sector shifts every request of its file system: each 4 KiB page then
+//! straddles two pages of the device.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A constant misalignment of one volume.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Misalignment {
+    /// Bytes to add to every address (512 to 3,584) so that most requests begin on a 4 KiB boundary.
+    pub shift_bytes: u64,
+    /// Share of requests with 4 KiB aligned address and size, as traced.
+    pub aligned_before: f64,
+    /// The same after the shift.
+    pub aligned_after: f64,
+}
+
+/// At least this share has to become aligned...
+const AFTER_MIN: f64 = 0.8;
+/// ...and at most this share may have been.
+const BEFORE_MAX: f64 = 0.2;
+
+/// Requests by the sector within a 4 KiB page that they begin at, where their size is whole pages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Phases([u64; 8]);
+
+impl Phases {
+    #[inline]
+    pub(super) fn push(&mut self, offset: u64, length: u32) {
+        if length.is_multiple_of(4096) && length > 0 && offset.is_multiple_of(512) {
+            self.0[(offset / 512 % 8) as usize] += 1;
+        }
+    }
+
+    /// Requests with aligned address and size.
+    pub(super) fn aligned(&self) -> u64 {
+        self.0[0]
+    }
+
+    /// The shift that aligns nearly everything, where there is one. `requests` counts all, whatever their size.
+    pub(super) fn misalignment(&self, requests: u64) -> Option<Misalignment> {
+        let share = |count: u64| count as f64 / requests as f64;
+        let (phase, &count) = self.0.iter().enumerate().max_by_key(|&(phase, count)| (count, 7 - phase))?;
+        let found = Misalignment {
+            shift_bytes: (8 - phase as u64) % 8 * 512,
+            aligned_before: share(self.0[0]),
+            aligned_after: share(count),
+        };
+        (requests > 0 && phase > 0 && found.aligned_after >= AFTER_MIN && found.aligned_before < BEFORE_MAX)
+            .then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_at_sector_63_is_found_and_a_mixture_is_not() {
+        let mut phases = Phases::default();
+        for page in 0..90u64 {
+            phases.push(63 * 512 + page * 4096, 4096);
+        }
+        for _ in 0..10 {
+            phases.push(0, 512);
+        }
+        let found = phases.misalignment(100).unwrap();
+        assert_eq!(found, Misalignment { shift_bytes: 512, aligned_before: 0.0, aligned_after: 0.9 });
+        for page in 0..30u64 {
+            phases.push(page * 4096, 4096);
+        }
+        assert_eq!(phases.misalignment(130), None);
+        assert_eq!(phases.aligned(), 30);
+        assert_eq!(Phases::default().misalignment(0), None);
+    }
+}

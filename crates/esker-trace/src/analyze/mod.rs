@@ -1,0 +1,164 @@
+//! What a trace is like, in one pass: one question per file.
+//!
+//! Memory grows with the footprint (about 0.1 % of what is touched), never with the number of requests.
+
+mod alignment;
+mod arrivals;
+mod peaks;
+mod profile;
+mod responses;
+mod series;
+mod sizes;
+mod skew;
+mod touched;
+mod volumes;
+mod working_set;
+
+use esker_core::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use alignment::Misalignment;
+pub use arrivals::{IdlePeriods, InterArrival};
+pub use peaks::{BusiestWindow, Peaks, RatePeaks};
+pub use profile::Profile;
+pub use responses::MeasuredResponses;
+pub use series::LoadInterval;
+pub use sizes::{CommonSize, SizeBin, SizeDistribution};
+pub use skew::{LorenzPoint, Skew, TopShare};
+pub use touched::{AREA_BYTES, TouchedAreas};
+pub use volumes::VolumeProfile;
+pub use working_set::WorkingSetInterval;
+
+use crate::{Operation, Record};
+
+/// What may be chosen about a characterisation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CharacteriserSettings {
+    /// Gaps between arrivals at least this long count as idle; one entry of [`Profile::idle`] each.
+    pub idle_thresholds: Vec<Nanos>,
+    /// How many of the most common exact request sizes are listed.
+    pub common_sizes: usize,
+    /// Most points of a Lorenz curve.
+    pub lorenz_points: usize,
+}
+
+impl Default for CharacteriserSettings {
+    fn default() -> Self {
+        Self {
+            idle_thresholds: vec![Nanos::from_millis(100), Nanos::from_secs(1)],
+            common_sizes: 16,
+            lorenz_points: 200,
+        }
+    }
+}
+
+/// Takes records one by one, in order of arrival, and says what they are like.
+///
+/// ```
+/// use esker_trace::{Characteriser, CharacteriserSettings, Operation, Record, VolumeIndex};
+/// # use esker_core::Nanos;
+/// let mut characteriser = Characteriser::new(CharacteriserSettings::default());
+/// for second in 0..10 {
+///     characteriser.push(&Record {
+///         at: Nanos::from_secs(second),
+///         offset: second * 4096,
+///         length: 4096,
+///         volume: VolumeIndex(0),
+///         operation: Operation::Write,
+///         response: None,
+///     });
+/// }
+/// let profile = characteriser.finish(&["disk0".to_string()]);
+/// assert_eq!((profile.requests, profile.footprint_bytes), (10, 40_960));
+/// assert_eq!(profile.sequential_fraction, 0.9);
+/// ```
+#[derive(Debug)]
+pub struct Characteriser {
+    settings: CharacteriserSettings,
+    volumes: volumes::Volumes,
+    sizes: sizes::Sizes,
+    arrivals: arrivals::Arrivals,
+    peaks: peaks::PeakTracker,
+    series: series::Series,
+    touched: TouchedAreas,
+    responses: responses::Responses,
+    first: Nanos,
+    last: Nanos,
+    started: bool,
+}
+
+impl Characteriser {
+    /// Nothing seen yet.
+    pub fn new(settings: CharacteriserSettings) -> Self {
+        Self {
+            arrivals: arrivals::Arrivals::new(&settings.idle_thresholds),
+            settings,
+            volumes: volumes::Volumes::default(),
+            sizes: sizes::Sizes::default(),
+            peaks: peaks::PeakTracker::default(),
+            series: series::Series::default(),
+            touched: TouchedAreas::default(),
+            responses: responses::Responses::default(),
+            first: Nanos::ZERO,
+            last: Nanos::ZERO,
+            started: false,
+        }
+    }
+
+    /// Adds one record. Records come in order of arrival; one that is earlier than its predecessor counts as arriving
+    /// together with it wherever time matters.
+    pub fn push(&mut self, record: &Record) {
+        if !self.started {
+            (self.first, self.last, self.started) = (record.at, record.at, true);
+        }
+        let gap = record.at.saturating_sub(self.last);
+        self.last = self.last.max(record.at);
+        let since_start = self.last - self.first;
+        self.arrivals.push(gap);
+        self.peaks.push(since_start, record);
+        if let Some(response) = record.response {
+            self.responses.push(record.operation, response);
+        }
+        let doubled = self.series.push(since_start, record);
+        if doubled > 0 {
+            self.touched.merge_intervals(doubled);
+        }
+        self.volumes.push(record);
+        match record.operation {
+            Operation::Read | Operation::Write => {
+                self.sizes.push(record);
+                let new_pages = self.touched.push(record, self.series.working_set_interval());
+                self.series.add_new_pages(new_pages);
+            }
+            Operation::Trim | Operation::Flush => {}
+        }
+    }
+
+    /// Adds records in their order.
+    pub fn push_all(&mut self, records: &[Record]) {
+        for record in records {
+            self.push(record);
+        }
+    }
+
+    /// The 1 MiB areas touched so far: what a [`crate::DenseMap`] is built from.
+    pub fn touched(&self) -> &TouchedAreas {
+        &self.touched
+    }
+
+    /// The profile. `volumes` are the names by [`crate::VolumeIndex`]; a volume without one is called by its number.
+    pub fn finish(self, volumes: &[String]) -> Profile {
+        self.finish_with_areas(volumes).0
+    }
+
+    /// The profile, and the areas for a [`crate::DenseMap`].
+    pub fn finish_with_areas(mut self, volumes: &[String]) -> (Profile, TouchedAreas) {
+        let profile = profile::assemble(&mut self, volumes);
+        (profile, self.touched)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,366 @@
+//! Which pages were touched, and how often: 1 MiB areas (the records of Kim 2009, section 4.5.2) with one bit and two
+//! counters for each 4 KiB page in them.
+
+use std::collections::BTreeMap;
+
+use crate::{Operation, Record};
+
+/// Size of one area: Kim's record, "set by considering the read-ahead effect" of disks (section 4.5.2).
+pub const AREA_BYTES: u64 = 1 << 20;
+const AREA_SHIFT: u32 = 20;
+const PAGE_SHIFT: u32 = 12;
+const PAGES_PER_AREA: usize = 256;
+const PAGES_PER_GROUP: usize = 16;
+const GROUPS_PER_AREA: usize = PAGES_PER_AREA / PAGES_PER_GROUP;
+const NO_GROUP: u32 = u32::MAX;
+
+/// One bit per page of an area.
+pub(super) type PageSet = [u64; 4];
+
+/// The set of touched areas, with what happened in each.
+///
+/// Costs 168 bytes per area that was touched, 64 bytes per 64 KiB of it, and the index.
+#[derive(Clone, Debug, Default)]
+pub struct TouchedAreas {
+    index: AreaIndex,
+    areas: Vec<Area>,
+    groups: Vec<Group>,
+    /// Multiples of 65,536 that the counters of busy pages have wrapped past.
+    wrapped: BTreeMap<(u32, Counter), u64>,
+    /// The area that each volume touched last: most requests fall near their predecessor.
+    recent: Vec<(u64, u32)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Area {
+    pub(super) number: u64,
+    pub(super) volume: u32,
+    pub(super) read: PageSet,
+    pub(super) written: PageSet,
+    /// In which intervals of the working-set series it was touched.
+    pub(super) intervals: u128,
+    groups: [u32; GROUPS_PER_AREA],
+}
+
+/// Accesses of 16 neighbouring pages: one cache line.
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
+struct Group {
+    all: [u16; PAGES_PER_GROUP],
+    writes: [u16; PAGES_PER_GROUP],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Counter {
+    All(u8),
+    Writes(u8),
+}
+
+impl TouchedAreas {
+    /// How many areas were touched.
+    pub fn len(&self) -> usize {
+        self.areas.len()
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.areas.is_empty()
+    }
+
+    /// The areas as (volume, area number), in the order of volumes and addresses.
+    pub fn sorted(&self) -> Vec<(u32, u64)> {
+        let mut all: Vec<(u32, u64)> = self.areas.iter().map(|area| (area.volume, area.number)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Adds the areas of one read or write; trims and flushes touch nothing.
+    pub fn add(&mut self, record: &Record) {
+        if matches!(record.operation, Operation::Read | Operation::Write) {
+            self.push(record, 0);
+        }
+    }
+
+    pub(super) fn areas(&self) -> &[Area] {
+        &self.areas
+    }
+
+    /// Counts a read or write in interval `interval`; says how many pages it touched that nothing had touched before.
+    pub(super) fn push(&mut self, record: &Record, interval: u32) -> u32 {
+        if record.length == 0 {
+            return 0;
+        }
+        let last_byte = record.offset.saturating_add(u64::from(record.length) - 1);
+        let (first_page, last_page) = (record.offset >> PAGE_SHIFT, last_byte >> PAGE_SHIFT);
+        let write = record.operation == Operation::Write;
+        let mut new_pages = 0;
+        for number in record.offset >> AREA_SHIFT..=last_byte >> AREA_SHIFT {
+            let slot = self.slot_of(record.volume.0, number);
+            let area_page = number * PAGES_PER_AREA as u64;
+            let from = first_page.max(area_page) - area_page;
+            let to = (last_page - area_page).min(PAGES_PER_AREA as u64 - 1);
+            new_pages += self.touch(slot, from as usize, to as usize, write, interval);
+        }
+        new_pages
+    }
+
+    #[inline]
+    fn slot_of(&mut self, volume: u32, number: u64) -> u32 {
+        if self.recent.len() <= volume as usize {
+            self.recent.resize(volume as usize + 1, (u64::MAX, 0));
+        }
+        let (recent, slot) = self.recent[volume as usize];
+        if recent == number {
+            return slot;
+        }
+        let next = self.areas.len() as u32;
+        let slot = self.index.find_or_insert(volume, number, next);
+        if slot == next {
+            self.areas.push(Area {
+                number,
+                volume,
+                read: PageSet::default(),
+                written: PageSet::default(),
+                intervals: 0,
+                groups: [NO_GROUP; GROUPS_PER_AREA],
+            });
+        }
+        self.recent[volume as usize] = (number, slot);
+        slot
+    }
+
+    /// Counts an access to the pages `from..=to` of one area.
+    #[inline]
+    fn touch(&mut self, slot: u32, from: usize, to: usize, write: bool, interval: u32) -> u32 {
+        let area = &mut self.areas[slot as usize];
+        area.intervals |= 1 << interval;
+        let mut new_pages = 0;
+        for word in from / 64..=to / 64 {
+            let mask = bits_between(from.saturating_sub(word * 64), (to - word * 64).min(63));
+            new_pages += (mask & !(area.read[word] | area.written[word])).count_ones();
+            if write {
+                area.written[word] |= mask;
+            } else {
+                area.read[word] |= mask;
+            }
+        }
+        for group_in_area in from / PAGES_PER_GROUP..=to / PAGES_PER_GROUP {
+            let first_page = group_in_area * PAGES_PER_GROUP;
+            let pages = from.max(first_page) - first_page..(to + 1 - first_page).min(PAGES_PER_GROUP);
+            let mut index = area.groups[group_in_area];
+            if index == NO_GROUP {
+                index = self.groups.len() as u32;
+                self.groups.push(Group::default());
+                area.groups[group_in_area] = index;
+            }
+            let group = &mut self.groups[index as usize];
+            if count(&mut group.all[pages.clone()]) {
+                for page in pages.clone().filter(|&page| group.all[page] == 0) {
+                    *self.wrapped.entry((index, Counter::All(page as u8))).or_default() += 1 << 16;
+                }
+            }
+            if write && count(&mut group.writes[pages.clone()]) {
+                for page in pages.filter(|&page| group.writes[page] == 0) {
+                    *self.wrapped.entry((index, Counter::Writes(page as u8))).or_default() += 1 << 16;
+                }
+            }
+        }
+        new_pages
+    }
+
+    /// Calls `see` with (all accesses, write accesses) of each touched page.
+    pub(super) fn for_each_page(&self, mut see: impl FnMut(u64, u64)) {
+        let wrapped = |key| if self.wrapped.is_empty() { 0 } else { self.wrapped.get(&key).copied().unwrap_or(0) };
+        for (index, group) in self.groups.iter().enumerate() {
+            for page in 0..PAGES_PER_GROUP {
+                let all = u64::from(group.all[page]) + wrapped((index as u32, Counter::All(page as u8)));
+                let writes = u64::from(group.writes[page]) + wrapped((index as u32, Counter::Writes(page as u8)));
+                if all > 0 {
+                    see(all, writes);
+                }
+            }
+        }
+    }
+
+    /// Pairs of neighbouring intervals become one, `times` times over.
+    pub(super) fn merge_intervals(&mut self, times: u32) {
+        for area in &mut self.areas {
+            for _ in 0..times.min(u128::BITS) {
+                area.intervals = merge_pairs(area.intervals);
+            }
+        }
+    }
+}
+
+/// Adds one to each counter; says whether any of them wrapped to zero.
+#[inline]
+fn count(counters: &mut [u16]) -> bool {
+    let mut any_zero = false;
+    for counter in counters {
+        *counter = counter.wrapping_add(1);
+        any_zero |= *counter == 0;
+    }
+    any_zero
+}
+
+/// Bits `from..=to` of a word.
+#[inline]
+fn bits_between(from: usize, to: usize) -> u64 {
+    (u64::MAX << from) & (u64::MAX >> (63 - to))
+}
+
+/// Bit i of the result is bit 2i or bit 2i+1 of `bits`.
+fn merge_pairs(bits: u128) -> u128 {
+    const KEEP: [u128; 7] = [
+        0x5555_5555_5555_5555_5555_5555_5555_5555,
+        0x3333_3333_3333_3333_3333_3333_3333_3333,
+        0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f,
+        0x00ff_00ff_00ff_00ff_00ff_00ff_00ff_00ff,
+        0x0000_ffff_0000_ffff_0000_ffff_0000_ffff,
+        0x0000_0000_ffff_ffff_0000_0000_ffff_ffff,
+        0x0000_0000_0000_0000_ffff_ffff_ffff_ffff,
+    ];
+    let mut packed = (bits | bits >> 1) & KEEP[0];
+    for (step, keep) in KEEP.iter().enumerate().skip(1) {
+        packed = (packed | packed >> (1 << (step - 1))) & keep;
+    }
+    packed
+}
+
+/// From (volume, area number) to slot: open addressing, linear probing, at most half full. Never iterated, so that no
+/// order of hashing reaches a result.
+#[derive(Clone, Debug, Default)]
+struct AreaIndex {
+    entries: Vec<Entry>,
+    used: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    number: u64,
+    volume: u32,
+    slot: u32,
+}
+
+const EMPTY: Entry = Entry { number: 0, volume: 0, slot: u32::MAX };
+
+impl AreaIndex {
+    #[inline]
+    fn find_or_insert(&mut self, volume: u32, number: u64, new_slot: u32) -> u32 {
+        if self.used * 2 >= self.entries.len() {
+            self.grow();
+        }
+        let mask = self.entries.len() - 1;
+        let mut at = hash(volume, number) as usize & mask;
+        loop {
+            let entry = &mut self.entries[at];
+            if entry.slot == u32::MAX {
+                *entry = Entry { number, volume, slot: new_slot };
+                self.used += 1;
+                return new_slot;
+            }
+            if entry.number == number && entry.volume == volume {
+                return entry.slot;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        let capacity = (self.entries.len() * 2).max(1024);
+        let old = std::mem::replace(&mut self.entries, vec![EMPTY; capacity]);
+        for entry in old.into_iter().filter(|entry| entry.slot != u32::MAX) {
+            let mut at = hash(entry.volume, entry.number) as usize & (capacity - 1);
+            while self.entries[at].slot != u32::MAX {
+                at = (at + 1) & (capacity - 1);
+            }
+            self.entries[at] = entry;
+        }
+    }
+}
+
+/// Two rounds of multiply and fold; neighbours land far apart.
+#[inline]
+fn hash(volume: u32, number: u64) -> u64 {
+    let mixed = (number ^ u64::from(volume) << 44).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use esker_core::Nanos;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::VolumeIndex;
+
+    #[test]
+    fn merging_intervals_ors_neighbours() {
+        for bits in [0u128, 1, 2, 3, 1 << 127, 0xdead_beef_0123_4567_89ab_cdef_5555_aaaa, u128::MAX] {
+            let expected =
+                (0..64).fold(0u128, |sum, bit| if bits >> (2 * bit) & 3 != 0 { sum | 1 << bit } else { sum });
+            assert_eq!(merge_pairs(bits), expected, "{bits:x}");
+        }
+    }
+
+    #[test]
+    fn counters_go_on_past_sixteen_bits() {
+        let mut touched = TouchedAreas::default();
+        let record = Record {
+            at: Nanos::ZERO,
+            offset: 8192,
+            length: 8192,
+            volume: VolumeIndex(0),
+            operation: Operation::Write,
+            response: None,
+        };
+        for _ in 0..200_000 {
+            touched.add(&record);
+        }
+        touched.add(&Record { length: 1, operation: Operation::Read, ..record });
+        let mut seen = Vec::new();
+        touched.for_each_page(|all, writes| seen.push((all, writes)));
+        assert_eq!(seen, [(200_001, 200_000), (200_000, 200_000)]);
+    }
+
+    proptest! {
+        #[test]
+        fn pages_and_counts_are_those_of_a_naive_map(
+            requests in prop::collection::vec((0u32..3, 0u64..3_000_000, 0u32..2_500_000, any::<bool>()), 1..60),
+        ) {
+            let mut touched = TouchedAreas::default();
+            let mut naive: BTreeMap<(u32, u64), (u64, u64)> = BTreeMap::new();
+            for &(volume, offset, length, write) in &requests {
+                let operation = if write { Operation::Write } else { Operation::Read };
+                let record = Record {
+                    at: Nanos::ZERO, offset, length, volume: VolumeIndex(volume), operation, response: None,
+                };
+                let mut new_pages = 0;
+                if length > 0 {
+                    for page in offset / 4096..=(offset + u64::from(length) - 1) / 4096 {
+                        let entry = naive.entry((volume, page)).or_insert_with(|| { new_pages += 1; (0, 0) });
+                        entry.0 += 1;
+                        entry.1 += u64::from(write);
+                    }
+                }
+                prop_assert_eq!(touched.push(&record, 0), new_pages);
+            }
+            let mut counts = Vec::new();
+            touched.for_each_page(|all, writes| counts.push((all, writes)));
+            counts.sort_unstable();
+            let mut expected: Vec<_> = naive.values().copied().collect();
+            expected.sort_unstable();
+            prop_assert_eq!(counts, expected);
+            let areas: BTreeSet<(u32, u64)> = naive.keys().map(|&(volume, page)| (volume, page / 256)).collect();
+            prop_assert_eq!(touched.sorted(), areas.into_iter().collect::<Vec<_>>());
+            let bits = |set: &PageSet| set.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+            let read: u64 = touched.areas().iter().map(|area| bits(&area.read)).sum();
+            prop_assert_eq!(read, naive.values().filter(|(all, writes)| all > writes).count() as u64);
+            let written: u64 = touched.areas().iter().map(|area| bits(&area.written)).sum();
+            prop_assert_eq!(written, naive.values().filter(|(_, writes)| *writes > 0).count() as u64);
+        }
+    }
+}

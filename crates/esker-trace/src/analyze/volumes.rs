@@ -1,0 +1,198 @@
+//! What each volume is like.
+
+use std::collections::BTreeMap;
+
+use esker_core::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::alignment::{Misalignment, Phases};
+use super::touched::{AREA_BYTES, TouchedAreas};
+use crate::{Operation, Record};
+
+/// One volume with at least one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeProfile {
+    /// Its name in the trace.
+    pub name: String,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Reads.
+    pub read_requests: u64,
+    /// Writes.
+    pub write_requests: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Mean size of reads and writes; zero where there are none.
+    pub mean_size_bytes: f64,
+    /// Distinct 4 KiB pages read or written.
+    pub pages_4k: u64,
+    /// The same in bytes.
+    pub footprint_bytes: u64,
+    /// Touched 1 MiB areas, times their size: its share of a dense address space.
+    pub active_bytes: u64,
+    /// First byte touched.
+    pub lowest_byte: u64,
+    /// First byte beyond everything touched.
+    pub highest_byte: u64,
+    /// Share of requests that start exactly where the previous one on this volume ended.
+    pub sequential_fraction: f64,
+    /// Share of requests with 4 KiB aligned address and size.
+    pub aligned_4k_fraction: f64,
+    /// A constant misalignment, where one shift aligns at least 80 % of the requests and less than 20 % were aligned.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub misalignment: Option<Misalignment>,
+    /// First arrival, seconds after the trace's first.
+    pub first_s: f64,
+    /// Last arrival, seconds after the trace's first.
+    pub last_s: f64,
+}
+
+/// Counts of one volume.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) reads: u64,
+    pub(super) writes: u64,
+    pub(super) trims: u64,
+    pub(super) flushes: u64,
+    pub(super) read_bytes: u64,
+    pub(super) write_bytes: u64,
+    pub(super) trim_bytes: u64,
+    pub(super) sequential: u64,
+    phases: Phases,
+    last_end: u64,
+    lowest: u64,
+    highest: u64,
+    first: Nanos,
+    last: Nanos,
+}
+
+impl Counts {
+    pub(super) fn requests(&self) -> u64 {
+        self.reads + self.writes + self.trims + self.flushes
+    }
+    /// Requests that have a range.
+    pub(super) fn ranged(&self) -> u64 {
+        self.reads + self.writes + self.trims
+    }
+    pub(super) fn aligned(&self) -> u64 {
+        self.phases.aligned()
+    }
+    pub(super) fn add(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.trims += other.trims;
+        self.flushes += other.flushes;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+        self.trim_bytes += other.trim_bytes;
+        self.sequential += other.sequential;
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Volumes {
+    all: Vec<Counts>,
+    /// Where the previous request of any volume ended.
+    last_end: Option<u64>,
+    /// Requests that start there, see [`super::Profile::sequential_fraction_global`].
+    pub(super) sequential_global: u64,
+}
+
+impl Volumes {
+    #[inline]
+    pub(super) fn push(&mut self, record: &Record) {
+        let index = record.volume.0 as usize;
+        if index >= self.all.len() {
+            self.all.resize(index + 1, Counts::default());
+        }
+        let counts = &mut self.all[index];
+        if counts.requests() == 0 {
+            counts.first = record.at;
+        }
+        counts.last = counts.last.max(record.at);
+        let length = u64::from(record.length);
+        let seen_before = counts.ranged() > 0;
+        match record.operation {
+            Operation::Read => {
+                counts.reads += 1;
+                counts.read_bytes += length;
+            }
+            Operation::Write => {
+                counts.writes += 1;
+                counts.write_bytes += length;
+            }
+            Operation::Trim => {
+                counts.trims += 1;
+                counts.trim_bytes += length;
+            }
+            Operation::Flush => {
+                counts.flushes += 1;
+                return;
+            }
+        }
+        let end = record.offset.saturating_add(length);
+        if seen_before {
+            counts.sequential += u64::from(record.offset == counts.last_end);
+            counts.lowest = counts.lowest.min(record.offset);
+            counts.highest = counts.highest.max(end);
+        } else {
+            (counts.lowest, counts.highest) = (record.offset, end);
+        }
+        counts.last_end = end;
+        self.sequential_global += u64::from(self.last_end == Some(record.offset));
+        self.last_end = Some(end);
+        counts.phases.push(record.offset, record.length);
+    }
+
+    /// Sum over all volumes, and how many of them had requests.
+    pub(super) fn totals(&self) -> (Counts, u64, u64) {
+        let mut sum = Counts::default();
+        let (mut devices, mut aligned) = (0, 0);
+        for counts in &self.all {
+            sum.add(counts);
+            devices += u64::from(counts.requests() > 0);
+            aligned += counts.aligned();
+        }
+        (sum, devices, aligned)
+    }
+
+    pub(super) fn finish(&self, touched: &TouchedAreas, names: &[String], start: Nanos) -> Vec<VolumeProfile> {
+        let mut pages: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for area in touched.areas() {
+            let entry = pages.entry(area.volume).or_default();
+            let touched = area.read.iter().zip(&area.written).map(|(read, written)| (read | written).count_ones());
+            entry.0 += u64::from(touched.sum::<u32>());
+            entry.1 += 1;
+        }
+        let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
+        let present = self.all.iter().enumerate().filter(|(_, counts)| counts.requests() > 0);
+        present
+            .map(|(index, counts)| {
+                let (pages_4k, areas) = pages.get(&(index as u32)).copied().unwrap_or_default();
+                VolumeProfile {
+                    name: names.get(index).cloned().unwrap_or_else(|| index.to_string()),
+                    requests: counts.requests(),
+                    read_requests: counts.reads,
+                    write_requests: counts.writes,
+                    read_bytes: counts.read_bytes,
+                    write_bytes: counts.write_bytes,
+                    mean_size_bytes: share(counts.read_bytes + counts.write_bytes, counts.reads + counts.writes),
+                    pages_4k,
+                    footprint_bytes: pages_4k * 4096,
+                    active_bytes: areas * AREA_BYTES,
+                    lowest_byte: counts.lowest,
+                    highest_byte: counts.highest,
+                    sequential_fraction: share(counts.sequential, counts.ranged()),
+                    aligned_4k_fraction: share(counts.aligned(), counts.ranged()),
+                    misalignment: counts.phases.misalignment(counts.ranged()),
+                    first_s: counts.first.saturating_sub(start).as_secs_f64(),
+                    last_s: counts.last.saturating_sub(start).as_secs_f64(),
+                }
+            })
+            .collect()
+    }
+}

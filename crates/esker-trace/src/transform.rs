@@ -1,0 +1,348 @@
+//! Cutting and changing traces: `esker trace filter`.
+
+use esker_core::{Bytes, Hint, Nanos, did_you_mean};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Operation, Record};
+
+/// What to keep of a trace, and how to change it. First records are selected as they stand in the trace (`volumes`,
+/// `operations`, `from`/`to`, `first_byte`/`end_byte`), then changed (`shift_bytes`, `speed`), then counted (`head`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FilterSettings {
+    /// Only these volumes, by name; all where empty.
+    pub volumes: Vec<String>,
+    /// Only these kinds of requests; all where empty.
+    pub operations: Vec<OperationName>,
+    /// Only requests that arrive at least this long after the trace's first request.
+    pub from: Option<Nanos>,
+    /// Only requests that arrive less than this long after the trace's first request.
+    pub to: Option<Nanos>,
+    /// Only requests that begin at this byte of their volume or above. Flushes, which have no address, stay.
+    pub first_byte: Option<Bytes>,
+    /// Only requests that begin below this byte of their volume. Flushes stay.
+    pub end_byte: Option<Bytes>,
+    /// Moves every address by so many bytes. Requests that would begin below zero are dropped.
+    pub shift_bytes: i64,
+    /// How many times as fast requests arrive: 2 halves the times between them. Recorded response times stay.
+    pub speed: Option<f64>,
+    /// Keeps the first so many of the requests that are left.
+    pub head: Option<u64>,
+}
+
+/// A kind of request by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OperationName {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Flushes.
+    Flush,
+}
+
+impl From<Operation> for OperationName {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Read => Self::Read,
+            Operation::Write => Self::Write,
+            Operation::Trim => Self::Trim,
+            Operation::Flush => Self::Flush,
+        }
+    }
+}
+
+/// Settings of a filter that make no sense.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FilterError {
+    /// The speed is zero, negative, or beyond what integer times can be scaled by.
+    #[error("the speed has to be between 0.000001 and 1000000, not {0}")]
+    Speed(f64),
+    /// The time window is empty.
+    #[error("the time window from {from} to {to} is empty")]
+    Window {
+        /// Its begin.
+        from: Nanos,
+        /// Its end.
+        to: Nanos,
+    },
+    /// The address range is empty.
+    #[error("the address range from {first_byte} to {end_byte} is empty")]
+    Range {
+        /// Its begin.
+        first_byte: Bytes,
+        /// Its end.
+        end_byte: Bytes,
+    },
+    /// The trace has no such volume.
+    #[error("the trace has no volume `{name}`; it has {known}")]
+    UnknownVolume {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+}
+
+impl Hint for FilterError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownVolume { nearest, .. } => nearest.as_ref().map(|name| format!("did you mean `{name}`?")),
+            Self::Window { .. } => Some("both times count from the trace's first request".to_string()),
+            Self::Speed(_) | Self::Range { .. } => None,
+        }
+    }
+}
+
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filtered {
+    /// It stays, as given.
+    Keep(Record),
+    /// It goes.
+    Drop,
+    /// It goes, and so will all that follow.
+    End,
+}
+
+/// A filter at work.
+///
+/// ```
+/// use esker_trace::{Filter, FilterSettings, Filtered, Operation, Record, VolumeIndex};
+/// # use esker_core::Nanos;
+/// let record = Record { at: Nanos(7), offset: 63 * 512, length: 4096, volume: VolumeIndex(0),
+///     operation: Operation::Read, response: None };
+/// let mut filter = Filter::new(FilterSettings { shift_bytes: 512, ..FilterSettings::default() }).unwrap();
+/// let shifted = Record { offset: 64 * 512, ..record };
+/// assert_eq!(filter.apply(&record, &[]), Filtered::Keep(shifted));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Filter {
+    settings: FilterSettings,
+    /// Parts per million of `speed`.
+    speed: u64,
+    first: Option<Nanos>,
+    /// By volume index, decided when it is first met.
+    wanted: Vec<Option<bool>>,
+    kept: u64,
+    below_zero: u64,
+}
+
+const SPEED_ONE: u64 = 1_000_000;
+
+impl Filter {
+    /// A filter at the begin of a trace.
+    ///
+    /// # Errors
+    /// Where settings contradict each other.
+    pub fn new(settings: FilterSettings) -> Result<Self, FilterError> {
+        let speed = settings.speed.unwrap_or(1.0);
+        if !(1e-6..=1e6).contains(&speed) {
+            return Err(FilterError::Speed(speed));
+        }
+        if let (Some(from), Some(to)) = (settings.from, settings.to)
+            && from >= to
+        {
+            return Err(FilterError::Window { from, to });
+        }
+        if let (Some(first_byte), Some(end_byte)) = (settings.first_byte, settings.end_byte)
+            && first_byte >= end_byte
+        {
+            return Err(FilterError::Range { first_byte, end_byte });
+        }
+        let speed = (speed * SPEED_ONE as f64).round() as u64;
+        Ok(Self { settings, speed, first: None, wanted: Vec::new(), kept: 0, below_zero: 0 })
+    }
+
+    /// What becomes of the next record. `volumes` are the trace's names so far.
+    pub fn apply(&mut self, record: &Record, volumes: &[String]) -> Filtered {
+        let first = *self.first.get_or_insert(record.at);
+        if self.settings.head.is_some_and(|head| self.kept >= head) {
+            return Filtered::End;
+        }
+        let since_start = record.at.saturating_sub(first);
+        if self.settings.to.is_some_and(|to| since_start >= to) {
+            return Filtered::End;
+        }
+        if !self.selects(record, since_start, volumes) {
+            return Filtered::Drop;
+        }
+        let mut record = *record;
+        if record.operation != Operation::Flush {
+            let Some(offset) = record.offset.checked_add_signed(self.settings.shift_bytes) else {
+                self.below_zero += 1;
+                return Filtered::Drop;
+            };
+            record.offset = offset;
+        }
+        if self.speed != SPEED_ONE {
+            let scaled = u128::from(since_start.0) * u128::from(SPEED_ONE) / u128::from(self.speed);
+            let at = u128::from(first.0) + scaled;
+            record.at = Nanos(u64::try_from(at).unwrap_or(u64::MAX));
+        }
+        self.kept += 1;
+        Filtered::Keep(record)
+    }
+
+    fn selects(&mut self, record: &Record, since_start: Nanos, volumes: &[String]) -> bool {
+        let settings = &self.settings;
+        if settings.from.is_some_and(|from| since_start < from)
+            || !settings.operations.is_empty() && !settings.operations.contains(&record.operation.into())
+        {
+            return false;
+        }
+        if record.operation != Operation::Flush
+            && (settings.first_byte.is_some_and(|first| record.offset < first.0)
+                || settings.end_byte.is_some_and(|end| record.offset >= end.0))
+        {
+            return false;
+        }
+        settings.volumes.is_empty() || self.wants_volume(record.volume.0 as usize, volumes)
+    }
+
+    fn wants_volume(&mut self, index: usize, volumes: &[String]) -> bool {
+        if self.wanted.len() <= index {
+            self.wanted.resize(index + 1, None);
+        }
+        let names = &self.settings.volumes;
+        *self.wanted[index].get_or_insert_with(|| volumes.get(index).is_some_and(|name| names.contains(name)))
+    }
+
+    /// Records kept so far.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// Records dropped because the shift would have taken them below address zero.
+    pub fn below_zero(&self) -> u64 {
+        self.below_zero
+    }
+
+    /// To be asked at the end of the trace: whether every volume that was asked for is among `volumes`.
+    ///
+    /// # Errors
+    /// The first one that is not.
+    pub fn check_volumes(&self, volumes: &[String]) -> Result<(), FilterError> {
+        match self.settings.volumes.iter().find(|name| !volumes.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(FilterError::UnknownVolume {
+                name: name.clone(),
+                known: volumes.join(", "),
+                nearest: did_you_mean(name, volumes.iter().map(String::as_str)).map(str::to_string),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::VolumeIndex;
+
+    fn trace() -> (Vec<Record>, Vec<String>) {
+        let record = |second: u64, offset, operation, volume| Record {
+            at: Nanos::from_secs(1_000 + second),
+            offset,
+            length: if operation == Operation::Flush { 0 } else { 4096 },
+            volume: VolumeIndex(volume),
+            operation,
+            response: Some(Nanos(5)),
+        };
+        let records = vec![
+            record(0, 100, Operation::Read, 0),
+            record(1, 5_000, Operation::Write, 1),
+            record(2, 0, Operation::Flush, 0),
+            record(3, 9_000, Operation::Trim, 0),
+            record(4, 5_000, Operation::Write, 0),
+        ];
+        (records, vec!["sda".to_string(), "sdb".to_string()])
+    }
+
+    fn kept(settings: FilterSettings) -> Vec<(u64, u64)> {
+        let (records, volumes) = trace();
+        let mut filter = Filter::new(settings).unwrap();
+        let mut kept = Vec::new();
+        for record in &records {
+            match filter.apply(record, &volumes) {
+                Filtered::Keep(record) => kept.push((record.at.0 / 1_000_000 - 1_000_000, record.offset)),
+                Filtered::Drop => {}
+                Filtered::End => break,
+            }
+        }
+        kept
+    }
+
+    #[test]
+    fn nothing_set_changes_nothing() {
+        assert_eq!(
+            kept(FilterSettings::default()),
+            [(0, 100), (1_000, 5_000), (2_000, 0), (3_000, 9_000), (4_000, 5_000)]
+        );
+    }
+
+    #[test]
+    fn each_selection_selects() {
+        let none = FilterSettings::default();
+        let window = FilterSettings { from: Some(Nanos::from_secs(1)), to: Some(Nanos::from_secs(3)), ..none.clone() };
+        assert_eq!(kept(window), [(1_000, 5_000), (2_000, 0)]);
+        let volumes = FilterSettings { volumes: vec!["sdb".to_string()], ..none.clone() };
+        assert_eq!(kept(volumes), [(1_000, 5_000)]);
+        let operations = FilterSettings { operations: vec![OperationName::Trim, OperationName::Read], ..none.clone() };
+        assert_eq!(kept(operations), [(0, 100), (3_000, 9_000)]);
+        let range = FilterSettings { first_byte: Some(Bytes(5_000)), end_byte: Some(Bytes(9_000)), ..none.clone() };
+        assert_eq!(kept(range), [(1_000, 5_000), (2_000, 0), (4_000, 5_000)]);
+        assert_eq!(kept(FilterSettings { head: Some(2), ..none }), [(0, 100), (1_000, 5_000)]);
+    }
+
+    #[test]
+    fn changes_come_after_selection_and_before_counting() {
+        let settings = FilterSettings {
+            from: Some(Nanos::from_secs(1)),
+            shift_bytes: -5_000,
+            speed: Some(2.0),
+            head: Some(3),
+            ..FilterSettings::default()
+        };
+        assert_eq!(kept(settings), [(500, 0), (1_000, 0), (1_500, 4_000)]);
+        let (records, volumes) = trace();
+        let mut filter = Filter::new(FilterSettings { shift_bytes: -200, ..FilterSettings::default() }).unwrap();
+        assert_eq!(filter.apply(&records[0], &volumes), Filtered::Drop);
+        assert_eq!((filter.below_zero(), filter.kept()), (1, 0));
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let settings = FilterSettings { speed: Some(speed), ..FilterSettings::default() };
+            assert!(matches!(Filter::new(settings), Err(FilterError::Speed(_))));
+        }
+        let settings = FilterSettings { from: Some(Nanos(2)), to: Some(Nanos(2)), ..FilterSettings::default() };
+        assert!(matches!(Filter::new(settings), Err(FilterError::Window { .. })));
+        let settings =
+            FilterSettings { first_byte: Some(Bytes(2)), end_byte: Some(Bytes(1)), ..FilterSettings::default() };
+        assert!(matches!(Filter::new(settings), Err(FilterError::Range { .. })));
+    }
+
+    #[test]
+    fn an_unknown_volume_is_named_with_the_nearest() {
+        let settings = FilterSettings { volumes: vec!["sdaa".to_string()], ..FilterSettings::default() };
+        let error = Filter::new(settings).unwrap().check_volumes(&trace().1).unwrap_err();
+        assert_eq!(error.to_string(), "the trace has no volume `sdaa`; it has sda, sdb");
+        assert_eq!(error.hint().unwrap(), "did you mean `sda`?");
+    }
+
+    #[test]
+    fn settings_are_read_from_text() {
+        let text = r#"{ "volumes": ["sda"], "from": "1min", "operations": ["write"], "first_byte": "1GiB" }"#;
+        let settings: FilterSettings = serde_json::from_str(text).unwrap();
+        assert_eq!(settings.from, Some(Nanos::from_secs(60)));
+        assert!(serde_json::from_str::<FilterSettings>(r#"{ "volume": ["sda"] }"#).is_err());
+    }
+}
