@@ -40,6 +40,34 @@ pub trait Device: Send {
     fn report(&self, into: &mut Report);
 }
 
+/// A boxed device is a device, so that drivers which are generic over one take a device tree too.
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn capacity(&self) -> Bytes {
+        (**self).capacity()
+    }
+    fn free_slots(&self) -> usize {
+        (**self).free_slots()
+    }
+    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
+        (**self).submit(now, tag, request);
+    }
+    fn next_event(&self) -> Nanos {
+        (**self).next_event()
+    }
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        (**self).advance(now, done);
+    }
+    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
+        (**self).control(now, command)
+    }
+    fn telemetry(&self) -> Telemetry {
+        (**self).telemetry()
+    }
+    fn report(&self, into: &mut Report) {
+        (**self).report(into);
+    }
+}
+
 /// Commands beside the data path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {

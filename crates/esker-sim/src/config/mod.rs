@@ -1,0 +1,7 @@
+//! Experiment files: from text to settings.
+
+mod error;
+mod node;
+mod read;
+
+pub use error::{ConfigError, Position};

@@ -1,0 +1,178 @@
+//! A TOML value that remembers where each of its parts was written, so that presets, overrides and swept values can be
+//! laid over one another and an error still points at the line that the user wrote.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use toml::value::Datetime;
+
+/// Bytes of the document that a key or a value was written in.
+pub(crate) type Span = Range<usize>;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) at: Span,
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    String(String),
+    /// An integer or a float, as written.
+    Number(String),
+    Boolean(bool),
+    Datetime(Datetime),
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+/// A table, by key.
+pub(crate) type Table = BTreeMap<String, Entry>;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key_at: Span,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    /// Reads a whole document.
+    pub(crate) fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        Ok(Self::from_table(DeTable::parse(text)?))
+    }
+
+    fn from_table(table: Spanned<DeTable<'_>>) -> Self {
+        let at = table.span();
+        let entries = table.into_inner().into_iter().map(|(key, value)| {
+            let key_at = key.span();
+            (key.into_inner().into_owned(), Entry { key_at, node: Self::from_value(value) })
+        });
+        Self { at, value: Value::Table(entries.collect()) }
+    }
+
+    fn from_value(spanned: Spanned<DeValue<'_>>) -> Self {
+        let at = spanned.span();
+        match spanned.into_inner() {
+            DeValue::Table(table) => Self::from_table(Spanned::new(at, table)),
+            DeValue::Array(array) => {
+                Self { at, value: Value::Array(array.into_iter().map(Self::from_value).collect()) }
+            }
+            DeValue::String(text) => Self::string(at, text.into_owned()),
+            DeValue::Integer(integer) => Self { at, value: Value::Number(integer.to_string()) },
+            DeValue::Float(float) => Self { at, value: Value::Number(float.to_string()) },
+            DeValue::Boolean(value) => Self { at, value: Value::Boolean(value) },
+            DeValue::Datetime(value) => Self { at, value: Value::Datetime(value) },
+        }
+    }
+
+    pub(crate) fn string(at: Span, text: String) -> Self {
+        Self { at, value: Value::String(text) }
+    }
+
+    pub(crate) fn empty_table(at: Span) -> Self {
+        Self { at, value: Value::Table(Table::new()) }
+    }
+
+    pub(crate) fn as_table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// "a string", "a table"...
+    pub(crate) fn type_name(&self) -> &'static str {
+        match &self.value {
+            Value::Array(_) => "an array",
+            Value::Table(_) => "a table",
+            Value::String(_) => "a string",
+            Value::Number(_) => "a number",
+            Value::Boolean(_) => "a boolean",
+            Value::Datetime(_) => "a date",
+        }
+    }
+
+    /// Says that all of it was written at `at` (a preset stands where its name stands).
+    pub(crate) fn moved_to(mut self, at: &Span) -> Self {
+        fn visit(node: &mut Node, at: &Span) {
+            node.at = at.clone();
+            match &mut node.value {
+                Value::Table(table) => table.values_mut().for_each(|entry| {
+                    entry.key_at = at.clone();
+                    visit(&mut entry.node, at);
+                }),
+                Value::Array(items) => items.iter_mut().for_each(|item| visit(item, at)),
+                _ => {}
+            }
+        }
+        visit(&mut self, at);
+        self
+    }
+
+    /// Lays `over` on top: tables are merged key by key, anything else is replaced. A table whose `kind` changes is
+    /// replaced too, since the keys of one kind mean nothing to another.
+    pub(crate) fn overlay(&mut self, over: Node) {
+        let kind = |node: &Node| node.as_table()?.get("kind")?.node.as_str().map(str::to_string);
+        let same_kind = match (kind(self), kind(&over)) {
+            (Some(below), Some(above)) => below == above,
+            _ => true,
+        };
+        match (&mut self.value, over.value) {
+            (Value::Table(below), Value::Table(above)) if same_kind => {
+                self.at = over.at;
+                for (key, entry) in above {
+                    match below.get_mut(&key) {
+                        Some(existing) => {
+                            existing.key_at = entry.key_at;
+                            existing.node.overlay(entry.node);
+                        }
+                        None => {
+                            below.insert(key, entry);
+                        }
+                    }
+                }
+            }
+            (_, value) => *self = Node { at: over.at, value },
+        }
+    }
+
+    /// Sets the value at `path`, making tables on the way. A name where a table stands with `kind`, or a new `kind`
+    /// beside keys of the old one, begins that table anew.
+    pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
+        let Some((key, rest)) = path.split_first() else {
+            *self = node;
+            return Ok(());
+        };
+        let type_name = self.type_name();
+        let Value::Table(table) = &mut self.value else {
+            return Err(format!("`{key}` cannot be set in {type_name}"));
+        };
+        if rest.is_empty() && *key == "kind" {
+            let same = table.get("kind").and_then(|entry| entry.node.as_str()) == node.as_str();
+            if !same {
+                table.clear();
+            }
+        }
+        let entry = table
+            .entry((*key).to_string())
+            .or_insert_with(|| Entry { key_at: key_at.clone(), node: Node::empty_table(key_at.clone()) });
+        if rest.is_empty() {
+            entry.key_at = key_at.clone();
+        }
+        entry.node.set(rest, key_at, node)
+    }
+
+    /// The value at `path`.
+    pub(crate) fn get(&self, path: &[&str]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, key| Some(&node.as_table()?.get(*key)?.node))
+    }
+}

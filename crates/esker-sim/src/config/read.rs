@@ -1,0 +1,225 @@
+//! From a tree of values to settings, with errors that know their place.
+
+use std::collections::BTreeMap;
+
+use esker_core::did_you_mean;
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::error::{ConfigError, Position};
+use super::node::{Node, Span, Value};
+
+/// The text that a configuration was read from.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub(crate) origin: String,
+    pub(crate) text: String,
+}
+
+/// Something wrong at a place of the document.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    pub(crate) at: Option<Span>,
+    pub(crate) key: String,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn new(at: &Span, key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { at: Some(at.clone()), key: key.into(), message: message.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl Document {
+    pub(crate) fn error(&self, finding: Finding) -> ConfigError {
+        let Finding { at, key, message, hint } = finding;
+        let position = at.and_then(|at| self.position(at.start));
+        ConfigError { origin: self.origin.clone(), position, key, message, hint }
+    }
+
+    /// `None` for a document without text (a table that came from a program).
+    fn position(&self, byte: usize) -> Option<Position> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let before = self.text.get(..byte).unwrap_or(&self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Some(Position { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 })
+    }
+
+    pub(crate) fn parse(&self) -> Result<Node, ConfigError> {
+        Node::parse(&self.text).map_err(|error| {
+            let message = format!("this is not TOML: {}", one_line(error.message()));
+            self.error(Finding { at: error.span(), key: String::new(), message, hint: None })
+        })
+    }
+}
+
+/// Reads settings of type `T` from `node`, which stands at the dotted `path`.
+pub(crate) fn read<T: DeserializeOwned>(node: &Node, path: &str) -> Result<T, Finding> {
+    read_with(node, path, |input| T::deserialize(input))
+}
+
+/// Reads `node` with `reader`.
+pub(crate) fn read_with<T>(
+    node: &Node,
+    path: &str,
+    reader: impl for<'a> FnOnce(ValueDeserializer<'a>) -> Result<T, toml::de::Error>,
+) -> Result<T, Finding> {
+    let mut places = Places::default();
+    let input = places.number(node, path);
+    reader(ValueDeserializer::from(input)).map_err(|error| places.find(&error))
+}
+
+/// Every key and value of a tree gets a number, which takes the place of its span while it is read: an error then says
+/// which one it is about, whichever document (the user's, a preset) the span belongs to.
+#[derive(Default)]
+struct Places<'a> {
+    list: Vec<Place<'a>>,
+}
+
+struct Place<'a> {
+    at: Span,
+    path: String,
+    value: Option<&'a Node>,
+}
+
+impl<'a> Places<'a> {
+    fn add(&mut self, at: &Span, path: &str, value: Option<&'a Node>) -> Span {
+        self.list.push(Place { at: at.clone(), path: path.to_string(), value });
+        let number = self.list.len() - 1;
+        number..number + 1
+    }
+
+    fn number(&mut self, node: &'a Node, path: &str) -> Spanned<DeValue<'a>> {
+        let span = self.add(&node.at, path, Some(node));
+        let value = match &node.value {
+            Value::String(text) => DeValue::String(text.as_str().into()),
+            Value::Number(text) => DeValue::parse(text).expect("a number once read is a number").into_inner(),
+            Value::Boolean(value) => DeValue::Boolean(*value),
+            Value::Datetime(value) => DeValue::Datetime(*value),
+            Value::Array(items) => {
+                let number = |(index, item)| self.number(item, &format!("{path}[{index}]"));
+                DeValue::Array(items.iter().enumerate().map(number).collect())
+            }
+            Value::Table(table) => {
+                let mut numbered = DeTable::new();
+                for (key, entry) in table {
+                    let path = join(path, key);
+                    let key_span = self.add(&entry.key_at, &path, None);
+                    let value = self.number(&entry.node, &path);
+                    numbered.insert(Spanned::new(key_span, key.as_str().into()), value);
+                }
+                DeValue::Table(numbered)
+            }
+        };
+        Spanned::new(span, value)
+    }
+
+    fn find(&self, error: &toml::de::Error) -> Finding {
+        let place = &self.list[error.span().map_or(0, |span| span.start)];
+        let message = one_line(error.message());
+        // An enum that is tagged by `kind` is buffered while it is read, which loses the place inside: the culprit is
+        // named in backticks in the message, and looked up below the table.
+        let culprit = backticked(&message).next();
+        let refined = place.value.filter(|node| node.as_table().is_some()).and_then(|node| {
+            let (at, path) = search(node, &place.path, culprit?)?;
+            Some((at, path))
+        });
+        let (at, path) = refined.unwrap_or_else(|| (place.at.clone(), place.path.clone()));
+        let (key, message, hint) = translate(&path, &message);
+        Finding { at: Some(at), key, message, hint }
+    }
+}
+
+/// The key or the scalar value `culprit` somewhere in `node`.
+fn search(node: &Node, path: &str, culprit: &str) -> Option<(Span, String)> {
+    let (mut found, mut count) = (None, 0);
+    let mut visit: Vec<(&Node, String)> = vec![(node, path.to_string())];
+    while let Some((node, path)) = visit.pop() {
+        match &node.value {
+            Value::Table(table) => {
+                for (key, entry) in table {
+                    let path = join(&path, key);
+                    if key == culprit {
+                        (found, count) = (Some((entry.key_at.clone(), path.clone())), count + 1);
+                    }
+                    visit.push((&entry.node, path));
+                }
+            }
+            Value::Array(items) => {
+                visit.extend(items.iter().enumerate().map(|(index, item)| (item, format!("{path}[{index}]"))));
+            }
+            Value::String(text) | Value::Number(text) if text == culprit => {
+                (found, count) = (Some((node.at.clone(), path)), count + 1);
+            }
+            _ => {}
+        }
+    }
+    found.filter(|_| count == 1)
+}
+
+/// From serde's words to ours. Returns the key, the message and the hint.
+fn translate(path: &str, message: &str) -> (String, String, Option<String>) {
+    let known = || backticked(message).skip(1).collect::<Vec<_>>();
+    let list = |what: &str, known: &[&str]| (!known.is_empty()).then(|| format!("{what}: {}", known.join(", ")));
+    let suggest = |found: &str, known: &[&str]| match did_you_mean(found, known.iter().copied()) {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => String::new(),
+    };
+    if let Some(found) = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next()) {
+        let known = known();
+        // The place of an unknown key is the key itself, unless it was lost on the way.
+        let key = if path.ends_with(found) { path.to_string() } else { join(path, found) };
+        return (key, format!("unknown key{}", suggest(found, &known)), list("its table knows", &known));
+    }
+    if let Some(missing) = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
+        return (path.to_string(), format!("`{missing}` is missing"), None);
+    }
+    if let Some(found) = message.strip_prefix("unknown variant `").and_then(|rest| rest.split('`').next()) {
+        let known = known();
+        let text = format!("`{found}` is not one of the choices{}", suggest(found, &known));
+        return (path.to_string(), text, list("the choices are", &known));
+    }
+    (path.to_string(), message.to_string(), None)
+}
+
+fn backticked(message: &str) -> impl Iterator<Item = &str> {
+    message.split('`').skip(1).step_by(2)
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
+}
+
+/// The dotted keys of a tree and where they stand, for errors that are found after reading.
+pub(crate) fn key_places(node: &Node, path: &str, into: &mut BTreeMap<String, Span>) {
+    match &node.value {
+        Value::Table(table) => {
+            for (key, entry) in table {
+                let path = join(path, key);
+                into.insert(path.clone(), entry.key_at.clone());
+                key_places(&entry.node, &path, into);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let path = format!("{path}[{index}]");
+                into.insert(path.clone(), item.at.clone());
+                key_places(item, &path, into);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,146 @@
+use std::collections::BTreeMap;
+
+use esker_core::{Arrival, Lba, Observer, ReplayEnd, ReplaySettings, Verdict, replay};
+use proptest::prelude::*;
+
+use super::*;
+use crate::device::{Child, Constant, ConstantSettings};
+
+fn constant(name: &str, capacity: Bytes, queue_depth: u32) -> Child {
+    let service_time = Nanos::from_millis(1);
+    let settings = ConstantSettings { service_time, servers: 1, capacity, queue_depth: Some(queue_depth) };
+    Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) }
+}
+
+fn array(children: u32, stripe: u64, capacity: Bytes, child_depth: u32, depth: Option<u32>) -> Array {
+    let list = (0..children).map(|index| constant(&format!("c{index}"), capacity, child_depth)).collect();
+    let stripes = Stripes::new(u64::from(children), Bytes(stripe), capacity).unwrap();
+    Array::new(stripes, depth, Instance { name: "a".to_string(), seed: 1, children: list })
+}
+
+#[derive(Default)]
+struct Log(Vec<(Nanos, Nanos, Result<(), DeviceError>)>);
+
+impl Observer for Log {
+    fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
+        self.0.push((arrival, completion.at, completion.result));
+        Verdict::Continue
+    }
+}
+
+proptest! {
+    /// Every sector of the array lies on one sector of one child, no two on the same, and none of a child's usable sectors
+    /// is left over.
+    #[test]
+    fn placement_is_a_bijection(children in 1u64..6, unit in 1u64..5, units in 1u64..6) {
+        let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512 + 100)).unwrap();
+        let sectors = stripes.capacity().0 / 512;
+        prop_assert_eq!(sectors, children * unit * units);
+        let mut seen = BTreeMap::new();
+        for sector in 0..sectors {
+            let pieces: Vec<_> = stripes.split(sector * 512, 512).collect();
+            prop_assert_eq!(pieces.len(), 1);
+            prop_assert!(pieces[0].start.0 < unit * units);
+            prop_assert_eq!(seen.insert((pieces[0].child, pieces[0].start), sector), None);
+        }
+        prop_assert_eq!(seen.len() as u64, sectors);
+    }
+
+    /// A range in parts covers exactly the places of its sectors, at most one part per child.
+    #[test]
+    fn parts_cover_the_range(children in 1u64..6, unit in 1u64..5, units in 1u64..9, from in 0u64..1000, length in 1u64..1000) {
+        let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512)).unwrap();
+        let sectors = stripes.capacity().0 / 512;
+        let from = from % sectors;
+        let length = 1 + (length - 1) % (sectors - from);
+        let mut expected: Vec<_> = (from..from + length)
+            .map(|sector| stripes.split(sector * 512, 512).next().unwrap())
+            .map(|piece| (piece.child, piece.start.0))
+            .collect();
+        let pieces: Vec<_> = stripes.split(from * 512, length * 512).collect();
+        let mut covered: Vec<_> = pieces
+            .iter()
+            .flat_map(|piece| (0..piece.length.0 / 512).map(|sector| (piece.child, piece.start.0 + sector)))
+            .collect();
+        expected.sort_unstable();
+        covered.sort_unstable();
+        prop_assert_eq!(covered, expected);
+        let mut owners: Vec<_> = pieces.iter().map(|piece| piece.child).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        prop_assert_eq!(owners.len(), pieces.len());
+        prop_assert_eq!(pieces[0].offset, 0);
+    }
+
+    /// Response times against the plainest description: each child serves its parts one after the other, a request ends
+    /// with its last part. The depth of the children's queues changes nothing.
+    #[test]
+    fn responses_are_those_of_independent_queues(
+        requests in prop::collection::vec((0u64..3000, 0u64..60, 1u64..20), 1..60),
+        children in 1u32..5,
+        child_depth in 1u32..4,
+    ) {
+        let (stripe, capacity) = (1024, Bytes(64 * 512));
+        let mut at = 0;
+        let arrivals: Vec<_> = requests.iter().map(|&(gap, start, sectors)| {
+            at += gap * 1000;
+            let limit = u64::from(children) * 64;
+            let start = start % limit;
+            let request = Request::write(Lba(start), Bytes(sectors.min(limit - start) * 512));
+            Arrival { at: Nanos(at), request }
+        }).collect();
+        let stripes = Stripes::new(u64::from(children), Bytes(stripe), capacity).unwrap();
+        let mut free = vec![0u64; children as usize];
+        let mut expected: Vec<_> = arrivals.iter().map(|arrival| {
+            let start = arrival.request.start.byte_offset();
+            let ends = stripes.split(start, arrival.request.length.0).map(|piece| {
+                let end = free[piece.child].max(arrival.at.0) + 1_000_000;
+                free[piece.child] = end;
+                end
+            });
+            (arrival.at, Nanos(ends.max().unwrap()), Ok(()))
+        }).collect();
+        let mut log = Log::default();
+        let mut device = array(children, stripe, capacity, child_depth, Some(1000));
+        let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut log).unwrap();
+        prop_assert_eq!(end.end, ReplayEnd::Complete);
+        log.0.sort_by_key(|&(arrival, at, _)| (arrival, at));
+        expected.sort_by_key(|&(arrival, at, _)| (arrival, at));
+        prop_assert_eq!(log.0, expected);
+    }
+}
+
+#[test]
+fn a_flush_goes_to_every_child_and_a_trim_only_where_its_range_lies() {
+    let mut device = array(3, 512, Bytes(512 * 8), 4, None);
+    let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+    let trim = Request::new(RequestKind::Trim, Lba(1), Bytes(1024));
+    let arrivals = [flush, trim].map(|request| Arrival { at: Nanos::ZERO, request });
+    replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut Log::default()).unwrap();
+    let mut report = Report::default();
+    device.report(&mut report);
+    let served: Vec<_> = report.devices["a"].children.values().map(|child| child.requests).collect();
+    assert_eq!(served, [1, 2, 2]);
+    assert_eq!(report.devices["a"].requests, 2);
+    assert_eq!(report.devices["c0"].requests, 1);
+}
+
+#[test]
+fn a_full_queue_of_wide_requests_drains() {
+    let mut device = array(4, 512, Bytes::mib(1), 1, Some(2));
+    let wide = Request::read(Lba(0), Bytes(512 * 8));
+    let arrivals = (0..50).map(|_| Arrival { at: Nanos::ZERO, request: wide });
+    let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut Log::default()).unwrap();
+    assert_eq!((end.end, end.completed, end.backlog_max), (ReplayEnd::Complete, 50, 48));
+    assert_eq!(end.last_event, Nanos::from_millis(50));
+}
+
+#[test]
+fn what_lies_past_the_end_fails_at_once() {
+    let mut device = array(2, 512, Bytes(512 * 8), 4, None);
+    let mut log = Log::default();
+    let beyond = Request::read(Lba(15), Bytes(1024));
+    replay(&mut device, [Arrival { at: Nanos(7), request: beyond }], &ReplaySettings::OPEN, &mut log).unwrap();
+    let error = DeviceError::OutOfRange { end: 17 * 512, capacity: Bytes(16 * 512) };
+    assert_eq!(log.0, [(Nanos(7), Nanos(7), Err(error))]);
+}

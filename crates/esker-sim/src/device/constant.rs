@@ -1,0 +1,323 @@
+//! The constant device: every request takes the same time. For theory and tests.
+
+use std::collections::VecDeque;
+
+use esker_core::{
+    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceReport, Nanos, Report, Request, ResourceKind, Tag,
+    Telemetry, Unsupported,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
+
+/// The `constant` kind.
+pub static KIND: DeviceKind = DeviceKind {
+    name: "constant",
+    summary: "Every request takes the same time, on one or more servers with one queue; for theory and tests",
+    presets: &[],
+    read: |table| read_settings::<ConstantSettings>(table),
+    schema: schema_of::<ConstantSettings>,
+};
+
+/// Settings of a [`Constant`] device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConstantSettings {
+    /// Time that a server spends on any request, flushes and trims included.
+    pub service_time: Nanos,
+    /// Servers that share the queue.
+    #[serde(default = "one")]
+    pub servers: u32,
+    /// Bytes that the host can address.
+    pub capacity: Bytes,
+    /// Requests under way at most, those in service included (default: 32, or one per server where that is more).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+impl ConstantSettings {
+    fn queue_depth(&self) -> u32 {
+        self.queue_depth.unwrap_or(self.servers.max(32))
+    }
+}
+
+impl DeviceSettings for ConstantSettings {
+    fn resolved(&self) -> serde_json::Value {
+        let resolved = Self { queue_depth: Some(self.queue_depth()), ..self.clone() };
+        serde_json::to_value(resolved).expect("settings are plain data")
+    }
+
+    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
+        if self.service_time == Nanos::ZERO {
+            return Err(DeviceFault::new("`service_time` is zero; a request takes at least 1ns"));
+        }
+        if self.servers == 0 {
+            return Err(DeviceFault::new("`servers` is 0; a device needs at least one"));
+        }
+        if self.queue_depth() < self.servers {
+            return Err(DeviceFault::new(format!(
+                "`queue_depth` is {}, less than its {} servers, so some could never work",
+                self.queue_depth(),
+                self.servers
+            )));
+        }
+        if self.capacity < Bytes::SECTOR {
+            return Err(DeviceFault::new(format!("`capacity` is {}, less than one sector of 512B", self.capacity)));
+        }
+        Ok(Box::new(Constant::new(&instance.name, self)))
+    }
+}
+
+/// A first-in-first-out station of equal servers with one service time: D in Kendall's notation. Flushes and trims take
+/// a server like any other request; a request beyond the capacity fails at once and takes none.
+#[derive(Debug)]
+pub struct Constant {
+    name: String,
+    service_time: Nanos,
+    capacity: Bytes,
+    queue_depth: usize,
+    /// In order of submission, which is also the order of completion.
+    jobs: VecDeque<Job>,
+    /// How many of `jobs`, from the front, have begun.
+    started: usize,
+    /// When each server's last job ends. With equal service times first in, first out, they become free in turns.
+    free_at: Vec<Nanos>,
+    /// The server that becomes free next.
+    turn: usize,
+    /// Requests that failed on submission, due at `failed_at`.
+    failed: Vec<(Tag, DeviceError)>,
+    failed_at: Nanos,
+    busy: Vec<Nanos>,
+    measured_from: Nanos,
+    last_event: Nanos,
+    ended: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    tag: Tag,
+    start: Nanos,
+    server: usize,
+}
+
+impl Constant {
+    /// A device called `name`. Settings that make no sense are the caller's bug; configurations are checked before.
+    pub fn new(name: &str, settings: &ConstantSettings) -> Self {
+        assert!(settings.service_time > Nanos::ZERO && settings.servers > 0);
+        Self {
+            name: name.to_string(),
+            service_time: settings.service_time,
+            capacity: settings.capacity,
+            queue_depth: settings.queue_depth() as usize,
+            jobs: VecDeque::new(),
+            started: 0,
+            free_at: vec![Nanos::ZERO; settings.servers as usize],
+            turn: 0,
+            failed: Vec::new(),
+            failed_at: Nanos::NEVER,
+            busy: vec![Nanos::ZERO; settings.servers as usize],
+            measured_from: Nanos::ZERO,
+            last_event: Nanos::ZERO,
+            ended: 0,
+        }
+    }
+
+    fn begin_due(&mut self, now: Nanos) {
+        while let Some(job) = self.jobs.get(self.started).filter(|job| job.start == now) {
+            self.busy[job.server] += self.service_time;
+            self.started += 1;
+        }
+        debug_assert!(self.started <= self.free_at.len(), "more jobs have begun than there are servers");
+    }
+}
+
+impl Device for Constant {
+    fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    fn free_slots(&self) -> usize {
+        self.queue_depth - self.jobs.len() - self.failed.len()
+    }
+
+    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
+        assert!(now >= self.last_event && now <= self.next_event(), "an event was skipped");
+        assert!(self.free_slots() > 0, "the queue is full");
+        self.last_event = now;
+        if request.end_byte() > self.capacity.0 {
+            self.failed.push((tag, DeviceError::OutOfRange { end: request.end_byte(), capacity: self.capacity }));
+            self.failed_at = now;
+            return;
+        }
+        let server = self.turn;
+        let start = self.free_at[server].max(now);
+        self.free_at[server] = start + self.service_time;
+        self.turn = (self.turn + 1) % self.free_at.len();
+        self.jobs.push_back(Job { tag, start, server });
+        self.begin_due(now);
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.failed_at.min(self.jobs.front().map_or(Nanos::NEVER, |job| job.start + self.service_time))
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        assert!(now == self.next_event(), "an event was skipped");
+        self.last_event = now;
+        self.ended += self.failed.len() as u64;
+        for (tag, error) in self.failed.drain(..) {
+            done.push(Completion { tag, at: now, service_start: now, result: Err(error) });
+        }
+        self.failed_at = Nanos::NEVER;
+        while let Some(job) = self.jobs.front().filter(|job| job.start + self.service_time == now) {
+            done.push(Completion { tag: job.tag, at: now, service_start: job.start, result: Ok(()) });
+            self.jobs.pop_front();
+            self.started -= 1;
+            self.ended += 1;
+        }
+        self.begin_due(now);
+    }
+
+    /// Content has no influence on its times, so every precondition is met as it is.
+    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
+        match command {
+            Control::Precondition(_) => {}
+            Control::StartMeasuring => {
+                assert!(self.jobs.is_empty(), "measuring starts while requests are under way");
+                self.busy.fill(Nanos::ZERO);
+                self.ended = 0;
+                self.measured_from = now;
+            }
+            Control::PauseWearLevelling(_) => return Err(Unsupported("wear-levelling")),
+        }
+        Ok(())
+    }
+
+    fn telemetry(&self) -> Telemetry {
+        let busy = BusyTime {
+            kind: ResourceKind::Server,
+            count: self.busy.len() as u32,
+            busy: self.busy.iter().fold(Nanos::ZERO, |sum, &busy| sum + busy),
+            busiest: self.busy.iter().copied().max().unwrap_or_default(),
+        };
+        Telemetry { queued: self.jobs.len() + self.failed.len(), busy: vec![busy], ..Telemetry::default() }
+    }
+
+    fn report(&self, into: &mut Report) {
+        let elapsed = self.last_event.saturating_sub(self.measured_from);
+        let mut report = DeviceReport {
+            kind: KIND.name.to_string(),
+            capacity_bytes: self.capacity.0,
+            requests: self.ended,
+            ..DeviceReport::default()
+        };
+        if elapsed > Nanos::ZERO {
+            let busy = self.telemetry().busy[0];
+            let share = |busy: Nanos, of: u64| busy.0 as f64 / (elapsed.0 as f64 * of as f64);
+            report.utilisation.insert("server".to_string(), share(busy.busy, u64::from(busy.count)));
+            report.utilisation_busiest.insert("server".to_string(), share(busy.busiest, 1));
+        }
+        into.add(&self.name, report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::{Arrival, LatencyHistogram, Lba, Observer, ReplayEnd, ReplaySettings, Rng, Verdict, replay};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Times {
+        waits: LatencyHistogram,
+        responses: LatencyHistogram,
+        errors: u64,
+    }
+
+    impl Observer for Times {
+        fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
+            self.waits.record(completion.service_start - arrival);
+            self.responses.record(completion.at - arrival);
+            self.errors += u64::from(completion.result.is_err());
+            Verdict::Continue
+        }
+    }
+
+    fn device(service: Nanos, servers: u32, queue_depth: Option<u32>) -> Constant {
+        let settings = ConstantSettings { service_time: service, servers, capacity: Bytes::gib(4), queue_depth };
+        Constant::new("d", &settings)
+    }
+
+    const READ: Request = Request::read(Lba(0), Bytes(4096));
+
+    fn poisson(rate_per_s: f64, requests: usize, seed: u64) -> impl Iterator<Item = Arrival> {
+        let (mut rng, mut at) = (Rng::new(seed), 0.0);
+        (0..requests).map(move |_| {
+            at += rng.exponential(1.0 / rate_per_s);
+            Arrival { at: Nanos::from_secs_f64(at), request: READ }
+        })
+    }
+
+    /// Pollaczek and Khinchine with constant service: mean wait = load / (2 (1 - load)) of the service time. The wait
+    /// does not depend on the device's own queue depth.
+    #[test]
+    fn waiting_is_that_of_m_d_1() {
+        for (load, queue_depth) in [(0.3, None), (0.6, Some(1)), (0.8, None), (0.9, Some(7))] {
+            let mut times = Times::default();
+            let arrivals = poisson(1000.0 * load, 1_000_000, 11);
+            let mut device = device(Nanos::from_millis(1), 1, queue_depth);
+            let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut times).unwrap();
+            assert_eq!((end.end, end.completed), (ReplayEnd::Complete, 1_000_000));
+            let expected = load / (2.0 * (1.0 - load)) * 1e6;
+            let ratio = times.waits.mean() / expected;
+            assert!((ratio - 1.0).abs() < 0.02, "load {load}: {} ns against {expected}", times.waits.mean());
+            let mut report = Report::default();
+            device.report(&mut report);
+            assert!((report.devices["d"].utilisation["server"] - load).abs() < 0.01);
+        }
+    }
+
+    /// D/D/c: as many servers as requests keep step with arrivals; with one fewer they cannot.
+    #[test]
+    fn servers_work_side_by_side() {
+        let arrivals =
+            |spacing| (0..1000).map(move |index| Arrival { at: Nanos::from_micros(spacing) * index, request: READ });
+        let mut times = Times::default();
+        replay(&mut device(Nanos::from_millis(1), 4, None), arrivals(250), &ReplaySettings::OPEN, &mut times).unwrap();
+        assert_eq!(times.waits.max(), Nanos::ZERO);
+        assert_eq!(times.responses.max(), Nanos::from_millis(1));
+
+        let mut times = Times::default();
+        let end = replay(&mut device(Nanos::from_millis(1), 3, None), arrivals(250), &ReplaySettings::OPEN, &mut times)
+            .unwrap();
+        assert_eq!(end.last_event, Nanos::from_millis(333) + Nanos::from_micros(1000), "work is conserved");
+    }
+
+    #[test]
+    fn closed_loop_throughput_is_servers_over_service_time() {
+        for (servers, depth, expected_ms) in [(1, 1, 1000), (1, 8, 1000), (4, 2, 500), (4, 16, 250)] {
+            let mut times = Times::default();
+            let arrivals = (0..1000).map(|_| Arrival { at: Nanos::ZERO, request: READ });
+            let mut device = device(Nanos::from_millis(1), servers, None);
+            let end = replay(&mut device, arrivals, &ReplaySettings::closed(depth), &mut times).unwrap();
+            assert_eq!(end.last_event, Nanos::from_millis(expected_ms), "{servers} servers, depth {depth}");
+            assert!(times.responses.max() <= Nanos::from_millis((depth as u64).div_ceil(servers.into())));
+        }
+    }
+
+    #[test]
+    fn a_request_past_the_end_fails_at_once() {
+        let mut times = Times::default();
+        let beyond = Request::read(Lba(Bytes::gib(4).0 / 512 - 1), Bytes(1024));
+        let arrivals = [READ, beyond, READ].map(|request| Arrival { at: Nanos(5), request });
+        let end =
+            replay(&mut device(Nanos::from_millis(1), 1, None), arrivals, &ReplaySettings::OPEN, &mut times).unwrap();
+        assert_eq!((times.errors, end.completed), (1, 3));
+        assert_eq!(end.last_event, Nanos::from_millis(2) + Nanos(5));
+    }
+}

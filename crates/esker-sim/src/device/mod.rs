@@ -1,0 +1,117 @@
+//! The kinds of device that an experiment can name.
+
+mod array;
+mod children;
+mod constant;
+
+use std::fmt;
+
+use esker_core::{Device, Hint, Preset};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use toml::de::ValueDeserializer;
+
+pub use array::{Array, ArraySettings};
+pub use constant::{Constant, ConstantSettings};
+
+/// Every kind of device, in the order in which lists show them.
+pub static DEVICE_KINDS: &[DeviceKind] = &[constant::KIND, array::KIND];
+
+/// One kind of device: what `kind = "..."` in a device table stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceKind {
+    /// Its name in configuration files.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Named sets of parameters.
+    pub presets: &'static [Preset],
+    /// Reads the keys of a device table, without those that all kinds share (`kind`, `preset`, `precondition`,
+    /// `utilisation`), a preset's already laid under them.
+    pub read: for<'a> fn(ValueDeserializer<'a>) -> Result<Box<dyn DeviceSettings>, toml::de::Error>,
+    /// JSON Schema of those keys.
+    pub schema: fn() -> Schema,
+}
+
+/// Settings of one kind of device.
+pub trait DeviceSettings: fmt::Debug + Send + Sync {
+    /// The devices that it is built over, in order.
+    fn children(&self) -> Vec<ChildName> {
+        Vec::new()
+    }
+
+    /// The settings as JSON with every default filled in: reading them again builds the same device.
+    fn resolved(&self) -> serde_json::Value;
+
+    /// Builds the device.
+    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault>;
+}
+
+/// A child as a device table names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildName {
+    /// The dotted key, within the device table, that names it: "children[0]".
+    pub key: String,
+    /// The device table that describes it.
+    pub device: String,
+    /// `None` for the device itself; `Some(n)` for n devices of the same description.
+    pub count: Option<u32>,
+}
+
+/// What a device is built with, beside its settings.
+pub struct Instance {
+    /// Its name in reports.
+    pub name: String,
+    /// Its own seed, derived from the run's.
+    pub seed: u64,
+    /// Its children, in order.
+    pub children: Vec<Child>,
+}
+
+/// A child that is built.
+pub struct Child {
+    /// Its name in reports.
+    pub name: String,
+    /// The device.
+    pub device: Box<dyn Device>,
+}
+
+/// Why a device cannot be built from settings that are each well-formed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct DeviceFault {
+    /// What is contradictory or impossible.
+    pub message: String,
+    /// What would do.
+    pub hint: Option<String>,
+}
+
+impl DeviceFault {
+    /// A fault without a hint.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    /// The fault that a device's own error amounts to.
+    pub fn from_error(error: &(impl std::error::Error + Hint)) -> Self {
+        Self { message: error.to_string(), hint: error.hint() }
+    }
+}
+
+/// The kind called `name`.
+pub fn device_kind(name: &str) -> Option<&'static DeviceKind> {
+    DEVICE_KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// For [`DeviceKind::read`].
+pub(crate) fn read_settings<T: DeserializeOwned + DeviceSettings + 'static>(
+    input: ValueDeserializer<'_>,
+) -> Result<Box<dyn DeviceSettings>, toml::de::Error> {
+    Ok(Box::new(T::deserialize(input)?))
+}
+
+/// For [`DeviceKind::schema`].
+pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaGenerator::default().into_root_schema_for::<T>()
+}
