@@ -170,9 +170,4 @@ impl Node {
         }
         entry.node.set(rest, key_at, node)
     }
-
-    /// The value at `path`.
-    pub(crate) fn get(&self, path: &[&str]) -> Option<&Node> {
-        path.iter().try_fold(self, |node, key| Some(&node.as_table()?.get(*key)?.node))
-    }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
 
 /// The `constant` kind.
-pub static KIND: DeviceKind = DeviceKind {
+pub(super) const KIND: DeviceKind = DeviceKind {
     name: "constant",
     summary: "Every request takes the same time, on one or more servers with one queue; for theory and tests",
     presets: &[],
@@ -36,6 +36,9 @@ pub struct ConstantSettings {
     pub queue_depth: Option<u32>,
 }
 
+/// Each server is kept track of; no device that somebody means has more.
+const SERVERS_MAX: u32 = 65_536;
+
 const fn one() -> u32 {
     1
 }
@@ -58,6 +61,9 @@ impl DeviceSettings for ConstantSettings {
         }
         if self.servers == 0 {
             return Err(DeviceFault::new("`servers` is 0; a device needs at least one"));
+        }
+        if self.servers > SERVERS_MAX {
+            return Err(DeviceFault::new(format!("`servers` is {}, more than {SERVERS_MAX}", self.servers)));
         }
         if self.queue_depth() < self.servers {
             return Err(DeviceFault::new(format!(

@@ -15,7 +15,7 @@ use super::{ChildName, DeviceFault, DeviceKind, DeviceSettings, Instance, read_s
 pub(crate) use raid0::Stripes;
 
 /// The `array` kind.
-pub static KIND: DeviceKind = DeviceKind {
+pub(super) const KIND: DeviceKind = DeviceKind {
     name: "array",
     summary: "Several devices as one, by RAID level",
     presets: &[],

@@ -1,0 +1,245 @@
+//! What is measured while a replay runs.
+
+use std::collections::BTreeMap;
+
+use esker_core::{
+    Bytes, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request, RequestKind,
+    RequestResults, RequestStatistics, ResourceKind, SeriesPoint, Throughput, Verdict, WorkloadResults,
+};
+
+/// Why a replay should go on or not, asked every [`Watch::EVERY`] completions.
+pub struct Watch<'a> {
+    /// Told how many requests have ended; `false` ends the replay.
+    pub go_on: &'a mut dyn FnMut(u64) -> bool,
+}
+
+impl Watch<'_> {
+    /// Completions between two questions: often enough for a person, too seldom to cost anything.
+    pub const EVERY: u64 = 8_192;
+}
+
+/// Observes a replay: response times by class, what was asked, rates, a series over time and the times within a window.
+#[derive(Default)]
+pub struct Measured<'a> {
+    statistics: RequestStatistics,
+    workload: WorkloadResults,
+    /// Bytes of successful reads and writes.
+    bytes_moved: u64,
+    errors: BTreeMap<&'static str, u64>,
+    ended: u64,
+    watch: Option<Watch<'a>>,
+    stopped: bool,
+    window: Option<Window>,
+    series: Option<Series>,
+}
+
+struct Window {
+    from: Nanos,
+    to: Nanos,
+    statistics: RequestStatistics,
+}
+
+struct Series {
+    begin: Nanos,
+    requests: u64,
+    bytes: u64,
+    response: LatencyHistogram,
+    busy_before: Vec<(ResourceKind, Nanos)>,
+    points: Vec<SeriesPoint>,
+}
+
+impl<'a> Measured<'a> {
+    /// An observer without series, window and watch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also collects a point per sample ([`esker_core::ReplaySettings::sample_every`]), the first beginning at `begin`;
+    /// `device` is the one that is going to be replayed on.
+    pub fn with_series(mut self, begin: Nanos, device: &dyn Device) -> Self {
+        self.series = Some(Series {
+            begin,
+            requests: 0,
+            bytes: 0,
+            response: LatencyHistogram::default(),
+            busy_before: busy(device).into_iter().map(|(kind, _, busy)| (kind, busy)).collect(),
+            points: Vec::new(),
+        });
+        self
+    }
+
+    /// Also keeps the times of requests that arrive in `[from, to)`, for the busiest hour.
+    pub fn with_window(mut self, from: Nanos, to: Nanos) -> Self {
+        self.window = Some(Window { from, to, statistics: RequestStatistics::default() });
+        self
+    }
+
+    /// Also asks `watch` now and then whether to go on.
+    pub fn with_watch(mut self, watch: Watch<'a>) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Whether the watch ended the replay.
+    pub fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Times of all requests.
+    pub fn statistics(&self) -> &RequestStatistics {
+        &self.statistics
+    }
+
+    /// Times of the requests that arrived in the window.
+    pub fn window(&self) -> Option<&RequestStatistics> {
+        self.window.as_ref().map(|window| &window.statistics)
+    }
+
+    /// Requests that failed, by cause.
+    pub fn errors(&self) -> &BTreeMap<&'static str, u64> {
+        &self.errors
+    }
+
+    /// Times by class, as they stand in results.
+    pub fn requests(&self) -> RequestResults {
+        self.statistics.results()
+    }
+
+    /// What was asked, as it stands in results.
+    pub fn workload(&self, replay: &Replay) -> WorkloadResults {
+        let duration = replay.last_arrival.saturating_sub(replay.first_arrival);
+        WorkloadResults { duration_s: duration.as_secs_f64(), ..self.workload.clone() }
+    }
+
+    /// Rates from the first arrival to the last event, of requests that did not fail.
+    pub fn throughput(&self, replay: &Replay) -> Throughput {
+        let elapsed = replay.last_event.saturating_sub(replay.first_arrival).as_secs_f64();
+        if elapsed == 0.0 {
+            return Throughput::default();
+        }
+        let served = self.ended - self.statistics.errors();
+        Throughput { requests_per_s: served as f64 / elapsed, bytes_per_s: self.bytes_moved as f64 / elapsed }
+    }
+
+    /// The series, with the begun interval at its end.
+    pub fn series(&mut self, replay: &Replay, device: &dyn Device) -> Vec<SeriesPoint> {
+        let Some(series) = &mut self.series else { return Vec::new() };
+        if series.requests > 0 {
+            let waiting = match replay.end {
+                esker_core::ReplayEnd::Saturated { backlog, .. } => backlog,
+                _ => 0,
+            };
+            series.close(replay.last_event, waiting, device);
+        }
+        std::mem::take(&mut series.points)
+    }
+}
+
+impl Observer for Measured<'_> {
+    #[inline]
+    fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
+        self.statistics.record(arrival, request.kind, completion);
+        self.workload.requests += 1;
+        match request.kind {
+            RequestKind::Read => {
+                self.workload.read_requests += 1;
+                self.workload.read_bytes += request.length.0;
+            }
+            RequestKind::Write { .. } | RequestKind::WriteZeroes { .. } => {
+                self.workload.write_requests += 1;
+                self.workload.write_bytes += request.length.0;
+            }
+            RequestKind::Trim | RequestKind::Flush => {}
+        }
+        let moved = if request.kind.has_data() { request.length } else { Bytes::ZERO };
+        match &completion.result {
+            Ok(()) => self.bytes_moved += moved.0,
+            Err(error) => *self.errors.entry(error_name(error)).or_default() += 1,
+        }
+        if let Some(window) = &mut self.window
+            && (window.from..window.to).contains(&arrival)
+        {
+            window.statistics.record(arrival, request.kind, completion);
+        }
+        if let Some(series) = &mut self.series {
+            series.requests += 1;
+            if completion.result.is_ok() {
+                series.bytes += moved.0;
+                series.response.record(completion.at - arrival);
+            }
+        }
+        self.ended += 1;
+        if self.ended.is_multiple_of(Watch::EVERY)
+            && let Some(watch) = &mut self.watch
+            && !(watch.go_on)(self.ended)
+        {
+            self.stopped = true;
+            return Verdict::Stop;
+        }
+        Verdict::Continue
+    }
+
+    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) {
+        if let Some(series) = &mut self.series
+            && now > series.begin
+        {
+            series.close(now, backlog, device);
+        }
+    }
+}
+
+impl Series {
+    /// Ends the interval at `now`.
+    fn close(&mut self, now: Nanos, backlog: usize, device: &dyn Device) {
+        let elapsed = now.saturating_sub(self.begin);
+        let busy = busy(device);
+        let mut utilisation = BTreeMap::new();
+        for &(kind, count, busy) in &busy {
+            let before =
+                self.busy_before.iter().find(|(earlier, _)| *earlier == kind).map_or(Nanos::ZERO, |&(_, busy)| busy);
+            let whole = elapsed.0 as f64 * f64::from(count.max(1));
+            if whole > 0.0 {
+                utilisation.insert(resource_name(kind).to_string(), busy.saturating_sub(before).0 as f64 / whole);
+            }
+        }
+        self.points.push(SeriesPoint {
+            start_s: self.begin.as_secs_f64(),
+            requests: self.requests,
+            bytes: self.bytes,
+            mean_us: self.response.mean() / 1e3,
+            p99_us: self.response.quantile(0.99).as_micros_f64(),
+            backlog_requests: backlog as u64,
+            utilisation,
+        });
+        self.begin = now;
+        (self.requests, self.bytes) = (0, 0);
+        self.response = LatencyHistogram::default();
+        self.busy_before = busy.into_iter().map(|(kind, _, busy)| (kind, busy)).collect();
+    }
+}
+
+fn busy(device: &dyn Device) -> Vec<(ResourceKind, u32, Nanos)> {
+    device.telemetry().busy.into_iter().map(|busy| (busy.kind, busy.count, busy.busy)).collect()
+}
+
+/// The name of a resource in results.
+pub fn resource_name(kind: ResourceKind) -> &'static str {
+    match kind {
+        ResourceKind::Bus => "bus",
+        ResourceKind::Die => "die",
+        ResourceKind::Arm => "arm",
+        ResourceKind::Link => "link",
+        ResourceKind::Server => "server",
+    }
+}
+
+fn error_name(error: &DeviceError) -> &'static str {
+    match error {
+        DeviceError::OutOfRange { .. } => "out-of-range",
+        DeviceError::ReadOnly => "read-only",
+        DeviceError::NoSpace => "no-space",
+        DeviceError::Medium => "medium",
+        DeviceError::Failed => "failed",
+        DeviceError::Unsupported => "unsupported",
+    }
+}
