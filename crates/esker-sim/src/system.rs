@@ -26,7 +26,12 @@ impl System {
             precondition_time: Duration::ZERO,
         };
         let target = assembly.build(&experiment.run.target, "");
-        let target = target.map_err(|Fault { key, fault }| experiment.error_at(&key, fault.message, fault.hint))?;
+        let target = target.map_err(|Fault { key, fault }| {
+            // Where the device names one of the keys that the user wrote, the error stands there.
+            let named = fault.message.split('`').nth(1).map(|name| format!("{key}.{name}"));
+            let key = named.filter(|named| experiment.has_key(named)).unwrap_or(key);
+            experiment.error_at(&key, fault.message, fault.hint)
+        })?;
         Ok(Self { device: target.device, precondition_time: assembly.precondition_time })
     }
 }
@@ -102,6 +107,7 @@ impl Assembly<'_> {
         let fault = |key: &str, fault| Fault { key: format!("device.{table}{key}"), fault };
         let mut device = description.settings.build(instance).map_err(|error| fault("", error))?;
         if let Some(condition) = condition(description, seed) {
+            #[expect(clippy::disallowed_methods, reason = "what preconditioning costs the user, not the device")]
             let begin = Instant::now();
             let answer = device.control(Nanos::ZERO, Control::Precondition(condition));
             self.precondition_time += begin.elapsed();

@@ -100,8 +100,8 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceTable, Findin
     };
     let read_kind = read_with(&merged, path, kind.read);
     let settings_of_kind = read_kind.map_err(|finding| match (&finding.hint, preset) {
-        (None, None) if finding.message.ends_with("is missing") && !kind.presets.is_empty() => {
-            let presets = kind.presets.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+        (None, None) if finding.message.ends_with("is missing") && !(kind.presets)().is_empty() => {
+            let presets = (kind.presets)().iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
             finding.with_hint(format!("name a preset, which gives all of them: {presets}"))
         }
         _ => finding,
@@ -135,7 +135,7 @@ fn known_kind(name: &str, entry: &Entry, path: &str) -> Result<&'static DeviceKi
 
 fn known_preset(name: &str, kind: Option<&DeviceKind>, entry: &Entry, path: &str) -> Result<&'static Preset, Finding> {
     let (at, key) = (&entry.node.at, join(path, "preset"));
-    let all = DEVICE_KINDS.iter().flat_map(|kind| kind.presets.iter());
+    let all = DEVICE_KINDS.iter().flat_map(|kind| (kind.presets)().iter());
     if let Some(preset) = all.clone().find(|preset| preset.name == name) {
         return match kind {
             Some(kind) if kind.name != preset.kind => {

@@ -135,6 +135,11 @@ impl Experiment {
         self.document.error(Finding { at, key: key.to_string(), message: message.into(), hint })
     }
 
+    /// Whether the file itself has the dotted `key`.
+    pub(crate) fn has_key(&self, key: &str) -> bool {
+        self.places.contains_key(key)
+    }
+
     /// Where `key` stands, or the nearest table around it.
     fn place(&self, key: &str) -> Option<Span> {
         let mut key = key;

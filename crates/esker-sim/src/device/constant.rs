@@ -15,7 +15,7 @@ use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, sc
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "constant",
     summary: "Every request takes the same time, on one or more servers with one queue; for theory and tests",
-    presets: &[],
+    presets: || &[],
     read: |table| read_settings::<ConstantSettings>(table),
     schema: schema_of::<ConstantSettings>,
 };

@@ -3,6 +3,7 @@
 mod array;
 mod children;
 mod constant;
+mod hdd;
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ pub use array::{Array, ArraySettings};
 pub use constant::{Constant, ConstantSettings};
 
 /// Every kind of device, in the order in which lists show them.
-pub static DEVICE_KINDS: &[DeviceKind] = &[constant::KIND, array::KIND];
+pub static DEVICE_KINDS: &[DeviceKind] = &[hdd::KIND, array::KIND, constant::KIND];
 
 /// One kind of device: what `kind = "..."` in a device table stands for.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ pub struct DeviceKind {
     /// One line for lists.
     pub summary: &'static str,
     /// Named sets of parameters.
-    pub presets: &'static [Preset],
+    pub presets: fn() -> &'static [Preset],
     /// Reads the keys of a device table, without those that all kinds share (`kind`, `preset`, `precondition`,
     /// `utilisation`), a preset's already laid under them.
     pub read: for<'a> fn(ValueDeserializer<'a>) -> Result<Box<dyn DeviceSettings>, toml::de::Error>,

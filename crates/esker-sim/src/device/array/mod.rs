@@ -18,7 +18,7 @@ pub(crate) use raid0::Stripes;
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "array",
     summary: "Several devices as one, by RAID level",
-    presets: &[],
+    presets: || &[],
     read: |table| read_settings::<ArraySettings>(table),
     schema: schema_of::<ArraySettings>,
 };

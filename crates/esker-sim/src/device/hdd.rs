@@ -1,0 +1,26 @@
+//! Disks, from `esker-disk`.
+
+use esker_core::Device;
+use esker_disk::{Disk, DiskSettings, PRESETS};
+
+use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
+
+/// The `hdd` kind.
+pub(super) const KIND: DeviceKind = DeviceKind {
+    name: "hdd",
+    summary: "A disk with a moving arm: zones, seek curve, rotation, schedulers",
+    presets: || PRESETS,
+    read: |table| read_settings::<DiskSettings>(table),
+    schema: schema_of::<DiskSettings>,
+};
+
+impl DeviceSettings for DiskSettings {
+    fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("settings are plain data")
+    }
+
+    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
+        let disk = Disk::new(&instance.name, self).map_err(|error| DeviceFault::from_error(&error))?;
+        Ok(Box::new(disk))
+    }
+}
