@@ -18,20 +18,27 @@ pub struct Arrival {
 /// How requests are fed to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplaySettings {
+    /// Time at which the replay begins: where an earlier one on the same device ended, or zero.
+    pub start: Nanos,
     /// `None`: open loop, by arrival times. `Some(n)`: closed loop, always n requests under way.
     pub queue_depth: Option<usize>,
     /// Open loop: give up once a request has waited this long for the device to take it.
     pub wait_limit: Nanos,
     /// Open loop: give up once this many requests wait.
     pub backlog_limit: usize,
-    /// Call [`Observer::sample`] at every multiple of this.
+    /// Call [`Observer::sample`] each time this much has passed since `start`.
     pub sample_every: Option<Nanos>,
 }
 
 impl ReplaySettings {
     /// Open loop without bounds on waiting.
-    pub const OPEN: Self =
-        Self { queue_depth: None, wait_limit: Nanos::NEVER, backlog_limit: usize::MAX, sample_every: None };
+    pub const OPEN: Self = Self {
+        start: Nanos::ZERO,
+        queue_depth: None,
+        wait_limit: Nanos::NEVER,
+        backlog_limit: usize::MAX,
+        sample_every: None,
+    };
 
     /// Closed loop with `depth` requests under way.
     pub const fn closed(depth: usize) -> Self {
@@ -132,12 +139,12 @@ where
         in_flight: TagSlab::default(),
         done: Vec::new(),
         waiting_since: Nanos::NEVER,
-        next_sample: settings.sample_every.unwrap_or(Nanos::NEVER),
+        next_sample: settings.sample_every.map_or(Nanos::NEVER, |every| settings.start + every),
         summary: Replay {
             end: ReplayEnd::Complete,
-            first_arrival: Nanos::ZERO,
-            last_arrival: Nanos::ZERO,
-            last_event: Nanos::ZERO,
+            first_arrival: settings.start,
+            last_arrival: settings.start,
+            last_event: settings.start,
             arrived: 0,
             completed: 0,
             backlog_max: 0,
@@ -164,7 +171,8 @@ struct Driver<'a, D, I, O> {
 
 impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
     fn run(mut self) -> Result<Replay, Livelock> {
-        let mut now = Nanos::ZERO;
+        let mut now = self.settings.start;
+        self.little.advance(now);
         self.upcoming = self.arrivals.next();
         if let (Some(first), None) = (self.upcoming, self.settings.queue_depth) {
             self.summary.first_arrival = first.at;
