@@ -74,7 +74,9 @@ impl Geometry {
         }
         let switch = settings.head_switch + settings.write_settle;
         let reach = |distance| seek.time(distance).max(settings.head_switch) + settings.write_settle;
-        let switches = Switches { track: switch, cylinder: reach(1), group: reach(group) };
+        // A group larger than the disk is never left; the curve is only checked up to the disk's width.
+        let width = settings.zones.iter().fold(0u32, |sum, zone| sum.saturating_add(zone.cylinders));
+        let switches = Switches { track: switch, cylinder: reach(1), group: reach(group.min(width.max(1))) };
         let mut geometry = Self {
             zones: Vec::with_capacity(settings.zones.len()),
             surfaces,

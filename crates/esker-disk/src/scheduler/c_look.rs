@@ -54,3 +54,63 @@ impl Scheduler for CLook {
         self.waiting.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DiskSettings, PRESETS};
+    use proptest::prelude::*;
+
+    fn mechanics() -> Mechanics {
+        let settings: DiskSettings = toml::from_str(PRESETS[0].toml).unwrap();
+        Mechanics::new(&settings).unwrap()
+    }
+
+    fn command(start: u64, sequence: u64) -> Waiting {
+        Waiting { start, write: false, sequence, slot: sequence as u32 }
+    }
+
+    #[test]
+    fn a_flood_at_one_address_holds_nobody_up() {
+        let (mut queue, mechanics) = (CLook::default(), mechanics());
+        queue.push(command(50, 0));
+        queue.push(command(100, 1));
+        let order: Vec<u64> = (2..6)
+            .map(|sequence| {
+                let served = queue.pop(Nanos::ZERO, &mechanics).unwrap();
+                queue.push(command(50, sequence));
+                served.sequence
+            })
+            .collect();
+        // The two at address 50 that came while it was served wait for the sweep after.
+        assert_eq!(order, [0, 1, 2, 3]);
+    }
+
+    proptest! {
+        /// While others keep coming at the worst places, the wait is bounded by two sweeps, and a sweep by the number of
+        /// addresses times the queue.
+        #[test]
+        fn every_command_is_served_within_two_sweeps(
+            starts in prop::collection::vec(0..6u64, 400),
+            waiting in 1..8usize,
+        ) {
+            let (mut queue, mechanics) = (CLook::default(), mechanics());
+            let mut pushed_at = Vec::new();
+            for (round, &start) in starts.iter().enumerate() {
+                let sequence = pushed_at.len() as u64;
+                queue.push(command(start, sequence));
+                pushed_at.push(round);
+                if queue.len() > waiting {
+                    let served = queue.pop(Nanos::ZERO, &mechanics).unwrap();
+                    let waited = round - pushed_at[served.sequence as usize];
+                    prop_assert!(waited <= 2 * 6 * (waiting + 1), "{waited} rounds");
+                }
+            }
+            let mut rest = 0;
+            while queue.pop(Nanos::ZERO, &mechanics).is_some() {
+                rest += 1;
+            }
+            prop_assert_eq!(rest, waiting.min(starts.len()));
+        }
+    }
+}

@@ -1,6 +1,9 @@
 //! A small disk with round numbers, and the driver's plumbing.
 
-use esker_core::{Arrival, Completion, Nanos, Observer, Replay, ReplaySettings, Request, Verdict, replay};
+use esker_core::{
+    Arrival, Bytes, Completion, Device, DiskReport, Lba, Nanos, Observer, Replay, ReplaySettings, Report, Request, Rng,
+    Verdict, replay,
+};
 use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, ZoneSettings};
 
 /// 6,000 rpm: 10 ms per turn; 100 sectors per track: 0.1 ms each; 2 surfaces; seek 1 ms + 0.01 ms per further cylinder.
@@ -58,4 +61,29 @@ pub(crate) fn run(
 
 pub(crate) fn at(micros: u64, request: Request) -> Arrival {
     Arrival { at: Nanos::from_micros(micros), request }
+}
+
+/// A preset as it is shipped.
+pub(crate) fn preset(name: &str) -> DiskSettings {
+    let preset = esker_disk::PRESETS.iter().find(|preset| preset.name == name).expect("it is in the registry");
+    toml::from_str(preset.toml).expect("presets parse")
+}
+
+pub(crate) fn report(disk: &Disk) -> DiskReport {
+    let mut report = Report::default();
+    disk.report(&mut report);
+    report.devices.values().next().and_then(|device| device.disk).expect("a disk reports as one")
+}
+
+/// Reads of `sectors` at uniformly random places, Poisson arrivals with the given mean distance.
+pub(crate) fn poisson(seed: u64, count: u64, mean: Nanos, capacity: u64, sectors: u64) -> Vec<Arrival> {
+    let mut rng = Rng::new(seed);
+    let mut at = 0.0;
+    (0..count)
+        .map(|_| {
+            at += rng.exponential(mean.as_secs_f64());
+            let start = Lba(rng.below(capacity - sectors));
+            Arrival { at: Nanos::from_secs_f64(at), request: Request::read(start, Bytes(sectors * 512)) }
+        })
+        .collect()
 }

@@ -1,4 +1,8 @@
-//! The disk as a device, seen from outside.
+//! The disk as a device, seen from outside: is each part on time, do the means match theory, is the order of service
+//! right, does anything at all run or get refused.
 
 mod common;
+mod fidelity;
+mod properties;
+mod scheduling;
 mod timing;

@@ -1,0 +1,146 @@
+//! Do the means match theory?
+
+use esker_core::{Arrival, Bytes, Device, LatencyHistogram, Lba, Nanos, ReplaySettings, Request};
+use esker_disk::{Disk, DiskSettings, PRESETS, SeekSettings};
+
+use crate::common::{poisson, preset, report, round_numbers, run, zone};
+
+/// Integral over the distance x (share of the stroke) of its density 2 (1 - x) times `coefficient` x^`power`.
+fn piece(coefficient: f64, power: f64, from: f64, to: f64) -> f64 {
+    let antiderivative = |x: f64| 2.0 * (x.powf(power + 1.0) / (power + 1.0) - x.powf(power + 2.0) / (power + 2.0));
+    coefficient * (antiderivative(to) - antiderivative(from))
+}
+
+#[test]
+fn the_mean_seek_is_the_integral_of_the_curve() {
+    let mut settings = preset("ibm-ultrastar-36z15");
+    // One zone, so that uniform addresses are uniform cylinders; and no head switch that could outlast a seek.
+    settings.zones = vec![zone(10_000, 400)];
+    settings.capacity = None;
+    settings.head_switch = Nanos::ZERO;
+    let SeekSettings::Formula(formula) = settings.seek.clone() else { panic!("this preset has a formula") };
+    let cylinders = 10_000.0_f64;
+    let split = f64::from(formula.split) / cylinders;
+    let expected_us = piece(formula.a.as_micros_f64(), 0.0, 0.0, split)
+        + piece(formula.b.0 as f64 / 1e6 * cylinders.sqrt(), 0.5, 0.0, split)
+        + piece(formula.c.as_micros_f64(), 0.0, split, 1.0)
+        + piece(formula.e.0 as f64 / 1e6 * cylinders, 1.0, split, 1.0);
+
+    let mut disk = Disk::new("disk", &settings).unwrap();
+    let sectors = disk.capacity().0 / 512;
+    run(&mut disk, &ReplaySettings::closed(1), poisson(1, 200_000, Nanos(1), sectors, 1));
+    let measured = report(&disk).mean_seek_us;
+    assert!((measured / expected_us - 1.0).abs() < 0.01, "measured {measured}, integral {expected_us}");
+    // A third of the stroke, also where the curve does not matter.
+    let mean_cylinders = report(&disk).mean_seek_cylinders;
+    assert!((mean_cylinders / (cylinders / 3.0) - 1.0).abs() < 0.01, "{mean_cylinders}");
+}
+
+#[test]
+fn the_mean_rotational_wait_is_half_a_turn() {
+    for entry in PRESETS {
+        let settings = preset(entry.name);
+        let mut disk = Disk::new("disk", &settings).unwrap();
+        let sectors = disk.capacity().0 / 512;
+        let half_a_turn = disk.mechanics().rotation().revolution().as_micros_f64() / 2.0;
+        run(&mut disk, &ReplaySettings::OPEN, poisson(2, 100_000, Nanos::from_millis(30), sectors, 8));
+        let measured = report(&disk).mean_rotation_us;
+        assert!((measured / half_a_turn - 1.0).abs() < 0.01, "{}: {measured} of {half_a_turn}", entry.name);
+    }
+}
+
+/// Bytes per second of reading `requests` of 64 KiB one after another from `first`, four under way.
+fn streaming_rate(settings: &DiskSettings, first: u64, requests: u64, write: bool) -> f64 {
+    let mut disk = Disk::new("disk", settings).unwrap();
+    let arrivals = (0..requests).map(|index| {
+        let (start, length) = (Lba(first + index * 128), Bytes::kib(64));
+        let request = if write { Request::write(start, length) } else { Request::read(start, length) };
+        Arrival { at: Nanos::ZERO, request }
+    });
+    let (_, log) = run(&mut disk, &ReplaySettings::closed(4), arrivals);
+    // From the end of the first request: the first positioning is not streaming.
+    let bytes = (requests - 1) as f64 * 65_536.0;
+    bytes / (log.0.last().unwrap().2.at - log.0[0].2.at).as_secs_f64()
+}
+
+#[test]
+fn streaming_runs_at_the_rate_of_its_zone_less_the_skews() {
+    for entry in PRESETS {
+        let settings = preset(entry.name);
+        let disk = Disk::new("disk", &settings).unwrap();
+        let mechanics = disk.mechanics();
+        let turn = mechanics.rotation().revolution();
+        // Whole groups of cylinders of the first and of the middle zone.
+        let mut first = 0;
+        for (index, zone) in settings.zones.iter().enumerate() {
+            let zone_sectors = u64::from(zone.cylinders) * u64::from(settings.surfaces * zone.sectors_per_track);
+            if index == 0 || index == settings.zones.len() / 2 {
+                let group = u64::from(settings.layout.cylinders_per_group);
+                let surfaces = u64::from(settings.surfaces);
+                let skew = |given: Option<u32>, switch: Nanos| {
+                    let sector = turn.0 as f64 / f64::from(zone.sectors_per_track);
+                    given.map_or(((switch + settings.write_settle).0 as f64 / sector).ceil(), f64::from)
+                };
+                let reach = |distance| mechanics.seek_curve().time(distance).max(settings.head_switch);
+                let track_skew = skew(zone.track_skew, settings.head_switch);
+                let cylinder_skew = skew(zone.cylinder_skew, reach(1));
+                let group_skew = if group == 1 { cylinder_skew } else { skew(zone.group_skew, reach(group as u32)) };
+                let tracks = (group * surfaces) as f64;
+                let skewed =
+                    track_skew * (surfaces - 1) as f64 + cylinder_skew * (surfaces * (group - 1)) as f64 + group_skew;
+                let track_bytes = f64::from(zone.sectors_per_track) * 512.0;
+                let turns = 1.0 + skewed / tracks / f64::from(zone.sectors_per_track);
+                let expected = track_bytes / (turns * turn.as_secs_f64());
+                let requests = 20_000;
+                assert!(requests * 128 < zone_sectors);
+                for write in [false, true] {
+                    let measured = streaming_rate(&settings, first, requests, write);
+                    assert!(
+                        (measured / expected - 1.0).abs() < 0.01,
+                        "{} zone {index} write {write}: {measured}, expected {expected}",
+                        entry.name
+                    );
+                }
+            }
+            first += zone_sectors;
+        }
+    }
+}
+
+#[test]
+fn without_a_cache_a_host_that_waits_misses_a_turn() {
+    // One request at a time: the next one's command overhead lets its first sector pass.
+    let mut settings = round_numbers();
+    settings.read_overhead = Nanos::from_micros(10);
+    let mut disk = Disk::new("disk", &settings).unwrap();
+    let arrivals = (0..50).map(|index| Arrival { at: Nanos::ZERO, request: Request::read(Lba(index), Bytes(512)) });
+    let (replay, _) = run(&mut disk, &ReplaySettings::closed(1), arrivals);
+    // The first waits for sector 0 to come round, each next one for its own: 10.1 ms from end to end.
+    assert_eq!(replay.last_event, Nanos::from_micros(10_000 + 100 + 49 * 10_100));
+}
+
+#[test]
+fn waiting_under_poisson_arrivals_follows_pollaczek_and_khinchine() {
+    let mut settings = preset("ibm-ultrastar-36z15");
+    settings.scheduler = "fcfs".to_string();
+    settings.queue_depth = 65_536;
+    // The formula knows one service time: command overhead hides behind the arm only while it is busy.
+    settings.read_overhead = Nanos::ZERO;
+    settings.bus_rate = None;
+    for (seed, mean_arrival_ms) in [(3, 12), (4, 9)] {
+        let mut disk = Disk::new("disk", &settings).unwrap();
+        let sectors = disk.capacity().0 / 512;
+        let arrivals = poisson(seed, 400_000, Nanos::from_millis(mean_arrival_ms), sectors, 8);
+        let (replay, log) = run(&mut disk, &ReplaySettings::OPEN, arrivals);
+        let (mut service, mut waiting) = (LatencyHistogram::default(), LatencyHistogram::default());
+        for (arrival, _, completion) in &log.0 {
+            service.record(completion.at - completion.service_start);
+            waiting.record(completion.service_start - *arrival);
+        }
+        let rate = log.0.len() as f64 / (replay.last_arrival - replay.first_arrival).0 as f64;
+        let second_moment = service.stddev() * service.stddev() + service.mean() * service.mean();
+        let expected = rate * second_moment / (2.0 * (1.0 - rate * service.mean()));
+        let ratio = waiting.mean() / expected;
+        assert!((ratio - 1.0).abs() < 0.04, "one per {mean_arrival_ms} ms: {ratio} of {expected} ns");
+    }
+}
