@@ -1,1 +1,30 @@
-//! (see Cargo.toml)
+//! One self-contained HTML file from a study's JSON.
+//!
+//! The file loads nothing: styles, scripts, charts and data are inside, so that it opens from a disk, a mail or a share
+//! without a network. The report is drawn from the JSON and nothing else; what the JSON leaves out, the page leaves out.
+//!
+//! ```
+//! let study = serde_json::json!({
+//!     "schema": 1, "version": "0.1.0", "seed": 1, "command": "esker study week.spc",
+//!     "workloads": [{ "name": "week.spc", "verdict": { "headline": "One SSD is enough.", "findings": [] } }],
+//! });
+//! let page = esker_report::render(&study).unwrap();
+//! assert!(page.contains("One SSD is enough."));
+//! ```
+//!
+//! How it is made: [`render`] hands the JSON to the templates in `templates/`, which read its fields by name and write
+//! numbers through the filters of `filters.rs`; the charts of `chart/` pick their columns from the same JSON, and the
+//! scripts in `assets/` draw them.
+
+mod chart;
+mod columns;
+mod config;
+mod error;
+mod filters;
+mod glossary;
+mod human;
+mod json;
+mod page;
+
+pub use error::RenderError;
+pub use page::render;

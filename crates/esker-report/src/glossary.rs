@@ -1,0 +1,124 @@
+//! What the report's words mean: shown where a word is hovered, focused or tapped, and as a list at the end.
+
+use serde::Serialize;
+
+/// One word of the report.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Term {
+    /// Its name in templates and links.
+    pub(crate) key: &'static str,
+    /// How the list writes it.
+    pub(crate) word: &'static str,
+    /// What it means, in a sentence or two.
+    pub(crate) meaning: &'static str,
+}
+
+const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
+    Term { key, word, meaning }
+}
+
+/// All of them, in alphabetical order of their words.
+pub(crate) static TERMS: &[Term] = &[
+    term(
+        "active",
+        "active data",
+        "Everything that the trace touches, in whole records. Each design holds it, densely packed.",
+    ),
+    term(
+        "aligned",
+        "aligned",
+        "A request is aligned when it begins and ends on a 4 KiB boundary; others straddle pages of the device, which costs extra work.",
+    ),
+    term(
+        "budgets",
+        "budgets",
+        "The limits that a design has to keep: response time in the busiest hour, years of life, number of devices.",
+    ),
+    term(
+        "busiest_hour",
+        "busiest hour",
+        "The hour of the trace with the most requests. Whoever survives it survives the rest.",
+    ),
+    term(
+        "capacity",
+        "host capacity",
+        "Bytes that the host can address; over-provisioned and spare flash comes on top.",
+    ),
+    term(
+        "cleaning",
+        "cleaning",
+        "The drive copies what is still valid out of a flash block, so that the block can be erased (garbage collection).",
+    ),
+    term("design", "design", "A storage device, or an array of them, that the workload was simulated on."),
+    term("devices", "devices", "Physical drives that a design takes."),
+    term(
+        "device_time",
+        "device time",
+        "From the begin of service to completion: the response time without the wait before it.",
+    ),
+    term("dwpd", "drive writes per day", "Bytes that the host writes per day, in capacities of the drive."),
+    term("footprint", "footprint", "Distinct 4 KiB pages that were touched, times 4 KiB."),
+    term(
+        "knee",
+        "knee",
+        "The smallest cache that gets nine tenths of all hits that a cache of any size could get. Beyond it, memory buys little.",
+    ),
+    term(
+        "lifetime",
+        "lifetime",
+        "Years until the mean flash block has been erased as often as it is rated for, growth of the load included.",
+    ),
+    term("max", "max", "The longest response time of all requests."),
+    term(
+        "measured",
+        "today, as measured",
+        "Response times that the trace itself recorded, on the system that it was taken from.",
+    ),
+    term("miss_ratio", "miss ratio", "Share of page accesses that a cache cannot answer and has to pass on."),
+    term("open", "open replay", "Requests arrive at the times of the trace, however slowly the design answers."),
+    term(
+        "closed",
+        "closed replay",
+        "A fixed number of requests is always under way; the next one is sent when one ends. For traces without usable times.",
+    ),
+    term("p50", "p50", "The median response time: half of the requests took at most this long."),
+    term("p99", "p99", "The 99th percentile of the response time: 99 of 100 requests took at most this long."),
+    term("p999", "p99.9", "The 99.9th percentile of the response time: 999 of 1,000 requests took at most this long."),
+    term("queue_time", "queue time", "From arrival to the begin of service: how long a request waited for others."),
+    term("response_time", "response time", "From a request's arrival to its completion: wait plus service."),
+    term(
+        "saturated",
+        "saturated",
+        "Requests arrived faster than the design could serve them, so that waiting grew without end; the simulation was stopped, since times of a growing backlog mean nothing.",
+    ),
+    term(
+        "sequential",
+        "sequential",
+        "A request is sequential when it begins where the one before it on the same volume ended.",
+    ),
+    term(
+        "utilisation",
+        "busy share",
+        "Share of the time in which a resource (bus, flash die, disk arm, link) was working.",
+    ),
+    term("working_set", "working set", "Distinct data that is touched within an interval."),
+    term(
+        "write_amplification",
+        "write amplification",
+        "Flash pages programmed per page that the host wrote: cleaning copies data, which wears the flash and takes its time.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_meanings_are_sentences() {
+        let mut keys: Vec<_> = TERMS.iter().map(|term| term.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), TERMS.len());
+        assert!(TERMS.iter().all(|term| term.meaning.ends_with('.')));
+    }
+}

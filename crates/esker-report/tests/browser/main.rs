@@ -1,0 +1,143 @@
+//! The report as a reader meets it: opened in a real browser, without a network.
+//!
+//! Skips where no Chromium is installed. With `ESKER_SCREENSHOTS=folder` it leaves pictures there.
+
+mod chromium;
+
+use std::path::{Path, PathBuf};
+
+use chromium::Chromium;
+use serde_json::{Value, json};
+
+fn fixture(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name).with_extension("json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// A browser, or `None` after saying why not.
+fn browser() -> Option<Chromium> {
+    let program = chromium::installed();
+    if program.is_none() {
+        eprintln!("skipped: no Chromium in /usr/bin, and CHROMIUM names none");
+    }
+    Some(Chromium::start(&program?))
+}
+
+fn write_report(folder: &Path, name: &str, study: &Value) -> PathBuf {
+    let path = folder.join(name).with_extension("html");
+    std::fs::write(&path, esker_report::render(study).unwrap()).unwrap();
+    path
+}
+
+const DRAW_ALL: &str = "new Promise(done => { document.querySelectorAll('details').forEach(part => { part.open = true; });
+    const step = (at) => { scrollTo(0, at); setTimeout(() => at > document.body.scrollHeight ? (scrollTo(0, 0), done()) : step(at + 900), 15); }; step(0); })";
+
+/// Charts that are drawn: their canvas holds pixels that differ.
+const DRAWN: &str = "[...document.querySelectorAll('figure.chart')].map(figure => {
+    const canvas = figure.querySelector('canvas');
+    if (!canvas || !canvas.width) return false;
+    const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+    return new Set(pixels).size > 8;
+})";
+
+#[test]
+fn the_report_works_in_a_browser() {
+    let Some(mut browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["typical", "saturated", "minimal", "hostile"] {
+        let study = fixture(name);
+        let page = write_report(folder.path(), name, &study);
+        browser.resize(1280, 900);
+        browser.prefer("light");
+        browser.open(&page);
+        browser.evaluate(DRAW_ALL);
+        assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
+
+        let drawn = browser.evaluate(DRAWN);
+        let drawn = drawn.as_array().unwrap();
+        let described = browser.evaluate("JSON.parse(document.getElementById('charts').textContent).length");
+        assert_eq!(drawn.len() as u64, described.as_u64().unwrap(), "{name}");
+        assert!(drawn.iter().all(|drawn| drawn == true), "{name}: {drawn:?}");
+
+        let headlines =
+            browser.evaluate("[...document.querySelectorAll('[data-verdict]')].map(line => line.textContent)");
+        let expected: Vec<&Value> =
+            study["workloads"].as_array().unwrap().iter().map(|workload| &workload["verdict"]["headline"]).collect();
+        assert_eq!(headlines, json!(expected), "{name}");
+
+        screenshot(&mut browser, &format!("{name}-desktop"));
+        browser.prefer("dark");
+        let ground = browser.evaluate("getComputedStyle(document.body).backgroundColor");
+        assert!(luminance(&ground) < 60, "{name}: the dark page has a {ground} ground");
+        screenshot(&mut browser, &format!("{name}-dark"));
+        browser.evaluate("document.getElementById('theme').click()");
+        let ground = browser.evaluate("getComputedStyle(document.body).backgroundColor");
+        assert!(luminance(&ground) > 200, "{name}: the light page has a {ground} ground");
+        browser.prefer("light");
+
+        browser.resize(360, 740);
+        browser.evaluate(DRAW_ALL);
+        let widths = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]");
+        assert_eq!(widths, json!([360, 360]), "{name}: the page scrolls sideways: {}", browser.evaluate(WIDEST));
+        screenshot(&mut browser, &format!("{name}-phone"));
+        print(&mut browser, name);
+        assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
+    }
+}
+
+/// Elements that stick out to the right, for the message.
+const WIDEST: &str =
+    "[...document.querySelectorAll('main *')].filter(part => part.getBoundingClientRect().right > innerWidth + 1
+    && !part.closest('.scroll, pre, .contents')).slice(0, 5).map(part => part.outerHTML.slice(0, 120)).join('  |  ')";
+
+#[test]
+fn tables_sort_by_every_column() {
+    let Some(mut browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = write_report(folder.path(), "typical", &fixture("typical"));
+    browser.resize(1280, 900);
+    browser.open(&page);
+    let unsorted = browser.evaluate(
+        "[...document.querySelectorAll('table.sortable')].flatMap(table => [...table.tHead.rows[0].cells].flatMap((head, at) => {
+            const wrong = [];
+            for (const direction of ['ascending', 'descending']) {
+                head.querySelector('button').click();
+                if (head.getAttribute('aria-sort') !== direction) wrong.push(`${head.textContent}: not ${direction}`);
+                if (table.querySelectorAll('[aria-sort]').length !== 1) wrong.push(`${head.textContent}: two columns sorted`);
+                const numbers = [...table.tBodies[0].rows].flatMap(row => {
+                    let column = 0;
+                    for (const cell of row.cells) { column += cell.colSpan; if (column > at) return cell.dataset.sort ? [+cell.dataset.sort] : []; }
+                    return [];
+                });
+                const sorted = numbers.every((value, index) => index === 0 || (direction === 'ascending' ? numbers[index - 1] <= value : numbers[index - 1] >= value));
+                if (!sorted) wrong.push(`${head.textContent}: ${numbers}`);
+            }
+            return wrong;
+        }))",
+    );
+    assert_eq!(unsorted, json!([]));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+fn luminance(colour: &Value) -> u32 {
+    let parts: Vec<u32> = colour
+        .as_str()
+        .unwrap()
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect();
+    parts[..3].iter().sum::<u32>() / 3
+}
+
+fn screenshot(browser: &mut Chromium, name: &str) {
+    let Some(folder) = std::env::var_os("ESKER_SCREENSHOTS") else { return };
+    let picture = browser.file("Page.captureScreenshot", json!({ "captureBeyondViewport": true, "format": "png" }));
+    std::fs::write(Path::new(&folder).join(name).with_extension("png"), picture).unwrap();
+}
+
+fn print(browser: &mut Chromium, name: &str) {
+    let Some(folder) = std::env::var_os("ESKER_SCREENSHOTS") else { return };
+    browser.resize(1280, 900);
+    let paper = browser.file("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
+    std::fs::write(Path::new(&folder).join(name).with_extension("pdf"), paper).unwrap();
+}
