@@ -1,1 +1,3 @@
-//! (see Cargo.toml)
+//! Which device holds what: placement engines, and how much a cache of each size would help.
+
+pub mod mrc;

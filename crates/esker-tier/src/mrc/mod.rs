@@ -1,0 +1,23 @@
+//! Miss-ratio curves: how many accesses a least-recently-used cache of each size would miss, found in one pass.
+//!
+//! Exactly ([`ExactCurve`]: the stack distances of Mattson et al. 1970), or from a sample of the objects ([`Shards`],
+//! Waldspurger et al., FAST 2015). What the objects are is the caller's choice; [`CurveBuilder`] makes them from requests.
+
+mod builder;
+mod curve;
+mod exact;
+mod live_times;
+mod objects;
+mod shards;
+mod stack;
+mod table;
+
+pub use builder::{CurveBuilder, CurveMethod, CurveSettings};
+pub use curve::{CurvePoint, MissRatioCurve};
+pub use exact::ExactCurve;
+pub use objects::{CurveObjects, PAGE_BYTES, page_ids};
+pub use shards::{SampleSize, Shards};
+pub use stack::StackDistances;
+
+/// How many ids are looked up ahead of their use, so that their cache misses overlap.
+const BATCH: usize = 64;
