@@ -31,4 +31,4 @@ pub use results::*;
 pub use rng::Rng;
 pub use slab::TagSlab;
 pub use stats::{LatencyHistogram, RequestStatistics};
-pub use units::{Bytes, Lba, LogicalPage, Nanos, PhysicalPage, Ratio};
+pub use units::{ByteRate, Bytes, Lba, LogicalPage, Nanos, PhysicalPage, Ratio};

@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
-use crate::{Bytes, Nanos, Ratio};
+use crate::{ByteRate, Bytes, Nanos, Ratio};
 
 /// Why a value with a unit could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -71,6 +71,17 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 const BYTE_NAMES: &str = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)";
+
+const RATE_UNITS: &[(&str, u64)] = &[
+    ("GiB/s", 1 << 30),
+    ("MiB/s", 1 << 20),
+    ("KiB/s", 1 << 10),
+    ("GB/s", 1_000_000_000),
+    ("MB/s", 1_000_000),
+    ("kB/s", 1_000),
+    ("B/s", 1),
+];
+const RATE_NAMES: &str = "B/s, kB/s, MB/s, GB/s (powers of 1000) or KiB/s, MiB/s, GiB/s (powers of 1024)";
 
 /// Reads `number unit` exactly, in integers: the result is `number * scale(unit)`, which has to be whole.
 pub fn parse_quantity(
@@ -144,6 +155,17 @@ impl fmt::Display for Bytes {
         write_quantity(f, self.0, BYTE_UNITS, "B")
     }
 }
+impl FromStr for ByteRate {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_quantity(text, RATE_UNITS, RATE_NAMES, "whole bytes per second").map(ByteRate)
+    }
+}
+impl fmt::Display for ByteRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quantity(f, self.0, RATE_UNITS, "B/s")
+    }
+}
 impl FromStr for Ratio {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
@@ -206,6 +228,7 @@ macro_rules! serde_as_text {
 }
 serde_as_text!(Nanos, "a time with its unit, such as \"25us\" or \"5y\"", "^[0-9._]+ *(ns|us|ms|s|min|h|d|y)$");
 serde_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGT]B|[KMGT]iB|B)$");
+serde_as_text!(ByteRate, "a rate, such as \"160MB/s\"", "^[0-9._]+ *([kMG]B|[KMG]iB|B)/s$");
 serde_as_text!(Ratio, "a share, such as \"15%\"", "^[0-9._]+ *%?$");
 
 #[cfg(test)]
@@ -236,6 +259,7 @@ mod tests {
         fn writing_and_reading_is_the_identity(value in 0..u64::MAX) {
             prop_assert_eq!(Nanos(value).to_string().parse(), Ok(Nanos(value)));
             prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
+            prop_assert_eq!(ByteRate(value).to_string().parse(), Ok(ByteRate(value)));
             let ratio = Ratio::parts_per_billion(value % 2_000_000_000);
             prop_assert_eq!(ratio.to_string().parse(), Ok(ratio));
         }

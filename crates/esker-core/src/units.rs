@@ -126,6 +126,21 @@ impl SubAssign for Bytes {
     }
 }
 
+/// Bytes per second: of a bus, a link, a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteRate(pub u64);
+
+impl ByteRate {
+    /// Time for `bytes`, rounded up to whole nanoseconds; [`Nanos::NEVER`] where the rate is zero.
+    pub fn time(self, bytes: Bytes) -> Nanos {
+        if self.0 == 0 {
+            return Nanos::NEVER;
+        }
+        let nanos = (u128::from(bytes.0) * 1_000_000_000).div_ceil(u128::from(self.0));
+        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
 /// A logical block address: the number of a 512-byte sector as the host counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lba(pub u64);
