@@ -1,0 +1,255 @@
+//! One die: what it does, what waits for it, and when its host operations can end. Times are plain nanoseconds here.
+
+use std::collections::VecDeque;
+
+use crate::nand::Timing;
+
+/// No time at all.
+pub(super) const NEVER: u64 = u64::MAX;
+/// No request, no mark, no die.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// A bus.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bus {
+    /// When the last decided transfer ends.
+    pub(super) free: u64,
+    /// Sum of all transfers.
+    pub(super) busy: u64,
+}
+
+/// What a die can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    #[default]
+    Read,
+    Program,
+    ProgramSector,
+    Erase,
+    /// Reads and programs in turn, all on this die.
+    Copy,
+}
+
+/// One operation, or several copies in a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DieOp {
+    pub(super) kind: Kind,
+    /// How many copies; 1 for all else.
+    pub(super) count: u32,
+    /// The host request that waits for it, or [`NOBODY`].
+    pub(super) request: u32,
+    /// The mark that has to have ended first, or [`NOBODY`].
+    pub(super) waits: u32,
+    /// The mark that its end fulfils, or [`NOBODY`].
+    pub(super) signals: u32,
+}
+
+impl DieOp {
+    /// How long it takes where the bus is free whenever it asks.
+    #[inline(always)]
+    fn work(&self, timing: &Timing) -> u64 {
+        let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
+        match self.kind {
+            Kind::Read => read + page,
+            Kind::Program => page + program,
+            Kind::ProgramSector => timing.sector_transfer.0 + program,
+            Kind::Erase => timing.block_erase.0,
+            Kind::Copy => read + 2 * page + program,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Idle,
+    /// The next operation waits for one on another die.
+    Waiting,
+    /// Before or in the only transfer of an operation.
+    Only,
+    /// Before or in the first transfer of a copy: out.
+    CopyOut,
+    /// Before or in the second transfer of a copy: in.
+    CopyIn,
+}
+
+/// A die. What is decided lies before [`Self::free`]; then comes at most one operation that will ask for the bus, then
+/// those that wait.
+#[derive(Debug, Default)]
+pub(super) struct Die {
+    phase: Phase,
+    /// The operation that asks next, or was granted last.
+    pub(super) current: DieOp,
+    /// Order of asking among equal times.
+    pub(super) sequence: u64,
+    /// Bus time of the next transfer.
+    pub(super) hold: u64,
+    /// What follows the transfer on the die.
+    pub(super) tail: u64,
+    /// When the current operation began.
+    pub(super) start: u64,
+    /// When the last operation that is decided ends.
+    pub(super) free: u64,
+    /// Work (see [`DieOp::work`]) of all that was ever queued.
+    planned: u64,
+    /// Work of all that is decided, and of the current operation up to the end of what follows its next transfer.
+    reached: u64,
+    /// For each host operation that is not decided, [`Self::planned`] up to its end.
+    host_ops: VecDeque<u64>,
+    waiting: VecDeque<(DieOp, u64)>,
+    /// When the last decided host operation ends, until that is told; or [`NEVER`].
+    pub(super) ends: u64,
+    pub(super) ending: u32,
+    pub(super) ending_start: u64,
+    /// Cell operations and transfers, without waiting for the bus.
+    pub(super) busy: u64,
+}
+
+impl Die {
+    pub(super) fn new() -> Self {
+        Self { ends: NEVER, ..Self::default() }
+    }
+    #[inline(always)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+    #[inline(always)]
+    pub(super) fn is_waiting(&self) -> bool {
+        self.phase == Phase::Waiting
+    }
+    #[inline(always)]
+    pub(super) fn has_host_ops(&self) -> bool {
+        !self.host_ops.is_empty()
+    }
+
+    /// Counts `op` among what is to be done.
+    #[inline]
+    pub(super) fn plan(&mut self, op: &DieOp, timing: &Timing) {
+        self.planned += op.work(timing);
+        if op.request != NOBODY {
+            self.host_ops.push_back(self.planned);
+        }
+    }
+
+    /// Lets `op` wait for its turn.
+    #[inline]
+    pub(super) fn queue(&mut self, op: DieOp, sequence: u64) {
+        if op.kind == Kind::Copy && op.waits == NOBODY && op.signals == NOBODY && op.request == NOBODY {
+            if let Some((last, first)) = self.waiting.back_mut() {
+                if last.kind == Kind::Copy
+                    && last.signals == NOBODY
+                    && last.request == NOBODY
+                    && *first + 2 * u64::from(last.count) == sequence
+                {
+                    last.count += 1;
+                    return;
+                }
+            }
+        }
+        self.waiting.push_back((op, sequence));
+    }
+
+    /// The next operation that waits for its turn. The die is idle then.
+    #[inline]
+    pub(super) fn dequeue(&mut self) -> Option<(DieOp, u64)> {
+        self.phase = Phase::Idle;
+        self.waiting.pop_front()
+    }
+
+    /// Holds `op` back until a mark is fulfilled.
+    pub(super) fn wait(&mut self, op: DieOp, sequence: u64) {
+        self.phase = Phase::Waiting;
+        self.current = op;
+        self.sequence = sequence;
+    }
+
+    /// Gives back what was held.
+    pub(super) fn stop_waiting(&mut self) -> (DieOp, u64) {
+        debug_assert!(self.is_waiting());
+        self.phase = Phase::Idle;
+        (self.current, self.sequence)
+    }
+
+    /// Begins `op` at [`Self::free`]. Says when it asks for the bus; `None` where it needs none, and ends at the new
+    /// [`Self::free`].
+    #[inline]
+    pub(super) fn begin(&mut self, op: DieOp, sequence: u64, timing: &Timing) -> Option<u64> {
+        let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
+        self.start = self.free;
+        self.sequence = sequence;
+        self.current = op;
+        let before = match op.kind {
+            Kind::Read => {
+                (self.hold, self.tail, self.phase) = (page, 0, Phase::Only);
+                read
+            }
+            Kind::Program => {
+                (self.hold, self.tail, self.phase) = (page, program, Phase::Only);
+                0
+            }
+            Kind::ProgramSector => {
+                (self.hold, self.tail, self.phase) = (timing.sector_transfer.0, program, Phase::Only);
+                0
+            }
+            Kind::Copy => {
+                (self.hold, self.tail, self.phase) = (page, 0, Phase::CopyOut);
+                read
+            }
+            Kind::Erase => {
+                self.phase = Phase::Idle;
+                self.busy += timing.block_erase.0;
+                self.reached += timing.block_erase.0;
+                self.free = self.start + timing.block_erase.0;
+                return None;
+            }
+        };
+        self.busy += before;
+        self.reached += before + self.hold + self.tail;
+        Some(self.start + before)
+    }
+
+    /// The transfer was granted, and what follows it ends at `end`. Says when the same operation asks again; `None` where
+    /// it ends then.
+    #[inline]
+    pub(super) fn go_on(&mut self, end: u64, timing: &Timing) -> Option<u64> {
+        match self.phase {
+            Phase::CopyOut => {
+                // The data are in the controller, and go back at once.
+                (self.hold, self.tail, self.phase) = (timing.page_transfer.0, timing.page_program.0, Phase::CopyIn);
+                self.sequence += 1;
+                self.reached += self.hold + self.tail;
+                Some(end)
+            }
+            Phase::CopyIn if self.current.count > 1 => {
+                self.current.count -= 1;
+                self.free = end;
+                self.begin(self.current, self.sequence + 1, timing)
+            }
+            _ => {
+                self.free = end;
+                if self.current.request != NOBODY {
+                    debug_assert_eq!(self.ends, NEVER, "a die ended two operations at once");
+                    self.ends = end;
+                    self.ending = self.current.request;
+                    self.ending_start = self.start;
+                    self.host_ops.pop_front();
+                }
+                None
+            }
+        }
+    }
+
+    /// A time before which no host operation ends, given that the next transfer is asked for at `ask` and the bus is not
+    /// free before `bus_free`.
+    #[inline]
+    pub(super) fn wake(&self, ask: u64, bus_free: u64) -> u64 {
+        if self.ends != NEVER {
+            return self.ends;
+        }
+        match self.host_ops.front() {
+            None => NEVER,
+            Some(_) if ask == NEVER => NEVER,
+            Some(planned) => ask.max(bus_free) + self.hold + self.tail + (planned - self.reached),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Why a drive cannot be built.
+
+use esker_core::{Bytes, Hint, Nanos, Ratio};
+use thiserror::Error;
+
+/// A drive that cannot work: which settings clash, with their numbers.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SsdError {
+    /// A count, a size, a time or a rate is zero that cannot be.
+    #[error("`{key}` is zero")]
+    Zero {
+        /// The key.
+        key: &'static str,
+    },
+    /// A number is larger than the model can hold.
+    #[error("`{key}` is {found}, more than {limit}")]
+    TooLarge {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: u64,
+        /// The most that can be.
+        limit: u64,
+    },
+    /// A time is too long to be added up safely.
+    #[error("`{key}` is {found}, longer than {limit}")]
+    TooLong {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: Nanos,
+        /// The most that can be.
+        limit: Nanos,
+    },
+    /// The page size is not a power of two, or less than a sector.
+    #[error("`geometry.page_size` is {found}: it has to be a power of two, at least 512B")]
+    PageSize {
+        /// As given.
+        found: Bytes,
+    },
+    /// Flash pages are numbered in 32 bits.
+    #[error(
+        "the array has {found} pages ({dies} dies x {blocks_per_die} blocks x {pages_per_block} pages), more than {limit}"
+    )]
+    TooManyPages {
+        /// Pages of the array.
+        found: u64,
+        /// Dies of the array.
+        dies: u64,
+        /// Blocks of a die.
+        blocks_per_die: u64,
+        /// Pages of a block.
+        pages_per_block: u32,
+        /// The most that can be.
+        limit: u64,
+    },
+    /// Both ways to state the spare space are used.
+    #[error("`over_provisioning` ({over_provisioning}) and `spare_factor` ({spare_factor}) exclude each other")]
+    TwoSpareSpaces {
+        /// As given.
+        over_provisioning: Ratio,
+        /// As given.
+        spare_factor: Ratio,
+    },
+    /// The spare space is not stated.
+    #[error("the spare space is not stated")]
+    NoSpareSpaceStated,
+    /// A share is not below one.
+    #[error("`{key}` is {found}: it has to be less than 100%")]
+    NotAShare {
+        /// The key.
+        key: &'static str,
+        /// As given.
+        found: Ratio,
+    },
+    /// The host could address nothing, or not a page in each pool.
+    #[error("{host} host pages are left for {pools} pools, which need at least one each")]
+    NoHostPages {
+        /// Pages that the host could address.
+        host: u64,
+        /// Pools that they are spread over.
+        pools: u32,
+    },
+    /// A pool has fewer blocks than it needs to be written and cleaned.
+    #[error("a pool has {blocks} blocks, and {needed} would have to stay free or open ({reserve} + {frontiers})")]
+    PoolTooSmall {
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Blocks that stay free or open.
+        needed: u32,
+        /// Blocks that cleaning keeps free.
+        reserve: u32,
+        /// Blocks that are open for writing.
+        frontiers: u32,
+    },
+    /// The pages that the host addresses leave no room for cleaning.
+    #[error(
+        "a pool of {blocks} blocks x {data_pages} data pages holds {host} host pages; {reserve} free blocks \
+         (`cleaning.threshold` = {threshold}) and {frontiers} open ones leave room for {room}"
+    )]
+    NoSpareSpace {
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Data pages of a block.
+        data_pages: u32,
+        /// Host pages of a pool.
+        host: u64,
+        /// Host pages that a pool has room for.
+        room: u64,
+        /// Blocks that cleaning keeps free.
+        reserve: u32,
+        /// Blocks that are open for writing.
+        frontiers: u32,
+        /// As given.
+        threshold: Ratio,
+        /// The key that states the spare space, and a value of it that would work.
+        remedy: (&'static str, Ratio),
+    },
+    /// A name is in no registry.
+    #[error("`{key}` knows no `{found}`; it knows {known}")]
+    UnknownKind {
+        /// The key.
+        key: &'static str,
+        /// As given.
+        found: String,
+        /// All names of the registry.
+        known: String,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+    /// A component has no such parameter.
+    #[error("`{key}` of kind `{kind}` has no parameter `{unknown}`{}", if known.is_empty() { String::new() } else { format!("; it has {known}") })]
+    UnknownParameter {
+        /// The key.
+        key: &'static str,
+        /// The component.
+        kind: String,
+        /// As given.
+        unknown: String,
+        /// All parameters of the component.
+        known: String,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+    /// A parameter of a component has a value that will not do.
+    #[error("`{key}` is {found}; expected {expected}")]
+    Parameter {
+        /// The key.
+        key: String,
+        /// What would do.
+        expected: String,
+        /// As given.
+        found: String,
+    },
+}
+
+impl Hint for SsdError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Zero { key } if key.starts_with("geometry") || *key == "queue_depth" => {
+                Some(format!("give `{key}` a value of at least 1"))
+            }
+            Self::Zero { key } => Some(format!("give `{key}` a value above zero, or name a preset that states it")),
+            Self::TooLarge { key, limit, .. } => Some(format!("lower `{key}` to {limit} or less")),
+            Self::TooLong { key, limit, .. } => Some(format!("lower `{key}` to {limit} or less")),
+            Self::PageSize { found } => {
+                let nearest = found.0.clamp(512, 1 << 20).next_power_of_two();
+                Some(format!("use \"{}\"", Bytes(nearest)))
+            }
+            Self::TooManyPages { found, pages_per_block, limit, .. } => Some(format!(
+                "use fewer blocks, or larger pages: the same bytes in pages {} times as large would do",
+                found.div_ceil(limit - limit % u64::from(*pages_per_block)).next_power_of_two()
+            )),
+            Self::TwoSpareSpaces { .. } => Some("keep one of them".to_string()),
+            Self::NoSpareSpaceStated => Some("add over_provisioning = \"15%\", or name a preset".to_string()),
+            Self::NotAShare { key, .. } => Some(format!("{key} = \"15%\" would work")),
+            Self::NoHostPages { .. } => Some("use more blocks or less spare space".to_string()),
+            Self::PoolTooSmall { needed, reserve, frontiers, .. } => Some(format!(
+                "give a pool at least {} blocks: a larger `pool` or `geometry.blocks_per_plane`{}{}",
+                needed + 2,
+                if reserve > frontiers { ", or a lower `cleaning.threshold`" } else { "" },
+                if *frontiers > 1 { ", or write_frontiers = \"pool\"" } else { "" },
+            )),
+            Self::NoSpareSpace { remedy: (key, value), .. } => {
+                Some(format!("{key} = \"{value}\" would work, or a lower `cleaning.threshold`"))
+            }
+            Self::UnknownKind { nearest, .. } | Self::UnknownParameter { nearest, .. } => {
+                nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
+            }
+            Self::Parameter { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Translation layers: where logical pages lie, and how space is made. One file per layer.
+//!
+//! A layer knows nothing of time. Each call changes the [`FlashState`] and emits the flash operations that do so, in an
+//! order that is safe to be cut anywhere; the device schedules them.
+//!
+//! # How to add a translation layer
+//!
+//! A layer that maps whole blocks, `ftl/block.rs`, implements [`Ftl`] against the [`FlashState`]:
+//!
+//! ```
+//! use esker_core::{LogicalPage, PhysicalPage};
+//! use esker_flash::ftl::{Ftl, FtlEntry, FtlError, Part};
+//! use esker_flash::nand::{Cause, FlashState, OpList};
+//! use esker_flash::{BlockIndex, Geometry, Space};
+//!
+//! pub(crate) static ENTRY: FtlEntry = FtlEntry {
+//!     name: "write-once",
+//!     summary: "pages go to flash in the order in which they are first written; no page is written twice",
+//!     source: "none: an example",
+//!     build: |context, parameters| {
+//!         parameters.finish()?;
+//!         let map = vec![None; context.space.host_pages as usize];
+//!         Ok(Box::new(WriteOnce { map, next: 0, geometry: *context.geometry }))
+//!     },
+//! };
+//!
+//! #[derive(Debug)]
+//! struct WriteOnce {
+//!     map: Vec<Option<PhysicalPage>>,
+//!     next: u32,
+//!     geometry: Geometry,
+//! }
+//!
+//! impl Ftl for WriteOnce {
+//!     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
+//!         self.map[page.0 as usize]
+//!     }
+//!     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+//!         if let Some(at) = self.find(page) {
+//!             flash.read(at, Cause::Host, ops);
+//!         }
+//!     }
+//!     fn write(&mut self, page: LogicalPage, _: Part, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+//!         if self.find(page).is_some() || self.next == self.geometry.pages() {
+//!             return Err(FtlError::NoSpace);
+//!         }
+//!         let block = BlockIndex(self.next / self.geometry.pages_per_block());
+//!         self.map[page.0 as usize] = Some(flash.program(block, page.0, Cause::Host, None, ops));
+//!         self.next += 1;
+//!         Ok(())
+//!     }
+//!     fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, _: &mut OpList) {
+//!         if let Some(at) = self.map[page.0 as usize].take() {
+//!             flash.supersede(at);
+//!         }
+//!     }
+//!     fn collect(&mut self, _: &mut FlashState, _: &mut OpList) -> Result<bool, FtlError> {
+//!         Ok(false)
+//!     }
+//!     fn writable_pages(&self) -> u64 {
+//!         u64::from(self.geometry.pages() - self.next)
+//!     }
+//!     fn memory_bytes(&self) -> usize {
+//!         size_of_val(&*self.map)
+//!     }
+//!     fn check(&self, flash: &FlashState) {
+//!         assert_eq!(self.map.iter().flatten().count() as u64, flash.valid_pages());
+//!     }
+//! }
+//! ```
+//!
+//! and one line, `write_once::ENTRY`, in [`FTLS`]. The tests that walk the registry (the map property, the timing suite)
+//! cover it from then on, and `ftl = "write-once"` selects it. A layer that maps single pages, such as one with a cached
+//! map, builds on [`Pools`], which has the frontiers, the free blocks and the cleaning.
+
+mod page;
+mod pools;
+
+use std::fmt;
+
+use esker_core::{LogicalPage, PhysicalPage, did_you_mean};
+use thiserror::Error;
+
+use crate::choice::Parameters;
+use crate::nand::{FlashState, OpList};
+use crate::{Choice, Geometry, Space, SsdError, SsdSettings};
+
+pub use pools::Pools;
+
+/// Every translation layer, in the order in which lists show them.
+pub static FTLS: &[&FtlEntry] = &[&page::ENTRY];
+
+/// Maps logical pages to flash.
+pub trait Ftl: fmt::Debug + Send {
+    /// Where the data of `page` lie; `None` where it was never written, or trimmed.
+    fn find(&self, page: LogicalPage) -> Option<PhysicalPage>;
+
+    /// Emits the reads that bring the data of `page`; none where it has no data.
+    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);
+
+    /// Writes `page`, making space first where that is needed.
+    fn write(
+        &mut self,
+        page: LogicalPage,
+        part: Part,
+        flash: &mut FlashState,
+        ops: &mut OpList,
+    ) -> Result<(), FtlError>;
+
+    /// Forgets the data of `page`.
+    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);
+
+    /// Cleans one block though nothing forces it, as in idle time. Says whether that made space.
+    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError>;
+
+    /// Writes `pages` one after the other in no time. A layer may do this faster than page by page, with the same
+    /// outcome.
+    fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
+        let mut ops = OpList::default();
+        for page in pages {
+            ops.clear();
+            self.write(*page, Part::Whole, flash, &mut ops)?;
+        }
+        Ok(())
+    }
+
+    /// Pages that can be written before anything has to be cleaned.
+    fn writable_pages(&self) -> u64;
+
+    /// Bytes of memory that this takes.
+    fn memory_bytes(&self) -> usize;
+
+    /// Asserts what must hold between calls; takes long.
+    fn check(&self, flash: &FlashState);
+}
+
+/// How much of a page a write covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// Some sectors; the others are read first where the page has data (read-modify-write).
+    Some,
+}
+
+/// Why a translation layer could not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FtlError {
+    /// Nothing can be gained by cleaning.
+    #[error("no free page is left, and cleaning gains none")]
+    NoSpace,
+}
+
+/// What a translation layer is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct FtlContext<'a> {
+    /// The array's shape.
+    pub geometry: &'a Geometry,
+    /// How its pages are shared out.
+    pub space: &'a Space,
+    /// The drive's settings.
+    pub settings: &'a SsdSettings,
+    /// Its own seed.
+    pub seed: u64,
+}
+
+/// Builds a translation layer.
+pub type BuildFtl = fn(&FtlContext<'_>, Parameters<'_>) -> Result<Box<dyn Ftl>, SsdError>;
+
+/// A translation layer in the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct FtlEntry {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// Builds it.
+    pub build: BuildFtl,
+}
+
+/// Builds the translation layer that `context.settings.ftl` names.
+pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
+    let choice: &Choice = &context.settings.ftl;
+    let entry = FTLS.iter().find(|entry| entry.name == choice.kind).ok_or_else(|| SsdError::UnknownKind {
+        key: "ftl",
+        found: choice.kind.clone(),
+        known: FTLS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
+        nearest: did_you_mean(&choice.kind, FTLS.iter().map(|entry| entry.name)).map(str::to_string),
+    })?;
+    (entry.build)(context, Parameters::new("ftl", choice))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! The block that was filled longest ago.
+
+use std::collections::VecDeque;
+
+use super::{VictimEntry, VictimPolicy};
+
+pub(crate) static ENTRY: VictimEntry = VictimEntry {
+    name: "fifo",
+    summary: "the block that was filled longest ago",
+    source: "Robinson 1996; Menon 1995; Desnoyers 2012 (there called LRU)",
+    build: |shape, parameters, _seed| {
+        parameters.finish()?;
+        Ok(Box::new(Fifo { closed: VecDeque::with_capacity(shape.blocks as usize) }))
+    },
+};
+
+#[derive(Debug)]
+struct Fifo {
+    closed: VecDeque<u32>,
+}
+
+impl VictimPolicy for Fifo {
+    fn closed(&mut self, block: u32, _valid: u32) {
+        self.closed.push_back(block);
+    }
+    fn superseded(&mut self, _block: u32, _valid: u32) {}
+    fn take(&mut self) -> Option<u32> {
+        self.closed.pop_front()
+    }
+    fn memory_bytes(&self) -> usize {
+        self.closed.capacity() * size_of::<u32>()
+    }
+}

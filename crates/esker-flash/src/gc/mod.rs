@@ -1,0 +1,113 @@
+//! Which block is cleaned next: one file per policy.
+//!
+//! # How to add a policy
+//!
+//! A policy that cleans the *newest* block first (a bad idea, but a short one) is one file, `gc/newest.rs`:
+//!
+//! ```
+//! use esker_flash::gc::{VictimEntry, VictimPolicy};
+//!
+//! pub(crate) static ENTRY: VictimEntry = VictimEntry {
+//!     name: "newest",
+//!     summary: "the block that was filled last",
+//!     source: "none",
+//!     build: |shape, parameters, _seed| {
+//!         parameters.finish()?;
+//!         Ok(Box::new(Newest { closed: Vec::with_capacity(shape.blocks as usize) }))
+//!     },
+//! };
+//!
+//! #[derive(Debug)]
+//! struct Newest {
+//!     closed: Vec<u32>,
+//! }
+//!
+//! impl VictimPolicy for Newest {
+//!     fn closed(&mut self, block: u32, _valid: u32) {
+//!         self.closed.push(block);
+//!     }
+//!     fn superseded(&mut self, _block: u32, _valid: u32) {}
+//!     fn take(&mut self) -> Option<u32> {
+//!         self.closed.pop()
+//!     }
+//!     fn memory_bytes(&self) -> usize {
+//!         self.closed.capacity() * size_of::<u32>()
+//!     }
+//! }
+//! ```
+//!
+//! and one line, `newest::ENTRY`, in [`VICTIM_POLICIES`]. The tests that walk the registry cover it from then on, and
+//! `cleaning = { victim = "newest" }` selects it.
+
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+
+use std::fmt;
+
+use esker_core::did_you_mean;
+
+use crate::choice::Parameters;
+use crate::{Choice, SsdError};
+
+/// Every policy, in the order in which lists show them.
+pub static VICTIM_POLICIES: &[&VictimEntry] = &[&greedy::ENTRY, &fifo::ENTRY, &random::ENTRY, &d_choices::ENTRY];
+
+/// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
+pub trait VictimPolicy: fmt::Debug + Send {
+    /// `block` was filled, and may be picked from now on. It has `valid` valid pages.
+    fn closed(&mut self, block: u32, valid: u32);
+
+    /// A page of `block` was superseded; `valid` are left. `block` is closed and was not taken.
+    fn superseded(&mut self, block: u32, valid: u32);
+
+    /// Picks a closed block, which is then no longer closed; `None` where there is none.
+    fn take(&mut self) -> Option<u32>;
+
+    /// Bytes of memory that this takes.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// The pool that a policy works for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolShape {
+    /// Blocks of the pool.
+    pub blocks: u32,
+    /// Pages of a block that can hold data.
+    pub data_pages_per_block: u32,
+}
+
+/// Builds a policy for one pool, with its parameters and its own seed.
+pub type BuildVictimPolicy = fn(&PoolShape, Parameters<'_>, u64) -> Result<Box<dyn VictimPolicy>, SsdError>;
+
+/// A policy in the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct VictimEntry {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// Builds it.
+    pub build: BuildVictimPolicy,
+}
+
+/// The entry that `choice` names.
+pub(crate) fn find(choice: &Choice) -> Result<&'static VictimEntry, SsdError> {
+    VICTIM_POLICIES.iter().find(|entry| entry.name == choice.kind).copied().ok_or_else(|| SsdError::UnknownKind {
+        key: "cleaning.victim",
+        found: choice.kind.clone(),
+        known: VICTIM_POLICIES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
+        nearest: did_you_mean(&choice.kind, VICTIM_POLICIES.iter().map(|entry| entry.name)).map(str::to_string),
+    })
+}
+
+/// Builds the policy that `choice` names.
+pub fn build(choice: &Choice, shape: &PoolShape, seed: u64) -> Result<Box<dyn VictimPolicy>, SsdError> {
+    (find(choice)?.build)(shape, Parameters::new("cleaning.victim", choice), seed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Flash operations, as a translation layer emits them and the array performs them.
+
+use esker_core::PhysicalPage;
+
+use crate::BlockIndex;
+
+/// Why an operation is done. Results count operations by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// For a host request, which is not done before.
+    Host = 0,
+    /// To make space.
+    Cleaning = 1,
+    /// To keep the map: translation pages, block summaries.
+    Mapping = 2,
+    /// To wear blocks evenly.
+    WearLevelling = 3,
+}
+
+/// How much of a page crosses the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// All of it, with its spare bytes. Reads and writes of a part of a page are charged this too: the error-correction
+    /// code covers the page, so that a part cannot be checked or written alone.
+    Page,
+    /// One sector, as for a block summary.
+    Sector,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlashOpKind {
+    /// Cells to register to controller.
+    Read {
+        /// The page.
+        page: PhysicalPage,
+    },
+    /// Controller to register to cells.
+    Program {
+        /// The page.
+        page: PhysicalPage,
+        /// How much of it crosses the bus.
+        transfer: Transfer,
+    },
+    /// A read and a program of the same data, through the controller.
+    Copy {
+        /// The page that is read.
+        from: PhysicalPage,
+        /// The page that is programmed.
+        to: PhysicalPage,
+    },
+    /// All pages of a block become free.
+    Erase {
+        /// The block.
+        block: BlockIndex,
+    },
+}
+
+/// An earlier operation of the same list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpIndex(pub u32);
+
+/// One flash operation. Operations of a die are done in the order in which they are emitted; operations of several dies
+/// in any order, unless `after` ties them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashOp {
+    /// What is done.
+    pub kind: FlashOpKind,
+    /// Why.
+    pub cause: Cause,
+    /// An operation of the same list that has to end before this one begins.
+    pub after: Option<OpIndex>,
+}
+
+/// Where emitted operations go.
+pub trait OpSink {
+    /// Takes one operation and names it for later ones of the same list.
+    fn emit(&mut self, op: FlashOp) -> OpIndex;
+}
+
+/// The operations of one call of a translation layer, in order.
+#[derive(Clone, Debug, Default)]
+pub struct OpList {
+    ops: Vec<FlashOp>,
+}
+
+impl OpList {
+    /// The operations.
+    #[inline]
+    pub fn as_slice(&self) -> &[FlashOp] {
+        &self.ops
+    }
+    /// Forgets all operations, keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.ops.clear();
+    }
+}
+
+impl OpSink for OpList {
+    #[inline]
+    fn emit(&mut self, op: FlashOp) -> OpIndex {
+        let index = OpIndex(self.ops.len() as u32);
+        self.ops.push(op);
+        index
+    }
+}
+
+/// For preconditioning: the state of the cells changes, and nobody asks how long that takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl OpSink for Silent {
+    #[inline(always)]
+    fn emit(&mut self, _: FlashOp) -> OpIndex {
+        OpIndex(0)
+    }
+}

@@ -1,0 +1,272 @@
+//! What the cells hold. Every change passes through here and emits the operation that makes it, so that state,
+//! counters and emitted operations cannot tell different stories.
+
+use esker_core::{EraseCounts, PageOperations, PhysicalPage};
+
+use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, OpSink, Transfer};
+use crate::{BlockIndex, Geometry};
+
+/// Operations since the device was new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperationCounts {
+    reads: [u64; 4],
+    programs: [u64; 4],
+    /// Block erases.
+    pub erases: u64,
+    /// Erased blocks whose pages had all been superseded.
+    pub erases_without_copies: u64,
+}
+
+impl OperationCounts {
+    /// Page reads by cause.
+    pub fn reads(&self) -> PageOperations {
+        by_cause(&self.reads)
+    }
+    /// Page programs by cause.
+    pub fn programs(&self) -> PageOperations {
+        by_cause(&self.programs)
+    }
+    /// What was done since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let difference = |now: &[u64; 4], then: &[u64; 4]| std::array::from_fn(|cause| now[cause] - then[cause]);
+        Self {
+            reads: difference(&self.reads, &earlier.reads),
+            programs: difference(&self.programs, &earlier.programs),
+            erases: self.erases - earlier.erases,
+            erases_without_copies: self.erases_without_copies - earlier.erases_without_copies,
+        }
+    }
+}
+
+fn by_cause(counts: &[u64; 4]) -> PageOperations {
+    PageOperations {
+        host: counts[Cause::Host as usize],
+        cleaning: counts[Cause::Cleaning as usize],
+        mapping: counts[Cause::Mapping as usize],
+        wear_levelling: counts[Cause::WearLevelling as usize],
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    /// Pages that hold data that was not superseded.
+    valid: u16,
+    /// Pages programmed since the last erase. Pages are programmed in order.
+    written: u16,
+    erases: u32,
+}
+
+/// The cells of an array: which pages are programmed and valid, and what their spare areas say.
+#[derive(Clone, Debug)]
+pub struct FlashState {
+    geometry: Geometry,
+    /// Per page, what the translation layer wrote into the spare area: whose data it is.
+    owners: Vec<u32>,
+    /// Per page one bit; each block begins a new word.
+    valid: Vec<u64>,
+    words_per_block: usize,
+    blocks: Vec<Block>,
+    counts: OperationCounts,
+    /// Whether the block under cleaning had pages to copy; see [`Self::erase`].
+    copied_from: Option<BlockIndex>,
+    /// Pages that were programmed, and forgotten by [`Self::format`].
+    formatted: u64,
+}
+
+impl FlashState {
+    /// Erased cells that were never worn.
+    pub fn new(geometry: &Geometry) -> Self {
+        let words_per_block = geometry.pages_per_block().div_ceil(64) as usize;
+        Self {
+            geometry: *geometry,
+            owners: vec![0; geometry.pages() as usize],
+            valid: vec![0; geometry.blocks() as usize * words_per_block],
+            words_per_block,
+            blocks: vec![Block::default(); geometry.blocks() as usize],
+            counts: OperationCounts::default(),
+            copied_from: None,
+            formatted: 0,
+        }
+    }
+
+    /// Makes every cell as new but for its wear and the counters.
+    pub fn format(&mut self) {
+        self.valid.fill(0);
+        for block in &mut self.blocks {
+            self.formatted += u64::from(block.written);
+            *block = Block { erases: block.erases, ..Block::default() };
+        }
+    }
+
+    /// The array's shape.
+    #[inline(always)]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+    /// Operations since the device was new.
+    pub fn counts(&self) -> &OperationCounts {
+        &self.counts
+    }
+    /// Valid pages of `block`.
+    #[inline(always)]
+    pub fn valid_in(&self, block: BlockIndex) -> u32 {
+        u32::from(self.blocks[block.0 as usize].valid)
+    }
+    /// Programmed pages of `block`.
+    #[inline(always)]
+    pub fn written_in(&self, block: BlockIndex) -> u32 {
+        u32::from(self.blocks[block.0 as usize].written)
+    }
+    /// Whether `page` holds data that was not superseded.
+    pub fn is_valid(&self, page: PhysicalPage) -> bool {
+        let (block, offset) = self.geometry.split_page(page);
+        let word = block.0 as usize * self.words_per_block + offset as usize / 64;
+        self.valid[word] >> (offset % 64) & 1 == 1
+    }
+    /// What the spare area of `page` says.
+    #[inline(always)]
+    pub fn owner(&self, page: PhysicalPage) -> u32 {
+        self.owners[page.0 as usize]
+    }
+    /// Pages that hold data that was not superseded, in the whole array.
+    pub fn valid_pages(&self) -> u64 {
+        self.blocks.iter().map(|block| u64::from(block.valid)).sum()
+    }
+    /// The valid pages of `block` among its pages `64 * word..64 * word + 64`, as bits. `word` counts up to
+    /// [`Self::words_per_block`].
+    #[inline(always)]
+    pub fn valid_word(&self, block: BlockIndex, word: usize) -> u64 {
+        self.valid[block.0 as usize * self.words_per_block + word]
+    }
+    /// Words of [`Self::valid_word`].
+    #[inline(always)]
+    pub fn words_per_block(&self) -> usize {
+        self.words_per_block
+    }
+
+    /// Reads `page`.
+    #[inline]
+    pub fn read<S: OpSink>(&mut self, page: PhysicalPage, cause: Cause, sink: &mut S) -> OpIndex {
+        self.counts.reads[cause as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after: None })
+    }
+
+    /// Programs the next page of `block` with data of `owner`.
+    #[inline]
+    pub fn program<S: OpSink>(
+        &mut self,
+        block: BlockIndex,
+        owner: u32,
+        cause: Cause,
+        after: Option<OpIndex>,
+        sink: &mut S,
+    ) -> PhysicalPage {
+        let page = self.take_page(block, owner);
+        self.counts.programs[cause as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::Program { page, transfer: Transfer::Page }, cause, after });
+        page
+    }
+
+    /// Programs the last page of `block` with the block's map.
+    pub fn program_summary<S: OpSink>(&mut self, block: BlockIndex, sink: &mut S) {
+        let state = &mut self.blocks[block.0 as usize];
+        debug_assert_eq!(
+            u32::from(state.written),
+            self.geometry.data_pages_per_block(),
+            "a summary closes a full block"
+        );
+        let page = PhysicalPage(self.geometry.first_page(block).0 + u32::from(state.written));
+        state.written += 1;
+        self.counts.programs[Cause::Mapping as usize] += 1;
+        let kind = FlashOpKind::Program { page, transfer: Transfer::Sector };
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None });
+    }
+
+    /// Moves the data of `from`, which is valid, to the next page of `block`, and says whose data it is and where it is
+    /// now.
+    #[inline]
+    pub fn copy<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        block: BlockIndex,
+        cause: Cause,
+        sink: &mut S,
+    ) -> (u32, PhysicalPage) {
+        let owner = self.owner(from);
+        let (source, _) = self.supersede(from);
+        self.copied_from = Some(source);
+        let to = self.take_page(block, owner);
+        self.counts.reads[cause as usize] += 1;
+        self.counts.programs[cause as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None });
+        (owner, to)
+    }
+
+    #[inline(always)]
+    fn take_page(&mut self, block: BlockIndex, owner: u32) -> PhysicalPage {
+        let state = &mut self.blocks[block.0 as usize];
+        let offset = u32::from(state.written);
+        assert!(offset < self.geometry.data_pages_per_block(), "a full block was programmed");
+        state.written += 1;
+        state.valid += 1;
+        self.valid[block.0 as usize * self.words_per_block + offset as usize / 64] |= 1 << (offset % 64);
+        let page = PhysicalPage(self.geometry.first_page(block).0 + offset);
+        self.owners[page.0 as usize] = owner;
+        page
+    }
+
+    /// The data of `page`, which is valid, are out of date. Says which block has how many valid pages left.
+    #[inline]
+    pub fn supersede(&mut self, page: PhysicalPage) -> (BlockIndex, u32) {
+        let (block, offset) = self.geometry.split_page(page);
+        let word = &mut self.valid[block.0 as usize * self.words_per_block + offset as usize / 64];
+        debug_assert!(*word >> (offset % 64) & 1 == 1, "{page} was superseded twice");
+        *word &= !(1 << (offset % 64));
+        let state = &mut self.blocks[block.0 as usize];
+        state.valid -= 1;
+        (block, u32::from(state.valid))
+    }
+
+    /// Erases `block`, which holds no valid page.
+    pub fn erase<S: OpSink>(&mut self, block: BlockIndex, cause: Cause, sink: &mut S) {
+        let state = &mut self.blocks[block.0 as usize];
+        assert_eq!(state.valid, 0, "a block with valid pages was erased");
+        state.written = 0;
+        state.erases += 1;
+        self.counts.erases += 1;
+        if self.copied_from.take() != Some(block) {
+            self.counts.erases_without_copies += 1;
+        }
+        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after: None });
+    }
+
+    /// Erases per block since new.
+    pub fn erase_counts(&self) -> EraseCounts {
+        let count = self.blocks.len() as f64;
+        let mean = self.blocks.iter().map(|block| u64::from(block.erases)).sum::<u64>() as f64 / count;
+        let variance = self.blocks.iter().map(|block| (f64::from(block.erases) - mean).powi(2)).sum::<f64>() / count;
+        let max = self.blocks.iter().map(|block| u64::from(block.erases)).max().unwrap_or(0);
+        EraseCounts { mean, stddev: variance.sqrt(), max }
+    }
+
+    /// Bytes of memory that this takes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.owners) + size_of_val(&*self.valid) + size_of_val(&*self.blocks)
+    }
+
+    /// Asserts what must hold at any time.
+    pub fn check(&self) {
+        let mut written = 0;
+        for (index, block) in self.blocks.iter().enumerate() {
+            let words = &self.valid[index * self.words_per_block..][..self.words_per_block];
+            let valid: u32 = words.iter().map(|word| word.count_ones()).sum();
+            assert_eq!(valid, u32::from(block.valid), "block {index} counts its valid pages wrongly");
+            assert!(valid <= u32::from(block.written), "block {index} has more valid pages than programmed ones");
+            assert!(u32::from(block.written) <= self.geometry.pages_per_block());
+            written += u64::from(block.written);
+        }
+        let programs = self.counts.programs().total();
+        let freed = self.counts.erases * u64::from(self.geometry.pages_per_block());
+        assert!(programs <= written + freed + self.formatted, "more pages were programmed than were ever free");
+    }
+}

@@ -1,0 +1,82 @@
+//! Bringing the content into a stated condition, in no simulated time.
+
+use esker_core::{LogicalPage, Precondition, PreconditionReport, Rng};
+
+use crate::Space;
+use crate::ftl::Ftl;
+use crate::nand::FlashState;
+
+/// Write amplification is steady once two consecutive stretches agree within this.
+const TOLERANCE: f64 = 0.0015;
+/// Stretches are at least this many page writes long, so that chance alone stays well below the tolerance.
+const STRETCH_MIN: u64 = 1 << 20;
+/// Overwriting ends, steady or not, once the filled part has been overwritten this often; and small devices, whose
+/// stretches are longer than that, after this many stretches.
+const PASSES_MAX: u64 = 16;
+/// Pages that are drawn at a time.
+const BATCH: u64 = 1 << 16;
+
+/// Fills (and overwrites) an erased device. Says how that went, and how many pages were written.
+pub(crate) fn run(
+    condition: Precondition,
+    ftl: &mut dyn Ftl,
+    flash: &mut FlashState,
+    space: &Space,
+) -> (Option<PreconditionReport>, u64) {
+    let (utilisation, seed) = match condition {
+        Precondition::Empty => return (None, 0),
+        Precondition::Filled { utilisation } => (utilisation, None),
+        Precondition::Steady { utilisation, seed } => (utilisation, Some(seed)),
+    };
+    let pages = utilisation.of(u64::from(space.host_pages)).min(u64::from(space.host_pages));
+    let mut writer = Writer { ftl, flash, batch: Vec::new() };
+    let filled = writer.write((0..pages).map(|page| LogicalPage(page as u32)));
+    let mut report = PreconditionReport { filled_pages: filled, ..PreconditionReport::default() };
+    if let (Some(seed), true) = (seed, filled == pages && pages > 0) {
+        overwrite(&mut writer, pages, seed, &mut report);
+    }
+    (Some(report), report.filled_pages + report.overwritten_pages)
+}
+
+/// Overwrites in stretches until two that follow each other agree.
+fn overwrite(writer: &mut Writer<'_>, pages: u64, seed: u64, report: &mut PreconditionReport) {
+    let mut rng = Rng::derive(seed, "precondition");
+    let stretch = pages.div_ceil(2).max(STRETCH_MIN);
+    let mut before = f64::NAN;
+    for _ in 0..PASSES_MAX * 2 {
+        let programs = writer.flash.counts().programs().total();
+        let written = writer.write((0..stretch).map(|_| LogicalPage(rng.below(pages) as u32)));
+        report.overwritten_pages += written;
+        if written < stretch {
+            return;
+        }
+        let amplification = (writer.flash.counts().programs().total() - programs) as f64 / written as f64;
+        report.write_amplification = amplification;
+        report.steady = report.overwritten_pages >= pages && (amplification / before - 1.0).abs() <= TOLERANCE;
+        if report.steady {
+            return;
+        }
+        before = amplification;
+    }
+}
+
+struct Writer<'a> {
+    ftl: &'a mut dyn Ftl,
+    flash: &'a mut FlashState,
+    batch: Vec<LogicalPage>,
+}
+
+impl Writer<'_> {
+    /// Writes `pages` in order; says how many. Fewer than all only where the translation layer runs out of space.
+    fn write(&mut self, mut pages: impl Iterator<Item = LogicalPage>) -> u64 {
+        let mut written = 0;
+        loop {
+            self.batch.clear();
+            self.batch.extend(pages.by_ref().take(BATCH as usize));
+            if self.batch.is_empty() || self.ftl.write_untimed(&self.batch, self.flash).is_err() {
+                return written;
+            }
+            written += self.batch.len() as u64;
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The drive: takes requests, splits them into pages, asks the translation layer, schedules what it emits.
+
+mod link;
+mod report;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use esker_core::{
+    Bytes, Completion, Control, Device, DeviceError, LogicalPage, Nanos, PreconditionReport, Report, Request,
+    RequestKind, Tag, Telemetry, Unsupported,
+};
+
+use crate::array::{Array, Ended};
+use crate::ftl::{self, Ftl, FtlContext, FtlError, Part};
+use crate::nand::{FlashState, OpList, OperationCounts, Timing};
+use crate::{Geometry, Space, SsdError, SsdSettings, precondition};
+use link::Link;
+use slots::Slots;
+
+/// Most requests that a drive may take at once.
+const QUEUE_DEPTH_MAX: u32 = 1 << 20;
+
+/// A solid-state drive.
+///
+/// A request is split into flash pages and ends with its last page operation. Its service begins when the first of its
+/// own flash operations begins on its die; waiting for the die, for the link, and for cleaning that a write set off is
+/// queueing. Reads of pages without data and trims need no flash operation. A write of a part of a page that has data
+/// reads the page first. Zeroes are written by forgetting whole pages, which then read as zeroes, and by rewriting parts
+/// of pages. There is no write buffer: a write that completed is durable, and a flush completes when all writes that were
+/// submitted before it have.
+#[derive(Debug)]
+pub struct Ssd {
+    name: String,
+    settings: SsdSettings,
+    seed: u64,
+    geometry: Geometry,
+    space: Space,
+    capacity: Bytes,
+    page_shift: u32,
+    ftl: Box<dyn Ftl>,
+    flash: FlashState,
+    ops: OpList,
+    /// Grants are decided late; telemetry, which may not change the drive, has them decided up to now.
+    array: RefCell<Array>,
+    slots: Slots,
+    link: Option<Link>,
+    /// Requests that end at this instant.
+    ready: VecDeque<(Nanos, u32)>,
+    ended: Vec<Ended>,
+    /// The last time that anything happened.
+    now: Nanos,
+    next: Nanos,
+    /// Requests that ended, since new.
+    completed: u64,
+    host_page_writes: u64,
+    measuring: Baseline,
+    precondition: Option<PreconditionReport>,
+}
+
+/// The counters when measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Baseline {
+    at: Nanos,
+    completed: u64,
+    host_page_writes: u64,
+    counts: OperationCounts,
+}
+
+impl Ssd {
+    /// Builds a drive called `name` in reports. `seed` is for victim policies that draw.
+    pub fn new(name: &str, settings: &SsdSettings, seed: u64) -> Result<Self, SsdError> {
+        let geometry = Geometry::new(&settings.geometry, settings.block_summary)?;
+        let timing = Timing::new(&settings.timing, &geometry)?;
+        let space = Space::new(settings, &geometry)?;
+        for (key, value) in [
+            ("queue_depth", u64::from(settings.queue_depth)),
+            ("endurance_cycles", settings.endurance_cycles),
+            ("link.rate", settings.link.map_or(1, |link| link.rate.0)),
+        ] {
+            if value == 0 {
+                return Err(SsdError::Zero { key });
+            }
+        }
+        if settings.queue_depth > QUEUE_DEPTH_MAX {
+            let (found, limit) = (u64::from(settings.queue_depth), u64::from(QUEUE_DEPTH_MAX));
+            return Err(SsdError::TooLarge { key: "queue_depth", found, limit });
+        }
+        let link = settings.link.as_ref().map(Link::new).transpose()?;
+        let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
+        Ok(Self {
+            name: name.to_string(),
+            settings: settings.clone(),
+            seed,
+            geometry,
+            space,
+            capacity: Bytes(u64::from(space.host_pages) * geometry.page_size().0),
+            page_shift: geometry.page_size().0.trailing_zeros(),
+            ftl,
+            flash: FlashState::new(&geometry),
+            ops: OpList::default(),
+            array: RefCell::new(Array::new(&geometry, &timing, settings.pool)),
+            slots: Slots::new(settings.queue_depth),
+            link,
+            ready: VecDeque::new(),
+            ended: Vec::new(),
+            now: Nanos::ZERO,
+            next: Nanos::NEVER,
+            completed: 0,
+            host_page_writes: 0,
+            measuring: Baseline::default(),
+            precondition: None,
+        })
+    }
+
+    /// The array's shape.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// How the array's pages are shared out.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Asserts what must hold at any time: every mapped page is valid and says whose it is, nothing else is valid, and
+    /// programs, erases and free space add up. Takes long.
+    pub fn check(&self) {
+        self.flash.check();
+        self.ftl.check(&self.flash);
+    }
+
+    /// Hands a request on to flash.
+    #[inline]
+    fn dispatch(&mut self, now: Nanos, slot: u32) {
+        let request = self.slots.get(slot).request;
+        let mut ops = 0;
+        if request.end_byte() > self.capacity.0 {
+            let error = DeviceError::OutOfRange { end: request.end_byte(), capacity: self.capacity };
+            self.slots.get_mut(slot).result = Err(error);
+        } else if request.length > Bytes::ZERO {
+            match self.serve(now, slot, &request) {
+                Ok(count) => ops = count,
+                Err((count, error)) => {
+                    self.slots.get_mut(slot).result = Err(error);
+                    ops = count;
+                }
+            }
+        }
+        self.slots.get_mut(slot).remaining = ops;
+        if ops == 0 {
+            self.served(now, slot);
+        }
+    }
+
+    /// Performs a request within the capacity, page by page. Says how many flash operations it waits for.
+    #[inline]
+    fn serve(&mut self, now: Nanos, slot: u32, request: &Request) -> Result<u32, (u32, DeviceError)> {
+        let (start, end) = (request.start.byte_offset(), request.end_byte());
+        let page_size = 1u64 << self.page_shift;
+        let mut count = 0;
+        for page in start >> self.page_shift..=(end - 1) >> self.page_shift {
+            let first_byte = page << self.page_shift;
+            let part = match start <= first_byte && first_byte + page_size <= end {
+                true => Part::Whole,
+                false => Part::Some,
+            };
+            let page = LogicalPage(page as u32);
+            self.ops.clear();
+            let written = match request.kind {
+                RequestKind::Read => {
+                    self.ftl.read(page, &mut self.flash, &mut self.ops);
+                    Ok(())
+                }
+                RequestKind::Write { .. } => self.write(page, part),
+                RequestKind::WriteZeroes { .. } if part == Part::Some => match self.ftl.find(page) {
+                    Some(_) => self.write(page, part),
+                    None => Ok(()),
+                },
+                RequestKind::Trim if part == Part::Some => Ok(()),
+                RequestKind::WriteZeroes { .. } | RequestKind::Trim => {
+                    self.ftl.trim(page, &mut self.flash, &mut self.ops);
+                    Ok(())
+                }
+                RequestKind::Flush => Ok(()),
+            };
+            // What was emitted before an error was done to the cells, too.
+            if !self.ops.as_slice().is_empty() {
+                count += self.array.get_mut().push(now, self.ops.as_slice(), slot);
+            }
+            if let Err(FtlError::NoSpace) = written {
+                return Err((count, DeviceError::NoSpace));
+            }
+        }
+        Ok(count)
+    }
+
+    #[inline]
+    fn write(&mut self, page: LogicalPage, part: Part) -> Result<(), FtlError> {
+        self.ftl.write(page, part, &mut self.flash, &mut self.ops)?;
+        self.host_page_writes += 1;
+        Ok(())
+    }
+
+    /// All flash operations of a request have ended.
+    #[inline]
+    fn served(&mut self, now: Nanos, slot: u32) {
+        let state = self.slots.get_mut(slot);
+        if state.start == Nanos::NEVER {
+            state.start = now;
+        }
+        match &mut self.link {
+            Some(link) if state.request.kind == RequestKind::Read && state.result.is_ok() => {
+                link.send(now, slot, state.request.length);
+            }
+            _ if state.request.kind == RequestKind::Flush => self.flush_if_first(now),
+            _ => self.ready.push_back((now, slot)),
+        }
+    }
+
+    /// A flush completes once it is the oldest of all writes and flushes under way.
+    fn flush_if_first(&mut self, now: Nanos) {
+        let Some(first) = self.slots.first_in_order() else { return };
+        let state = self.slots.get_mut(first);
+        let served = state.start != Nanos::NEVER;
+        if state.request.kind == RequestKind::Flush && served && !state.flushed {
+            state.flushed = true;
+            self.ready.push_back((now, first));
+        }
+    }
+
+    /// A request leaves the drive.
+    #[inline]
+    fn complete(&mut self, now: Nanos, slot: u32, done: &mut Vec<Completion>) {
+        self.completed += 1;
+        let state = self.slots.get(slot);
+        done.push(Completion { tag: state.tag, at: now, service_start: state.start, result: state.result });
+        let ordered = state.ordered;
+        self.slots.release(slot);
+        if ordered {
+            self.flush_if_first(now);
+        }
+    }
+
+    #[inline]
+    fn update_next(&mut self) {
+        let mut next = self.array.get_mut().next_event();
+        if let Some((at, _)) = self.ready.front() {
+            next = next.min(*at);
+        }
+        if let Some(link) = &self.link {
+            next = next.min(link.next_event());
+        }
+        self.next = next;
+    }
+}
+
+impl Device for Ssd {
+    fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    #[inline]
+    fn free_slots(&self) -> usize {
+        self.slots.free()
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
+        assert!(now <= self.next, "an event at {} was skipped", self.next);
+        self.now = now;
+        let slot = self.slots.take(tag, request);
+        match &mut self.link {
+            None => self.dispatch(now, slot),
+            Some(link) => link.receive(now, slot, &request),
+        }
+        self.update_next();
+    }
+
+    #[inline]
+    fn next_event(&self) -> Nanos {
+        self.next
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        assert!(now == self.next, "the next event is at {}, not at {now}", self.next);
+        self.now = now;
+        while let Some(slot) = self.link.as_mut().and_then(|link| link.received(now)) {
+            self.dispatch(now, slot);
+        }
+        let array = self.array.get_mut();
+        if array.next_event() == now {
+            let mut ended = std::mem::take(&mut self.ended);
+            array.advance(now, &mut ended);
+            for Ended { request, start } in ended.drain(..) {
+                let state = self.slots.get_mut(request);
+                state.start = state.start.min(start);
+                state.remaining -= 1;
+                if state.remaining == 0 {
+                    self.served(now, request);
+                }
+            }
+            self.ended = ended;
+        }
+        while let Some(slot) = self.link.as_mut().and_then(|link| link.sent(now)) {
+            self.ready.push_back((now, slot));
+        }
+        while let Some((at, slot)) = self.ready.pop_front() {
+            debug_assert_eq!(at, now, "a request should have ended before");
+            self.complete(now, slot, done);
+        }
+        self.update_next();
+    }
+
+    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
+        assert_eq!(self.slots.in_use(), 0, "control commands need an idle drive");
+        self.now = self.now.max(now);
+        match command {
+            Control::Precondition(condition) => {
+                let settings = &self.settings;
+                let context = FtlContext { geometry: &self.geometry, space: &self.space, settings, seed: self.seed };
+                let ftl = ftl::build(&context).expect("it was built from the same settings before");
+                self.flash.format();
+                self.ftl = ftl;
+                let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
+                self.host_page_writes += writes;
+                self.precondition = report;
+                #[cfg(debug_assertions)]
+                self.check();
+                Ok(())
+            }
+            Control::StartMeasuring => {
+                self.start_measuring(now);
+                Ok(())
+            }
+            Control::PauseWearLevelling(_) => Err(Unsupported("explicit wear-levelling")),
+        }
+    }
+
+    fn telemetry(&self) -> Telemetry {
+        self.telemetry_now()
+    }
+
+    fn report(&self, into: &mut Report) {
+        #[cfg(debug_assertions)]
+        self.check();
+        into.add(&self.name, self.report_now());
+    }
+}

@@ -1,0 +1,122 @@
+//! What the drive tells of itself.
+
+use std::collections::BTreeMap;
+
+use esker_core::{
+    BusyTime, Bytes, DeviceReport, DeviceState, FlashReport, MergeCounts, Nanos, Ratio, ResourceKind, Telemetry,
+};
+
+use super::{Baseline, Ssd};
+
+const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
+
+impl Ssd {
+    pub(super) fn start_measuring(&mut self, now: Nanos) {
+        let array = self.array.get_mut();
+        array.settle(now);
+        array.reset_busy();
+        if let Some(link) = &mut self.link {
+            link.reset_busy();
+        }
+        self.measuring = Baseline {
+            at: now,
+            completed: self.completed,
+            host_page_writes: self.host_page_writes,
+            counts: *self.flash.counts(),
+        };
+    }
+
+    fn busy(&self) -> Vec<BusyTime> {
+        let mut array = self.array.borrow_mut();
+        array.settle(self.now);
+        let mut all =
+            vec![busy_time(ResourceKind::Bus, array.bus_busy()), busy_time(ResourceKind::Die, array.die_busy())];
+        if let Some(link) = &self.link {
+            all.push(busy_time(ResourceKind::Link, link.busy().into_iter()));
+        }
+        all
+    }
+
+    fn life_used(&self) -> Ratio {
+        let mean = self.flash.counts().erases as f64 / f64::from(self.geometry.blocks());
+        Ratio::from_f64(mean / self.settings.endurance_cycles as f64)
+    }
+
+    pub(super) fn telemetry_now(&self) -> Telemetry {
+        Telemetry {
+            state: DeviceState::Online,
+            queued: self.slots.in_use(),
+            free_space: Some(Bytes(self.ftl.writable_pages() * self.geometry.page_size().0)),
+            erases: self.flash.counts().erases,
+            life_used: self.life_used(),
+            busy: self.busy(),
+        }
+    }
+
+    pub(super) fn report_now(&self) -> DeviceReport {
+        let measured = (self.now.saturating_sub(self.measuring.at)).0 as f64;
+        let share = |busy: f64| if measured > 0.0 { busy / measured } else { 0.0 };
+        let mut utilisation = BTreeMap::new();
+        let mut busiest = BTreeMap::new();
+        for busy in self.busy() {
+            let name = match busy.kind {
+                ResourceKind::Bus => "bus",
+                ResourceKind::Die => "die",
+                _ => "link",
+            };
+            utilisation.insert(name.to_string(), share(busy.busy.0 as f64 / f64::from(busy.count)));
+            busiest.insert(name.to_string(), share(busy.busiest.0 as f64));
+        }
+        DeviceReport {
+            kind: "ssd".to_string(),
+            capacity_bytes: self.capacity.0,
+            requests: self.completed - self.measuring.completed,
+            utilisation,
+            utilisation_busiest: busiest,
+            flash: Some(self.flash_report(measured / 1e9)),
+            ..DeviceReport::default()
+        }
+    }
+
+    fn flash_report(&self, measured_s: f64) -> FlashReport {
+        let counts = self.flash.counts().since(&self.measuring.counts);
+        let host_page_writes = self.host_page_writes - self.measuring.host_page_writes;
+        let erase_count = self.flash.erase_counts();
+        let endurance = self.settings.endurance_cycles;
+        let lifetime = (counts.erases > 0 && measured_s > 0.0).then(|| {
+            let erases_per_block_and_s = counts.erases as f64 / f64::from(self.geometry.blocks()) / measured_s;
+            (endurance as f64 - erase_count.mean).max(0.0) / erases_per_block_and_s / SECONDS_PER_YEAR
+        });
+        let memory = self.ftl.memory_bytes() + self.flash.memory_bytes();
+        FlashReport {
+            reads: counts.reads(),
+            programs: counts.programs(),
+            host_page_writes,
+            pages: self.space.page_counts(),
+            effective_spare_factor: self.space.effective_spare_factor(),
+            erases: counts.erases,
+            merges: MergeCounts {
+                switch: counts.erases_without_copies,
+                partial: counts.erases - counts.erases_without_copies,
+                full: 0,
+            },
+            write_amplification: (host_page_writes > 0)
+                .then(|| counts.programs().total() as f64 / host_page_writes as f64),
+            erase_count,
+            endurance_cycles: endurance,
+            projected_lifetime_years: lifetime,
+            simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
+            precondition: self.precondition,
+        }
+    }
+}
+
+fn busy_time(kind: ResourceKind, times: impl Iterator<Item = Nanos>) -> BusyTime {
+    let start = BusyTime { kind, count: 0, busy: Nanos::ZERO, busiest: Nanos::ZERO };
+    times.fold(start, |all, busy| BusyTime {
+        count: all.count + 1,
+        busy: all.busy + busy,
+        busiest: all.busiest.max(busy),
+        ..all
+    })
+}
