@@ -4,6 +4,7 @@ mod array;
 mod children;
 mod constant;
 mod hdd;
+mod ssd;
 
 use std::fmt;
 
@@ -17,7 +18,7 @@ pub use array::{Array, ArraySettings};
 pub use constant::{Constant, ConstantSettings};
 
 /// Every kind of device, in the order in which lists show them.
-pub static DEVICE_KINDS: &[DeviceKind] = &[hdd::KIND, array::KIND, constant::KIND];
+pub static DEVICE_KINDS: &[DeviceKind] = &[ssd::KIND, hdd::KIND, array::KIND, constant::KIND];
 
 /// One kind of device: what `kind = "..."` in a device table stands for.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,26 @@
+//! Solid-state drives, from `esker-flash`.
+
+use esker_core::Device;
+use esker_flash::{PRESETS, Ssd, SsdSettings};
+
+use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
+
+/// The `ssd` kind.
+pub(super) const KIND: DeviceKind = DeviceKind {
+    name: "ssd",
+    summary: "A solid-state drive: flash dies and buses, translation layer, cleaning",
+    presets: || PRESETS,
+    read: |table| read_settings::<SsdSettings>(table),
+    schema: schema_of::<SsdSettings>,
+};
+
+impl DeviceSettings for SsdSettings {
+    fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("settings are plain data")
+    }
+
+    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
+        let ssd = Ssd::new(&instance.name, self, instance.seed).map_err(|error| DeviceFault::from_error(&error))?;
+        Ok(Box::new(ssd))
+    }
+}
