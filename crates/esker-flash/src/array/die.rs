@@ -134,17 +134,17 @@ impl Die {
     /// Lets `op` wait for its turn.
     #[inline]
     pub(super) fn queue(&mut self, op: DieOp, sequence: u64) {
-        if op.kind == Kind::Copy && op.waits == NOBODY && op.signals == NOBODY && op.request == NOBODY {
-            if let Some((last, first)) = self.waiting.back_mut() {
-                if last.kind == Kind::Copy
-                    && last.signals == NOBODY
-                    && last.request == NOBODY
-                    && *first + 2 * u64::from(last.count) == sequence
-                {
-                    last.count += 1;
-                    return;
-                }
-            }
+        let alone = |op: &DieOp| op.signals == NOBODY && op.request == NOBODY;
+        if op.kind == Kind::Copy
+            && op.waits == NOBODY
+            && alone(&op)
+            && let Some((last, first)) = self.waiting.back_mut()
+            && last.kind == Kind::Copy
+            && alone(last)
+            && *first + 2 * u64::from(last.count) == sequence
+        {
+            last.count += 1;
+            return;
         }
         self.waiting.push_back((op, sequence));
     }

@@ -1,1 +1,266 @@
+//! Whatever it does inside, a translation layer is a map from logical page to last write.
 
+use std::collections::BTreeMap;
+
+use esker_core::{Bytes, Nanos, Ratio};
+use proptest::prelude::*;
+
+use super::*;
+use crate::nand::{Cause, FlashOpKind};
+use crate::{CleaningSettings, GeometrySettings, PoolScope, TimingSettings, VICTIM_POLICIES, WriteFrontiers};
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Write(u32),
+    WritePart(u32),
+    Trim(u32),
+    Read(u32),
+    Collect,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    // Few pages, most steps on fewer still: blocks with many and with few valid pages.
+    let page = prop_oneof![0u32..1000, 0u32..20];
+    prop_oneof![
+        8 => page.clone().prop_map(Step::Write),
+        1 => page.clone().prop_map(Step::WritePart),
+        1 => page.clone().prop_map(Step::Trim),
+        2 => page.prop_map(Step::Read),
+        1 => Just(Step::Collect),
+    ]
+}
+
+fn settings() -> SsdSettings {
+    SsdSettings {
+        over_provisioning: Some(Ratio::percent(40)),
+        spare_factor: None,
+        factory_over_provisioning: None,
+        block_summary: false,
+        ftl: Choice::named("page"),
+        cleaning: CleaningSettings::default(),
+        pool: PoolScope::Package,
+        write_frontiers: WriteFrontiers::Die,
+        queue_depth: 32,
+        endurance_cycles: 1000,
+        geometry: GeometrySettings {
+            channels: 2,
+            packages_per_channel: 1,
+            dies_per_package: 2,
+            planes_per_die: 2,
+            blocks_per_plane: 6,
+            pages_per_block: 4,
+            page_size: Bytes::kib(4),
+            spare_size: Bytes(0),
+        },
+        timing: TimingSettings {
+            page_read: Nanos(1),
+            page_program: Nanos(1),
+            block_erase: Nanos(1),
+            bus_rate: esker_core::ByteRate(1_000_000_000),
+        },
+        link: None,
+    }
+}
+
+/// Drives a layer and a map side by side. Every write bears a number of its own; `content` has it by physical page, kept
+/// up from the emitted operations alone, as a real array would.
+struct Pair {
+    ftl: Box<dyn Ftl>,
+    flash: FlashState,
+    content: BTreeMap<u32, u32>,
+    expected: BTreeMap<u32, u32>,
+    host_pages: u32,
+    writes: u32,
+}
+
+impl Pair {
+    fn new(ftl: Box<dyn Ftl>, geometry: &Geometry, host_pages: u32) -> Self {
+        let flash = FlashState::new(geometry);
+        Self { ftl, flash, content: BTreeMap::new(), expected: BTreeMap::new(), host_pages, writes: 0 }
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+        let mut ops = OpList::default();
+        let number = |page: u32| LogicalPage(page % self.host_pages);
+        match step {
+            Step::Write(page) | Step::WritePart(page) => {
+                let part = if matches!(step, Step::Write(_)) { Part::Whole } else { Part::Some };
+                self.ftl.write(number(page), part, &mut self.flash, &mut ops).unwrap();
+                self.writes += 1;
+                self.expected.insert(number(page).0, self.writes);
+            }
+            Step::Trim(page) => {
+                self.ftl.trim(number(page), &mut self.flash, &mut ops);
+                self.expected.remove(&number(page).0);
+            }
+            Step::Read(page) => {
+                self.ftl.read(number(page), &mut self.flash, &mut ops);
+                let read = ops.as_slice().iter().rev().find_map(|op| match op.kind {
+                    FlashOpKind::Read { page } if op.cause == Cause::Host => Some(self.content.get(&page.0).copied()),
+                    _ => None,
+                });
+                prop_assert_eq!(read.flatten(), self.expected.get(&number(page).0).copied());
+            }
+            Step::Collect => {
+                // Nothing to gain is an answer.
+                let _ = self.ftl.collect(&mut self.flash, &mut ops);
+            }
+        }
+        for op in ops.as_slice() {
+            match op.kind {
+                FlashOpKind::Read { .. } => {}
+                FlashOpKind::Program { page, .. } if op.cause == Cause::Host => {
+                    prop_assert_eq!(self.content.insert(page.0, self.writes), None, "programmed without an erase");
+                }
+                FlashOpKind::Program { page, .. } => {
+                    prop_assert_eq!(self.content.insert(page.0, u32::MAX), None, "programmed without an erase");
+                }
+                FlashOpKind::Copy { from, to } => {
+                    let data = self.content.get(&from.0).copied().expect("copied what was never written");
+                    prop_assert_eq!(self.content.insert(to.0, data), None, "programmed without an erase");
+                }
+                FlashOpKind::Erase { block } => {
+                    let first = self.flash.geometry().first_page(block).0;
+                    for page in first..first + self.flash.geometry().pages_per_block() {
+                        self.content.remove(&page);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All pages against the map.
+    fn compare(&self) -> Result<(), TestCaseError> {
+        for page in 0..self.host_pages {
+            let found = self.ftl.find(LogicalPage(page)).map(|at| self.content[&at.0]);
+            prop_assert_eq!(found, self.expected.get(&page).copied(), "page {}", page);
+        }
+        Ok(())
+    }
+}
+
+fn run(ftl: Box<dyn Ftl>, geometry: &Geometry, host_pages: u32, steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut pair = Pair::new(ftl, geometry, host_pages);
+    for step in steps {
+        pair.step(*step)?;
+    }
+    pair.flash.check();
+    pair.ftl.check(&pair.flash);
+    pair.compare()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn every_layer_with_every_policy_behaves_like_a_map(
+        steps in prop::collection::vec(step(), 1..1200),
+        pool in prop::sample::select(vec![
+            PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Gang, PoolScope::Device,
+        ]),
+        single: bool,
+        block_summary: bool,
+    ) {
+        for layer in FTLS {
+            for policy in VICTIM_POLICIES {
+                let mut settings = settings();
+                settings.ftl = Choice::named(layer.name);
+                settings.cleaning.victim = Choice::named(policy.name);
+                settings.pool = pool;
+                settings.block_summary = block_summary;
+                settings.over_provisioning = Some(Ratio::percent(if block_summary { 60 } else { 50 }));
+                if single {
+                    settings.write_frontiers = WriteFrontiers::Pool;
+                }
+                let geometry = Geometry::new(&settings.geometry, block_summary).unwrap();
+                let space = Space::new(&settings, &geometry).unwrap();
+                let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
+                run(build(&context).unwrap(), &geometry, space.host_pages, &steps)?;
+            }
+        }
+    }
+}
+
+/// Forgets where every third write went: the check above has to notice.
+#[derive(Debug)]
+struct LeakyFtl {
+    inner: Box<dyn Ftl>,
+    writes: u32,
+}
+
+impl Ftl for LeakyFtl {
+    fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
+        self.inner.find(page)
+    }
+    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+        self.inner.read(page, flash, ops);
+    }
+    fn write(
+        &mut self,
+        page: LogicalPage,
+        part: Part,
+        flash: &mut FlashState,
+        ops: &mut OpList,
+    ) -> Result<(), FtlError> {
+        self.writes += 1;
+        self.inner.write(page, part, flash, ops)?;
+        if self.writes.is_multiple_of(3) {
+            self.inner.trim(page, flash, ops);
+        }
+        Ok(())
+    }
+    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+        self.inner.trim(page, flash, ops);
+    }
+    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
+        self.inner.collect(flash, ops)
+    }
+    fn writable_pages(&self) -> u64 {
+        self.inner.writable_pages()
+    }
+    fn memory_bytes(&self) -> usize {
+        self.inner.memory_bytes()
+    }
+    fn check(&self, flash: &FlashState) {
+        self.inner.check(flash);
+    }
+}
+
+#[test]
+fn the_map_check_catches_a_leaky_layer() {
+    let settings = settings();
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let space = Space::new(&settings, &geometry).unwrap();
+    let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
+    let steps: Vec<Step> = (0..3).map(Step::Write).collect();
+    assert!(run(build(&context).unwrap(), &geometry, space.host_pages, &steps).is_ok());
+    let leaky = Box::new(LeakyFtl { inner: build(&context).unwrap(), writes: 0 });
+    assert!(run(leaky, &geometry, space.host_pages, &steps).is_err());
+}
+
+#[test]
+fn writing_in_no_time_has_the_same_outcome() {
+    let settings = settings();
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let space = Space::new(&settings, &geometry).unwrap();
+    for layer in FTLS {
+        let mut settings = settings.clone();
+        settings.ftl = Choice::named(layer.name);
+        let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
+        let (mut timed, mut untimed) = (build(&context).unwrap(), build(&context).unwrap());
+        let (mut flash, mut other_flash) = (FlashState::new(&geometry), FlashState::new(&geometry));
+        let mut rng = esker_core::Rng::new(5);
+        let pages: Vec<LogicalPage> =
+            (0..3000).map(|_| LogicalPage(rng.below(u64::from(space.host_pages)) as u32)).collect();
+        let mut ops = OpList::default();
+        for page in &pages {
+            ops.clear();
+            timed.write(*page, Part::Whole, &mut flash, &mut ops).unwrap();
+        }
+        untimed.write_untimed(&pages, &mut other_flash).unwrap();
+        assert_eq!(flash.counts(), other_flash.counts());
+        for page in 0..space.host_pages {
+            assert_eq!(timed.find(LogicalPage(page)), untimed.find(LogicalPage(page)));
+        }
+    }
+}
