@@ -1,0 +1,154 @@
+//! What would survive a crash: completed writes, flushes and records, and who waits for them.
+
+use std::collections::VecDeque;
+
+use esker_core::Tag;
+
+use super::{DeviceIndex, Effect, IoId, LogicalExtent, RecordNumber};
+
+/// Books of what is durable.
+#[derive(Debug)]
+pub(crate) struct Durability {
+    devices: Vec<DeviceBooks>,
+    /// The last record that was issued.
+    issued: RecordNumber,
+    /// The last record that was asked to be made durable.
+    hardening: RecordNumber,
+    /// The last record that is durable.
+    durable: RecordNumber,
+    /// Who waits for which record; in rising order.
+    waiting: VecDeque<(RecordNumber, Tag)>,
+}
+
+#[derive(Debug, Default)]
+struct DeviceBooks {
+    /// Writes that have completed, but for those that were durable at once.
+    written: u64,
+    /// How many of them, from the first, some flush has made durable.
+    durable: u64,
+    /// Flushes under way.
+    flushes: Vec<Flush>,
+    /// Extents whose record may be issued once so many writes are durable; in rising order.
+    records: VecDeque<(u64, LogicalExtent)>,
+}
+
+#[derive(Debug)]
+struct Flush {
+    io: IoId,
+    /// Writes that it makes durable: those that had completed when it was submitted.
+    covers: u64,
+    hosts: Vec<Tag>,
+}
+
+/// What a host's flush waits for on one device.
+pub(crate) enum Waiting {
+    /// All completed writes are durable.
+    Nothing,
+    /// A flush that is under way covers them; the host has joined it.
+    UnderWay,
+    /// A flush has to be submitted.
+    NewFlush,
+}
+
+impl Durability {
+    pub(crate) fn new(devices: usize, through: RecordNumber) -> Self {
+        Self {
+            devices: (0..devices).map(|_| DeviceBooks::default()).collect(),
+            issued: through,
+            hardening: through,
+            durable: through,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn issued(&self) -> RecordNumber {
+        self.issued
+    }
+
+    /// The number of the next record.
+    pub(crate) fn issue(&mut self) -> RecordNumber {
+        self.issued.0 += 1;
+        self.issued
+    }
+
+    /// A write completed on `device`.
+    pub(crate) fn written(&mut self, device: DeviceIndex) {
+        self.devices[device.0 as usize].written += 1;
+    }
+
+    /// The record of `extent` may be issued once the writes that have completed on `device` are durable.
+    pub(crate) fn record_after_flush(&mut self, device: DeviceIndex, extent: LogicalExtent) {
+        let books = &mut self.devices[device.0 as usize];
+        books.records.push_back((books.written, extent));
+    }
+
+    /// What a flush of the host has to wait for on `device`.
+    pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Tag) -> Waiting {
+        let books = &mut self.devices[device.0 as usize];
+        if books.durable == books.written {
+            return Waiting::Nothing;
+        }
+        match books.flushes.iter_mut().find(|flush| flush.covers == books.written) {
+            Some(flush) => {
+                flush.hosts.push(host);
+                Waiting::UnderWay
+            }
+            None => Waiting::NewFlush,
+        }
+    }
+
+    /// `io` flushes `device`, for `host`.
+    pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, host: Tag) {
+        let books = &mut self.devices[device.0 as usize];
+        books.flushes.push(Flush { io, covers: books.written, hosts: vec![host] });
+    }
+
+    /// The flush `io` ended. Returns who waited for it, and the extents whose data are durable now.
+    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> (Vec<Tag>, Vec<LogicalExtent>) {
+        let books = &mut self.devices[device.0 as usize];
+        let index = books.flushes.iter().position(|flush| flush.io == io).expect("the flush is under way");
+        let flush = books.flushes.remove(index);
+        let mut extents = Vec::new();
+        if ok {
+            books.durable = books.durable.max(flush.covers);
+            while let Some((_, extent)) = books.records.pop_front_if(|(written, _)| *written <= flush.covers) {
+                extents.push(extent);
+            }
+        }
+        (flush.hosts, extents)
+    }
+
+    /// Whether `host` has to wait until the records issued so far are durable; asks for that where nobody has yet.
+    pub(crate) fn wait_for_records(&mut self, host: Tag, effects: &mut Vec<Effect>) -> bool {
+        if self.durable >= self.issued {
+            return false;
+        }
+        if self.hardening < self.issued {
+            self.hardening = self.issued;
+            effects.push(Effect::Harden { through: self.issued });
+        }
+        self.waiting.push_back((self.issued, host));
+        true
+    }
+
+    /// Records up to `through` are durable: returns who waited for no more than that.
+    pub(crate) fn durable(&mut self, through: RecordNumber) -> Vec<Tag> {
+        assert!(through <= self.issued, "a record became durable before it was issued");
+        self.durable = self.durable.max(through);
+        let mut hosts = Vec::new();
+        while let Some((_, host)) = self.waiting.pop_front_if(|(record, _)| *record <= through) {
+            hosts.push(host);
+        }
+        hosts
+    }
+
+    pub(crate) fn check(&self) {
+        assert!(self.durable <= self.hardening.max(self.durable) && self.hardening <= self.issued);
+        for books in &self.devices {
+            assert!(books.durable <= books.written);
+            assert!(books.flushes.iter().all(|flush| flush.covers <= books.written && !flush.hosts.is_empty()));
+            assert!(books.records.iter().is_sorted_by_key(|(written, _)| *written));
+        }
+        assert!(self.waiting.iter().is_sorted_by_key(|(record, _)| *record));
+    }
+}

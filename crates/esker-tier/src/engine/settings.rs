@@ -1,0 +1,96 @@
+//! What an engine is made from.
+
+use esker_core::{Bytes, Hint};
+use thiserror::Error;
+
+use super::{LogicalExtent, Place, RecordNumber};
+use crate::placement::{PlacementError, PolicySettings};
+
+/// What an engine is made from: fixed for the life of a volume.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineSettings {
+    /// Bytes of an extent, the unit of placement: whole sectors.
+    pub extent: Bytes,
+    /// Capacity of each device; only whole extents are used.
+    pub devices: Vec<Bytes>,
+    /// Which extent goes where.
+    pub policy: PolicySettings,
+}
+
+/// Why an engine cannot be made from its settings.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// The extent is empty or no whole number of sectors.
+    #[error("`extent` is {0}; it has to be whole sectors of 512B")]
+    Extent(Bytes),
+    /// There is nothing to place data on.
+    #[error("there are {0} devices; an engine takes 1 to 1024")]
+    Devices(usize),
+    /// A device has no room for one extent.
+    #[error("device {device} holds {capacity}, less than one `extent` of {extent}")]
+    Small {
+        /// Index of the device.
+        device: usize,
+        /// What it holds.
+        capacity: Bytes,
+        /// The extent.
+        extent: Bytes,
+    },
+    /// More extents than the map can number.
+    #[error("the devices hold {extents} extents of {extent}, more than 2^32 - 1")]
+    TooMany {
+        /// How many they hold.
+        extents: u64,
+        /// The extent.
+        extent: Bytes,
+    },
+    /// The policy's own settings make no sense.
+    #[error(transparent)]
+    Policy(#[from] PlacementError),
+}
+
+impl Hint for SettingsError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::TooMany { .. } => Some("use a larger `extent`".to_string()),
+            Self::Policy(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// The map at one moment, from which (and from the records after it) an engine is restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The last record that it covers.
+    pub through: RecordNumber,
+    /// All mapped extents, rising.
+    pub extents: Vec<(LogicalExtent, Place)>,
+}
+
+/// Why an engine cannot be restored.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    /// The settings are not those of any engine.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The map names an extent beyond the end.
+    #[error("the map names logical extent {0}, past the end")]
+    Extent(u32),
+    /// The map names a place that no device has.
+    #[error("the map names extent {extent} of device {device}, which does not exist")]
+    Place {
+        /// Index of the device.
+        device: u16,
+        /// Extent of the device.
+        extent: u32,
+    },
+    /// Two extents claim the same place, or one extent two places.
+    #[error("the map gives extent {extent} of device {device} to two logical extents, or moves one without freeing it")]
+    Twice {
+        /// Index of the device.
+        device: u16,
+        /// Extent of the device.
+        extent: u32,
+    },
+}

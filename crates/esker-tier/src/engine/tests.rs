@@ -1,0 +1,446 @@
+//! The engine against an array of sectors, its effects performed in random order, with crashes.
+
+use std::collections::BTreeMap;
+
+use esker_core::Rng;
+use proptest::prelude::*;
+
+use super::*;
+use crate::placement::PolicySettings;
+
+const EXTENT: u64 = 4;
+
+fn settings(devices: &[u64], weights: &str) -> EngineSettings {
+    let options = format!(r#"{{"kind":"static-split","weights":{weights}}}"#);
+    let policy: PolicySettings = serde_json::from_str(&options).unwrap();
+    EngineSettings { extent: Bytes(EXTENT * 512), devices: devices.iter().map(|&d| Bytes(d * 512)).collect(), policy }
+}
+
+/// A device with a volatile cache: what it holds, and what each sector may hold after losing power.
+#[derive(Clone)]
+struct Store {
+    live: Vec<u64>,
+    survivors: Vec<Vec<u64>>,
+}
+
+impl Store {
+    fn new(sectors: u64) -> Self {
+        Self { live: vec![0; sectors as usize], survivors: vec![vec![0]; sectors as usize] }
+    }
+    fn write(&mut self, sector: usize, value: u64, durable: bool) {
+        self.live[sector] = value;
+        if durable {
+            self.survivors[sector].clear();
+        }
+        self.survivors[sector].push(value);
+    }
+    fn flush(&mut self) {
+        for (survivors, &live) in self.survivors.iter_mut().zip(&self.live) {
+            *survivors = vec![live];
+        }
+    }
+    fn lose_power(&mut self, rng: &mut Rng) {
+        for (survivors, live) in self.survivors.iter_mut().zip(&mut self.live) {
+            *live = survivors[rng.below(survivors.len() as u64) as usize];
+            *survivors = vec![*live];
+        }
+    }
+}
+
+/// A value that was written to a sector, and the step at which the write was acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    value: u64,
+    acknowledged: Option<u64>,
+}
+
+struct Pending {
+    request: Request,
+    issued: u64,
+    buffer: Vec<u64>,
+}
+
+/// A host, its volume, and what the host may rely on.
+struct World {
+    settings: EngineSettings,
+    engine: Engine,
+    stores: Vec<Store>,
+    journal: BTreeMap<RecordNumber, MapRecord>,
+    hardened: RecordNumber,
+    effects: Vec<Effect>,
+    /// Per sector: from the value that must survive at least, to the latest.
+    history: Vec<Vec<Written>>,
+    pending: BTreeMap<Tag, Pending>,
+    tags: TagSlab<()>,
+    busy: Vec<bool>,
+    step: u64,
+    next_value: u64,
+    rng: Rng,
+}
+
+impl World {
+    fn new(settings: EngineSettings, seed: u64) -> Self {
+        let engine = Engine::new(&settings).unwrap();
+        let sectors = (engine.capacity().0 / 512) as usize;
+        Self {
+            stores: settings.devices.iter().map(|device| Store::new(device.0 / 512)).collect(),
+            settings,
+            engine,
+            journal: BTreeMap::new(),
+            hardened: RecordNumber(0),
+            effects: Vec::new(),
+            history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
+            pending: BTreeMap::new(),
+            tags: TagSlab::default(),
+            busy: vec![false; sectors],
+            step: 0,
+            next_value: 1,
+            rng: Rng::new(seed),
+        }
+    }
+
+    fn range(request: &Request) -> std::ops::Range<usize> {
+        request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
+    }
+
+    /// Hands a request to the engine unless its range is in use.
+    fn submit(&mut self, request: Request) {
+        let range = Self::range(&request);
+        if self.busy[range.clone()].iter().any(|&busy| busy) {
+            return;
+        }
+        self.busy[range.clone()].fill(true);
+        let mut buffer = vec![0; range.len()];
+        for (sector, slot) in range.zip(&mut buffer) {
+            let value = match request.kind {
+                RequestKind::Write { .. } => {
+                    self.next_value += 1;
+                    self.next_value
+                }
+                RequestKind::WriteZeroes { .. } | RequestKind::Trim => 0,
+                RequestKind::Read | RequestKind::Flush => continue,
+            };
+            *slot = value;
+            self.history[sector].push(Written { value, acknowledged: None });
+        }
+        let tag = self.tags.insert(());
+        self.pending.insert(tag, Pending { request, issued: self.step, buffer });
+        self.engine.on(Nanos(self.step), Input::Host { tag, request }, &mut self.effects);
+        self.take_replies();
+    }
+
+    /// Performs one effect, any one. Returns whether there was one.
+    fn perform_one(&mut self) -> bool {
+        self.step += 1;
+        if self.effects.is_empty() {
+            return false;
+        }
+        let index = self.rng.below(self.effects.len() as u64) as usize;
+        match self.effects[index].clone() {
+            Effect::Io { io, device, request, data } => {
+                self.effects.swap_remove(index);
+                self.perform_io(device.0 as usize, request, data);
+                self.engine.on(Nanos(self.step), Input::Done { io, result: Ok(()) }, &mut self.effects);
+            }
+            Effect::Record { number, record } => {
+                self.effects.swap_remove(index);
+                assert!(self.journal.insert(number, record).is_none(), "a number was given twice");
+            }
+            // The journal waits for the records that are still on their way.
+            Effect::Harden { through } if (1..=through.0).all(|n| self.journal.contains_key(&RecordNumber(n))) => {
+                self.effects.swap_remove(index);
+                self.hardened = self.hardened.max(through);
+                self.engine.on(Nanos(self.step), Input::Durable { through }, &mut self.effects);
+            }
+            Effect::Harden { .. } => {}
+            effect => panic!("unexpected: {effect:?}"),
+        }
+        self.engine.check();
+        self.take_replies();
+        true
+    }
+
+    fn perform_io(&mut self, device: usize, request: Request, data: DataRef) {
+        let store = &mut self.stores[device];
+        let range = Self::range(&request);
+        match (request.kind, data) {
+            (RequestKind::Flush, DataRef::None) => store.flush(),
+            (RequestKind::Trim, DataRef::None) => range.for_each(|sector| store.write(sector, 0, false)),
+            (RequestKind::WriteZeroes { fua }, DataRef::None) => range.for_each(|sector| store.write(sector, 0, fua)),
+            (kind, DataRef::Host { tag, offset }) => {
+                let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[offset.0 as usize / 512..];
+                for (sector, slot) in range.zip(buffer) {
+                    match kind {
+                        RequestKind::Read => *slot = store.live[sector],
+                        RequestKind::Write { fua } => store.write(sector, *slot, fua),
+                        kind => panic!("{kind:?} has no data"),
+                    }
+                }
+            }
+            other => panic!("unexpected: {other:?}"),
+        }
+    }
+
+    /// Replies need no performing, so they are looked at right away.
+    fn take_replies(&mut self) {
+        let (replies, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.effects).into_iter().partition(|effect| matches!(effect, Effect::Reply { .. }));
+        self.effects = rest;
+        for reply in replies {
+            let Effect::Reply { tag, result } = reply else { unreachable!() };
+            assert_eq!(result, Ok(()));
+            self.tags.remove(tag);
+            let Pending { request, issued, buffer } = self.pending.remove(&tag).unwrap();
+            let range = Self::range(&request);
+            self.busy[range.clone()].fill(false);
+            let fua = matches!(request.kind, RequestKind::Write { fua: true } | RequestKind::WriteZeroes { fua: true });
+            for (sector, value) in range.zip(buffer) {
+                let history = &mut self.history[sector];
+                match request.kind {
+                    RequestKind::Read => assert_eq!(value, history.last().unwrap().value, "sector {sector}"),
+                    _ => history.last_mut().unwrap().acknowledged = Some(self.step),
+                }
+                if fua {
+                    history.drain(..history.len() - 1);
+                }
+            }
+            if request.kind == RequestKind::Flush {
+                for history in &mut self.history {
+                    let covered = |written: &Written| written.acknowledged.is_some_and(|step| step <= issued);
+                    // None where a FUA write that came after the flush has ended before it.
+                    history.drain(..history.iter().rposition(covered).unwrap_or(0));
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        while self.perform_one() {}
+        assert!(self.pending.is_empty(), "requests without an answer");
+    }
+
+    /// Loses power, restores the engine from what survived, and reads everything.
+    fn crash_and_check(mut self) {
+        let mut through = self.hardened.0;
+        while self.journal.contains_key(&RecordNumber(through + 1)) && self.rng.chance(1, 2) {
+            through += 1;
+        }
+        let records: Vec<MapRecord> = (1..=through).map(|n| self.journal[&RecordNumber(n)]).collect();
+        // Half of them by way of a checkpoint.
+        let half =
+            Engine::restore(&self.settings, Checkpoint::default(), &mut records[..records.len() / 2].iter().copied());
+        let checkpoint = half.unwrap().checkpoint();
+        let rest = &mut records[records.len() / 2..].iter().copied();
+        let mut engine = Engine::restore(&self.settings, checkpoint, rest).unwrap();
+        engine.check();
+        let mut rng = self.rng.clone();
+        self.stores.iter_mut().for_each(|store| store.lose_power(&mut rng));
+        for sector in 0..self.history.len() {
+            let mut effects = Vec::new();
+            let tag = Tag { slot: 0, generation: sector as u32 };
+            let request = Request::read(Lba(sector as u64), Bytes(512));
+            engine.on(Nanos::ZERO, Input::Host { tag, request }, &mut effects);
+            let mut value = 0;
+            for effect in std::mem::take(&mut effects) {
+                if let Effect::Io { io, device, request, .. } = effect {
+                    value = self.stores[device.0 as usize].live[request.start.0 as usize];
+                    engine.on(Nanos::ZERO, Input::Done { io, result: Ok(()) }, &mut effects);
+                }
+            }
+            let allowed = &self.history[sector];
+            assert!(
+                allowed.iter().any(|written| written.value == value),
+                "sector {sector}: {value}, not in {allowed:?}"
+            );
+        }
+    }
+}
+
+/// (kind, start, sectors, fua, effects to perform afterwards)
+type Operation = (u8, u64, u64, bool, u8);
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    prop::collection::vec((0u8..10, 0u64..64, 1u64..12, any::<bool>(), 0u8..6), 1..60)
+}
+
+fn request((kind, start, sectors, fua, _): Operation, capacity: u64) -> Request {
+    let start = start % capacity;
+    let length = Bytes(sectors.min(capacity - start) * 512);
+    let kind = match kind {
+        0..4 => RequestKind::Write { fua },
+        4..6 => RequestKind::Read,
+        6 => RequestKind::Trim,
+        7 => RequestKind::WriteZeroes { fua },
+        _ => return Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO),
+    };
+    Request::new(kind, Lba(start), length)
+}
+
+proptest! {
+    #[test]
+    fn reads_return_the_last_write_in_whatever_order_effects_are_performed(operations in operations(), seed: u64) {
+        let mut world = World::new(settings(&[20, 33, 8], "[2, 1, 1]"), seed);
+        let capacity = world.history.len() as u64;
+        for operation in operations {
+            world.submit(request(operation, capacity));
+            for _ in 0..operation.4 {
+                world.perform_one();
+            }
+        }
+        world.drain();
+        for sector in 0..capacity {
+            world.submit(Request::read(Lba(sector), Bytes(512)));
+        }
+        world.drain();
+    }
+
+    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds a value that was
+    /// written since.
+    #[test]
+    fn what_was_promised_survives_a_crash(operations in operations(), seed: u64) {
+        let mut world = World::new(settings(&[16, 16], "[1, 1]"), seed);
+        let capacity = world.history.len() as u64;
+        for operation in operations {
+            world.submit(request(operation, capacity));
+            for _ in 0..operation.4 {
+                world.perform_one();
+            }
+        }
+        world.crash_and_check();
+    }
+}
+
+fn engine() -> Engine {
+    Engine::new(&settings(&[16, 16], "[1, 1]")).unwrap()
+}
+
+fn on(engine: &mut Engine, input: Input) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    engine.on(Nanos::ZERO, input, &mut effects);
+    effects
+}
+
+fn host(slot: u32, request: Request) -> Input {
+    Input::Host { tag: Tag { slot, generation: 0 }, request }
+}
+
+fn ios(effects: &[Effect]) -> Vec<(IoId, DeviceIndex, Request)> {
+    effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Io { io, device, request, .. } => Some((*io, *device, *request)),
+            _ => None,
+        })
+        .collect()
+}
+
+const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
+/// Flush: the written device, then the journal, then the reply; with nothing new to record, one flush and no journal.
+#[test]
+fn a_flush_goes_to_written_devices_only_and_hardens_only_new_records() {
+    let mut engine = engine();
+    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Ok(()) };
+    assert_eq!(on(&mut engine, host(0, FLUSH)), [reply(0)], "nothing written, nothing to do");
+    for round in 0..2 {
+        let [(io, DeviceIndex(1), _)] = ios(&on(&mut engine, host(0, Request::write(Lba(4), Bytes(512)))))[..] else {
+            panic!("extent 1 lies on device 1");
+        };
+        on(&mut engine, Input::Done { io, result: Ok(()) });
+        let effects = on(&mut engine, host(0, FLUSH));
+        let [(io, DeviceIndex(1), Request { kind: RequestKind::Flush, .. })] = ios(&effects)[..] else {
+            panic!("one flush, of device 1: {effects:?}");
+        };
+        let effects = on(&mut engine, Input::Done { io, result: Ok(()) });
+        if round == 0 {
+            let through = RecordNumber(1);
+            assert!(matches!(effects[..], [Effect::Record { number: RecordNumber(1), .. }, Effect::Harden { .. }]));
+            assert_eq!(on(&mut engine, Input::Durable { through }), [reply(0)]);
+        } else {
+            assert_eq!(effects, [reply(0)]);
+        }
+    }
+}
+
+#[test]
+fn the_first_error_by_address_counts_whichever_comes_first() {
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut engine = engine();
+        let parts = ios(&on(&mut engine, host(0, Request::write(Lba(2), Bytes(512 * 10)))));
+        assert_eq!(parts.len(), 3);
+        let results = [Ok(()), Err(DeviceError::Medium), Err(DeviceError::ReadOnly)];
+        let mut effects = Vec::new();
+        for part in order {
+            effects = on(&mut engine, Input::Done { io: parts[part].0, result: results[part] });
+        }
+        let tag = Tag { slot: 0, generation: 0 };
+        assert_eq!(effects, [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
+    }
+}
+
+/// A flush that fails makes nothing durable: the next one has to flush again.
+#[test]
+fn a_failed_flush_is_told_to_everyone_who_waited_and_promises_nothing() {
+    let mut engine = engine();
+    let [(io, ..)] = ios(&on(&mut engine, host(0, Request::write(Lba(0), Bytes(512)))))[..] else { panic!() };
+    on(&mut engine, Input::Done { io, result: Ok(()) });
+    let [(flush, ..)] = ios(&on(&mut engine, host(1, FLUSH)))[..] else { panic!() };
+    assert!(on(&mut engine, host(2, FLUSH)).is_empty(), "the second joins the first");
+    let effects = on(&mut engine, Input::Done { io: flush, result: Err(DeviceError::Medium) });
+    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Err(DeviceError::Medium) };
+    assert_eq!(effects, [reply(1), reply(2)]);
+    assert_eq!(ios(&on(&mut engine, host(1, FLUSH))).len(), 1);
+}
+
+/// A device that fills up or takes no writes passes its share on; when all are full, the request says so.
+#[test]
+fn fresh_extents_go_where_there_is_room() {
+    let mut engine = Engine::new(&settings(&[8, 16], "[1, 1]")).unwrap();
+    let telemetry = Telemetry { state: DeviceState::ReadOnly, ..Telemetry::default() };
+    on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry });
+    let write = |extent: u64| Request::write(Lba(extent * EXTENT), Bytes(512));
+    for extent in 0..4 {
+        assert_eq!(ios(&on(&mut engine, host(extent as u32, write(extent))))[0].1, DeviceIndex(1));
+    }
+    let effects = on(&mut engine, host(9, write(4)));
+    assert_eq!(effects, [Effect::Reply { tag: Tag { slot: 9, generation: 0 }, result: Err(DeviceError::NoSpace) }]);
+    on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry: Telemetry::default() });
+    assert_eq!(ios(&on(&mut engine, host(9, write(4))))[0].1, DeviceIndex(0));
+    engine.check();
+}
+
+#[test]
+fn neighbours_on_one_device_are_one_request() {
+    let mut engine = Engine::new(&settings(&[32], "[1]")).unwrap();
+    engine.fill(Ratio::ONE);
+    let parts = ios(&on(&mut engine, host(0, Request::read(Lba(3), Bytes(512 * 20)))));
+    assert_eq!(parts.len(), 1);
+    assert_eq!(parts[0].2, Request::read(Lba(3), Bytes(512 * 20)));
+}
+
+#[test]
+fn a_map_that_contradicts_itself_is_refused() {
+    let settings = settings(&[16, 16], "[1, 1]");
+    let place = |device, extent| Place { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
+    let mapped = |extent, place| MapRecord::Mapped { extent: LogicalExtent(extent), place };
+    let restore =
+        |records: &[MapRecord]| Engine::restore(&settings, Checkpoint::default(), &mut records.iter().copied()).err();
+    assert_eq!(restore(&[mapped(8, place(0, 0))]), Some(RestoreError::Extent(8)));
+    assert_eq!(restore(&[mapped(0, place(2, 0))]), Some(RestoreError::Place { device: 2, extent: 0 }));
+    assert_eq!(restore(&[mapped(0, place(1, 4))]), Some(RestoreError::Place { device: 1, extent: 4 }));
+    let twice = Some(RestoreError::Twice { device: 1, extent: 3 });
+    assert_eq!(restore(&[mapped(0, place(1, 3)), mapped(1, place(1, 3))]), twice);
+    assert_eq!(restore(&[mapped(0, place(1, 2)), mapped(0, place(1, 3))]), twice);
+}
+
+#[test]
+fn impossible_settings_say_what_is_wrong() {
+    let error = |settings: &EngineSettings| Engine::new(settings).unwrap_err().to_string();
+    let mut odd = settings(&[16, 16], "[1, 1]");
+    odd.extent = Bytes(1000);
+    assert_eq!(error(&odd), "`extent` is 1kB; it has to be whole sectors of 512B");
+    assert_eq!(error(&settings(&[16, 2], "[1, 1]")), "device 1 holds 1KiB, less than one `extent` of 2KiB");
+    assert_eq!(error(&settings(&[], "[]")), "there are 0 devices; an engine takes 1 to 1024");
+    assert_eq!(error(&settings(&[16], "[1, 1]")), "policy `static-split`: `weights` has 2 entries for 1 devices");
+    assert_eq!(error(&settings(&[16], "[0]")), "policy `static-split`: `weights` are all zero");
+}

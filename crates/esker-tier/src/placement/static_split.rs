@@ -1,0 +1,99 @@
+//! A fixed share of the extents for each device.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DeviceView, Placement, PlacementEntry, PlacementError, PolicySettings, schema_of};
+use crate::engine::{DeviceIndex, LogicalExtent};
+
+/// The entry of [`super::PLACEMENTS`].
+pub(super) const ENTRY: PlacementEntry = PlacementEntry {
+    name: "static-split",
+    summary: "A fixed share of the extents for each device, by weight; nothing ever moves",
+    source: "Wu 2011, section II: striping, as the baseline of migration",
+    build,
+    schema: schema_of::<StaticSplitSettings>,
+};
+
+const NAME: &str = ENTRY.name;
+
+/// Settings of [`StaticSplit`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StaticSplitSettings {
+    /// Shares of the devices, in their order; all alike where the list is empty.
+    pub weights: Vec<u32>,
+}
+
+/// The table of turns has one entry per unit of weight.
+const WEIGHT_SUM_MAX: u64 = 65_536;
+
+fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
+    let StaticSplitSettings { mut weights } = settings.options(NAME)?;
+    if weights.is_empty() {
+        weights = vec![1; devices];
+    }
+    let error = |message| Err(PlacementError::Settings { policy: NAME, message });
+    if weights.len() != devices {
+        return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
+    }
+    match weights.iter().map(|&weight| u64::from(weight)).sum() {
+        0 => error("`weights` are all zero".to_string()),
+        sum if sum > WEIGHT_SUM_MAX => error(format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}")),
+        _ => Ok(Box::new(StaticSplit::new(&weights))),
+    }
+}
+
+/// Extents go to the devices in turns, each as often as its weight says, its turns spread evenly over the round: weights
+/// 3 and 1 give 0, 0, 1, 0. An extent's device depends on its number alone, so the layout is the same in whatever order
+/// extents are first written.
+#[derive(Clone, Debug)]
+pub struct StaticSplit {
+    turns: Vec<DeviceIndex>,
+}
+
+impl StaticSplit {
+    /// With these weights, of which at least one is not zero (asserted).
+    pub fn new(weights: &[u32]) -> Self {
+        let total: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
+        assert!(total > 0, "a device takes something");
+        // In each turn every device earns its weight, and the one that is owed most pays a whole round for the turn.
+        let mut owed = vec![0i64; weights.len()];
+        let turns = (0..total).map(|_| {
+            owed.iter_mut().zip(weights).for_each(|(owed, &weight)| *owed += i64::from(weight));
+            let most = *owed.iter().max().expect("there are devices");
+            let device = owed.iter().position(|&owed| owed == most).expect("the largest is one of them");
+            owed[device] -= total;
+            DeviceIndex(device as u16)
+        });
+        Self { turns: turns.collect() }
+    }
+}
+
+impl Placement for StaticSplit {
+    fn place(&mut self, extent: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
+        self.turns[extent.0 as usize % self.turns.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turns(weights: &[u32], count: u32) -> Vec<u16> {
+        let mut policy = StaticSplit::new(weights);
+        (0..count).map(|extent| policy.place(LogicalExtent(extent), &[]).0).collect()
+    }
+
+    #[test]
+    fn turns_follow_the_weights_and_are_spread() {
+        assert_eq!(turns(&[3, 1], 8), [0, 0, 1, 0, 0, 0, 1, 0]);
+        assert_eq!(turns(&[1, 1], 4), [0, 1, 0, 1]);
+        assert_eq!(turns(&[0, 2, 1], 6), [1, 2, 1, 1, 2, 1]);
+        let counts = |weights: &[u32]| {
+            let turns = turns(weights, 1000);
+            [0, 1, 2].map(|device| turns.iter().filter(|&&turn| turn == device).count())
+        };
+        assert_eq!(counts(&[50, 30, 20]), [500, 300, 200]);
+    }
+}
