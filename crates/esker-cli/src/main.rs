@@ -1,1 +1,23 @@
-fn main() {}
+//! The `esker` command: arguments in, results on standard output, talk on standard error, exit status by kind of failure.
+
+mod args;
+mod cancel;
+mod commands;
+mod failure;
+mod memory;
+mod output;
+mod progress;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    cancel::install();
+    match commands::run(arguments) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

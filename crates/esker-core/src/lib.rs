@@ -19,6 +19,7 @@ mod rng;
 mod slab;
 mod stats;
 mod units;
+pub mod words;
 
 pub use device::{BusyTime, Control, Device, DeviceState, Precondition, Report, ResourceKind, Telemetry, Unsupported};
 pub use hint::{Hint, did_you_mean};

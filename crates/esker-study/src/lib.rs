@@ -1,1 +1,290 @@
-//! (see Cargo.toml)
+//! From traces to a verdict: characterise, simulate candidate designs, judge them.
+
+mod arrivals;
+mod assumptions;
+mod candidates;
+mod curve;
+mod endurance;
+mod jobs;
+mod lifetime;
+mod load;
+mod misalignment;
+pub mod model;
+mod simulate;
+mod verdict;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use esker_core::{Bytes, Hint, Ratio};
+use esker_trace::{ReadOptions, TraceError, group_inputs};
+use thiserror::Error;
+
+pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
+pub use load::remarks;
+
+use candidates::Design;
+use load::Workload;
+use model::{
+    ActiveRegion, Budgets, Candidate, Measured, MissRatioCurve, ReplayMode, ReplaySummary, STUDY_SCHEMA, StudyReport,
+    WorkloadStudy,
+};
+
+/// What to study, and how.
+#[derive(Clone, Debug)]
+pub struct StudySettings {
+    /// The traces; the per-CPU files of one blktrace recording count as one.
+    pub traces: Vec<PathBuf>,
+    /// How they are read.
+    pub read: ReadOptions,
+    /// All traces as one workload instead of one each.
+    pub together: bool,
+    /// What the verdict judges.
+    pub budgets: Budgets,
+    /// Share of each flash design's capacity that holds data.
+    pub utilisation: Ratio,
+    /// The wide set of designs.
+    pub thorough: bool,
+    /// Seed of preconditioning and sampling.
+    pub seed: u64,
+    /// Threads to work on; the result does not depend on it.
+    pub threads: usize,
+    /// The command that repeats the study, for the report.
+    pub command: String,
+}
+
+/// How the caller watches and ends a study.
+pub struct Hooks<'a> {
+    /// Told what is being done, how much of it is done, and of how much where that is known. Called from several threads.
+    pub progress: &'a (dyn Fn(&str, u64, Option<u64>) + Sync),
+    /// Set when the work should stop.
+    pub cancel: &'a AtomicBool,
+    /// Requests simulated so far.
+    pub simulated: &'a AtomicU64,
+}
+
+impl Hooks<'_> {
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+    fn check(&self) -> Result<(), StudyError> {
+        if self.cancelled() { Err(StudyError::Cancelled) } else { Ok(()) }
+    }
+    fn tell(&self, what: &str, done: u64, total: Option<u64>) {
+        (self.progress)(what, done, total);
+    }
+    /// Counts simulated requests; false when the work should stop.
+    fn simulated(&self, _: u64) -> bool {
+        self.simulated.fetch_add(esker_sim::Watch::EVERY, Ordering::Relaxed);
+        !self.cancelled()
+    }
+}
+
+/// Why a study could not be made.
+#[derive(Debug, Error)]
+pub enum StudyError {
+    /// A trace could not be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A trace has no reads or writes.
+    #[error("{name} has no reads and no writes: there is nothing to study")]
+    NothingToDo {
+        /// The trace.
+        name: String,
+    },
+    /// A setting makes no sense.
+    #[error("{message}")]
+    Settings {
+        /// What and why.
+        message: String,
+    },
+    /// A design could not be built.
+    #[error("a design could not be simulated: {message}")]
+    Design {
+        /// Why.
+        message: String,
+    },
+    /// The user asked for the end.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl StudyError {
+    fn design(error: impl std::fmt::Display) -> Self {
+        Self::Design { message: error.to_string() }
+    }
+}
+
+impl Hint for StudyError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Trace(error) => error.hint(),
+            Self::NothingToDo { .. } => Some("`esker trace info` shows what was read".into()),
+            _ => None,
+        }
+    }
+}
+
+/// Makes a study.
+pub fn study(settings: &StudySettings, hooks: &Hooks<'_>) -> Result<StudyReport, StudyError> {
+    check(settings)?;
+    let groups = group_inputs(&settings.traces);
+    let mut workloads = Vec::new();
+    if settings.together && groups.len() > 1 {
+        let workload = load::together(&groups, &settings.read, hooks)?;
+        workloads.push(study_workload(&workload, settings, hooks)?);
+    } else {
+        for paths in &groups {
+            let workload = load::single(paths, &settings.read, hooks)?;
+            workloads.push(study_workload(&workload, settings, hooks)?);
+        }
+    }
+    Ok(StudyReport {
+        schema: STUDY_SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: settings.command.clone(),
+        seed: settings.seed,
+        budgets: settings.budgets.clone(),
+        workloads,
+        assumptions: assumptions::assumptions(settings),
+        cost: None,
+    })
+}
+
+fn check(settings: &StudySettings) -> Result<(), StudyError> {
+    let error = |message: String| Err(StudyError::Settings { message });
+    if settings.utilisation == Ratio::ZERO || settings.utilisation > Ratio::ONE {
+        return error(format!(
+            "a utilisation of {} makes no sense: it is above 0 % and at most 100 %",
+            settings.utilisation
+        ));
+    }
+    if !(settings.budgets.years > 0.0 && settings.budgets.years.is_finite()) {
+        return error(format!("{} years make no sense as a budget", settings.budgets.years));
+    }
+    if settings.traces.is_empty() {
+        return error("there is no trace to study".into());
+    }
+    Ok(())
+}
+
+/// What one job of a workload gives.
+enum Outcome {
+    Candidate(Box<Candidate>),
+    Curve(MissRatioCurve),
+}
+
+fn study_workload(
+    workload: &Workload,
+    settings: &StudySettings,
+    hooks: &Hooks<'_>,
+) -> Result<WorkloadStudy, StudyError> {
+    let active = Bytes(workload.map.footprint());
+    let designs = candidates::designs(active, settings.utilisation, settings.thorough)?;
+    let expected = workload.profile.requests * designs.len() as u64;
+    let before = hooks.simulated.load(Ordering::Relaxed);
+    let report = |what: &str, _: u64, _: Option<u64>| {
+        let done = hooks.simulated.load(Ordering::Relaxed).saturating_sub(before);
+        (hooks.progress)(what, done.min(expected), Some(expected));
+    };
+    let inner = Hooks { progress: &report, cancel: hooks.cancel, simulated: hooks.simulated };
+    let inner = &inner;
+    let mut work: Vec<jobs::Job<'_, Result<Outcome, StudyError>>> = Vec::new();
+    for design in &designs {
+        work.push(Box::new(move || {
+            inner.tell(&format!("simulating {}", design.name), 0, None);
+            let candidate = simulate::simulate(workload, design, settings, inner)?;
+            inner.tell(&format!("simulated {}", design.name), 0, None);
+            Ok(Outcome::Candidate(Box::new(candidate)))
+        }));
+    }
+    work.push(Box::new(move || curve::curve(workload, settings.seed, inner).map(Outcome::Curve)));
+    let mut simulated = Vec::new();
+    let mut miss_ratio_curve = None;
+    for outcome in jobs::run(settings.threads, work) {
+        match outcome? {
+            Outcome::Candidate(candidate) => simulated.push(*candidate),
+            Outcome::Curve(curve) => miss_ratio_curve = Some(curve),
+        }
+    }
+    let miss_ratio_curve = miss_ratio_curve.expect("the curve is one of the jobs");
+    let misalignments = misalignments(workload, &designs, &simulated, settings, hooks)?;
+    let replay = replay_summary(workload);
+    let measured = workload.profile.measured.as_ref().map(|measured| Measured {
+        all: measured.all,
+        read: measured.read,
+        write: measured.write,
+        busiest_hour_p99_us: measured.busiest_hour.p99_us,
+        requests: measured.requests,
+    });
+    let verdict = verdict::verdict(&verdict::Evidence {
+        budgets: &settings.budgets,
+        replay: &replay,
+        profile: &workload.profile,
+        measured: measured.as_ref(),
+        candidates: &simulated,
+        curve: &miss_ratio_curve,
+        misalignments: &misalignments,
+    });
+    Ok(WorkloadStudy {
+        name: workload.name.clone(),
+        verdict,
+        inputs: workload.inputs.clone(),
+        replay,
+        active_region: ActiveRegion {
+            record_bytes: esker_trace::AREA_BYTES,
+            active_bytes: active.0,
+            address_span_bytes: workload.profile.address_span_bytes,
+            utilisation: settings.utilisation.as_f64(),
+        },
+        profile: workload.profile.clone(),
+        measured,
+        candidates: simulated,
+        miss_ratio_curve,
+        misalignments,
+    })
+}
+
+/// Constant misalignments, with their cost on the first flash design that served the workload.
+fn misalignments(
+    workload: &Workload,
+    designs: &[Design],
+    simulated: &[Candidate],
+    settings: &StudySettings,
+    hooks: &Hooks<'_>,
+) -> Result<Vec<model::Misalignment>, StudyError> {
+    let mut found = misalignment::found(workload);
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let pair = designs
+        .iter()
+        .zip(simulated)
+        .find(|(design, candidate)| design.sold.is_some() && candidate.outcome == model::Outcome::Served);
+    if let Some((design, candidate)) = pair {
+        let cost = misalignment::cost(workload, design, candidate, &found, settings, hooks)?;
+        for misalignment in &mut found {
+            misalignment.cost.clone_from(&cost);
+        }
+    }
+    Ok(found)
+}
+
+fn replay_summary(workload: &Workload) -> ReplaySummary {
+    if workload.has_times {
+        ReplaySummary {
+            mode: ReplayMode::Open,
+            queue_depth: None,
+            reason: "Requests arrive at the times of the trace.".into(),
+        }
+    } else {
+        ReplaySummary {
+            mode: ReplayMode::Closed,
+            queue_depth: Some(simulate::CLOSED_DEPTH),
+            reason: format!(
+                "The trace has no times: it was replayed closed loop, always {} requests under way.",
+                simulate::CLOSED_DEPTH
+            ),
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! What the user can say. The doc comments are the help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use esker_core::{Bytes, Nanos, Ratio};
+
+/// Designs, sizes and verifies storage from your own I/O traces.
+///
+/// Give it block traces in whatever format you have, and it says what the workload is, which device would carry it, how
+/// long the flash would live, and how much cache is worth having.
+#[derive(Debug, Parser)]
+#[command(
+    name = "esker",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker trace info *.csv.gz\n  esker sim experiment.toml --json\n\nResults go to standard output, progress and errors to standard error.\nExit status: 0 done, 1 the work or a published claim failed, 2 bad usage or bad input."
+)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Options of every command.
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Common {
+    /// Threads to work on; the results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", help_heading = "Common options")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Seed of everything random: the same input and seed give the same bytes [default: the file's, or 1]
+    #[arg(long, global = true, value_name = "N", help_heading = "Common options")]
+    pub(crate) seed: Option<u64>,
+    /// No progress bars and no remarks on standard error
+    #[arg(long, short, global = true, help_heading = "Common options")]
+    pub(crate) quiet: bool,
+}
+
+impl Common {
+    /// Threads to use.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, Into::into), Into::into)
+    }
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// From traces to a report: characterise, simulate candidate designs, judge
+    Study(StudyArguments),
+    /// Look at traces, convert, cut or make them
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Run one experiment file
+    Sim(SimArguments),
+    /// Run a grid of experiments on all cores
+    Sweep(SweepArguments),
+    /// Miss-ratio curve of a trace: how much cache would help
+    Mrc(MrcArguments),
+    /// List device presets and show them with their sources
+    Devices(DevicesArguments),
+    /// Rerun a table or figure of the papers: published against measured
+    Reproduce(ReproduceArguments),
+    /// Print the JSON Schema of results
+    Schema(SchemaArguments),
+    /// Print the shell completion script
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages
+    #[command(hide = true)]
+    Man {
+        /// Folder to write them to
+        folder: PathBuf,
+    },
+}
+
+/// How traces are read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReadArguments {
+    /// Force the format instead of finding it (see `esker trace formats`)
+    #[arg(long, value_name = "NAME", help_heading = "Reading")]
+    pub(crate) format: Option<String>,
+    /// Skip up to N broken lines, count and report them [default: the first broken line is an error]
+    #[arg(long, value_name = "N", help_heading = "Reading")]
+    pub(crate) lenient: Option<u64>,
+    /// Sort records whose times go back by at most this [default: 1s]
+    #[arg(long, value_name = "TIME", help_heading = "Reading")]
+    pub(crate) reorder: Option<Nanos>,
+    /// How many records the sorting may look ahead [default: 65536]
+    #[arg(long, value_name = "N", help_heading = "Reading")]
+    pub(crate) reorder_records: Option<usize>,
+}
+
+/// `--json [FILE]`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct JsonArguments {
+    /// Print the result as JSON, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// Arguments of `esker study`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz --together --p99 5ms --years 5 --growth 20%\n  blktrace -d /dev/sdX -o - | esker study - -o report.html"
+)]
+pub(crate) struct StudyArguments {
+    /// Traces; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Where to write the report
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+    /// The result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+    /// Treat all traces as one workload instead of one each
+    #[arg(long)]
+    pub(crate) together: bool,
+    /// Budget: largest 99th percentile of the response time in the busiest hour
+    #[arg(long, value_name = "TIME", help_heading = "Budgets")]
+    pub(crate) p99: Option<Nanos>,
+    /// Budget: years that the flash has to last
+    #[arg(long, value_name = "YEARS", default_value_t = 5.0, help_heading = "Budgets")]
+    pub(crate) years: f64,
+    /// Growth of the load per year
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Budgets")]
+    pub(crate) growth: Ratio,
+    /// Budget: most devices that a design may use
+    #[arg(long, value_name = "N", help_heading = "Budgets")]
+    pub(crate) devices: Option<u32>,
+    /// Share of each flash design's capacity that holds data, touched or not
+    #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Simulation")]
+    pub(crate) utilisation: Ratio,
+    /// Simulate the wide set of designs
+    #[arg(long, help_heading = "Simulation")]
+    pub(crate) thorough: bool,
+    /// Leave out what the study itself cost, so that repeated runs give the same bytes
+    #[arg(long)]
+    pub(crate) no_cost: bool,
+    /// Reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// The commands of `esker trace`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Characterise traces
+    Info(InfoArguments),
+    /// Write a trace in another format
+    Convert(ConvertArguments),
+    /// Cut, shift or rescale a trace
+    Filter(FilterArguments),
+    /// Make a synthetic trace, free or fitted to a real one
+    Generate(GenerateArguments),
+    /// List the formats
+    Formats,
+}
+
+/// Arguments of `esker trace info`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  esker trace info web.spc.zst\n  zcat t.csv.gz | esker trace info - --json")]
+pub(crate) struct InfoArguments {
+    /// Traces; `-` reads standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// The result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+    /// Reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// Where a trace is written, and how.
+#[derive(Debug, Args)]
+pub(crate) struct WriteArguments {
+    /// Where to write; `-` is standard output. A name that ends in .zst or .gz is compressed
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Format to write [default: by the output's name, else esker's own compact one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<String>,
+}
+
+/// Arguments of `esker trace convert`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  esker trace convert db.blkparse.zst --to fio-v3 -o db.iolog")]
+pub(crate) struct ConvertArguments {
+    /// The trace; `-` reads standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Writing.
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+    /// Reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// Kinds of requests to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Reads
+    Read,
+    /// Writes
+    Write,
+    /// Trims
+    Trim,
+    /// Flushes
+    Flush,
+}
+
+/// Arguments of `esker trace filter`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --to 10h --volume prxy.0 -o morning.csv\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
+)]
+pub(crate) struct FilterArguments {
+    /// The trace; `-` reads standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Keep requests from this time after the trace's start
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<Nanos>,
+    /// Keep requests before this time after the trace's start
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<Nanos>,
+    /// Keep these volumes (as `esker trace info` names them)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) volume: Vec<String>,
+    /// Keep these kinds of requests
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) kind: Vec<Kind>,
+    /// Keep requests that begin at or after this byte
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) address_from: Option<Bytes>,
+    /// Keep requests that end at or before this byte
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) address_to: Option<Bytes>,
+    /// Make time run FACTOR times as fast: 2 doubles the load
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) speed: Option<f64>,
+    /// Add this many bytes to every address (may be negative): mends a constant misalignment
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    pub(crate) shift: Option<i64>,
+    /// Keep the first N requests that pass
+    #[arg(long, value_name = "N")]
+    pub(crate) head: Option<u64>,
+    /// Writing.
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+    /// Reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// Arguments of `esker trace generate`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  esker trace generate --like oltp.spc.zst --requests 5000000 --seed 7 -o big.esker\n  esker trace generate --requests 1000000 --set read_fraction=0.7 --set 'address={kind=\"zipf\",exponent=1.0}' -o zipf.csv --to msr"
+)]
+pub(crate) struct GenerateArguments {
+    /// Fit the trace to this real one
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["spec", "set"])]
+    pub(crate) like: Option<PathBuf>,
+    /// Read the keys of `synthetic` from this TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+    /// Set a key of `synthetic`, as in an experiment file
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// How many requests
+    #[arg(long, value_name = "N")]
+    pub(crate) requests: Option<u64>,
+    /// Writing.
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+    /// Reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// Arguments of `esker sim`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  esker sim experiment.toml\n  esker sim experiment.toml --json --no-cost | jq .requests.all"
+)]
+pub(crate) struct SimArguments {
+    /// The experiment
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) file: PathBuf,
+    /// The result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+    /// Leave out what the simulation itself cost, so that repeated runs give the same bytes
+    #[arg(long)]
+    pub(crate) no_cost: bool,
+}
+
+/// Arguments of `esker sweep`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  esker sweep grid.toml -o results/\n  esker sweep grid.toml -o results/ --shard 2/8   # the second of eight machines"
+)]
+pub(crate) struct SweepArguments {
+    /// The experiment with its [sweep] table
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) file: PathBuf,
+    /// Folder for one JSON per point; points that are there already are not run again
+    #[arg(long, short, value_name = "FOLDER", default_value = "results")]
+    pub(crate) output: PathBuf,
+    /// Run only every n-th point, the i-th share: for many machines
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<String>,
+    /// The table as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+}
+
+/// Arguments of `esker mrc`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json curve.json"
+)]
+pub(crate) struct MrcArguments {
+    /// Traces; `-` reads standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Sample this share of pages (SHARDS) instead of computing the exact curve
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) sample: Option<Ratio>,
+    /// With --sample: repeat with this many seeds and show the spread
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seeds: u32,
+    /// Take a request as one object named by its first block instead of as its 4 KiB pages
+    #[arg(long)]
+    pub(crate) start_block: bool,
+    /// Points of the curve
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub(crate) points: usize,
+    /// The result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+    /// Reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// Arguments of `esker devices`.
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArguments {
+    /// Show this preset whole, with its sources
+    #[arg(value_name = "PRESET")]
+    pub(crate) preset: Option<String>,
+    /// The list as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+}
+
+/// Arguments of `esker reproduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  esker reproduce agrawal/table-3")]
+pub(crate) struct ReproduceArguments {
+    /// PAPER, PAPER/ITEM...; everything where none is given
+    #[arg(value_name = "ITEM")]
+    pub(crate) items: Vec<String>,
+    /// Folder with the full traces that the papers used, for those who own them
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) traces: Option<PathBuf>,
+    /// The result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+}
+
+/// Arguments of `esker schema`.
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArguments {
+    /// Of what
+    #[arg(value_enum)]
+    pub(crate) of: SchemaOf,
+}
+
+/// What a schema describes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// Results of `esker sim`
+    Results,
+    /// Results of `esker study`
+    Study,
+    /// Results of `esker trace info`
+    Trace,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,48 @@
+//! `esker devices`: the presets, with their sources.
+
+use std::process::ExitCode;
+
+use esker_core::{Preset, did_you_mean};
+use serde_json::json;
+
+use crate::args::DevicesArguments;
+use crate::failure::Failure;
+use crate::output;
+use crate::table::Table;
+
+/// Every preset of every kind of device.
+fn presets() -> impl Iterator<Item = &'static Preset> {
+    esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.presets)())
+}
+
+/// Lists the presets, or shows one.
+pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
+    if let Some(name) = &arguments.preset {
+        let Some(preset) = presets().find(|preset| preset.name == name) else {
+            let near = did_you_mean(name, presets().map(|preset| preset.name));
+            let hint = near.map_or("`esker devices` lists them".into(), |near| format!("did you mean `{near}`?"));
+            return Err(Failure::input(format!("no preset is called `{name}`")).with_hint(hint));
+        };
+        output::print(preset.toml)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(place) = &arguments.json.json {
+        let list: Vec<_> = presets()
+            .map(|preset| json!({ "name": preset.name, "kind": preset.kind, "summary": preset.summary }))
+            .collect();
+        output::write_json(place, &list)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&["preset", "kind", "what it is"]);
+    for preset in presets() {
+        table.row([preset.name, preset.kind, preset.summary]);
+    }
+    let kinds: Vec<String> =
+        esker_sim::DEVICE_KINDS.iter().map(|kind| format!("  {}: {}", kind.name, kind.summary)).collect();
+    output::print(&format!(
+        "{}\nKinds of devices in an experiment file:\n{}\n\n`esker devices PRESET` shows every figure with its source.\n",
+        table.render(),
+        kinds.join("\n")
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

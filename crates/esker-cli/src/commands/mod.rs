@@ -1,0 +1,33 @@
+//! One file per command.
+
+mod complete;
+mod devices;
+mod mrc;
+mod reproduce;
+mod schema;
+mod sim;
+mod study;
+mod sweep;
+mod trace;
+
+use std::process::ExitCode;
+
+use crate::args::{Arguments, Command};
+use crate::failure::Failure;
+
+/// Runs the command.
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let common = arguments.common;
+    match arguments.command {
+        Command::Study(arguments) => study::run(arguments, &common),
+        Command::Trace(command) => trace::run(command, &common),
+        Command::Sim(arguments) => sim::run(&arguments, &common),
+        Command::Sweep(arguments) => sweep::run(&arguments, &common),
+        Command::Mrc(arguments) => mrc::run(&arguments, &common),
+        Command::Devices(arguments) => devices::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments, &common),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Completions { shell } => complete::completions(shell),
+        Command::Man { folder } => complete::man(&folder),
+    }
+}

@@ -1,0 +1,75 @@
+//! `esker reproduce`: published against measured.
+
+use std::process::ExitCode;
+
+use esker_core::words;
+
+use esker_repro::{Claim, ClaimVerdict, Context, Item, ReproduceError};
+
+use crate::args::{Common, ReproduceArguments};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::table::Table;
+use crate::{cancel, output};
+
+/// Runs the items; exit status 1 where a claim is missed.
+pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let items = esker_repro::select(&arguments.items)?;
+    let mut claims = Vec::new();
+    let mut text = String::new();
+    for item in items {
+        let found = run_item(item, arguments, common)?;
+        text += &render(item, &found);
+        claims.extend(found);
+    }
+    match &arguments.json.json {
+        Some(place) => output::write_json(place, &claims)?,
+        None => output::print(&text)?,
+    }
+    let missed = claims.iter().any(|claim| claim.verdict == ClaimVerdict::Missed);
+    Ok(if missed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn run_item(item: &Item, arguments: &ReproduceArguments, common: &Common) -> Result<Vec<Claim>, Failure> {
+    let bar = Progress::new(common.quiet, "%");
+    bar.say(item.name);
+    let progress = |share: f64| bar.set((share * 1000.0) as u64, 1000);
+    let context = Context {
+        seed: common.seed.unwrap_or(1),
+        traces: arguments.traces.clone(),
+        progress: &progress,
+        cancel: cancel::flag(),
+    };
+    (item.run)(item, &context).map_err(|error| match error {
+        ReproduceError::Cancelled => Failure::cancelled(),
+        ReproduceError::Experiment { .. } => Failure::work(error),
+        ReproduceError::Unknown { .. } => error.into(),
+    })
+}
+
+fn render(item: &Item, claims: &[Claim]) -> String {
+    let mut table = Table::new(&["claim", "published", "measured", "ratio", "tolerance", "verdict"]);
+    for claim in claims {
+        let number = |value: Option<f64>| value.map_or("-".to_string(), words::digits);
+        table.row([
+            claim.claim.clone(),
+            number(claim.published),
+            words::digits(claim.measured),
+            claim.ratio.map_or("-".into(), |ratio| format!("{ratio:.4}")),
+            claim.tolerance.map_or("-".into(), |tolerance| format!("{} %", tolerance * 100.0)),
+            match claim.verdict {
+                ClaimVerdict::Met => "met",
+                ClaimVerdict::Missed => "MISSED",
+                ClaimVerdict::StandIn => "stand-in",
+                ClaimVerdict::Unreachable => "unreachable",
+                ClaimVerdict::Beside => "beside",
+            }
+            .to_string(),
+        ]);
+    }
+    let mut text = format!("{}: {}\n({})\n\n{}\n", item.name, item.title, item.source, table.render());
+    for claim in claims {
+        text += &format!("- {}: {}\n", claim.claim, claim.reason);
+    }
+    text + "\n"
+}

@@ -1,0 +1,18 @@
+//! `esker schema`: the published JSON Schemas.
+
+use std::process::ExitCode;
+
+use crate::args::{SchemaArguments, SchemaOf};
+use crate::failure::Failure;
+use crate::output;
+
+/// Prints a schema.
+pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
+    let schema = match arguments.of {
+        SchemaOf::Results => schemars::schema_for!(esker_core::RunResults),
+        SchemaOf::Study => schemars::schema_for!(esker_study::model::StudyReport),
+        SchemaOf::Trace => schemars::schema_for!(esker_trace::Profile),
+    };
+    output::write_json("-".as_ref(), &schema)?;
+    Ok(ExitCode::SUCCESS)
+}

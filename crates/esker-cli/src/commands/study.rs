@@ -1,0 +1,201 @@
+//! `esker study`: from traces to one report.
+
+use std::process::ExitCode;
+
+use esker_core::words;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use esker_study::model::{Budgets, Candidate, Level, Outcome, StudyCost, StudyReport, WorkloadStudy};
+use esker_study::{Hooks, StudyError, StudySettings};
+
+use super::trace::read_options;
+use crate::args::{Common, StudyArguments};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::table::{self, Table};
+use crate::{cancel, memory, output};
+
+/// Makes the study, writes the report, prints the verdict.
+pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode, Failure> {
+    // A report that cannot be written should not cost the user a study first.
+    let report = output::Output::create(&arguments.output)?;
+    drop(report);
+    let settings = StudySettings {
+        traces: arguments.traces.clone(),
+        read: read_options(&arguments.read),
+        together: arguments.together,
+        budgets: Budgets {
+            p99_us: arguments.p99.map(esker_core::Nanos::as_micros_f64),
+            years: arguments.years,
+            growth_per_year: arguments.growth.as_f64(),
+            devices: arguments.devices,
+        },
+        utilisation: arguments.utilisation,
+        thorough: arguments.thorough,
+        seed: common.seed.unwrap_or(1),
+        threads: common.threads(),
+        command: command_line(&arguments, common),
+    };
+    let simulated = AtomicU64::new(0);
+    let bar = Progress::new(common.quiet, "%");
+    let progress = |what: &str, done: u64, total: Option<u64>| {
+        bar.say(what);
+        if let Some(total) = total {
+            bar.set(done, total);
+        }
+    };
+    let hooks = Hooks { progress: &progress, cancel: cancel::flag(), simulated: &simulated };
+    #[expect(clippy::disallowed_methods, reason = "what the study costs the user")]
+    let begin = std::time::Instant::now();
+    let mut study = esker_study::study(&settings, &hooks).map_err(failure)?;
+    drop(bar);
+    if !arguments.no_cost {
+        study.cost = Some(StudyCost {
+            wall_s: begin.elapsed().as_secs_f64(),
+            peak_memory_bytes: memory::peak_bytes(),
+            simulated_requests: simulated.load(Ordering::Relaxed),
+        });
+    }
+    let value = serde_json::to_value(&study).map_err(Failure::work)?;
+    let html = esker_report::render(&value).map_err(Failure::work)?;
+    if cancel::requested() {
+        return Err(Failure::cancelled());
+    }
+    output::write_text(&arguments.output, &html)?;
+    match &arguments.json.json {
+        Some(place) => {
+            output::write_json(place, &value)?;
+            if place.as_os_str() != "-" {
+                output::print(&summary(&study, &arguments))?;
+            }
+        }
+        None => output::print(&summary(&study, &arguments))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: StudyError) -> Failure {
+    match error {
+        StudyError::Cancelled => Failure::cancelled(),
+        StudyError::Design { .. } => Failure::work(error),
+        error => error.into(),
+    }
+}
+
+/// The command that repeats the study: what was given, without what only says where results go.
+fn command_line(arguments: &StudyArguments, common: &Common) -> String {
+    let mut words = vec!["esker".to_string(), "study".to_string()];
+    words.extend(arguments.traces.iter().map(|trace| quote(&trace.display().to_string())));
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.push(name.to_string());
+            words.push(quote(&value));
+        }
+    };
+    option("--format", arguments.read.format.clone());
+    option("--lenient", arguments.read.lenient.map(|count| count.to_string()));
+    option("--p99", arguments.p99.map(|time| time.to_string()));
+    option("--years", (arguments.years != 5.0).then(|| arguments.years.to_string()));
+    option("--growth", (arguments.growth != esker_core::Ratio::ZERO).then(|| arguments.growth.to_string()));
+    option("--devices", arguments.devices.map(|count| count.to_string()));
+    option(
+        "--utilisation",
+        (arguments.utilisation != esker_core::Ratio::percent(85)).then(|| arguments.utilisation.to_string()),
+    );
+    option("--seed", common.seed.map(|seed| seed.to_string()));
+    if arguments.together {
+        words.push("--together".into());
+    }
+    if arguments.thorough {
+        words.push("--thorough".into());
+    }
+    words.join(" ")
+}
+
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./%+=:,@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// What a terminal shows: the verdict and the designs.
+fn summary(study: &StudyReport, arguments: &StudyArguments) -> String {
+    let mut text = String::new();
+    for workload in &study.workloads {
+        text += &workload_summary(workload);
+        text.push('\n');
+    }
+    text + &format!("Report: {}\n", arguments.output.display())
+}
+
+fn workload_summary(workload: &WorkloadStudy) -> String {
+    let profile = &workload.profile;
+    let mut text = format!(
+        "{}: {} requests, {} reads, {} touched{}\n\n{}\n",
+        workload.name,
+        words::count(profile.requests),
+        table::percent(profile.read_requests as f64 / (profile.read_requests + profile.write_requests).max(1) as f64),
+        words::bytes(profile.footprint_bytes as f64),
+        profile.duration_s.map_or(String::new(), |seconds| format!(" in {} s", words::digits(seconds))),
+        workload.verdict.headline
+    );
+    for finding in &workload.verdict.findings {
+        let mark = match finding.level {
+            Level::Good => "ok",
+            Level::Info => "--",
+            Level::Warning => "! ",
+            Level::Bad => "!!",
+        };
+        text += &format!("  {mark} {}\n", finding.text);
+    }
+    text.push('\n');
+    let mut designs =
+        Table::new(&["design", "mean", "p99", "p99.9", "busiest hour p99", "write amplification", "lifetime", ""]);
+    if let Some(measured) = &workload.measured {
+        designs.row([
+            "today, as measured".to_string(),
+            words::time(measured.all.mean_us),
+            words::time(measured.all.p99_us),
+            words::time(measured.all.p999_us),
+            words::time(measured.busiest_hour_p99_us),
+        ]);
+    }
+    for candidate in &workload.candidates {
+        designs.row(row(candidate, workload));
+    }
+    text + &designs.render()
+}
+
+fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
+    let mut cells = vec![candidate.name.clone()];
+    match (&candidate.outcome, &candidate.requests) {
+        (Outcome::Served, Some(requests)) => {
+            let times = &requests.all.response_time;
+            cells.extend([words::time(times.mean_us), words::time(times.p99_us), words::time(times.p999_us)]);
+            cells.push(candidate.busiest_hour.map_or("-".into(), |hour| words::time(hour.response_time.p99_us)));
+        }
+        (Outcome::Saturated { since_clock, .. }, _) => {
+            cells.extend(["-".into(), "-".into(), "-".into(), format!("saturated from {since_clock}")]);
+        }
+        (Outcome::Failed { reason }, _) => cells.extend(["-".into(), "-".into(), "-".into(), reason.clone()]),
+        (Outcome::Served, None) => cells.extend(["-".into(), "-".into(), "-".into(), "-".into()]),
+    }
+    match &candidate.endurance {
+        Some(endurance) => {
+            cells.push(endurance.write_amplification.map_or("-".into(), |value| format!("{value:.2}")));
+            cells.push(match endurance.lifetime_years {
+                Some(years) if endurance.lifetime_is_lower_bound => format!("> {years:.0} years"),
+                Some(years) => format!("{} years", words::digits(years)),
+                None if endurance.judged => "no times".into(),
+                None => "too few writes".into(),
+            });
+        }
+        None => cells.extend(["-".into(), "-".into()]),
+    }
+    let recommended = workload.verdict.recommended.as_ref() == Some(&candidate.name);
+    cells.push(if recommended { "<- recommended".into() } else { candidate.judgement.reasons.join("; ") });
+    cells
+}

@@ -1,0 +1,8 @@
+//! The whole program, as a user runs it.
+
+mod bad_input;
+mod help;
+mod reference;
+mod study;
+mod support;
+mod trace;

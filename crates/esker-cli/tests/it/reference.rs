@@ -1,0 +1,41 @@
+//! Every real block trace that is at hand is studied unaided.
+
+use esker_testkit::reference_data;
+use serde_json::Value;
+
+use crate::support::esker_ok;
+
+/// Name and requests of each trace.
+const TRACES: &[(&str, u64)] = &[
+    ("Financial1-first10k.spc", 10_000),
+    ("WebSearch1-first25k.spc", 24_783),
+    ("msr-prxy_0-first20k.csv", 20_000),
+    ("hplajw-1week.msr.csv", 44_519),
+    ("hplajw-1week.srt", 44_519),
+    ("cloudphysics-2h.vscsi", 113_872),
+    ("tpcc-small.mqsim", 6_999),
+    ("msps-dtrs-8h.ssdsim", 127_043),
+    ("iozone-100k.disksim", 100_000),
+    ("postmark-62k.disksim", 62_257),
+    ("disksim-sample-100k.disksim", 100_000),
+    ("diskmon-sys1.diskmon", 58_818),
+    ("diskmon-mayun2.diskmon", 87_160),
+    ("ycsb-rocksdb-10k.blkparse", 1_695),
+    ("sqlite-wal-ext4-5k.wiscsee", 5_007),
+    ("llm-opt7b-offload.mqsim", 36_873),
+];
+
+#[test]
+fn every_reference_trace_is_studied_unaided() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, requests) in TRACES {
+        let Some(path) = reference_data(&format!("traces/{name}.zst")) else { return };
+        let run = esker_ok(folder.path(), &["study", path.to_str().unwrap(), "--json", "-", "-q"]);
+        let study: Value = serde_json::from_str(&run.stdout).unwrap();
+        let workload = &study["workloads"][0];
+        assert_eq!(workload["profile"]["requests"], *requests, "{name}");
+        for candidate in workload["candidates"].as_array().unwrap() {
+            assert_ne!(candidate["outcome"]["result"], "failed", "{name}: {candidate}");
+        }
+    }
+}

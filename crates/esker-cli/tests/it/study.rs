@@ -1,0 +1,69 @@
+//! `esker study` from end to end.
+
+use serde_json::Value;
+
+use crate::support::{esker_ok, folder_with_trace};
+
+fn study(folder: &std::path::Path, threads: &str, name: &str) -> (String, Value) {
+    let (html, json) = (format!("{name}.html"), format!("{name}.json"));
+    esker_ok(
+        folder,
+        &["study", "small.csv", "-o", &html, "--json", &json, "--no-cost", "--threads", threads, "--p99", "20ms"],
+    );
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).expect("it was written");
+    (read(&html), serde_json::from_str(&read(&json)).expect("it is JSON"))
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    let folder = folder_with_trace(3_000);
+    let (html, json) = study(folder.path(), "1", "one");
+    let (html_of_two, json_of_two) = study(folder.path(), "2", "two");
+    assert!(json == json_of_two, "the JSON differs between 1 and 2 threads");
+    assert!(html == html_of_two, "the report differs between 1 and 2 threads");
+}
+
+#[test]
+fn the_result_keeps_its_schema_and_the_report_its_verdict() {
+    let folder = folder_with_trace(3_000);
+    let (html, json) = study(folder.path(), "2", "report");
+    let schema: Value = serde_json::from_str(&esker_ok(folder.path(), &["schema", "study"]).stdout).unwrap();
+    if let Err(error) = jsonschema::validate(&schema, &json) {
+        panic!("the study does not keep its schema: {error}");
+    }
+    let workload = &json["workloads"][0];
+    let headline = workload["verdict"]["headline"].as_str().unwrap();
+    assert!(html.contains(headline), "the report says something else than {headline}");
+    assert!(workload["verdict"]["recommended"].is_string(), "an SSD carries 3,000 requests in seconds");
+    for candidate in workload["candidates"].as_array().unwrap() {
+        let served = candidate["outcome"]["result"] == "served";
+        assert_ne!(candidate["outcome"]["result"], "failed", "{}: {}", candidate["name"], candidate["outcome"]);
+        assert_eq!(served, candidate["requests"].is_object(), "a mean only where everything was served");
+    }
+}
+
+#[test]
+fn each_design_runs_again_as_an_experiment() {
+    let folder = folder_with_trace(2_000);
+    let (_, json) = study(folder.path(), "2", "report");
+    let candidate = &json["workloads"][0]["candidates"][0];
+    std::fs::write(folder.path().join("again.toml"), toml::to_string(&candidate["config"]).unwrap()).unwrap();
+    let run = esker_ok(folder.path(), &["sim", "again.toml", "--json", "--no-cost"]);
+    let again: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(again["requests"]["all"], candidate["requests"]["all"]);
+}
+
+#[test]
+fn two_traces_alone_and_together() {
+    let folder = folder_with_trace(2_000);
+    std::fs::copy(folder.path().join("small.csv"), folder.path().join("other.csv")).unwrap();
+    let run = |more: &[&str]| -> Value {
+        let arguments = [&["study", "small.csv", "other.csv", "--json", "-", "-q"], more].concat();
+        serde_json::from_str(&esker_ok(folder.path(), &arguments).stdout).unwrap()
+    };
+    let alone = run(&[]);
+    assert_eq!(alone["workloads"].as_array().unwrap().len(), 2);
+    let together = run(&["--together"]);
+    assert_eq!(together["workloads"][0]["profile"]["requests"], 4_000);
+    assert_eq!(together["workloads"][0]["profile"]["devices"], 2);
+}

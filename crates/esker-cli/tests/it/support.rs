@@ -1,0 +1,95 @@
+//! Running the program.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a run printed, and how it ended.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs `esker` in `folder`; ends it where it takes more than two minutes.
+pub(crate) fn esker_in(folder: &Path, arguments: &[&str]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_esker"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "100")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let drain = |mut pipe: Box<dyn std::io::Read + Send>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            pipe.read_to_end(&mut bytes).expect("a pipe can be read");
+            bytes
+        })
+    };
+    let (stdout, stderr) = (drain(Box::new(stdout)), drain(Box::new(stderr)));
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the program can be waited for") {
+            break status;
+        }
+        if begin.elapsed() > Duration::from_secs(120) {
+            child.kill().expect("the program can be ended");
+            panic!("esker {arguments:?} did not end within two minutes");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let output = Output { status, stdout: stdout.join().expect("no panic"), stderr: stderr.join().expect("no panic") };
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Runs it and expects success.
+pub(crate) fn esker_ok(folder: &Path, arguments: &[&str]) -> Run {
+    let run = esker_in(folder, arguments);
+    assert_eq!(run.code, 0, "esker {arguments:?}:\n{}", run.stderr);
+    run
+}
+
+/// Runs it and expects bad input: one error, exit status 2, nothing on standard output, no new file.
+pub(crate) fn esker_refuses(folder: &Path, arguments: &[&str]) -> String {
+    let before = files(folder);
+    let run = esker_in(folder, arguments);
+    assert_eq!(run.code, 2, "esker {arguments:?} ended with {}:\n{}{}", run.code, run.stdout, run.stderr);
+    assert_eq!(run.stdout, "", "nothing half-written");
+    assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("error:").count(), 1, "one error: {}", run.stderr);
+    assert_eq!(files(folder), before, "no file is left");
+    run.stderr
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+/// A folder with a small MSR trace of mixed requests in it, called `small.csv`.
+pub(crate) fn folder_with_trace(requests: u32) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut text = String::new();
+    let mut rng = esker_core::Rng::new(11);
+    let mut at = 128_166_372_000_000_000u64;
+    for _ in 0..requests {
+        at += rng.below(40_000);
+        let kind = if rng.chance(1, 3) { "Read" } else { "Write" };
+        let offset = (1 << 33) + rng.below(20_000) * 4096;
+        let length = 4096 << rng.below(4);
+        text += &format!("{at},host,0,{kind},{offset},{length},{}\n", 1_000 + rng.below(90_000));
+    }
+    std::fs::write(folder.path().join("small.csv"), text).expect("the folder can be written");
+    folder
+}

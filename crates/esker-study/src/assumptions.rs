@@ -1,0 +1,51 @@
+//! What a study takes for granted, said openly.
+
+use crate::StudySettings;
+use crate::candidates::{RAW_MIN, min_note};
+use crate::model::Assumption;
+use crate::simulate::CLOSED_DEPTH;
+use esker_core::words;
+
+/// The assumptions, most consequential first.
+pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
+    let assumption = |text: String, change: &str| Assumption { text, change: change.into() };
+    vec![
+        assumption(
+            format!(
+                "Of each flash design a part is simulated that is just large enough for the data touched by the trace to fill {} of it, and at least {}; untouched (cold) data fill the rest of that share. Lifetime is that of the drive as sold.",
+                settings.utilisation,
+                words::bytes(RAW_MIN.0 as f64)
+            ),
+            "--utilisation",
+        ),
+        assumption(
+            "Touched 1 MiB areas lie side by side, in their order. On disks that makes seeks shorter than on a disk full of cold data, which favours the disk.".into(),
+            "an experiment file for `esker sim` with other devices",
+        ),
+        assumption(
+            "Flash starts in its steady state: filled in address order, then overwritten at random until write amplification settles.".into(),
+            "`precondition` in an experiment file",
+        ),
+        assumption(
+            "The mean load of the trace goes on all day, every day, and grows as stated; lifetime counts the mean block's rated erases.".into(),
+            "--growth; a longer trace",
+        ),
+        assumption(
+            "No write cache in front of the flash or in the disk: every write is timed to the medium.".into(),
+            "not yet a setting",
+        ),
+        assumption(
+            "Requests arrive as they did on the traced system: a faster device does not make its users ask sooner.".into(),
+            "`time_scale` or `queue_depth` in an experiment file",
+        ),
+        assumption(
+            format!("Traces without times are replayed with {CLOSED_DEPTH} requests always under way."),
+            "`queue_depth` in an experiment file",
+        ),
+        assumption(
+            "No prices: among designs that keep the budgets the verdict prefers the fewest devices, then the smallest 99th percentile in the busiest hour.".into(),
+            "--p99, --years, --devices",
+        ),
+        assumption(min_note(), "an experiment file"),
+    ]
+}

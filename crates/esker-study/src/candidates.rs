@@ -1,0 +1,239 @@
+//! The designs that a study compares, sized to the data that the workload touches.
+
+use esker_core::{Bytes, Preset, Ratio};
+use esker_flash::SsdSettings;
+
+use crate::StudyError;
+
+/// A design: an experiment's device tables, ready to be simulated.
+#[derive(Clone, Debug)]
+pub(crate) struct Design {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) kind: &'static str,
+    pub(crate) device_count: u32,
+    /// `[device.*]` and `[run]` of an experiment file.
+    pub(crate) toml: String,
+    /// Raw bytes of the drive as sold; `None` for what does not wear.
+    pub(crate) sold: Option<Bytes>,
+}
+
+/// What a design is made from, before it is sized.
+struct Recipe {
+    name: &'static str,
+    title: &'static str,
+    shape: Shape,
+    /// Only with `--thorough`.
+    wide: bool,
+}
+
+enum Shape {
+    /// A drive of the preset with this over-provisioning, in percent, and this share of its channels.
+    Ssd { preset: &'static str, over_provisioning: u64, channels_divided_by: u32 },
+    /// One disk; as many as it takes where the data do not fit.
+    Disk { preset: &'static str },
+    /// RAID-0 of so many disks.
+    Stripe { preset: &'static str, disks: u32 },
+}
+
+/// The designs, in the order of the report.
+static RECIPES: &[Recipe] = &[
+    Recipe {
+        name: "tlc-op7",
+        title: "TLC SSD, 7 % over-provisioned",
+        shape: Shape::Ssd { preset: TLC, over_provisioning: 7, channels_divided_by: 1 },
+        wide: false,
+    },
+    Recipe {
+        name: "tlc-op28",
+        title: "TLC SSD, 28 % over-provisioned",
+        shape: Shape::Ssd { preset: TLC, over_provisioning: 28, channels_divided_by: 1 },
+        wide: false,
+    },
+    Recipe {
+        name: "tlc-op7-quarter",
+        title: "TLC SSD with a quarter of the channels, 7 % over-provisioned",
+        shape: Shape::Ssd { preset: TLC, over_provisioning: 7, channels_divided_by: 4 },
+        wide: false,
+    },
+    Recipe {
+        name: "mlc-op7",
+        title: "MLC SSD, 7 % over-provisioned",
+        shape: Shape::Ssd { preset: MLC, over_provisioning: 7, channels_divided_by: 1 },
+        wide: true,
+    },
+    Recipe {
+        name: "mlc-op15",
+        title: "MLC SSD, 15 % over-provisioned",
+        shape: Shape::Ssd { preset: MLC, over_provisioning: 15, channels_divided_by: 1 },
+        wide: false,
+    },
+    Recipe {
+        name: "slc-2008-op15",
+        title: "SLC SSD of 2008, 15 % over-provisioned",
+        shape: Shape::Ssd { preset: SLC, over_provisioning: 15, channels_divided_by: 1 },
+        wide: false,
+    },
+    Recipe { name: "disk-15k", title: "15,000 rpm disk", shape: Shape::Disk { preset: DISK_15K }, wide: false },
+    Recipe {
+        name: "disk-7200",
+        title: "7,200 rpm nearline disk",
+        shape: Shape::Disk { preset: DISK_7200 },
+        wide: true,
+    },
+    Recipe {
+        name: "raid0-4x15k",
+        title: "RAID-0 of 15,000 rpm disks",
+        shape: Shape::Stripe { preset: DISK_15K, disks: 4 },
+        wide: false,
+    },
+    Recipe {
+        name: "raid0-8x15k",
+        title: "RAID-0 of 15,000 rpm disks",
+        shape: Shape::Stripe { preset: DISK_15K, disks: 8 },
+        wide: true,
+    },
+];
+
+const TLC: &str = "samsung-k9xxg08-slc-32g";
+const MLC: &str = "samsung-k9xxg08-slc-32g";
+const SLC: &str = "samsung-k9xxg08-slc-32g";
+const DISK_15K: &str = "seagate-cheetah-15k5-146g";
+const DISK_7200: &str = "nearline-7200-20t";
+
+/// Smallest drive that is simulated, so that pools have blocks enough to behave like a drive's.
+pub(crate) const RAW_MIN: Bytes = Bytes::gib(4);
+/// The same per plane.
+const BLOCKS_PER_PLANE_MIN: u64 = 24;
+/// Share of a disk that data may fill.
+const DISK_FILL: Ratio = Ratio::percent(90);
+
+/// What sizing does to a drive's shape, for the report.
+pub(crate) fn min_note() -> String {
+    format!(
+        "A design keeps its preset's channels, dies and times; only blocks per plane change with its size (at least {BLOCKS_PER_PLANE_MIN})."
+    )
+}
+
+/// The designs for `active` bytes of touched data, at `utilisation` of each flash design's capacity.
+pub(crate) fn designs(active: Bytes, utilisation: Ratio, thorough: bool) -> Result<Vec<Design>, StudyError> {
+    RECIPES.iter().filter(|recipe| thorough || !recipe.wide).map(|recipe| size(recipe, active, utilisation)).collect()
+}
+
+fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
+    let design = |title: String, kind, device_count, toml, sold| Design {
+        name: recipe.name.into(),
+        title,
+        kind,
+        device_count,
+        toml,
+        sold,
+    };
+    Ok(match recipe.shape {
+        Shape::Ssd { preset, over_provisioning, channels_divided_by } => {
+            let (toml, sold) = ssd(preset, over_provisioning, channels_divided_by, active, utilisation)?;
+            design(recipe.title.into(), "ssd", 1, toml, Some(sold))
+        }
+        Shape::Disk { preset } => {
+            let disks = disks_for(preset, active)?;
+            match disks {
+                1 => design(recipe.title.into(), "hdd", 1, disk(preset), None),
+                n => design(format!("{n} of: {}, striped", recipe.title), "array", n, stripe(preset, n), None),
+            }
+        }
+        Shape::Stripe { preset, disks } => {
+            let disks = disks.max(disks_for(preset, active)?);
+            let title = format!("{} ({disks} disks)", recipe.title);
+            design(title, "array", disks, stripe(preset, disks), None)
+        }
+    })
+}
+
+fn ssd(
+    preset: &str,
+    over_provisioning: u64,
+    channels_divided_by: u32,
+    active: Bytes,
+    utilisation: Ratio,
+) -> Result<(String, Bytes), StudyError> {
+    let settings: SsdSettings = parse(find(esker_flash::PRESETS, preset)?)?;
+    let geometry = settings.geometry;
+    let channels = (geometry.channels / channels_divided_by).max(1);
+    let planes = u64::from(channels)
+        * u64::from(geometry.packages_per_channel)
+        * u64::from(geometry.dies_per_package)
+        * u64::from(geometry.planes_per_die);
+    let block = u64::from(geometry.pages_per_block) * geometry.page_size.0;
+    // The host's share of the raw pages has to hold the active data at the stated utilisation.
+    let host = u128::from(active.0) * 1_000_000_000 / u128::from(utilisation.as_parts_per_billion().max(1));
+    let raw = (host * 100 / u128::from(100 - over_provisioning)) as u64;
+    let blocks_per_plane = raw.max(RAW_MIN.0).div_ceil(planes * block).max(BLOCKS_PER_PLANE_MIN) + 1;
+    let sold = Bytes(planes * block * u64::from(geometry.blocks_per_plane));
+    let toml = format!(
+        "[device.ssd]\nkind = \"ssd\"\npreset = \"{preset}\"\nover_provisioning = \"{over_provisioning}%\"\n\
+         precondition = \"steady\"\nutilisation = \"{utilisation}\"\n\
+         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane} }}\n\n[run]\ntarget = \"ssd\"\n"
+    );
+    Ok((toml, sold))
+}
+
+fn disk(preset: &str) -> String {
+    format!("[device.disk]\nkind = \"hdd\"\npreset = \"{preset}\"\n\n[run]\ntarget = \"disk\"\n")
+}
+
+fn stripe(preset: &str, disks: u32) -> String {
+    format!(
+        "[device.disk]\nkind = \"hdd\"\npreset = \"{preset}\"\n\n[device.array]\nkind = \"array\"\nlevel = \"0\"\n\
+         child = \"disk\"\ncount = {disks}\nstripe = \"64KiB\"\n\n[run]\ntarget = \"array\"\n"
+    )
+}
+
+/// Disks of the preset that it takes to hold `active` bytes.
+fn disks_for(preset: &str, active: Bytes) -> Result<u32, StudyError> {
+    let table: toml::Table = parse(find(esker_disk::PRESETS, preset)?)?;
+    let device = esker_sim::build_device("disk", &with_kind(table, "hdd"), 1).map_err(StudyError::design)?;
+    let room = DISK_FILL.of(device.capacity().0).max(1);
+    Ok(u32::try_from(active.0.div_ceil(room).max(1)).unwrap_or(u32::MAX))
+}
+
+fn with_kind(mut table: toml::Table, kind: &str) -> toml::Table {
+    table.insert("kind".into(), kind.into());
+    table
+}
+
+fn find(presets: &'static [Preset], name: &str) -> Result<&'static Preset, StudyError> {
+    presets.iter().find(|preset| preset.name == name).ok_or_else(|| StudyError::design(format!("no preset `{name}`")))
+}
+
+fn parse<T: serde::de::DeserializeOwned>(preset: &Preset) -> Result<T, StudyError> {
+    toml::from_str(preset.toml).map_err(|error| StudyError::design(format!("preset {}: {error}", preset.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_design_can_be_built_and_holds_the_data() {
+        for active in [Bytes::mib(1), Bytes::gib(40)] {
+            for design in designs(active, Ratio::percent(85), true).unwrap() {
+                let text = design.toml.replace("precondition = \"steady\"", "precondition = \"none\"");
+                let text = format!("[workload]\nsynthetic = {{ requests = 1, size = \"4KiB\" }}\n\n{text}");
+                let experiment = esker_sim::Experiment::from_str(&text, &design.name).unwrap();
+                let system = esker_sim::System::assemble(&experiment).unwrap();
+                let room =
+                    if design.sold.is_some() { Ratio::percent(85).of(system.device.capacity().0) } else { u64::MAX };
+                assert!(room >= active.0, "{}: {room} < {}", design.name, active.0);
+                assert!(system.device.capacity() >= active, "{}", design.name);
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = RECIPES.iter().map(|recipe| recipe.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RECIPES.len());
+    }
+}

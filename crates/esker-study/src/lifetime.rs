@@ -1,0 +1,72 @@
+//! How long flash lasts under a growing load.
+
+use esker_core::Bytes;
+
+/// Beyond this many years no forecast is worth printing; longer lives are "more than" it.
+pub const LIFETIME_LIMIT_YEARS: f64 = 100.0;
+
+/// What wears a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wear {
+    /// Bytes of the flash array, spare space included.
+    pub raw: Bytes,
+    /// Rated erases per block.
+    pub rated_cycles: u64,
+    /// Programs per page that the host writes.
+    pub write_amplification: f64,
+    /// Bytes that the host writes in the first year's average day.
+    pub host_bytes_per_day: f64,
+    /// Growth of the load per year, as a fraction.
+    pub growth_per_year: f64,
+}
+
+/// Years until the mean block has reached its rated erases, at most [`LIFETIME_LIMIT_YEARS`], and whether that limit
+/// cut it off.
+///
+/// The flash can take `raw * cycles / amplification` host bytes. With the load growing continuously by the factor
+/// `1 + g` per year, `w * ((1+g)^t - 1) / ln(1+g)` bytes are written in `t` years (`w` bytes a year at first).
+pub fn lifetime_years(wear: &Wear) -> (f64, bool) {
+    let endurable = wear.raw.0 as f64 * wear.rated_cycles as f64 / wear.write_amplification.max(f64::MIN_POSITIVE);
+    let yearly = wear.host_bytes_per_day * 365.0;
+    let years = if yearly <= 0.0 {
+        f64::INFINITY
+    } else if wear.growth_per_year.abs() < 1e-9 {
+        endurable / yearly
+    } else {
+        let rate = wear.growth_per_year.ln_1p();
+        (endurable / yearly * rate).ln_1p() / rate
+    };
+    if years >= LIFETIME_LIMIT_YEARS { (LIFETIME_LIMIT_YEARS, true) } else { (years, false) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: Wear = Wear {
+        raw: Bytes(1_000_000_000_000),
+        rated_cycles: 3_650,
+        write_amplification: 2.0,
+        host_bytes_per_day: 500e9,
+        growth_per_year: 0.0,
+    };
+
+    #[test]
+    fn without_growth_it_is_a_division() {
+        let (years, bounded) = lifetime_years(&DRIVE);
+        assert!((years - 10.0).abs() < 1e-9 && !bounded, "{years}");
+    }
+
+    #[test]
+    fn growth_shortens_it_as_the_sum_of_the_years_says() {
+        let (years, _) = lifetime_years(&Wear { growth_per_year: 0.2, ..DRIVE });
+        let written: f64 = (0..1_000_000).map(|step| 500e9 * 365.0 * 1.2f64.powf(years * f64::from(step) / 1e6)).sum();
+        let endurable = 1e12 * 3_650.0 / 2.0;
+        assert!((written * years / 1e6 / endurable - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn an_idle_drive_outlives_the_forecast() {
+        assert_eq!(lifetime_years(&Wear { host_bytes_per_day: 0.0, ..DRIVE }), (LIFETIME_LIMIT_YEARS, true));
+    }
+}

@@ -1,0 +1,85 @@
+//! What a constant misalignment costs, simulated with and without.
+
+use esker_core::Bytes;
+use esker_trace::{DenseMap, TouchedAreas};
+
+use crate::arrivals::Shift;
+use crate::candidates::Design;
+use crate::load::Workload;
+use crate::model::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
+use crate::simulate::{Run, flash_report, measured_run};
+use crate::{Hooks, StudyError, StudySettings};
+
+/// Volumes with a smaller share of the requests than this are not worth a finding.
+const SHARE_MIN: f64 = 0.05;
+
+/// The volumes whose requests would be aligned after a shift, without the cost.
+pub(crate) fn found(workload: &Workload) -> Vec<Misalignment> {
+    let input = workload.inputs.first().map_or("TRACE", |input| input.name.as_str());
+    let several = workload.volumes.len() > 1;
+    workload
+        .profile
+        .volumes
+        .iter()
+        .filter(|volume| volume.requests as f64 >= SHARE_MIN * workload.profile.requests as f64)
+        .filter_map(|volume| {
+            let misalignment = volume.misalignment.as_ref()?;
+            Some(Misalignment {
+                volume: volume.name.clone(),
+                shift_bytes: misalignment.shift_bytes as i64,
+                aligned_before: misalignment.aligned_before,
+                aligned_after: misalignment.aligned_after,
+                command: format!("esker trace filter {input} --shift {} -o aligned.esker", misalignment.shift_bytes),
+                cost: None,
+            })
+        })
+        .collect()
+}
+
+/// Simulates `design` with every misaligned volume shifted, beside its run as traced.
+pub(crate) fn cost(
+    workload: &Workload,
+    design: &Design,
+    candidate: &Candidate,
+    found: &[Misalignment],
+    settings: &StudySettings,
+    hooks: &Hooks<'_>,
+) -> Result<Option<MisalignmentCost>, StudyError> {
+    let (Outcome::Served, Some(requests)) = (&candidate.outcome, &candidate.requests) else { return Ok(None) };
+    let Some(flash) = candidate.devices.values().find_map(|device| device.flash.as_ref()) else { return Ok(None) };
+    let as_traced = AlignmentRun {
+        mean_us: requests.all.response_time.mean_us,
+        p99_us: requests.all.response_time.p99_us,
+        page_reads: flash.reads.host,
+        page_programs: flash.programs.total(),
+    };
+    let shifts: Vec<u64> = workload
+        .volumes
+        .iter()
+        .map(|volume| {
+            found.iter().find(|found| found.volume == *volume).map_or(0, |found| found.shift_bytes.unsigned_abs())
+        })
+        .collect();
+    let shift = Shift::PerVolume(&shifts);
+    let mut touched = TouchedAreas::default();
+    for record in workload.records() {
+        touched.add(&shift.apply(record));
+    }
+    let map = DenseMap::new(&touched);
+    if Bytes(map.end()) > Bytes(candidate.capacity_bytes) {
+        return Ok(None);
+    }
+    let run = measured_run(workload, design, &map, shift, settings, hooks)?;
+    Ok(aligned(&run).map(|aligned| MisalignmentCost { candidate: candidate.name.clone(), as_traced, aligned }))
+}
+
+fn aligned(run: &Run) -> Option<AlignmentRun> {
+    let flash = flash_report(&*run.device)?;
+    let times = run.statistics.results().all.response_time;
+    (run.replay.end == esker_core::ReplayEnd::Complete).then(|| AlignmentRun {
+        mean_us: times.mean_us,
+        p99_us: times.p99_us,
+        page_reads: flash.reads.host,
+        page_programs: flash.programs.total(),
+    })
+}

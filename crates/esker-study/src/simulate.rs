@@ -1,0 +1,236 @@
+//! One design under one workload.
+
+use esker_core::{
+    Arrival, Control, Device, FlashReport, Nanos, Replay, ReplayEnd, ReplaySettings, Report, RequestStatistics,
+    SeriesPoint, replay, words,
+};
+use esker_sim::{Experiment, Measured, System, Watch};
+use esker_trace::DenseMap;
+
+use crate::arrivals::{Arrivals, Shift};
+use crate::candidates::Design;
+use crate::endurance::{self, Rates};
+use crate::load::Workload;
+use crate::model::{BusiestHour, Candidate, CurvePoint, Judgement, Outcome, ResourceLimit};
+use crate::{Hooks, StudyError, StudySettings};
+
+/// Requests under way in closed replay.
+pub(crate) const CLOSED_DEPTH: u32 = 32;
+/// A design is given up when a request has waited this long for it, or the trace's length where that is shorter...
+const WAIT_MAX: Nanos = Nanos::from_secs(60);
+/// ... but never sooner than this.
+const WAIT_MIN: Nanos = Nanos::from_secs(1);
+/// ... or when so many requests wait.
+const BACKLOG_MAX: usize = 2_000_000;
+/// Intervals of the series over time.
+const INTERVALS: u64 = 240;
+/// Points of the distribution of response times.
+const CURVE_POINTS: usize = 120;
+const HOUR: Nanos = Nanos::from_secs(3600);
+
+/// A design after its measured run.
+pub(crate) struct Run {
+    pub(crate) device: Box<dyn Device>,
+    pub(crate) experiment: Experiment,
+    pub(crate) replay: Replay,
+    pub(crate) statistics: RequestStatistics,
+    pub(crate) hour: Option<RequestStatistics>,
+    pub(crate) series: Vec<SeriesPoint>,
+}
+
+/// Simulates one design: the measured run, then, for flash, as many further passes as endurance needs.
+pub(crate) fn simulate(
+    workload: &Workload,
+    design: &Design,
+    settings: &StudySettings,
+    hooks: &Hooks<'_>,
+) -> Result<Candidate, StudyError> {
+    let mut candidate = Candidate {
+        name: design.name.clone(),
+        title: design.title.clone(),
+        kind: design.kind.to_string(),
+        device_count: design.device_count,
+        capacity_bytes: 0,
+        config: serde_json::Value::Null,
+        outcome: Outcome::Served,
+        requests: None,
+        busiest_hour: None,
+        response_curve: Vec::new(),
+        series: Vec::new(),
+        limits: Vec::new(),
+        endurance: None,
+        judgement: Judgement::default(),
+        devices: Default::default(),
+    };
+    let mut run = match measured_run(workload, design, &workload.map, Shift::None, settings, hooks) {
+        Ok(run) => run,
+        Err(StudyError::Design { message }) => {
+            candidate.outcome = Outcome::Failed { reason: message };
+            return Ok(candidate);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut report = Report::default();
+    run.device.report(&mut report);
+    candidate.capacity_bytes = run.device.capacity().0;
+    candidate.config = run.experiment.resolved();
+    candidate.limits = limits(&report, &run);
+    candidate.devices = report.devices.clone();
+    candidate.series = std::mem::take(&mut run.series);
+    match run.replay.end {
+        ReplayEnd::Complete => {
+            candidate.requests = Some(run.statistics.results());
+            candidate.busiest_hour = busiest_hour(workload, &run);
+            candidate.response_curve = curve(&run.statistics);
+        }
+        ReplayEnd::Saturated { since, backlog } => {
+            candidate.outcome = Outcome::Saturated {
+                since_s: since.as_secs_f64(),
+                since_clock: words::clock(since.as_secs_f64()),
+                stopped_s: run.replay.last_event.as_secs_f64(),
+                backlog_requests: backlog as u64,
+            };
+        }
+        ReplayEnd::Stalled { in_flight } => {
+            let reason = format!("{in_flight} requests never ended: please report this as a bug");
+            candidate.outcome = Outcome::Failed { reason };
+        }
+        ReplayEnd::Stopped => return Err(StudyError::Cancelled),
+    }
+    if let (Some(sold), Outcome::Served) = (design.sold, &candidate.outcome) {
+        let flash = report.devices.values().find_map(|device| device.flash.clone());
+        if let Some(flash) = flash {
+            let rates = Rates::of(workload, settings.budgets.growth_per_year);
+            candidate.endurance = Some(endurance::judge(workload, &mut run, &flash, sold, &rates, hooks)?);
+        }
+    }
+    candidate.judgement = crate::verdict::judge(&candidate, &settings.budgets);
+    Ok(candidate)
+}
+
+/// Builds the design and replays the workload on it once.
+pub(crate) fn measured_run(
+    workload: &Workload,
+    design: &Design,
+    map: &DenseMap,
+    shift: Shift<'_>,
+    settings: &StudySettings,
+    hooks: &Hooks<'_>,
+) -> Result<Run, StudyError> {
+    let input = workload.inputs.first().map_or("", |input| input.name.as_str());
+    let mut text = format!("[workload]\ntrace = {}\nbeyond_capacity = \"dense\"\n", toml::Value::from(input));
+    if !workload.has_times {
+        text += &format!("queue_depth = {CLOSED_DEPTH}\n");
+    }
+    text += &format!("\n{}seed = {}\n", design.toml, settings.seed);
+    let experiment = Experiment::from_str(&text, &design.name).map_err(StudyError::design)?;
+    let mut device = System::assemble(&experiment).map_err(StudyError::design)?.device;
+    hooks.check()?;
+    device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
+    if device.capacity().0 < map.end() {
+        return Err(StudyError::design(format!(
+            "the design holds {} bytes, the workload touches {}",
+            device.capacity().0,
+            map.end()
+        )));
+    }
+    let duration = Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0));
+    let replay_settings = ReplaySettings {
+        start: Nanos::ZERO,
+        queue_depth: (!workload.has_times).then_some(CLOSED_DEPTH as usize),
+        wait_limit: duration.clamp(WAIT_MIN, WAIT_MAX),
+        backlog_limit: BACKLOG_MAX,
+        sample_every: workload.has_times.then(|| interval(duration)),
+    };
+    let mut go_on = |ended| hooks.simulated(ended);
+    let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
+    if workload.has_times {
+        measured = measured.with_series(Nanos::ZERO, &*device);
+        if let Some(hour) = workload.profile.busiest_hour.as_ref() {
+            let from = Nanos::from_secs_f64(hour.start_s);
+            measured = measured.with_window(from, from + HOUR);
+        }
+    }
+    let arrivals = Arrivals::new(workload.records(), map, shift);
+    let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
+    let series = measured.series(&replay, &*device);
+    let (statistics, hour) = (measured.statistics().clone(), measured.window().cloned());
+    if measured.stopped() {
+        return Err(StudyError::Cancelled);
+    }
+    Ok(Run { device, experiment, replay, statistics, hour, series })
+}
+
+/// Length of one interval of the series: a round number of milliseconds.
+fn interval(duration: Nanos) -> Nanos {
+    Nanos::from_millis((duration.0 / INTERVALS).div_ceil(1_000_000).max(1))
+}
+
+fn busiest_hour(workload: &Workload, run: &Run) -> Option<BusiestHour> {
+    let response = match (&workload.profile.busiest_hour, &run.hour) {
+        (Some(hour), Some(statistics)) => (hour.start_s, statistics.response()),
+        // Without times the whole run counts as its busiest hour.
+        _ => (0.0, run.statistics.response()),
+    };
+    let (start_s, response) = response;
+    (response.count() > 0).then(|| BusiestHour {
+        start_s,
+        requests: response.count(),
+        response_time: response.summary(),
+    })
+}
+
+fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {
+    let points = statistics.response().curve(CURVE_POINTS).into_iter();
+    points.map(|(time, share)| CurvePoint { time_us: time.as_micros_f64(), share }).collect()
+}
+
+/// How busy each kind of resource was, the most used first: over the run from the devices that have it, at its peak from
+/// the series.
+fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
+    let mut limits: Vec<ResourceLimit> = Vec::new();
+    for device in report.devices.values() {
+        for (resource, &utilisation) in &device.utilisation {
+            let busiest = device.utilisation_busiest.get(resource).copied().unwrap_or(utilisation);
+            match limits.iter_mut().find(|limit| limit.resource == *resource) {
+                Some(limit) => {
+                    limit.utilisation = limit.utilisation.max(utilisation);
+                    limit.busiest = limit.busiest.max(busiest);
+                }
+                None => limits.push(ResourceLimit {
+                    resource: resource.clone(),
+                    utilisation,
+                    busiest,
+                    peak: 0.0,
+                    peak_s: 0.0,
+                }),
+            }
+        }
+    }
+    for limit in &mut limits {
+        for point in &run.series {
+            let busy = point.utilisation.get(&limit.resource).copied().unwrap_or(0.0);
+            if busy > limit.peak {
+                (limit.peak, limit.peak_s) = (busy, point.start_s);
+            }
+        }
+        limit.peak = limit.peak.max(limit.utilisation);
+    }
+    limits.sort_by(|a, b| b.peak.total_cmp(&a.peak).then_with(|| a.resource.cmp(&b.resource)));
+    limits
+}
+
+/// The flash counters of a device tree with one drive.
+pub(crate) fn flash_report(device: &dyn Device) -> Option<FlashReport> {
+    let mut report = Report::default();
+    device.report(&mut report);
+    report.devices.into_values().find_map(|device| device.flash)
+}
+
+/// The writes and trims of the workload, for passes in which only wear counts.
+pub(crate) fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
+    let records = workload
+        .records()
+        .filter(|record| matches!(record.operation, esker_trace::Operation::Write | esker_trace::Operation::Trim));
+    Arrivals::new(records, &workload.map, Shift::None)
+}
