@@ -136,10 +136,13 @@ impl Characteriser {
         }
     }
 
-    /// Adds records in their order.
+    /// Adds records in their order; faster than one by one where the footprint is large.
     pub fn push_all(&mut self, records: &[Record]) {
-        for record in records {
-            self.push(record);
+        for batch in records.chunks(touched::WARM_BATCH) {
+            self.touched.warm(batch);
+            for record in batch {
+                self.push(record);
+            }
         }
     }
 
