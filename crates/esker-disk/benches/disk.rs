@@ -1,6 +1,8 @@
 //! How many requests per second of processor time a disk serves.
 
-use esker_core::{Arrival, Bytes, Completion, Lba, Nanos, Observer, ReplaySettings, Request, Rng, Verdict, replay};
+use esker_core::{
+    Arrival, Bytes, Completion, Device, Lba, Nanos, Observer, ReplaySettings, Request, Rng, Verdict, replay,
+};
 use esker_disk::{Disk, DiskSettings, PRESETS, SCHEDULERS};
 use esker_testkit::Bench;
 
@@ -13,10 +15,11 @@ impl Observer for Ignore {
     }
 }
 
-fn disk(preset: &str, scheduler: &str, queue_depth: u32) -> Disk {
+fn disk(preset: &str, scheduler: &str, queue_depth: u32, buffer: bool) -> Disk {
     let preset = PRESETS.iter().find(|entry| entry.name == preset).expect("it is in the registry");
     let settings: DiskSettings = toml::from_str(preset.toml).expect("presets parse");
-    Disk::new("disk", &DiskSettings { scheduler: scheduler.to_string(), queue_depth, ..settings })
+    let cache = settings.cache.filter(|_| buffer);
+    Disk::new("disk", &DiskSettings { scheduler: scheduler.to_string(), queue_depth, cache, ..settings })
         .expect("presets build")
 }
 
@@ -42,22 +45,25 @@ fn run(mut disk: Disk, depth: u32, arrivals: impl Iterator<Item = Arrival>) -> u
 
 fn main() {
     for preset in ["seagate-cheetah-15k5-146g", "nearline-7200-20t"] {
-        for entry in SCHEDULERS {
-            for depth in [1, 32, 1024] {
-                Bench::new(format!("{preset}, {}, depth {depth}, random 4 KiB", entry.name)).rate_with_setup(
-                    "requests",
-                    || disk(preset, entry.name, depth),
-                    |disk| {
-                        let capacity = esker_core::Device::capacity(&disk);
-                        run(disk, depth, random(capacity))
-                    },
-                );
+        for (buffer, with) in [(false, "no buffer"), (true, "buffer")] {
+            for entry in SCHEDULERS {
+                for depth in [1, 32, 1024] {
+                    let name = format!("{preset}, {with}, {}, depth {depth}, random 4 KiB", entry.name);
+                    Bench::new(name).rate_with_setup(
+                        "requests",
+                        || disk(preset, entry.name, depth, buffer),
+                        |disk| {
+                            let arrivals = random(disk.capacity());
+                            run(disk, depth, arrivals)
+                        },
+                    );
+                }
             }
+            Bench::new(format!("{preset}, {with}, c-look, depth 32, sequential 64 KiB")).rate_with_setup(
+                "requests",
+                || disk(preset, "c-look", 32, buffer),
+                |disk| run(disk, 32, sequential()),
+            );
         }
-        Bench::new(format!("{preset}, c-look, depth 32, sequential 64 KiB")).rate_with_setup(
-            "requests",
-            || disk(preset, "c-look", 32),
-            |disk| run(disk, 32, sequential()),
-        );
     }
 }

@@ -1,42 +1,54 @@
-//! The disk as a device: controller, queue, arm and link.
+//! The disk as a device: controller, queue, arm, buffer and link.
 
-use std::collections::VecDeque;
+mod flushes;
+mod link;
+mod measured;
 
 use esker_core::{
-    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceReport, DeviceState, DiskReport, EventQueue,
-    Nanos, Report, Request, RequestKind, ResourceKind, Tag, Telemetry, Unsupported,
+    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceReport, DeviceState, EventQueue, Nanos, Report,
+    Request, RequestKind, ResourceKind, Tag, Telemetry, Unsupported,
 };
 
-use crate::{Access, ByteRate, DiskError, DiskSettings, Mechanics, SCHEDULERS, Scheduler, Waiting};
+use self::flushes::{Flush, Flushes};
+use self::link::Link;
+use self::measured::Measured;
+use crate::cache::Cache;
+use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Scheduler, Waiting};
 
-/// A disk. A request passes the controller (requests one after another), a write's data the link, then it waits for the
-/// arm in the order of the scheduler; one request at a time has the arm, until its last sector has passed. A read's data
-/// follow on the link, while the arm may already serve the next. There is no cache: a write is on the medium when it
-/// completes, so a flush has nothing to do but wait for writes that came before it.
+/// A disk. A request passes the controller (requests one after another), then it waits for the arm in the order of the
+/// scheduler; one request at a time has the arm, until its last sector has passed. A write's data come over the link
+/// meanwhile, and the head waits for them if it must; a read's data follow on the link, while the arm may already serve the
+/// next. Without a buffer a write is on the medium when it
+/// completes; with one, reads may be answered from it, and writes may end in it. A flush waits until all writes that came
+/// before it are on the medium.
 pub struct Disk {
     name: String,
     capacity: Bytes,
     queue_depth: u32,
     read_overhead: Nanos,
     write_overhead: Nanos,
-    bus_rate: Option<ByteRate>,
+    write_back: u64,
     mechanics: Mechanics,
+    /// Commands that the host waits for.
     scheduler: Box<dyn Scheduler>,
+    /// Writes that have ended in the buffer: they have the arm when nobody waits for it, or when a flush waits for them.
+    destaging: Box<dyn Scheduler>,
+    cache: Option<Cache>,
+    link: Link,
+    flushes: Flushes,
     commands: Slots,
     /// Commands in the controller or on the link, by the time when they can have the arm.
     arriving: EventQueue<Waiting>,
     /// What ends, by time.
     ending: EventQueue<Ending>,
-    flushes: VecDeque<PendingFlush>,
     controller_free: Nanos,
-    /// The link, one direction each.
-    link_in_free: Nanos,
-    link_out_free: Nanos,
+    /// The access under way.
+    serving: Option<Serving>,
     /// End of the access under way, or of the last one.
     arm_free: Nanos,
-    arm_busy: bool,
+    /// Bytes in the buffer of writes that have ended there.
+    dirty: u64,
     in_flight: u32,
-    writes_in_flight: u32,
     sequence: u64,
     next_event: Nanos,
     measured: Measured,
@@ -47,8 +59,19 @@ pub struct Disk {
 struct Command {
     tag: Tag,
     submitted: Nanos,
+    /// When a write's data are there.
+    data: Nanos,
     sectors: u64,
     bytes: u64,
+    /// A write that ended in the buffer: the host no longer waits for it.
+    ended: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Serving {
+    waiting: Waiting,
+    sectors: u64,
+    ended: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,33 +79,6 @@ struct Ending {
     tag: Tag,
     service_start: Nanos,
     result: Result<(), DeviceError>,
-    /// Sequence number, where it is a write.
-    write: Option<u64>,
-}
-
-/// A flush that waits for the writes that came before it.
-#[derive(Clone, Copy, Debug)]
-struct PendingFlush {
-    tag: Tag,
-    submitted: Nanos,
-    /// When the controller has looked at it.
-    ready: Nanos,
-    sequence: u64,
-    writes_left: u32,
-}
-
-/// Sums since measuring started.
-#[derive(Clone, Copy, Debug, Default)]
-struct Measured {
-    since: Nanos,
-    now: Nanos,
-    requests: u64,
-    accesses: u64,
-    seeks: u64,
-    cylinders: u64,
-    seek: u64,
-    rotation: u64,
-    transfer: u64,
 }
 
 impl Disk {
@@ -113,26 +109,28 @@ impl Disk {
             let expected = SCHEDULERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
             return Err(DiskError::Scheduler { found: settings.scheduler.clone(), expected });
         };
+        let sectors = capacity.0 / Bytes::SECTOR.0;
         Ok(Self {
             name: name.to_string(),
             capacity,
             queue_depth: settings.queue_depth,
             read_overhead: settings.read_overhead,
             write_overhead: settings.write_overhead,
-            bus_rate: settings.bus_rate,
+            write_back: settings.cache.map_or(0, |cache| cache.write_back.0),
             mechanics,
             scheduler: (scheduler.build)(),
+            destaging: (scheduler.build)(),
+            cache: settings.cache.map(|cache| Cache::new(&cache, sectors)).transpose()?,
+            link: Link::new(settings.bus_rate),
+            flushes: Flushes::default(),
             commands: Slots::default(),
             arriving: EventQueue::default(),
             ending: EventQueue::default(),
-            flushes: VecDeque::new(),
             controller_free: Nanos::ZERO,
-            link_in_free: Nanos::ZERO,
-            link_out_free: Nanos::ZERO,
+            serving: None,
             arm_free: Nanos::ZERO,
-            arm_busy: false,
+            dirty: 0,
             in_flight: 0,
-            writes_in_flight: 0,
             sequence: 0,
             next_event: Nanos::NEVER,
             measured: Measured::default(),
@@ -144,72 +142,129 @@ impl Disk {
         &self.mechanics
     }
 
-    /// Time of `bytes` on the link.
+    /// Looks at commands that have passed the controller, and gives the arm to the next one if it is free.
     #[inline]
-    fn link_time(&self, bytes: u64) -> Nanos {
-        self.bus_rate.map_or(Nanos::ZERO, |rate| rate.time(bytes))
-    }
-
-    /// Gives the arm to the next command, if it is free and one is ready.
-    #[inline]
-    fn start_next(&mut self, now: Nanos) {
-        if self.arm_busy {
+    fn proceed(&mut self, now: Nanos) {
+        if self.serving.is_some() && self.cache.is_none() {
             return;
         }
         while let Some((_, waiting)) = self.arriving.pop_due(now) {
-            self.scheduler.push(waiting);
+            if self.cache.is_none() {
+                self.scheduler.push(waiting);
+            } else if waiting.write && self.commands.get(waiting.slot).ended {
+                self.keep(&waiting);
+                self.destaging.push(waiting);
+            } else if !self.answered_from_buffer(now, &waiting) {
+                self.scheduler.push(waiting);
+            }
         }
-        if let Some(next) = self.scheduler.pop(now, &self.mechanics) {
-            self.start(now, next);
+        while self.serving.is_none() {
+            let Some(next) = self.choose(now) else { return };
+            // It may have come into the buffer while it waited.
+            if !self.answered_from_buffer(now, &next) {
+                self.start(now, next);
+            }
         }
+    }
+
+    #[inline]
+    fn choose(&mut self, now: Nanos) -> Option<Waiting> {
+        if self.flushes.any_waits()
+            && let Some(write) = self.destaging.pop(now, &self.mechanics)
+        {
+            return Some(write);
+        }
+        self.scheduler.pop(now, &self.mechanics).or_else(|| self.destaging.pop(now, &self.mechanics))
+    }
+
+    /// A write's data stay readable in the buffer.
+    fn keep(&mut self, waiting: &Waiting) {
+        if let Some(cache) = &mut self.cache {
+            cache.keep(waiting.start, waiting.start + self.commands.get(waiting.slot).sectors);
+        }
+    }
+
+    /// Answers a read whose sectors are all in the buffer.
+    #[inline]
+    fn answered_from_buffer(&mut self, now: Nanos, waiting: &Waiting) -> bool {
+        let Some(cache) = self.cache.as_mut().filter(|_| !waiting.write) else { return false };
+        let command = self.commands.get(waiting.slot);
+        cache.follow(&mut self.mechanics, now);
+        if !cache.hits(waiting.start, waiting.start + command.sectors, now, self.serving.is_none()) {
+            return false;
+        }
+        self.commands.remove(waiting.slot);
+        let ends = self.link.data_out(now, command.bytes);
+        self.ending.schedule(ends, Ending { tag: command.tag, service_start: command.submitted, result: Ok(()) });
+        true
     }
 
     fn start(&mut self, now: Nanos, next: Waiting) {
         let command = self.commands.remove(next.slot);
-        let access = self.mechanics.access(now, next.start, command.sectors, next.write);
         // What kept it from the arm was its own work, except while the arm served others.
         let service_start = command.submitted.max(self.arm_free);
+        let access = match self.taken_over(now, &next, command.sectors) {
+            Some(access) => access,
+            None => self.mechanics.access(now, command.data, next.start, command.sectors, next.write),
+        };
         self.arm_free = now + access.total();
-        self.arm_busy = true;
-        self.measured.add(&access);
-        let ends = if next.write { self.arm_free } else { self.data_out(&access, command.bytes) };
-        let write = next.write.then_some(next.sequence);
-        self.ending.schedule(ends, Ending { tag: command.tag, service_start, result: Ok(()), write });
-    }
-
-    /// When the data of a read whose access ends at `arm_free` have passed the link: behind the last sector, or later
-    /// where the link is slower than the medium or still busy.
-    fn data_out(&mut self, access: &Access, bytes: u64) -> Nanos {
-        if self.bus_rate.is_none() {
-            return self.arm_free;
+        self.serving = Some(Serving { waiting: next, sectors: command.sectors, ended: command.ended });
+        self.measured.access(&access);
+        if !command.ended {
+            let ends = if next.write {
+                self.arm_free
+            } else {
+                self.link.data_out_behind(&access, self.arm_free, command.bytes)
+            };
+            self.ending.schedule(ends, Ending { tag: command.tag, service_start, result: Ok(()) });
         }
-        let last_sector = self.arm_free + self.link_time(bytes.min(Bytes::SECTOR.0));
-        let first_read = self.arm_free.saturating_sub(access.transfer) + access.sector;
-        self.link_out_free = last_sector.max(first_read.max(self.link_out_free) + self.link_time(bytes));
-        self.link_out_free
     }
 
-    /// Counts a write that ended for the flushes that wait for it.
-    fn write_ended(&mut self, sequence: u64, now: Nanos) {
-        self.writes_in_flight -= 1;
-        for flush in self.flushes.iter_mut().filter(|flush| sequence < flush.sequence) {
-            flush.writes_left -= 1;
+    /// The rest of a read that read-ahead has already begun. Otherwise read-ahead stops here.
+    fn taken_over(&mut self, now: Nanos, next: &Waiting, sectors: u64) -> Option<Access> {
+        let cache = self.cache.as_mut()?;
+        cache.follow(&mut self.mechanics, now);
+        let end = next.start + sectors;
+        let (from, at) = cache.take_over(next.start, end).filter(|_| !next.write)?;
+        let access = self.mechanics.access(at, at, from, end - from, false);
+        // Only what lies ahead counts; it all is part of one stream under the head.
+        let transfer = (at + access.total()).saturating_sub(now);
+        Some(Access { seek: Nanos::ZERO, rotation: Nanos::ZERO, transfer, ..access })
+    }
+
+    /// The last sector of the access under way has passed.
+    fn access_ended(&mut self, now: Nanos, served: Serving) {
+        let end = served.waiting.start + served.sectors;
+        if served.waiting.write {
+            self.flushes.write_ends(served.waiting.sequence);
+            if served.ended {
+                self.dirty -= served.sectors * Bytes::SECTOR.0;
+            }
+            self.end_flushes(now);
         }
-        self.end_flushes(now);
+        let Some(cache) = &mut self.cache else { return };
+        if !served.ended {
+            let segment = cache.keep(served.waiting.start, end);
+            if !served.waiting.write {
+                cache.read_ahead_from(segment, end, now);
+            }
+        }
     }
 
-    /// Ends the flushes that wait for nothing more. A later one waits for all that an earlier one waits for.
     fn end_flushes(&mut self, now: Nanos) {
-        while let Some(flush) = self.flushes.front().filter(|flush| flush.writes_left == 0).copied() {
-            self.flushes.pop_front();
-            let ending = Ending { tag: flush.tag, service_start: flush.submitted, result: Ok(()), write: None };
+        while let Some(flush) = self.flushes.pop_ended() {
+            let ending = Ending { tag: flush.tag, service_start: flush.submitted, result: Ok(()) };
             self.ending.schedule(flush.ready.max(now), ending);
         }
     }
 
     #[inline]
     fn update_next_event(&mut self) {
-        let arm = if self.arm_busy { self.arm_free } else { self.arriving.next() };
+        let arm = match (self.serving.is_some(), self.cache.is_some()) {
+            (true, false) => self.arm_free,
+            (true, true) => self.arm_free.min(self.arriving.next()),
+            (false, _) => self.arriving.next(),
+        };
         self.next_event = arm.min(self.ending.next());
     }
 
@@ -221,6 +276,29 @@ impl Disk {
             Some(end) if end <= self.capacity.0 => Ok(sectors),
             end => Err(DeviceError::OutOfRange { end: end.unwrap_or(u64::MAX), capacity: self.capacity }),
         }
+    }
+
+    /// A read or write that the controller passes on at `ready`.
+    #[inline]
+    fn take(&mut self, now: Nanos, ready: Nanos, tag: Tag, request: &Request, sectors: u64, sequence: u64) {
+        let bytes = if request.kind.has_data() { request.length.0 } else { 0 };
+        let (mut ready, mut data, mut ended) = (ready, Nanos::ZERO, false);
+        let write = request.kind.is_write();
+        if write {
+            data = self.link.data_in(ready, bytes);
+            self.flushes.write_begins();
+            let durable =
+                matches!(request.kind, RequestKind::Write { fua: true } | RequestKind::WriteZeroes { fua: true });
+            ended = !durable && self.dirty + sectors * Bytes::SECTOR.0 <= self.write_back;
+            if ended {
+                self.dirty += sectors * Bytes::SECTOR.0;
+                ready = data;
+                self.ending.schedule(ready, Ending { tag, service_start: now, result: Ok(()) });
+            }
+        }
+        let slot = self.commands.insert(Command { tag, submitted: now, data, sectors, bytes, ended });
+        self.arriving.schedule(ready, Waiting { start: request.start.0, write, sequence, slot });
+        self.proceed(now);
     }
 }
 
@@ -236,36 +314,24 @@ impl Device for Disk {
     fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
         assert!(self.in_flight < self.queue_depth, "a request more than {} holds", self.name);
         assert!(now <= self.next_event, "an event of {} at {} was skipped at {now}", self.name, self.next_event);
-        self.measured.now = now;
+        self.measured.clock(now);
         self.in_flight += 1;
         let sequence = self.sequence;
         self.sequence += 1;
-        let write = request.kind.is_write();
-        let overhead = if write { self.write_overhead } else { self.read_overhead };
+        let overhead = if request.kind.is_write() { self.write_overhead } else { self.read_overhead };
         let ready = self.controller_free.max(now) + overhead;
         self.controller_free = ready;
         match (request.kind, self.sectors(&request)) {
             (RequestKind::Flush, _) => {
-                let writes_left = self.writes_in_flight;
-                self.flushes.push_back(PendingFlush { tag, submitted: now, ready, sequence, writes_left });
+                self.flushes.push(Flush { tag, submitted: now, ready, sequence });
                 self.end_flushes(now);
             }
             (RequestKind::Read | RequestKind::Write { .. } | RequestKind::WriteZeroes { .. }, Ok(sectors @ 1..)) => {
-                let bytes = if request.kind.has_data() { request.length.0 } else { 0 };
-                let mut ready = ready;
-                if write && bytes > 0 {
-                    ready = ready.max(self.link_in_free) + self.link_time(bytes);
-                    self.link_in_free = ready;
-                }
-                self.writes_in_flight += u32::from(write);
-                let slot = self.commands.insert(Command { tag, submitted: now, sectors, bytes });
-                let waiting = Waiting { start: request.start.0, write, sequence, slot };
-                self.arriving.schedule(ready, waiting);
-                self.start_next(now);
+                self.take(now, ready, tag, &request, sectors, sequence);
             }
+            // Trims and empty requests have nothing to do.
             (_, inside) => {
-                let ending = Ending { tag, service_start: now, result: inside.map(|_| ()), write: None };
-                self.ending.schedule(ready, ending);
+                self.ending.schedule(ready, Ending { tag, service_start: now, result: inside.map(|_| ()) });
             }
         }
         self.update_next_event();
@@ -277,20 +343,18 @@ impl Device for Disk {
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         assert_eq!(now, self.next_event, "{} has no event now", self.name);
-        self.measured.now = now;
-        while let Some((at, ending)) = self.ending.pop_due(now) {
+        self.measured.clock(now);
+        if self.arm_free <= now
+            && let Some(served) = self.serving.take()
+        {
+            self.access_ended(now, served);
+        }
+        self.proceed(now);
+        while let Some((at, Ending { tag, service_start, result })) = self.ending.pop_due(now) {
             self.in_flight -= 1;
-            self.measured.requests += 1;
-            if let Some(sequence) = ending.write {
-                self.write_ended(sequence, now);
-            }
-            let Ending { tag, service_start, result, .. } = ending;
+            self.measured.request();
             done.push(Completion { tag, at, service_start, result });
         }
-        if self.arm_busy && self.arm_free <= now {
-            self.arm_busy = false;
-        }
-        self.start_next(now);
         self.update_next_event();
     }
 
@@ -299,7 +363,7 @@ impl Device for Disk {
             // Mechanics do not depend on what is written.
             Control::Precondition(_) => Ok(()),
             Control::StartMeasuring => {
-                self.measured = Measured { since: now, now, ..Measured::default() };
+                self.measured = Measured::since(now);
                 Ok(())
             }
             Control::PauseWearLevelling(_) => Err(Unsupported("wear-levelling")),
@@ -317,19 +381,16 @@ impl Device for Disk {
     }
 
     fn report(&self, into: &mut Report) {
-        let measured = &self.measured;
-        let elapsed = measured.now.saturating_sub(measured.since).as_secs_f64();
-        let busy = if elapsed > 0.0 { measured.busy().as_secs_f64() / elapsed } else { 0.0 };
-        let utilisation = [("arm".to_string(), busy)];
+        let utilisation = [("arm".to_string(), self.measured.utilisation())];
         into.add(
             &self.name,
             DeviceReport {
                 kind: "hdd".to_string(),
                 capacity_bytes: self.capacity.0,
-                requests: measured.requests,
+                requests: self.measured.requests(),
                 utilisation: utilisation.clone().into(),
                 utilisation_busiest: utilisation.into(),
-                disk: Some(measured.report()),
+                disk: Some(self.measured.report()),
                 ..DeviceReport::default()
             },
         );
@@ -355,36 +416,13 @@ impl Slots {
     }
 
     #[inline]
+    fn get(&self, slot: u32) -> Command {
+        self.commands[slot as usize]
+    }
+
+    #[inline]
     fn remove(&mut self, slot: u32) -> Command {
         self.free.push(slot);
         self.commands[slot as usize]
-    }
-}
-
-impl Measured {
-    #[inline]
-    fn add(&mut self, access: &Access) {
-        self.accesses += 1;
-        self.seeks += u64::from(access.cylinders > 0);
-        self.cylinders += u64::from(access.cylinders);
-        self.seek += access.seek.0;
-        self.rotation += access.rotation.0;
-        self.transfer += access.transfer.0;
-    }
-
-    /// Busy time of the arm.
-    fn busy(&self) -> Nanos {
-        Nanos(self.seek + self.rotation + self.transfer)
-    }
-
-    fn report(&self) -> DiskReport {
-        let per_access = |sum: u64| if self.accesses == 0 { 0.0 } else { sum as f64 / self.accesses as f64 };
-        DiskReport {
-            seeks: self.seeks,
-            mean_seek_us: per_access(self.seek) / 1e3,
-            mean_rotation_us: per_access(self.rotation) / 1e3,
-            mean_transfer_us: per_access(self.transfer) / 1e3,
-            mean_seek_cylinders: per_access(self.cylinders),
-        }
     }
 }

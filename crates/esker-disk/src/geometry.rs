@@ -72,11 +72,18 @@ impl Geometry {
             let key = "zones";
             return Err(DiskError::OutOfRange { key, expected: "at least one zone", found: "an empty list".into() });
         }
-        let switch = settings.head_switch + settings.write_settle;
-        let reach = |distance| seek.time(distance).max(settings.head_switch) + settings.write_settle;
         // A group larger than the disk is never left; the curve is only checked up to the disk's width.
-        let width = settings.zones.iter().fold(0u32, |sum, zone| sum.saturating_add(zone.cylinders));
-        let switches = Switches { track: switch, cylinder: reach(1), group: reach(group.min(width.max(1))) };
+        let width = settings.zones.iter().fold(0u32, |sum, zone| sum.saturating_add(zone.cylinders)).max(1);
+        let same_head = settings.layout.alternate_surfaces || surfaces == 1;
+        let reach = |distance, same_head| {
+            let switch = if same_head { Nanos::ZERO } else { settings.head_switch };
+            seek.time(distance).max(switch) + settings.write_settle
+        };
+        let switches = Switches {
+            track: reach(0, false),
+            cylinder: reach(1, same_head || group > 1),
+            group: reach(group.min(width), same_head),
+        };
         let mut geometry = Self {
             zones: Vec::with_capacity(settings.zones.len()),
             surfaces,

@@ -3,6 +3,7 @@
 //! A [`Disk`] is built from [`DiskSettings`] (usually a preset of [`PRESETS`]) and driven through
 //! [`esker_core::Device`]. The text `docs/disk-model.md` says what is modelled and how well it matches real drives.
 
+mod cache;
 mod disk;
 mod error;
 mod geometry;
@@ -14,6 +15,7 @@ mod seek;
 mod settings;
 mod units;
 
+pub use cache::CacheSettings;
 pub use disk::Disk;
 pub use error::DiskError;
 pub use geometry::{Geometry, Place};

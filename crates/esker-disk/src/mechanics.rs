@@ -11,7 +11,7 @@ pub struct Access {
     pub cylinders: u32,
     /// Moving the arm, changing heads and settling.
     pub seek: Nanos,
-    /// Waiting for the first sector.
+    /// Waiting for the first sector, and before that for the data to write.
     pub rotation: Nanos,
     /// From the begin of the first sector to the end of the last, track changes included.
     pub transfer: Nanos,
@@ -100,14 +100,15 @@ impl Mechanics {
     }
 
     /// Reads or writes `sectors` (at least one, all within the disk) from `start`, beginning at `now`, and leaves the head
-    /// behind the last. Sector by sector: where a track ends, the next one is reached by a head switch or a seek and its
-    /// first sector waited for.
+    /// behind the last. The arm moves at once, but the head touches no sector before `data`, when the data to write are
+    /// there. Sector by sector: where a track ends, the next one is reached by a head switch or a seek and its first sector
+    /// waited for.
     #[inline]
-    pub fn access(&mut self, now: Nanos, start: u64, sectors: u64, write: bool) -> Access {
+    pub fn access(&mut self, now: Nanos, data: Nanos, start: u64, sectors: u64, write: bool) -> Access {
         let place = self.geometry.locate(start);
         let cylinders = place.cylinder.abs_diff(self.cylinder);
         let seek = self.move_time(self.cylinder, self.surface, &place, write);
-        let settled = now + seek;
+        let settled = data.max(now + seek);
         let wait = self.wait(settled, &place);
         let run = sectors.min(u64::from(place.run));
         // All angles are added before the one division: rounding never adds up.
@@ -122,9 +123,37 @@ impl Mechanics {
             (self.cylinder, self.surface) = (place.cylinder, place.surface);
             next += run;
         }
-        let rotation = self.rotation.time(wait);
-        let transfer = end - settled - rotation;
+        let first = settled + self.rotation.time(wait);
+        let (rotation, transfer) = (first - (now + seek), end - first);
         Access { cylinders, seek, rotation, transfer, sector: self.rotation.time(place.sector_angle) }
+    }
+
+    /// Reads on from sector `next` up to `limit`, beginning at `from`, for as long as `until` allows. Gives the sector it
+    /// has not read whole, and when the one before it ended; the head stays there.
+    pub fn read_on(&mut self, from: Nanos, next: u64, limit: u64, until: Nanos) -> (u64, Nanos) {
+        let (mut next, mut at) = (next, from);
+        while next < limit {
+            let place = self.geometry.locate(next);
+            let settled = at + self.move_time(self.cylinder, self.surface, &place, false);
+            if settled >= until {
+                break;
+            }
+            (self.cylinder, self.surface) = (place.cylinder, place.surface);
+            let wait = self.wait(settled, &place);
+            let run = (limit - next).min(u64::from(place.run));
+            let passed = self.rotation.angle_of(until - settled).saturating_sub(u128::from(wait));
+            let read = (passed / u128::from(place.sector_angle)).min(u128::from(run)) as u64;
+            if read == 0 {
+                at = settled;
+                break;
+            }
+            at = settled + self.rotation.time(wait + read * place.sector_angle);
+            next += read;
+            if read < run {
+                break;
+            }
+        }
+        (next, at)
     }
 
     /// Angle from where the platters stand at `now` to the begin of `place`.

@@ -8,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::{ByteRate, Picoseconds, RotationSpeed};
+use crate::{ByteRate, CacheSettings, Picoseconds, RotationSpeed};
 
 /// All of a disk. Physical parameters have no default: name a preset or write them all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,9 @@ pub struct DiskSettings {
     /// Rate of the link to the host; without it, data takes no time on the link.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bus_rate: Option<ByteRate>,
+    /// The drive's buffer; without it, every request goes to the medium.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cache: Option<CacheSettings>,
     /// Order of service: a name of [`crate::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,

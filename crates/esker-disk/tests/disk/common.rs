@@ -20,6 +20,7 @@ pub(crate) fn round_numbers() -> DiskSettings {
         read_overhead: Nanos::ZERO,
         write_overhead: Nanos::ZERO,
         bus_rate: None,
+        cache: None,
         scheduler: "fcfs".to_string(),
         queue_depth: 32,
     }

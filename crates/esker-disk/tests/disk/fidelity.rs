@@ -49,15 +49,15 @@ fn the_mean_rotational_wait_is_half_a_turn() {
     }
 }
 
-/// Bytes per second of reading `requests` of 64 KiB one after another from `first`, four under way.
-fn streaming_rate(settings: &DiskSettings, first: u64, requests: u64, write: bool) -> f64 {
+/// Bytes per second of `requests` of 64 KiB one after another from `first`, `depth` under way.
+fn streaming_rate(settings: &DiskSettings, first: u64, requests: u64, write: bool, depth: usize) -> f64 {
     let mut disk = Disk::new("disk", settings).unwrap();
     let arrivals = (0..requests).map(|index| {
         let (start, length) = (Lba(first + index * 128), Bytes::kib(64));
         let request = if write { Request::write(start, length) } else { Request::read(start, length) };
         Arrival { at: Nanos::ZERO, request }
     });
-    let (_, log) = run(&mut disk, &ReplaySettings::closed(4), arrivals);
+    let (_, log) = run(&mut disk, &ReplaySettings::closed(depth), arrivals);
     // From the end of the first request: the first positioning is not streaming.
     let bytes = (requests - 1) as f64 * 65_536.0;
     bytes / (log.0.last().unwrap().2.at - log.0[0].2.at).as_secs_f64()
@@ -81,10 +81,10 @@ fn streaming_runs_at_the_rate_of_its_zone_less_the_skews() {
                     let sector = turn.0 as f64 / f64::from(zone.sectors_per_track);
                     given.map_or(((switch + settings.write_settle).0 as f64 / sector).ceil(), f64::from)
                 };
-                let reach = |distance| mechanics.seek_curve().time(distance).max(settings.head_switch);
+                let seek = |cylinders| mechanics.seek_curve().time(cylinders);
                 let track_skew = skew(zone.track_skew, settings.head_switch);
-                let cylinder_skew = skew(zone.cylinder_skew, reach(1));
-                let group_skew = if group == 1 { cylinder_skew } else { skew(zone.group_skew, reach(group as u32)) };
+                let cylinder_skew = skew(zone.cylinder_skew, seek(1));
+                let group_skew = if group == 1 { cylinder_skew } else { skew(zone.group_skew, seek(group as u32)) };
                 let tracks = (group * surfaces) as f64;
                 let skewed =
                     track_skew * (surfaces - 1) as f64 + cylinder_skew * (surfaces * (group - 1)) as f64 + group_skew;
@@ -93,11 +93,15 @@ fn streaming_runs_at_the_rate_of_its_zone_less_the_skews() {
                 let expected = track_bytes / (turns * turn.as_secs_f64());
                 let requests = 20_000;
                 assert!(requests * 128 < zone_sectors);
-                for write in [false, true] {
-                    let measured = streaming_rate(&settings, first, requests, write);
+                let bare = DiskSettings { cache: None, ..settings.clone() };
+                // Without a buffer several requests have to be under way, with its read-ahead one is enough.
+                for (settings, write, depth) in
+                    [(&bare, false, 4), (&bare, true, 4), (&settings, false, 4), (&settings, false, 1)]
+                {
+                    let measured = streaming_rate(settings, first, requests, write, depth);
                     assert!(
                         (measured / expected - 1.0).abs() < 0.01,
-                        "{} zone {index} write {write}: {measured}, expected {expected}",
+                        "{} zone {index}, write {write}, depth {depth}: {measured}, expected {expected}",
                         entry.name
                     );
                 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, RequestKind};
 use esker_disk::{
-    ByteRate, Disk, DiskSettings, LayoutSettings, Mechanics, Picoseconds, Rotation, RotationSpeed, SCHEDULERS,
-    SeekFormula, SeekSettings, ZoneSettings,
+    ByteRate, CacheSettings, Disk, DiskSettings, LayoutSettings, Mechanics, Picoseconds, Rotation, RotationSpeed,
+    SCHEDULERS, SeekFormula, SeekSettings, ZoneSettings,
 };
 use proptest::prelude::*;
 
@@ -61,6 +61,7 @@ prop_compose! {
         seek in any_seek(),
         times in [time(0..1_000_000), time(0..1_000_000), time(0..1_000_000), time(0..1_000_000)],
         bus_rate in prop::option::of(prop_oneof![Just(0), 1_000_000..1_000_000_000u64].prop_map(ByteRate)),
+        cache in prop::option::of((number(1..5), 0..40_000u64, 0..40_000u64, any::<bool>(), 0..40_000u64)),
         scheduler in prop::sample::select(SCHEDULERS.iter().map(|entry| entry.name).chain(["sstff"]).collect::<Vec<_>>()),
         queue_depth in number(1..40),
     ) -> DiskSettings {
@@ -76,6 +77,13 @@ prop_compose! {
             read_overhead: times[2],
             write_overhead: times[3],
             bus_rate,
+            cache: cache.map(|(segments, segment_size, read_ahead, read_ahead_on_hit, write_back)| CacheSettings {
+                segments,
+                segment_size: Bytes(segment_size),
+                read_ahead: Bytes(read_ahead),
+                read_ahead_on_hit,
+                write_back: Bytes(write_back),
+            }),
             scheduler: scheduler.to_string(),
             queue_depth,
         }
@@ -178,7 +186,7 @@ proptest! {
         // Skews are there for this; the last sector of a track and the first of the next, with write settling or not.
         let mut mechanics = Mechanics::new(&preset("seagate-cheetah-15k5-146g")).unwrap();
         let last = start + u64::from(mechanics.geometry().locate(start).run) - 1;
-        let access = mechanics.access(Nanos(start), last, 2, write);
+        let access = mechanics.access(Nanos(start), Nanos::ZERO, last, 2, write);
         prop_assert!(access.transfer < Nanos::from_millis(3), "{access:?}");
     }
 }

@@ -1,0 +1,56 @@
+//! Flushes that wait for writes.
+
+use std::collections::VecDeque;
+
+use esker_core::{Nanos, Tag};
+
+/// A flush that waits for the writes that came before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flush {
+    pub(super) tag: Tag,
+    pub(super) submitted: Nanos,
+    /// When the controller has looked at it.
+    pub(super) ready: Nanos,
+    /// Writes with smaller sequence numbers come before it.
+    pub(super) sequence: u64,
+}
+
+/// Counts the writes that are not on the medium, in all and for each waiting flush.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flushes {
+    writes: u32,
+    waiting: VecDeque<(Flush, u32)>,
+}
+
+impl Flushes {
+    #[inline]
+    pub(super) fn write_begins(&mut self) {
+        self.writes += 1;
+    }
+
+    /// The write with this sequence number is on the medium.
+    #[inline]
+    pub(super) fn write_ends(&mut self, sequence: u64) {
+        self.writes -= 1;
+        for (flush, left) in &mut self.waiting {
+            *left -= u32::from(sequence < flush.sequence);
+        }
+    }
+
+    #[inline]
+    pub(super) fn any_waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    pub(super) fn push(&mut self, flush: Flush) {
+        self.waiting.push_back((flush, self.writes));
+    }
+
+    /// The next flush that waits for nothing more. A later one waits for all that an earlier one waits for.
+    #[inline]
+    pub(super) fn pop_ended(&mut self) -> Option<Flush> {
+        let (flush, 0) = *self.waiting.front()? else { return None };
+        self.waiting.pop_front();
+        Some(flush)
+    }
+}

@@ -1,0 +1,98 @@
+//! What the buffer changes: hits, read-ahead, writes that end early. Sums done by hand.
+
+use esker_core::{Arrival, Bytes, Lba, Nanos, ReplaySettings, Request, RequestKind};
+use esker_disk::{CacheSettings, Disk, DiskSettings};
+
+use crate::common::{at, round_numbers, run};
+
+/// Two segments of 20 sectors, 10 sectors of read-ahead, 8 sectors of early writes.
+fn buffered() -> DiskSettings {
+    let cache = CacheSettings {
+        segments: 2,
+        segment_size: Bytes(20 * 512),
+        read_ahead: Bytes(10 * 512),
+        read_ahead_on_hit: false,
+        write_back: Bytes(8 * 512),
+    };
+    DiskSettings { cache: Some(cache), ..round_numbers() }
+}
+
+fn read(micros: u64, start: u64, sectors: u64) -> Arrival {
+    at(micros, Request::read(Lba(start), Bytes(sectors * 512)))
+}
+
+fn write(micros: u64, start: u64, sectors: u64) -> Arrival {
+    at(micros, Request::write(Lba(start), Bytes(sectors * 512)))
+}
+
+/// Response times in microseconds, in order of arrival.
+fn responses(settings: &DiskSettings, arrivals: &[Arrival]) -> Vec<u64> {
+    let mut disk = Disk::new("disk", settings).unwrap();
+    let (_, mut log) = run(&mut disk, &ReplaySettings::OPEN, arrivals.iter().copied());
+    log.0.sort_by_key(|(arrival, ..)| *arrival);
+    log.0.iter().map(|(arrival, _, completion)| (completion.at - *arrival).0 / 1_000).collect()
+}
+
+#[test]
+fn reading_ahead_answers_the_next_read_at_once_and_stops_at_its_limit() {
+    // Sectors 0 to 3 end at 0.4 ms; sectors up to 13 are in the buffer at 1.4 ms.
+    assert_eq!(responses(&buffered(), &[read(0, 0, 4), read(5_000, 4, 10), read(6_000, 2, 5)]), [400, 0, 0]);
+    // Sector 14 is not: at 5 ms the head is at 50 and has to come round to 114.
+    assert_eq!(responses(&buffered(), &[read(0, 0, 4), read(5_000, 13, 2)]), [400, 10_000 - 5_000 + 1_300 + 200]);
+    // Unless a hit has sent it on: then sectors up to 23 come at 11.4 to 12.4 ms.
+    let mut going_on = buffered();
+    going_on.cache.as_mut().unwrap().read_ahead_on_hit = true;
+    assert_eq!(responses(&going_on, &[read(0, 0, 4), read(5_000, 4, 10), read(20_000, 14, 10)]), [400, 0, 0]);
+}
+
+#[test]
+fn a_read_behind_the_head_takes_over_where_it_is() {
+    // At 0.65 ms sectors up to 5 have passed; 6, 7 and 8 end at 0.9 ms.
+    assert_eq!(responses(&buffered(), &[read(0, 0, 4), read(650, 5, 4)]), [400, 250]);
+    // Likewise across the end of the track: sector 100 begins 7 sectors late, at 10.7 ms, and 103 ends at 11.1 ms.
+    assert_eq!(responses(&buffered(), &[read(0, 92, 4), read(10_000, 96, 8)]), [9_600, 1_100]);
+}
+
+#[test]
+fn one_request_at_a_time_streams_with_read_ahead() {
+    // 50 sectors one by one at the rate of the medium: no turn is lost, 0.1 ms each.
+    let settings = buffered();
+    let mut disk = Disk::new("disk", &settings).unwrap();
+    let arrivals = (0..50).map(|index| read(0, index, 1));
+    let (replay, _) = run(&mut disk, &ReplaySettings::closed(1), arrivals);
+    assert_eq!(replay.last_event, Nanos::from_micros(50 * 100));
+}
+
+#[test]
+fn the_least_recently_used_segment_goes() {
+    let later = |index: u64, start| read(100_000 * index, start, 1);
+    // Sector 500 takes the second segment; after 0 is used again, 900 takes that of 500.
+    let times =
+        responses(&buffered(), &[later(0, 0), later(1, 500), later(2, 0), later(3, 900), later(4, 0), later(5, 500)]);
+    assert_eq!((times[2], times[4]), (0, 0));
+    assert!(times[5] > 0);
+}
+
+#[test]
+fn writes_end_in_the_buffer_until_it_is_full() {
+    // The first two fit into 8 sectors. The third has the arm as soon as the first, which began at once, is on the medium:
+    // at 5.4 ms the head is behind sector 53, which is just where it goes on.
+    let writes = [write(0, 50, 4), write(1, 70, 4), write(2, 54, 4)];
+    assert_eq!(responses(&buffered(), &writes), [0, 0, 5_800 - 2]);
+    // What was written can be read from there.
+    assert_eq!(responses(&buffered(), &[write(0, 50, 4), read(1, 51, 2)]), [0, 0]);
+    // Force unit access waits for the medium.
+    let durable = at(0, Request::new(RequestKind::Write { fua: true }, Lba(50), Bytes(512)));
+    assert_eq!(responses(&buffered(), &[durable]), [5_100]);
+}
+
+#[test]
+fn reads_pass_writes_that_have_ended_but_a_flush_does_not() {
+    // The write to sector 10 has the arm until 1.1 ms; then the read of 20 passes the write of 15.
+    let writes = [write(0, 10, 1), write(1, 15, 1)];
+    assert_eq!(responses(&buffered(), &[writes[0], writes[1], read(2, 20, 1)]), [0, 0, 2_100 - 2]);
+    // A flush makes the write of 15 go first and ends with it.
+    let flush = at(3, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO));
+    let times = responses(&buffered(), &[writes[0], writes[1], read(2, 12, 1), flush]);
+    assert_eq!(times, [0, 0, 11_300 - 2, 1_600 - 3]);
+}
