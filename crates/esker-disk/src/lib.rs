@@ -25,4 +25,4 @@ pub use rotation::Rotation;
 pub use scheduler::{SCHEDULERS, Scheduler, SchedulerEntry, Waiting};
 pub use seek::SeekCurve;
 pub use settings::{DiskSettings, LayoutSettings, SeekFormula, SeekSettings, ZoneSettings};
-pub use units::{ByteRate, Picoseconds, RotationSpeed};
+pub use units::{Picoseconds, RotationSpeed};

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use esker_core::{Bytes, Nanos};
+use esker_core::{ByteRate, Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::{ByteRate, CacheSettings, Picoseconds, RotationSpeed};
+use crate::{CacheSettings, Picoseconds, RotationSpeed};
 
 /// All of a disk. Physical parameters have no default: name a preset or write them all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

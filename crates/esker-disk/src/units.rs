@@ -1,9 +1,9 @@
-//! Units that only disks need: `"15000rpm"`, `"160MB/s"`, and times finer than a nanosecond.
+//! Units that only disks need: `"15000rpm"`, and times finer than a nanosecond.
 
 use std::fmt;
 use std::str::FromStr;
 
-use esker_core::{Nanos, QuantityError, parse_quantity};
+use esker_core::{QuantityError, parse_quantity};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -23,35 +23,11 @@ impl RotationSpeed {
     }
 }
 
-/// Bytes per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ByteRate(pub u64);
-
-impl ByteRate {
-    /// Time for `bytes`, rounded up. The rate is not zero.
-    pub fn time(self, bytes: u64) -> Nanos {
-        if let Some(scaled) = bytes.checked_mul(1_000_000_000) {
-            return Nanos(scaled.div_ceil(self.0));
-        }
-        let nanos = (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(self.0));
-        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-}
-
 /// A duration in whole picoseconds: what a cylinder more costs is a fraction of a nanosecond's precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picoseconds(pub u64);
 
 const SPEED_UNITS: &[(&str, u64)] = &[("rpm", 1_000)];
-const RATE_UNITS: &[(&str, u64)] = &[
-    ("GiB/s", 1 << 30),
-    ("MiB/s", 1 << 20),
-    ("KiB/s", 1 << 10),
-    ("GB/s", 1_000_000_000),
-    ("MB/s", 1_000_000),
-    ("kB/s", 1_000),
-    ("B/s", 1),
-];
 const FINE_UNITS: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
@@ -67,18 +43,6 @@ impl fmt::Display for RotationSpeed {
             (whole, 0) => f.pad(&format!("{whole}rpm")),
             (whole, rest) => f.pad(&format!("{whole}.{}rpm", format!("{rest:03}").trim_end_matches('0'))),
         }
-    }
-}
-impl FromStr for ByteRate {
-    type Err = QuantityError;
-    fn from_str(text: &str) -> Result<Self, QuantityError> {
-        parse_quantity(text, RATE_UNITS, "B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s or GiB/s", "whole bytes per second")
-            .map(Self)
-    }
-}
-impl fmt::Display for ByteRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_with_largest_unit(f, self.0, RATE_UNITS)
     }
 }
 impl FromStr for Picoseconds {
@@ -142,7 +106,6 @@ macro_rules! serde_as_text {
     };
 }
 serde_as_text!(RotationSpeed, "turns per minute, such as \"15000rpm\"", "^[0-9._]+ *rpm$");
-serde_as_text!(ByteRate, "a rate, such as \"160MB/s\"", "^[0-9._]+ *([kMG]B|[KMG]iB|B)/s$");
 serde_as_text!(Picoseconds, "a short time, such as \"63.47ns\"", "^[0-9._]+ *(ps|ns|us|ms|s)$");
 
 #[cfg(test)]
@@ -154,23 +117,13 @@ mod tests {
     fn units_are_exact_and_asked_for() {
         assert_eq!("15020.5rpm".parse(), Ok(RotationSpeed(15_020_500)));
         assert_eq!("63.47ns".parse(), Ok(Picoseconds(63_470)));
-        assert_eq!("160MB/s".parse(), Ok(ByteRate(160_000_000)));
         assert!("15000".parse::<RotationSpeed>().unwrap_err().to_string().contains("needs a unit"));
-        assert!("160MB".parse::<ByteRate>().is_err());
-    }
-
-    #[test]
-    fn a_rate_takes_its_time_even_for_sizes_that_overflow() {
-        assert_eq!(ByteRate(160_000_000).time(512), Nanos(3_200));
-        assert_eq!(ByteRate(3).time(1), Nanos(333_333_334));
-        assert_eq!(ByteRate(1_000_000).time(1 << 50), Nanos((1 << 50) * 1_000));
     }
 
     proptest! {
         #[test]
         fn writing_and_reading_is_the_identity(value in 0..u64::MAX) {
             prop_assert_eq!(RotationSpeed(value).to_string().parse(), Ok(RotationSpeed(value)));
-            prop_assert_eq!(ByteRate(value).to_string().parse(), Ok(ByteRate(value)));
             prop_assert_eq!(Picoseconds(value).to_string().parse(), Ok(Picoseconds(value)));
         }
     }

@@ -1,8 +1,8 @@
 //! The link to the host, and the controller in front of it.
 
-use esker_core::{Bytes, Nanos};
+use esker_core::{ByteRate, Bytes, Nanos};
 
-use crate::{Access, ByteRate};
+use crate::Access;
 
 /// Serves one transfer after another in each direction; both directions run at once.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ impl Link {
 
     #[inline]
     fn time(&self, bytes: u64) -> Nanos {
-        self.rate.map_or(Nanos::ZERO, |rate| rate.time(bytes))
+        self.rate.map_or(Nanos::ZERO, |rate| rate.time(Bytes(bytes)))
     }
 
     /// When the data of a write that is ready at `ready` have come in.

@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use esker_core::{Bytes, Lba, Nanos, Request};
-use esker_disk::{ByteRate, CacheSettings, DiskSettings, LayoutSettings, RotationSpeed, SeekSettings, ZoneSettings};
+use esker_core::{ByteRate, Bytes, Lba, Nanos, Request};
+use esker_disk::{CacheSettings, DiskSettings, LayoutSettings, RotationSpeed, SeekSettings, ZoneSettings};
 
 /// Every `key = number` of `text`, in order, comments left out.
 fn numbers(text: &str) -> Vec<(String, f64)> {

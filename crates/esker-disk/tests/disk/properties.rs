@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, RequestKind};
+use esker_core::{Arrival, ByteRate, Bytes, Device, Lba, Nanos, ReplaySettings, Request, RequestKind};
 use esker_disk::{
-    ByteRate, CacheSettings, Disk, DiskSettings, LayoutSettings, Mechanics, Picoseconds, Rotation, RotationSpeed,
-    SCHEDULERS, SeekFormula, SeekSettings, ZoneSettings,
+    CacheSettings, Disk, DiskSettings, LayoutSettings, Mechanics, Picoseconds, Rotation, RotationSpeed, SCHEDULERS,
+    SeekFormula, SeekSettings, ZoneSettings,
 };
 use proptest::prelude::*;
 
@@ -185,7 +185,10 @@ proptest! {
     fn going_on_to_the_next_track_never_costs_a_turn(start in 0..286_000_000u64, write in any::<bool>()) {
         // Skews are there for this; the last sector of a track and the first of the next, with write settling or not.
         let mut mechanics = Mechanics::new(&preset("seagate-cheetah-15k5-146g")).unwrap();
-        let last = start + u64::from(mechanics.geometry().locate(start).run) - 1;
+        let place = mechanics.geometry().locate(start);
+        let last = start + u64::from(place.run) - 1;
+        // From zone to zone nothing is aligned.
+        prop_assume!(mechanics.geometry().locate(last + 1).sector_angle == place.sector_angle);
         let access = mechanics.access(Nanos(start), Nanos::ZERO, last, 2, write);
         prop_assert!(access.transfer < Nanos::from_millis(3), "{access:?}");
     }

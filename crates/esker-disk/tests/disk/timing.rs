@@ -1,8 +1,8 @@
 //! Is every part of an access on time? Sums done by hand.
 
 use crate::common::{at, round_numbers, run};
-use esker_core::{Bytes, Lba, Nanos, ReplaySettings, Request, RequestKind};
-use esker_disk::{ByteRate, Disk, DiskSettings};
+use esker_core::{ByteRate, Bytes, Lba, Nanos, ReplaySettings, Request, RequestKind};
+use esker_disk::{Disk, DiskSettings};
 
 fn sectors(count: u64) -> Bytes {
     Bytes(count * 512)

@@ -1,8 +1,8 @@
 //! How far is the model from real drives? The measure is the demerit figure of Ruemmler and Wilkes (IEEE Computer, March
 //! 1994): the root mean square of the horizontal distance between the two distribution functions of service times.
 
-use esker_core::{Bytes, Device, Nanos, TagSlab};
-use esker_disk::{ByteRate, CacheSettings, Disk, DiskSettings};
+use esker_core::{ByteRate, Bytes, Device, Nanos, TagSlab};
+use esker_disk::{CacheSettings, Disk, DiskSettings};
 use esker_testkit::reference_data;
 
 use crate::disksim::{self, Measured};
