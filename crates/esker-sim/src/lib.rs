@@ -3,15 +3,19 @@
 mod config;
 mod device;
 mod measured;
+mod run;
 mod system;
+mod workload;
 
 pub use config::{
     BeyondCapacity, CommonSettings, ConfigError, Dimension, Experiment, Position, PreconditionKind, RunSettings,
     WorkloadSettings,
 };
 pub use device::{
-    Array, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,
-    DeviceSettings, Instance, device_kind,
+    Allocate, Array, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault,
+    DeviceKind, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
 };
 pub use measured::{Measured, Watch, resource_name};
+pub use run::{RunError, RunOptions, finish_results, run, run_workload};
 pub use system::{System, build_device};
+pub use workload::Workload;

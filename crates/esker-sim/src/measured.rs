@@ -27,6 +27,7 @@ pub struct Measured<'a> {
     bytes_moved: u64,
     errors: BTreeMap<&'static str, u64>,
     ended: u64,
+    last_completion: Nanos,
     watch: Option<Watch<'a>>,
     stopped: bool,
     window: Option<Window>,
@@ -111,9 +112,9 @@ impl<'a> Measured<'a> {
         WorkloadResults { duration_s: duration.as_secs_f64(), ..self.workload.clone() }
     }
 
-    /// Rates from the first arrival to the last event, of requests that did not fail.
+    /// Rates from the first arrival to the last completion, of requests that did not fail.
     pub fn throughput(&self, replay: &Replay) -> Throughput {
-        let elapsed = replay.last_event.saturating_sub(replay.first_arrival).as_secs_f64();
+        let elapsed = self.last_completion.saturating_sub(replay.first_arrival).as_secs_f64();
         if elapsed == 0.0 {
             return Throughput::default();
         }
@@ -169,6 +170,7 @@ impl Observer for Measured<'_> {
             }
         }
         self.ended += 1;
+        self.last_completion = completion.at;
         if self.ended.is_multiple_of(Watch::EVERY)
             && let Some(watch) = &mut self.watch
             && !(watch.go_on)(self.ended)

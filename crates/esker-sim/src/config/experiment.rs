@@ -168,7 +168,7 @@ impl Experiment {
                 return Err(unknown("device of this experiment", &run.target, known, &at, "run.target"));
             }
             workload.check().map_err(|(key, message)| {
-                let key = join("workload", key);
+                let key = if key.is_empty() { "workload".to_string() } else { join("workload", key) };
                 Finding::new(places.get(&key).or(places.get("workload")).unwrap_or(&(0..0)), key, message)
             })?;
             Ok((workload, devices, run))

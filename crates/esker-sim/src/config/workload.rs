@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use esker_core::Ratio;
+use esker_trace::FilterSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,12 @@ pub struct WorkloadSettings {
     /// The trace's format, where it should not be found by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// Which of the trace's requests count: by volume, kind, time or address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterSettings>,
+    /// Open loop: what arrival times are multiplied by; 0.5 doubles the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_scale: Option<Ratio>,
     /// Closed loop: always this many requests under way, whatever the arrival times. Without it: open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<NonZeroU32>,
@@ -37,13 +45,28 @@ pub enum BeyondCapacity {
     Wrap,
     /// Leave out what lies past the end.
     Clip,
-    /// Give every 4 KiB page that the workload touches a new place, in order of address, without gaps.
+    /// Give every 1 MiB area that the workload reads or writes a new place, in order of address, without gaps.
     Dense,
 }
 
 impl WorkloadSettings {
+    /// What arrival times are multiplied by.
+    pub fn time_scale(&self) -> Ratio {
+        self.time_scale.unwrap_or(Ratio::ONE)
+    }
+
     /// Finds contradictions; returns the key within the table and what is wrong.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.trace.is_none() {
+            return Err(("", "it needs a `trace`".to_string()));
+        }
+        if self.time_scale == Some(Ratio::ZERO) {
+            return Err(("time_scale", "it is 0, so that all requests would arrive at once".to_string()));
+        }
+        if self.time_scale.is_some() && self.queue_depth.is_some() {
+            let message = "it means nothing in a closed loop, and `queue_depth` asks for one";
+            return Err(("time_scale", message.to_string()));
+        }
         Ok(())
     }
 }

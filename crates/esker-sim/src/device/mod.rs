@@ -4,6 +4,7 @@ mod array;
 mod children;
 mod constant;
 mod hdd;
+mod hybrid;
 mod ssd;
 
 use std::fmt;
@@ -16,9 +17,10 @@ use toml::de::ValueDeserializer;
 
 pub use array::{Array, ArraySettings};
 pub use constant::{Constant, ConstantSettings};
+pub use hybrid::{Allocate, EffectLog, EngineDevice, HybridSettings};
 
 /// Every kind of device, in the order in which lists show them.
-pub static DEVICE_KINDS: &[DeviceKind] = &[ssd::KIND, hdd::KIND, array::KIND, constant::KIND];
+pub static DEVICE_KINDS: &[DeviceKind] = &[ssd::KIND, hdd::KIND, hybrid::KIND, array::KIND, constant::KIND];
 
 /// One kind of device: what `kind = "..."` in a device table stands for.
 #[derive(Clone, Copy, Debug)]

@@ -120,6 +120,21 @@ impl Engine {
         }
     }
 
+    /// The host's request that `io` is part of; `None` for a flush, which several may wait for.
+    pub fn host_of(&mut self, io: IoId) -> Option<Tag> {
+        match *self.ios.get_mut(io.0) {
+            Io::Part { host, .. } => Some(host),
+            Io::Flush { .. } => None,
+        }
+    }
+
+    /// The device that `io` was sent to.
+    pub fn device_of(&mut self, io: IoId) -> DeviceIndex {
+        match *self.ios.get_mut(io.0) {
+            Io::Part { device, .. } | Io::Flush { device } => device,
+        }
+    }
+
     /// Takes one input and appends what is to be done because of it. `now` never goes back.
     pub fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
         let _ = now; // Static placement has no use for the time; policies that measure will.

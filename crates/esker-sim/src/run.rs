@@ -1,0 +1,214 @@
+//! One run of an experiment, from its file to its results.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use esker_core::{
+    Arrival, Control, Cost, Device, Hint, Livelock, Nanos, RESULTS_SCHEMA, Replay, ReplayEnd, ReplaySettings, Report,
+    RunResults, Saturation, replay,
+};
+use esker_trace::TraceError;
+use thiserror::Error;
+
+use crate::config::{BeyondCapacity, ConfigError, Experiment};
+use crate::measured::{Measured, Watch};
+use crate::system::System;
+use crate::workload::Workload;
+
+/// What the caller of a run wants to hear of it.
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions<'a> {
+    /// Told now and then how many requests have ended, and of how many.
+    pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+    /// Set by anyone to end the run, which then answers [`RunError::Cancelled`].
+    pub cancel: Option<&'a AtomicBool>,
+    /// Whether results say what the simulation itself cost, which differs from run to run.
+    pub cost: bool,
+}
+
+/// Why a run has no results.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The device never gets past an instant.
+    #[error(transparent)]
+    Livelock(#[from] Livelock),
+    /// The device forgot requests.
+    #[error("the device stopped at {at} with {in_flight} requests under way; this is a bug in esker")]
+    Stalled {
+        /// When.
+        at: Nanos,
+        /// Requests that never ended.
+        in_flight: usize,
+    },
+    /// The device does not know a command that the run needs.
+    #[error("the target cannot start measuring: {0}")]
+    Unsupported(#[from] esker_core::Unsupported),
+    /// The caller ended the run.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+impl Hint for RunError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Config(error) => error.hint(),
+            Self::Trace(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// Runs the experiment as it stands, without its sweep.
+pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, RunError> {
+    let never = AtomicBool::new(false);
+    let workload = Workload::open(experiment, options.cancel.unwrap_or(&never))?;
+    run_workload(experiment, &workload, options)
+}
+
+/// The same with a workload that is at hand already; it has to be the experiment's.
+pub fn run_workload(
+    experiment: &Experiment,
+    workload: &Workload,
+    options: &RunOptions,
+) -> Result<RunResults, RunError> {
+    let System { mut device, precondition_time } = System::assemble(experiment)?;
+    let capacity = device.capacity();
+    let settings = &experiment.workload;
+    let arrivals = workload.arrivals(capacity, settings.beyond_capacity, settings.time_scale());
+    let mut arrivals = arrivals.ok_or_else(|| beyond_capacity(experiment, workload, capacity))?.peekable();
+
+    let begin = Stopwatch::start();
+    let go_on = |ended| {
+        options.progress.inspect(|progress| progress(ended, workload.len()));
+        !options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    };
+    let run = &experiment.run;
+    let mut replay_settings = ReplaySettings {
+        queue_depth: settings.queue_depth.map(|depth| depth.get() as usize),
+        wait_limit: run.wait_limit.unwrap_or(Nanos::NEVER),
+        backlog_limit: usize::try_from(run.backlog_limit).unwrap_or(usize::MAX),
+        ..ReplaySettings::OPEN
+    };
+    let mut warmed = 0;
+    if run.warm_up_requests > 0 {
+        let mut watch = |ended| go_on(ended);
+        let mut ignored = Measured::new().with_watch(Watch { go_on: &mut watch });
+        let count = usize::try_from(run.warm_up_requests).unwrap_or(usize::MAX);
+        let end = replay(&mut device, arrivals.by_ref().take(count), &replay_settings, &mut ignored)?;
+        check_end(&end, &ignored)?;
+        warmed = end.completed;
+        replay_settings.start = end.last_event;
+        if let ReplayEnd::Saturated { .. } = end.end {
+            // Nothing was measured; say so with the results of the warm-up, which are what there is.
+            let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
+            return Ok(finish_results(experiment, &mut ignored, &end, &*device, cost));
+        }
+        device.control(end.last_event, Control::StartMeasuring)?;
+    }
+    // Warming up may end after the next arrival: then all later ones move back by the difference.
+    let late = arrivals.peek().map_or(Nanos::ZERO, |next| replay_settings.start.saturating_sub(next.at));
+    let arrivals = arrivals.map(|Arrival { at, request }| Arrival { at: at + late, request });
+
+    let mut watch = |ended| go_on(warmed + ended);
+    let mut measured = Measured::new().with_watch(Watch { go_on: &mut watch });
+    if run.series.is_some() {
+        measured = measured.with_series(replay_settings.start, &*device);
+        replay_settings.sample_every = run.series;
+    }
+    let end = replay(&mut device, arrivals, &replay_settings, &mut measured)?;
+    check_end(&end, &measured)?;
+    let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
+    Ok(finish_results(experiment, &mut measured, &end, &*device, cost))
+}
+
+fn check_end(replay: &Replay, measured: &Measured) -> Result<(), RunError> {
+    match replay.end {
+        ReplayEnd::Stalled { in_flight } => Err(RunError::Stalled { at: replay.last_event, in_flight }),
+        ReplayEnd::Stopped if measured.stopped() => Err(RunError::Cancelled),
+        ReplayEnd::Complete | ReplayEnd::Stopped | ReplayEnd::Saturated { .. } => Ok(()),
+    }
+}
+
+fn beyond_capacity(experiment: &Experiment, workload: &Workload, capacity: esker_core::Bytes) -> RunError {
+    let target = &experiment.run.target;
+    let (what, end) = match experiment.workload.beyond_capacity {
+        BeyondCapacity::Dense => ("the areas that the workload touches take", workload.dense_end()),
+        _ => ("the workload reaches up to", workload.end()),
+    };
+    let message = format!("{what} {} bytes, but `{target}` has {}", end.0, capacity.0);
+    let hint =
+        "take a larger target, or set `beyond_capacity` to \"dense\" (only touched areas count), \"wrap\" or \"clip\"";
+    experiment.error_at("workload.beyond_capacity", message, Some(hint.to_string())).into()
+}
+
+/// Puts results together from what was measured and what the devices say.
+pub fn finish_results(
+    experiment: &Experiment,
+    measured: &mut Measured,
+    replay: &Replay,
+    device: &dyn Device,
+    cost: Option<Cost>,
+) -> RunResults {
+    let mut report = Report::default();
+    device.report(&mut report);
+    let saturated = match replay.end {
+        ReplayEnd::Saturated { since, backlog } => Some(Saturation {
+            since_s: since.as_secs_f64(),
+            stopped_s: replay.last_event.as_secs_f64(),
+            backlog_requests: backlog as u64,
+        }),
+        _ => None,
+    };
+    let requests = measured.requests();
+    debug_assert!(
+        replay.end != ReplayEnd::Complete || requests.all.count + requests.errors == replay.arrived,
+        "every request that arrived ended, well or with an error"
+    );
+    RunResults {
+        schema: RESULTS_SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        seed: experiment.run.seed,
+        config: experiment.resolved(),
+        workload: measured.workload(replay),
+        requests,
+        throughput: measured.throughput(replay),
+        saturated,
+        devices: report.devices,
+        series: measured.series(replay, device),
+        cost,
+    }
+}
+
+/// Measures what the simulation costs its user; nothing simulated depends on it.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "what a run costs the user, not the device")]
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn cost(&self, requests: u64, precondition: Duration) -> Cost {
+        let wall_s = self.0.elapsed().as_secs_f64();
+        Cost {
+            wall_s,
+            requests_per_wall_s: if wall_s > 0.0 { requests as f64 / wall_s } else { 0.0 },
+            precondition_s: precondition.as_secs_f64(),
+            peak_memory_bytes: peak_memory_bytes(),
+        }
+    }
+}
+
+/// Largest resident memory of this process so far, where the system says it; else zero.
+fn peak_memory_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
