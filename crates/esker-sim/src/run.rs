@@ -109,8 +109,8 @@ pub fn run_workload(
             let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
             return Ok(finish_results(experiment, &mut ignored, &end, &*device, cost));
         }
-        device.control(end.last_event, Control::StartMeasuring)?;
     }
+    device.control(replay_settings.start, Control::StartMeasuring)?;
     // Warming up may end after the next arrival: then all later ones move back by the difference.
     let late = arrivals.peek().map_or(Nanos::ZERO, |next| replay_settings.start.saturating_sub(next.at));
     let arrivals = arrivals.map(|Arrival { at, request }| Arrival { at: at + late, request });
