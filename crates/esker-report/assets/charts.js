@@ -13,11 +13,12 @@ function theColour(name, faint = false) {
 
 const CATEGORIES = 7;
 function colourOf({ colour }, faint) {
-  return theColour(colour.role === "measured" ? "--measured" : `--series-${colour.index % CATEGORIES}`, faint);
+  const name = { measured: "--measured", reference: "--muted" }[colour.role] ?? `--series-${colour.index % CATEGORIES}`;
+  return theColour(name, faint);
 }
 
 function dashOf({ colour }) {
-  if (colour.role === "measured") return [2, 3];
+  if (colour.role !== "category") return colour.role === "measured" ? [6, 3] : [2, 4];
   return [[], [8, 4], [3, 3]][Math.floor(colour.index / CATEGORIES) % 3];
 }
 
@@ -42,11 +43,9 @@ class Chart {
   draw() {
     const width = this.box.clientWidth;
     if (width < 50) return;
-    const zoom = zooms.get(this.description.group);
     this.plot?.destroy();
     this.data = tabulate(this.series, { x: this.description.x.scale, y: this.description.y.scale });
     this.plot = new uPlot(plotOptions(this, width), this.data, this.box);
-    if (zoom) this.plot.setScale("x", zoom);
     makeFocusable(this);
   }
 
@@ -95,6 +94,7 @@ function plotOptions(chart, width) {
       y: false,
       drag: { x: x.names === undefined, y: false, dist: 6 },
       points: { size: 7 },
+      bind: { dblclick: () => () => resetZoom(chart) },
       sync: group ? { key: group, setSeries: false, filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } } : undefined,
     },
     scales: { x: xScale(chart), y: yScale(y, marks) },
@@ -111,8 +111,8 @@ function plotOptions(chart, width) {
 function xScale(chart) {
   const { x, group } = chart.description;
   if (x.names) return { time: false, range: [-0.5, x.names.length - 0.5] };
-  if (group) return { time: false, range: (plot, min, max) => (zooms.has(group) ? [min, max] : chart.extent()) };
-  return { time: false, distr: x.scale === "log" ? 3 : 1, log: 10, range: (plot, min, max) => [min, max] };
+  const [min, max] = zooms.get(group) ?? chart.extent();
+  return { time: false, distr: x.scale === "log" ? 3 : 1, log: 10, min, max, range: (plot, from, to) => [from, to] };
 }
 
 function yScale(y, marks) {
@@ -127,8 +127,7 @@ function yScale(y, marks) {
       range: (plot, min, max) => (min === null ? [1, 10] : uPlot.rangeLog(Math.min(min, ...values), Math.max(max, ...values) * 1.2, 10, false)),
     };
   }
-  const top = y.unit === "share" ? 1 : 0;
-  return { range: (plot, min, max) => [0, max === null ? 1 : Math.max(top, uPlot.rangeNum(0, Math.max(max, ...values), 0.08, true)[1])] };
+  return { range: (plot, min, max) => [0, y.top ?? Math.max(max ?? 1, ...values) * 1.08] };
 }
 
 const axisStyle = () => ({
@@ -139,14 +138,23 @@ const axisStyle = () => ({
 });
 
 function xAxis(x) {
-  const style = axisStyle();
+  const style = { ...axisStyle(), size: 30 };
   if (x.names) {
-    return { ...style, grid: { show: false }, splits: () => x.names.map((_, index) => index), values: () => x.names, rotate: 0, space: 30 };
+    return { ...style, grid: { show: false }, splits: () => x.names.map((_, index) => index), values: (plot) => thinned(x.names, Math.ceil((x.names.length * 52) / (plot.width - 90))), filter: (plot, ticks) => ticks };
   }
   if (x.unit === "elapsed") {
-    return { ...style, incrs: CLOCK_STEPS, space: 70, values: (plot, ticks, _, __, step) => clockTicks(ticks, step, x.epoch_s) };
+    return {
+      ...style,
+      incrs: CLOCK_STEPS,
+      space: 55,
+      splits: (plot, axis, min, max, step) => clockSplits(min, max, step, x.epoch_s),
+      values: (plot, ticks, axis, space, step) => clockTicks(ticks, step, x.epoch_s),
+    };
   }
-  return { ...style, space: 60, values: (plot, ticks) => ticks.map((tick) => (tick === null ? null : UNITS[x.unit](tick))) };
+  if (x.scale === "log") {
+    return { ...style, splits: (plot, axis, min, max) => logSplits(min, max, x.unit, plot.width / 90), values: (plot, ticks) => ticks.map(UNITS[x.unit]), filter: (plot, ticks) => ticks };
+  }
+  return { ...style, space: 60, values: (plot, ticks) => ticks.map((tick) => UNITS[x.unit](tick)) };
 }
 
 function yAxis(y) {
@@ -155,7 +163,27 @@ function yAxis(y) {
     const shares = [0, 0.5, 0.9, 0.99, 0.999, 0.9999];
     return { ...style, splits: () => shares, values: () => shares.map((tick) => share(tick)), filter: (plot, ticks) => ticks };
   }
-  return { ...style, space: 36, values: (plot, ticks) => ticks.map((tick) => (tick === null ? null : UNITS[y.unit](tick))) };
+  if (y.scale === "log") {
+    return { ...style, splits: (plot, axis, min, max) => logSplits(min, max, y.unit, CHART_HEIGHT / 30), values: (plot, ticks) => ticks.map(UNITS[y.unit]), filter: (plot, ticks) => ticks };
+  }
+  return { ...style, space: 36, incrs: y.unit.startsWith("bytes") ? BINARY_STEPS : undefined, values: (plot, ticks) => ticks.map((tick) => UNITS[y.unit](tick)) };
+}
+
+// Every nth name, where all would not fit.
+function thinned(names, every) {
+  return names.map((name, index) => (index % every === 0 ? name : ""));
+}
+
+// Round values, equally far apart in ratio; not more of them than there is room for.
+function logSplits(min, max, unit, room) {
+  const base = unit === "bytes" ? 2 : 10;
+  const first = Math.floor(Math.log(min) / Math.log(base) + 1e-9);
+  const last = Math.ceil(Math.log(max) / Math.log(base));
+  const step = Math.max(1, Math.ceil((last - first) / room));
+  const digits = base === 10 && (last - first) * 3 <= room ? [1, 2, 5] : [1];
+  const all = [];
+  for (let power = Math.ceil(first / step) * step; power <= last; power += step) all.push(...digits.map((digit) => digit * base ** power));
+  return all.filter((value) => value >= min && value <= max);
 }
 
 function seriesOptions(one, index, chart) {
@@ -183,7 +211,7 @@ function drawMarks(plot, marks) {
     const at = Math.round(plot.valToPos(mark.value, mark.axis, true));
     const inside = mark.axis === "y" ? at >= bbox.top && at <= bbox.top + bbox.height : at >= bbox.left && at <= bbox.left + bbox.width;
     if (!inside) continue;
-    ctx.strokeStyle = ctx.fillStyle = theColour("--mark");
+    ctx.strokeStyle = ctx.fillStyle = theColour("--ink");
     ctx.lineWidth = 1.5 * ratio;
     ctx.setLineDash([6 * ratio, 4 * ratio]);
     ctx.beginPath();
@@ -196,7 +224,12 @@ function drawMarks(plot, marks) {
     ctx.textAlign = late ? "right" : "left";
     const gap = 5 * ratio;
     const across = mark.axis === "y" ? bbox.left + bbox.width - gap : at + (late ? -gap : gap);
-    ctx.fillText(mark.label, across, mark.axis === "y" ? at - gap / 2 : bbox.top + 18 * ratio);
+    const down = mark.axis === "y" ? at - gap / 2 : bbox.top + 18 * ratio;
+    const length = ctx.measureText(mark.label).width;
+    ctx.fillStyle = theColour("--paper");
+    ctx.fillRect(late ? across - length - gap / 2 : across - gap / 2, down - 14 * ratio, length + gap, 15 * ratio);
+    ctx.fillStyle = theColour("--ink");
+    ctx.fillText(mark.label, across, down);
   }
   ctx.restore();
 }

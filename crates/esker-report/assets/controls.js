@@ -50,8 +50,8 @@ function makeLegend(chart) {
 
 function swatch({ colour, shape }) {
   const made = element("span", `swatch ${shape === "bars" || shape === "area" ? "block" : "stroke"}`);
-  made.dataset.colour = colour.role === "measured" ? "measured" : colour.index % CATEGORIES;
-  if (colour.role === "measured" || colour.index >= CATEGORIES) made.dataset.dashed = "";
+  made.dataset.colour = colour.role === "category" ? colour.index % CATEGORIES : colour.role;
+  if (colour.role !== "category" || colour.index >= CATEGORIES) made.dataset.dashed = "";
   return made;
 }
 
@@ -72,13 +72,13 @@ function membersOf(chart) {
 function shareZoom(chart, plot) {
   if (sharingZoom || !chart.plot) return;
   const { min, max } = plot.scales.x;
-  const [first, last] = chart.description.group ? chart.extent() : [chart.data[0][0], chart.data[0].at(-1)];
+  const [first, last] = chart.extent();
   const zoomed = max - min < (last - first) * 0.999;
   sharingZoom = true;
   for (const other of membersOf(chart)) {
     other.reset.hidden = !zoomed;
     if (other.description.group) {
-      if (zoomed) zooms.set(other.description.group, { min, max }); else zooms.delete(other.description.group);
+      if (zoomed) zooms.set(other.description.group, [min, max]); else zooms.delete(other.description.group);
     }
     if (other !== chart && other.plot) other.plot.setScale("x", { min, max });
   }
@@ -87,7 +87,7 @@ function shareZoom(chart, plot) {
 
 function resetZoom(chart) {
   zooms.delete(chart.description.group);
-  const [min, max] = chart.description.group ? chart.extent() : [chart.data[0][0], chart.data[0].at(-1)];
+  const [min, max] = chart.extent();
   chart.plot.setScale("x", { min, max });
 }
 
@@ -128,7 +128,7 @@ function makeFocusable(chart) {
     const places = chart.data[0];
     const idx = Math.max(0, Math.min(places.length - 1, (plot.cursor.idx ?? 0) + steps));
     plot.setCursor({ left: plot.valToPos(places[idx], "x"), top: 20 });
-    document.getElementById("spoken").textContent = [...chart.readout.children].map((row) => row.textContent).join("; ");
+    document.getElementById("spoken").textContent = chart.readout.innerText.replaceAll("\n", " ");
   });
   plot.root.addEventListener("blur", () => plot.setCursor({ left: -10, top: -10 }));
 }

@@ -33,14 +33,15 @@ function share(value) {
   return +percent.toFixed(digits) + NBSP + "%";
 }
 
+const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+
 // Seconds since the start; with the trace's own clock (UTC) where it has one.
 function elapsed(seconds, epoch) {
   const whole = Math.max(0, seconds);
   const pad = (number) => String(Math.floor(number)).padStart(2, "0");
   if (epoch) {
     const date = new Date((epoch + seconds) * 1000);
-    const days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-    return `${days[date.getUTCDay()]} ${date.toISOString().slice(0, 10)} ${date.toISOString().slice(11, 19)} UTC`;
+    return `${DAYS[date.getUTCDay()]} ${date.toISOString().slice(0, 10)} ${date.toISOString().slice(11, 19)} UTC`;
   }
   if (whole < 120) return significant(whole, 4) + NBSP + "s";
   const clock = `${pad((whole / 3600) % 24)}:${pad((whole / 60) % 60)}:${pad(whole % 60)}`;
@@ -57,20 +58,31 @@ const UNITS = {
   count: (value) => scaled(value, COUNT_STEPS),
 };
 
+const BINARY_STEPS = Array.from({ length: 60 }, (_, power) => 2 ** power);
+
 // Steps between ticks of a time axis, in seconds: those that clocks have.
 const CLOCK_STEPS = [
   ...[-6, -5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power)),
-  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2419200,
 ];
 
-// Labels of a time axis: short, of one unit.
+// Ticks of a time axis: at whole steps of the trace's clock where it has one.
+function clockSplits(min, max, step, epoch = 0) {
+  const ticks = [];
+  const first = Math.ceil((min + epoch) / step - 1e-9);
+  for (let at = first; at * step - epoch <= max; at++) ticks.push(epoch ? at * step - epoch : +(at * step).toPrecision(12));
+  return ticks;
+}
+
+// Their labels: short, and of one unit.
 function clockTicks(ticks, step, epoch) {
   const pad = (number) => String(Math.floor(number + 1e-9)).padStart(2, "0");
   const last = ticks[ticks.length - 1] ?? 0;
   return ticks.map((seconds) => {
-    if (epoch && step >= 60) {
-      const date = new Date((epoch + seconds) * 1000).toISOString();
-      return step >= 86400 ? date.slice(5, 10) : date.slice(11, 16);
+    if (epoch) {
+      const date = new Date(Math.round((epoch + seconds) * 1e3));
+      if (step >= 86400 || (last - ticks[0] >= 86400 && date.getTime() % 86400e3 === 0)) return `${DAYS[date.getUTCDay()]} ${date.getUTCDate()}`;
+      return date.toISOString().slice(11, step >= 60 ? 16 : step >= 1 ? 19 : 23);
     }
     if (step >= 86400 || (last >= 2 * 86400 && seconds % 86400 === 0)) return `day ${Math.floor(seconds / 86400) + 1}`;
     if (last >= 7200) return `${pad((seconds / 3600) % 24)}:${pad((seconds / 60) % 60)}`;

@@ -1,6 +1,8 @@
-//! How templates write numbers: `{{ value | micros }}` and so on. A value that is absent becomes a dash.
+//! How templates write numbers: `{{ value | micros }}` and so on. Of a value that is absent, all of them make an undefined
+//! one: the template then leaves out what would show it.
 
-use minijinja::{Environment, Value};
+use minijinja::value::{Rest, ValueKind};
+use minijinja::{Environment, HtmlEscape, Value};
 
 use crate::human::{self, Quantity};
 
@@ -17,6 +19,7 @@ static QUANTITIES: &[(&str, Format)] = &[
     ("plain", human::plain),
     ("share", human::share),
     ("years", human::years),
+    ("change", human::change),
     ("duration", |seconds| human::micros(seconds * 1e6)),
 ];
 
@@ -25,12 +28,46 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
     for (name, format) in QUANTITIES {
         environment.add_filter(*name, move |value: &Value| match number(value) {
             Some(number) => markup(&format(number)),
-            None => absent(),
+            None => Value::UNDEFINED,
         });
     }
-    environment.add_filter("moment", |value: &Value| number(value).map_or_else(absent, |at| human::moment(at).into()));
+    environment.add_function("line", line);
+    environment.add_filter("over", |value: &Value, divisor: &Value| {
+        both(value, divisor).filter(|(_, divisor)| *divisor != 0.0).map(|(value, divisor)| value / divisor)
+    });
+    environment.add_filter("plus", |value: &Value, more: &Value| both(value, more).map(|(value, more)| value + more));
+    environment.add_filter("listed", |value: &Value| match value.kind() {
+        ValueKind::Seq => value.clone(),
+        _ => Value::from(Vec::<Value>::new()),
+    });
+    environment.add_filter("moment", |seconds: &Value, first_ns: &Value| match number(seconds) {
+        Some(seconds) => human::moment(seconds, number(first_ns).unwrap_or(0.0)).into(),
+        None => Value::UNDEFINED,
+    });
+    environment.add_filter("together", |text: &Value| text.as_str().map(human::together));
     environment
         .add_filter("exact", |value: &Value| number(value).map_or_else(String::new, |number| number.to_string()));
+}
+
+/// Pieces in one line: `{{ line(size | bytes, " of ", name) }}`; undefined where a piece is. Operator `~` would escape what
+/// the filters wrote.
+fn line(pieces: Rest<Value>) -> Value {
+    let mut text = String::new();
+    for piece in pieces.iter() {
+        if piece.is_undefined() {
+            return Value::UNDEFINED;
+        }
+        if piece.is_safe() {
+            text.push_str(&piece.to_string());
+        } else {
+            text.push_str(&HtmlEscape(&piece.to_string()).to_string());
+        }
+    }
+    Value::from_safe_string(text)
+}
+
+fn both(left: &Value, right: &Value) -> Option<(f64, f64)> {
+    number(left).zip(number(right))
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -44,8 +81,4 @@ fn markup(quantity: &Quantity) -> Value {
         "" => format!("<span class=\"n\">{number}</span>"),
         unit => format!("<span class=\"n\">{number}</span>\u{a0}<span class=\"u\">{unit}</span>"),
     })
-}
-
-fn absent() -> Value {
-    Value::from_safe_string("<span class=\"none\">–</span>".to_string())
 }

@@ -17,8 +17,72 @@ const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> T
     Term { key, word, meaning }
 }
 
-/// All of them, in alphabetical order of their words.
+/// All of them; the page sorts them.
 pub(crate) static TERMS: &[Term] = &[
+    term(
+        "basis",
+        "basis of the lifetime",
+        "How it was found that write amplification had settled, or why lifetime cannot be judged.",
+    ),
+    term(
+        "burstiness",
+        "burstiness",
+        "Squared coefficient of variation of the times between arrivals: variance over squared mean. 1 for random (Poisson) arrivals, 0 for regular ones, far above 1 for bursts.",
+    ),
+    term(
+        "busiest_hour_p99",
+        "p99, busiest hour",
+        "99 of 100 requests of the busiest hour took at most this long: what the response-time budget is judged by.",
+    ),
+    term(
+        "busiest_one",
+        "busiest single one",
+        "Busy share of the busiest single resource of its kind. Far above the mean, the load is spread unevenly.",
+    ),
+    term("busiest_second", "busiest second", "The second with the most requests, and the one with the most bytes."),
+    term("count", "count", "Requests that completed without error."),
+    term("data_moved", "read and written", "Bytes that the requests moved, counted as often as they were moved."),
+    term("duration", "duration", "From the first arrival to the last."),
+    term("host_writes", "host writes a day", "Bytes that the host writes per day, at the mean rate of the trace."),
+    term(
+        "idle",
+        "idle",
+        "Share of the time that lies in long gaps between arrivals: time for cleaning and other work behind the scenes.",
+    ),
+    term("kind", "reads and writes", "Reads wait for data; writes often do not, but wear the flash."),
+    term("mean_rate", "mean load", "Requests, and bytes read and written, over the duration."),
+    term("page_programs", "flash page programs", "Flash pages written for any cause: the host, cleaning, the map."),
+    term(
+        "page_reads",
+        "flash page reads",
+        "Flash pages read for the host, including those read to complete a page that is written in part.",
+    ),
+    term("peak", "busiest interval", "Busy share in the busiest interval of the run."),
+    term("peak_at", "begin of the busiest interval", "When that interval begins, counted from the start of the trace."),
+    term(
+        "rated",
+        "rated erases",
+        "How often a flash block may be erased before it is worn out, as its maker states it.",
+    ),
+    term("reads", "reads", "Share of the requests that are reads."),
+    term("request_size", "request size", "Bytes per read or write."),
+    term("requests", "requests", "Reads, writes, trims and flushes of the trace."),
+    term(
+        "resource",
+        "resource",
+        "What a request occupies while it is served: a bus, a flash die, a disk's arm, a link.",
+    ),
+    term(
+        "skew",
+        "skew",
+        "How unevenly accesses are spread over the pages that are touched at all. A request counts once for each page it touches.",
+    ),
+    term("volume", "volume", "A disk of the traced system, with addresses of its own."),
+    term(
+        "written_data",
+        "written part",
+        "Share of the footprint that is ever written, and how often each such page is written on average.",
+    ),
     term(
         "active",
         "active data",

@@ -76,6 +76,19 @@ pub(crate) fn years(value: f64) -> Quantity {
     Quantity { unit: if number == "1" || number == "1.00" { "year" } else { "years" }, number }
 }
 
+/// A relative change, in per cent, with its sign.
+pub(crate) fn change(value: f64) -> Quantity {
+    let quantity = share(value.abs());
+    let sign = if quantity.number == "0" {
+        ""
+    } else if value < 0.0 {
+        "\u{2212}"
+    } else {
+        "+"
+    };
+    Quantity { number: format!("{sign}{}", quantity.number), unit: quantity.unit }
+}
+
 /// A share of one, in per cent. What is not everything never reads as 100 %, nor what is not nothing as 0 %.
 pub(crate) fn share(value: f64) -> Quantity {
     let percent = value * 100.0;
@@ -95,8 +108,41 @@ fn reads_as_limit(number: &str) -> bool {
     number.parse::<f64>().is_ok_and(|read| read == 0.0 || read == 100.0)
 }
 
-/// A moment of the run, given in seconds after its start: "13:05:10", with days where there are some.
-pub(crate) fn moment(seconds: f64) -> String {
+/// A text whose numbers stay with their units where lines break.
+pub(crate) fn together(text: &str) -> String {
+    let mut parts = text.split(' ').peekable();
+    let mut joined = String::with_capacity(text.len());
+    while let Some(part) = parts.next() {
+        joined.push_str(part);
+        if let Some(next) = parts.peek() {
+            let number = part.starts_with(|first: char| first.is_ascii_digit());
+            let unit = UNITS.contains(&next.trim_end_matches([',', '.', ';', ':']));
+            joined.push(if number && unit { '\u{a0}' } else { ' ' });
+        }
+    }
+    joined
+}
+
+const UNITS: &[&str] = &[
+    "%", "µs", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "years", "days",
+    "rpm",
+];
+
+/// A first arrival from here on (1980) is taken for a time of day, in nanoseconds since 1970; relative clocks begin near
+/// zero.
+pub(crate) const FIRST_CLOCK_NS: f64 = 315_532_800e9;
+
+/// A moment of the run, given in seconds after its start. Where the trace has a clock (`first_ns` since 1970), by that:
+/// "Sat 24, 02:00 UTC"; else "13:05:10", with days where there are some.
+pub(crate) fn moment(seconds: f64, first_ns: f64) -> String {
+    if first_ns >= FIRST_CLOCK_NS {
+        let minutes = ((first_ns / 1e9 + seconds) / 60.0).round() as u64;
+        let days = minutes / 1440;
+        // 1970 began on a Thursday.
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][(days % 7) as usize];
+        let (day, hour, minute) = (day_of_month(days), minutes / 60 % 24, minutes % 60);
+        return format!("{weekday}\u{a0}{day}, {hour:02}:{minute:02}\u{a0}UTC");
+    }
     let whole = seconds.max(0.0).round() as u64;
     let (days, hours, minutes, rest) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60, whole % 60);
     match days {
@@ -104,6 +150,15 @@ pub(crate) fn moment(seconds: f64) -> String {
         0 => format!("{hours:02}:{minutes:02}:{rest:02}"),
         _ => format!("day\u{a0}{}, {hours:02}:{minutes:02}", days + 1),
     }
+}
+
+/// Day of the month, by days since 1970-01-01: years are counted from March, so that a leap day ends them.
+fn day_of_month(days: u64) -> u64 {
+    let of_era = (days + 719_468) % 146_097;
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    of_year - (153 * month + 2) / 5 + 1
 }
 
 /// Index of the largest step that `value` reaches.
@@ -207,8 +262,11 @@ mod tests {
 
     #[test]
     fn moments_read_as_clock_times() {
-        assert_eq!(moment(12.0), "12\u{a0}s");
-        assert_eq!(moment(3_725.0), "01:02:05");
-        assert_eq!(moment(90_000.0), "day\u{a0}2, 01:00");
+        assert_eq!(moment(12.0, 0.0), "12\u{a0}s");
+        assert_eq!(moment(3_725.0, 0.0), "01:02:05");
+        assert_eq!(moment(90_000.0, 0.0), "day\u{a0}2, 01:00");
+        // date -u -d @1172163600; date -u -d @1709208000 (a leap day)
+        assert_eq!(moment(3_660.0, 1_172_163_600e9), "Thu\u{a0}22, 18:01\u{a0}UTC");
+        assert_eq!(moment(0.0, 1_709_208_000e9), "Thu\u{a0}29, 12:00\u{a0}UTC");
     }
 }

@@ -16,6 +16,7 @@
 //! numbers through the filters of `filters.rs`; the charts of `chart/` pick their columns from the same JSON, and the
 //! scripts in `assets/` draw them.
 
+mod bars;
 mod chart;
 mod columns;
 mod config;

@@ -6,6 +6,7 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::bars::{self, Bars};
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
 use crate::error::RenderError;
@@ -21,7 +22,13 @@ static TEMPLATES: &[(&str, &str)] = &[
     ("macros.html", include_str!("../templates/macros.html")),
     ("overview.html", include_str!("../templates/overview.html")),
     ("verdict.html", include_str!("../templates/verdict.html")),
+    ("workload.html", include_str!("../templates/workload.html")),
+    ("lifetime.html", include_str!("../templates/lifetime.html")),
+    ("cache.html", include_str!("../templates/cache.html")),
+    ("misalignment.html", include_str!("../templates/misalignment.html")),
+    ("sources.html", include_str!("../templates/sources.html")),
     ("performance.html", include_str!("../templates/performance.html")),
+    ("life.html", include_str!("../templates/life.html")),
     ("candidates.html", include_str!("../templates/candidates.html")),
     ("method.html", include_str!("../templates/method.html")),
 ];
@@ -57,6 +64,8 @@ struct Workload<'a> {
     id: String,
     data: &'a Json,
     charts: Vec<Chart>,
+    /// Flash lifetimes and write amplification.
+    bars: Vec<Bars>,
     /// Configurations of the candidates, in their order.
     configs: Vec<String>,
 }
@@ -75,7 +84,7 @@ pub fn render(study: &Json) -> Result<String, RenderError> {
         .map(|(index, data)| {
             let id = format!("w{}", index + 1);
             let charts = chart::charts(study, data, &id, &mut columns);
-            Workload { charts, configs: configs(data), id, data }
+            Workload { charts, bars: bars::lifetime(study, data), configs: configs(data), id, data }
         })
         .collect();
     let charts: Vec<&Chart> = workloads.iter().flat_map(|workload| &workload.charts).collect();

@@ -3,8 +3,14 @@
 //! A chart picks columns out of a workload's JSON; `assets/charts.js` draws it. Where the JSON lacks what a chart needs,
 //! there is no chart.
 
+mod load;
+mod miss_ratio;
+mod request_sizes;
 mod response_curve;
 mod response_series;
+mod skew;
+mod utilisation;
+mod working_set;
 
 use std::collections::BTreeSet;
 
@@ -12,10 +18,21 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::columns::{ColumnIndex, Columns};
-use crate::json::{list, text};
+use crate::human;
+use crate::json::{list, number, text};
 
 /// All charts, in the order of the report.
-static CHARTS: &[ChartEntry] = &[response_curve::ENTRY, response_series::ENTRY];
+static CHARTS: &[ChartEntry] = &[
+    load::REQUESTS,
+    load::BYTES,
+    request_sizes::ENTRY,
+    skew::ENTRY,
+    working_set::ENTRY,
+    response_curve::ENTRY,
+    response_series::ENTRY,
+    utilisation::ENTRY,
+    miss_ratio::ENTRY,
+];
 
 /// One kind of chart.
 struct ChartEntry {
@@ -66,21 +83,33 @@ pub(crate) struct Axis {
     label: &'static str,
     unit: Unit,
     scale: Scale,
+    /// Where the axis ends; by its values where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top: Option<f64>,
     /// Names instead of numbers, for bars.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     names: Vec<String>,
+    /// When the trace began on its own clock, seconds since 1970 (UTC); for axes of elapsed time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch_s: Option<f64>,
 }
 
 impl Axis {
     fn new(label: &'static str, unit: Unit, scale: Scale) -> Self {
-        Self { label, unit, scale, names: Vec::new() }
+        Self { label, unit, scale, top: None, names: Vec::new(), epoch_s: None }
+    }
+}
+
+impl Axis {
+    /// Shares up to the whole.
+    fn shares(label: &'static str) -> Self {
+        Self { top: Some(1.0), ..Self::new(label, Unit::Share, Scale::Linear) }
     }
 }
 
 /// How the script writes a value.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(dead_code)]
 pub(crate) enum Unit {
     Elapsed,
     Micros,
@@ -94,7 +123,6 @@ pub(crate) enum Unit {
 /// How the script spaces values.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(dead_code)]
 pub(crate) enum Scale {
     Linear,
     Log,
@@ -129,12 +157,13 @@ pub(crate) enum Colour {
     Category(usize),
     /// Today, as measured.
     Measured,
+    /// A line to compare with.
+    Reference,
 }
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(dead_code)]
 pub(crate) enum Shape {
     Line,
     /// Constant over each interval.
@@ -170,8 +199,18 @@ impl Chart {
     }
 
     /// A chart over time: it shares zoom and cursor with all others of its workload.
-    fn over_time(title: impl Into<String>, help: impl Into<String>, y: Axis, series: Vec<Series>) -> Self {
-        let x = Axis::new("time since the start", Unit::Elapsed, Scale::Linear);
+    fn over_time(
+        source: &Source<'_>,
+        title: impl Into<String>,
+        help: impl Into<String>,
+        y: Axis,
+        series: Vec<Series>,
+    ) -> Self {
+        let epoch_s = number(source.workload, "profile.first_arrival_ns")
+            .filter(|first| *first >= human::FIRST_CLOCK_NS)
+            .map(|first| first / 1e9);
+        let label = if epoch_s.is_some() { "time in the trace (UTC)" } else { "time since the start" };
+        let x = Axis { epoch_s, ..Axis::new(label, Unit::Elapsed, Scale::Linear) };
         Self { group: Some("time".to_string()), ..Self::new(title, help, x, y, series) }
     }
 }
@@ -202,6 +241,11 @@ fn candidates(workload: &Value) -> impl Iterator<Item = (usize, &Value, &str)> {
 /// Key of a candidate's series.
 fn key(candidate: &Value) -> String {
     text(candidate, "name").unwrap_or("unnamed").to_string()
+}
+
+/// Begins of intervals.
+fn starts(intervals: &[Value]) -> Vec<f64> {
+    intervals.iter().map(|interval| number(interval, "start_s").unwrap_or(f64::NAN)).collect()
 }
 
 /// Begins of intervals and their values, closed by the end of the last interval, so that steps show its length too.

@@ -2,6 +2,7 @@
 
 use super::{
     Axis, Chart, ChartEntry, Colour, Mark, Scale, Series, Shape, Source, Unit, candidates, close_steps, drawable, key,
+    starts,
 };
 use crate::columns::Columns;
 use crate::json::{list, number};
@@ -13,7 +14,7 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
     let mut series = Vec::new();
     for (index, candidate, title) in candidates(workload) {
         let points = list(candidate, "series");
-        let starts: Vec<f64> = points.iter().map(|point| number(point, "start_s").unwrap_or(f64::NAN)).collect();
+        let starts = starts(points);
         // An interval without requests has no percentile.
         let p99: Vec<f64> = points
             .iter()
@@ -39,6 +40,7 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
             .collect(),
         wide: true,
         ..Chart::over_time(
+            source,
             "When do requests take long?",
             "Of the requests that ended in an interval, 99 % took at most this long.",
             y,

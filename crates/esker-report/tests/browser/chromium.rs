@@ -142,6 +142,20 @@ impl Chromium {
         answer["result"]["value"].clone()
     }
 
+    /// Moves the mouse to a place in the window, and presses or releases it there on request.
+    pub(crate) fn mouse(&mut self, kind: &str, x: f64, y: f64) {
+        let button = if kind == "mouseMoved" { "none" } else { "left" };
+        let event = json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": 1, "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// Presses and releases a key.
+    pub(crate) fn key(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            self.call("Input.dispatchKeyEvent", json!({ "type": kind, "key": key, "code": key }));
+        }
+    }
+
     /// What went wrong since the page was opened: exceptions, messages of level error, requests other than the page itself.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let complaint = |event: &Value| {

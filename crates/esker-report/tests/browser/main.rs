@@ -2,6 +2,9 @@
 //!
 //! Skips where no Chromium is installed. With `ESKER_SCREENSHOTS=folder` it leaves pictures there.
 
+#![allow(clippy::disallowed_methods, reason = "a browser runs by the real clock, and has to be bounded by it")]
+#![allow(clippy::print_stderr, reason = "a test that skips has to say so")]
+
 mod chromium;
 
 use std::path::{Path, PathBuf};
@@ -29,7 +32,7 @@ fn write_report(folder: &Path, name: &str, study: &Value) -> PathBuf {
     path
 }
 
-const DRAW_ALL: &str = "new Promise(done => { document.querySelectorAll('details').forEach(part => { part.open = true; });
+const DRAW_ALL: &str = "new Promise(done => { document.querySelectorAll('details.workload').forEach(part => { part.open = true; });
     const step = (at) => { scrollTo(0, at); setTimeout(() => at > document.body.scrollHeight ? (scrollTo(0, 0), done()) : step(at + 900), 15); }; step(0); })";
 
 /// Charts that are drawn: their canvas holds pixels that differ.
@@ -119,6 +122,66 @@ fn tables_sort_by_every_column() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
+#[test]
+fn charts_answer_mouse_and_keys() {
+    let Some(mut browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = write_report(folder.path(), "typical", &fixture("typical"));
+    browser.resize(1280, 900);
+    browser.open(&page);
+    browser.evaluate(DRAW_ALL);
+    browser.evaluate("document.getElementById('w1-response-series').scrollIntoView()");
+    let place = browser.evaluate(
+        "(() => { const box = document.querySelector('#w1-response-series .u-over').getBoundingClientRect();
+                  return [box.left, box.top, box.width, box.height]; })()",
+    );
+    let [left, top, width, height] = [0, 1, 2, 3].map(|index| place[index].as_f64().unwrap());
+
+    // The values under the mouse, with their units, in every chart over time.
+    browser.mouse("mouseMoved", left + width * 0.5, top + height * 0.5);
+    let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");
+    let readout = readout.as_str().unwrap();
+    assert!(
+        readout.starts_with("Mon 2007-02-26 0") && readout.contains("RAID 10") && readout.contains("ms"),
+        "{readout}"
+    );
+    let others = "[...document.querySelectorAll('.readout')].filter(readout => !readout.hidden).map(readout => readout.closest('figure').id)";
+    let expected = ["w1-load-requests", "w1-load-bytes", "w1-working-set", "w1-response-series", "w1-utilisation"];
+    assert_eq!(browser.evaluate(others), json!(expected));
+    screenshot_window(&mut browser, "hover");
+
+    // Dragging zooms all of them; the button undoes it.
+    browser.mouse("mousePressed", left + width * 0.25, top + height * 0.5);
+    browser.mouse("mouseMoved", left + width * 0.5, top + height * 0.5);
+    browser.mouse("mouseReleased", left + width * 0.5, top + height * 0.5);
+    let resets = "[...document.querySelectorAll('.reset')].filter(button => !button.hidden).map(button => button.closest('figure').id)";
+    assert_eq!(browser.evaluate(resets), json!(expected));
+    screenshot_window(&mut browser, "zoom");
+    browser.evaluate("document.querySelector('#w1-load-bytes .reset').click()");
+    browser.evaluate("new Promise(done => setTimeout(done, 50))");
+    assert_eq!(browser.evaluate(resets), json!([]));
+
+    // A design that is hidden in one chart is hidden in all.
+    browser.evaluate("[...document.querySelectorAll('#w1-response-curve .key')].find(key => key.dataset.key === 'hdd-15k-raid10-8').click()");
+    let pressed = "[...document.querySelectorAll('.key')].filter(key => key.getAttribute('aria-pressed') === 'false').map(key => key.closest('figure').id)";
+    assert_eq!(browser.evaluate(pressed), json!(["w1-response-curve", "w1-response-series"]));
+    browser.mouse("mouseMoved", left + width * 0.5, top + height * 0.6);
+    let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");
+    assert!(!readout.as_str().unwrap().contains("RAID 10"), "{readout}");
+
+    // Keys walk along a chart, and what they find is spoken.
+    browser.evaluate("document.querySelector('#w1-miss-ratio .uplot').focus()");
+    browser.key("End");
+    let spoken = browser.evaluate("document.getElementById('spoken').textContent");
+    assert_eq!(spoken, "45\u{a0}GiB miss ratio 5.3\u{a0}%");
+
+    // Words explain themselves where they are focused.
+    browser.evaluate("document.querySelector('a.term[data-term=footprint]').focus()");
+    let bubble = browser.evaluate("document.getElementById('bubble').textContent");
+    assert_eq!(bubble, "Distinct 4 KiB pages that were touched, times 4 KiB.");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
 fn luminance(colour: &Value) -> u32 {
     let parts: Vec<u32> = colour
         .as_str()
@@ -129,9 +192,22 @@ fn luminance(colour: &Value) -> u32 {
     parts[..3].iter().sum::<u32>() / 3
 }
 
+/// The whole page in pictures of at most 1,500 rows.
 fn screenshot(browser: &mut Chromium, name: &str) {
     let Some(folder) = std::env::var_os("ESKER_SCREENSHOTS") else { return };
-    let picture = browser.file("Page.captureScreenshot", json!({ "captureBeyondViewport": true, "format": "png" }));
+    let size = browser.evaluate("[innerWidth, document.documentElement.scrollHeight]");
+    let (width, height) = (size[0].as_u64().unwrap(), size[1].as_u64().unwrap());
+    for (index, top) in (0..height).step_by(1500).enumerate() {
+        let clip = json!({ "x": 0, "y": top, "width": width, "height": (height - top).min(1500), "scale": 1 });
+        let picture = browser.file("Page.captureScreenshot", json!({ "captureBeyondViewport": true, "clip": clip }));
+        std::fs::write(Path::new(&folder).join(format!("{name}-{index}.png")), picture).unwrap();
+    }
+}
+
+/// What the window shows.
+fn screenshot_window(browser: &mut Chromium, name: &str) {
+    let Some(folder) = std::env::var_os("ESKER_SCREENSHOTS") else { return };
+    let picture = browser.file("Page.captureScreenshot", json!({}));
     std::fs::write(Path::new(&folder).join(name).with_extension("png"), picture).unwrap();
 }
 

@@ -1,0 +1,205 @@
+//! Bars, one per design, drawn by the template itself: they need no script and are as sharp on paper as text.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::human::{self, Quantity};
+use crate::json::{at, list, number, text};
+
+/// One comparison of the designs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Bars {
+    title: &'static str,
+    help: &'static str,
+    /// Whether equal ratios are equally far apart.
+    log: bool,
+    rows: Vec<Row>,
+    ticks: Vec<Tick>,
+    /// The budget's line, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<Tick>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    label: String,
+    /// Place among the designs, which is its colour.
+    index: usize,
+    /// Length in per cent; absent where there is no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<f64>,
+    value: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Tick {
+    /// Distance from the left in per cent.
+    at: f64,
+    label: String,
+    /// Which end of the label stands there: labels near the right end would stick out.
+    anchor: &'static str,
+}
+
+/// What is compared.
+struct Measure {
+    title: &'static str,
+    help: &'static str,
+    /// The value and its text, or why there is none.
+    value: fn(&Value) -> Result<(f64, String), String>,
+    format: fn(f64) -> Quantity,
+    budget: Option<(f64, &'static str)>,
+}
+
+/// The comparisons of a workload's flash designs; those without any value are left out.
+pub(crate) fn lifetime(study: &Value, workload: &Value) -> Vec<Bars> {
+    let measures = [
+        Measure {
+            title: "How long will each design's flash live?",
+            help: "Years until the mean block reaches its rated erases, growth of the load included.",
+            value: life,
+            format: human::years,
+            budget: number(study, "budgets.years").map(|years| (years, "asked for")),
+        },
+        Measure {
+            title: "How much more does the flash write than the host?",
+            help: "Write amplification: flash pages programmed per page that the host wrote; 1 would be ideal.",
+            value: |endurance| {
+                let value = number(endurance, "write_amplification").ok_or("the host wrote nothing")?;
+                Ok((value, human::plain(value).text()))
+            },
+            format: human::plain,
+            budget: None,
+        },
+    ];
+    measures.iter().filter_map(|measure| compare(workload, measure)).collect()
+}
+
+fn life(endurance: &Value) -> Result<(f64, String), String> {
+    let judged = at(endurance, "judged").and_then(Value::as_bool).unwrap_or(true);
+    let years = number(endurance, "lifetime_years").filter(|_| judged).ok_or("too few writes to judge")?;
+    let at_least = at(endurance, "lifetime_is_lower_bound").and_then(Value::as_bool).unwrap_or(false);
+    let text = human::years(years).text();
+    Ok((years, if at_least { format!("more than {text}") } else { text }))
+}
+
+fn compare(workload: &Value, measure: &Measure) -> Option<Bars> {
+    let mut rows = Vec::new();
+    for (index, candidate) in list(workload, "candidates").iter().enumerate() {
+        let Some(endurance) = at(candidate, "endurance") else { continue };
+        let label = text(candidate, "title").or(text(candidate, "name")).unwrap_or("unnamed");
+        let label = human::together(label);
+        rows.push((index, label, (measure.value)(endurance)));
+    }
+    let values: Vec<f64> = rows
+        .iter()
+        .filter_map(|(_, _, value)| value.as_ref().ok().map(|(value, _)| *value))
+        .chain(measure.budget.map(|(value, _)| value))
+        .filter(|value| *value > 0.0)
+        .collect();
+    if rows.iter().all(|(_, _, value)| value.is_err()) || values.is_empty() {
+        return None;
+    }
+    let scale = Scale::over(&values);
+    let tick = |value: f64, label: String| {
+        let at = scale.percent(value);
+        Tick {
+            at,
+            label,
+            anchor: if at > 90.0 {
+                "end"
+            } else if at < 5.0 {
+                "start"
+            } else {
+                "middle"
+            },
+        }
+    };
+    Some(Bars {
+        title: measure.title,
+        help: measure.help,
+        log: scale.log,
+        ticks: scale.ticks().into_iter().map(|value| tick(value, (measure.format)(value).number)).collect(),
+        budget: measure
+            .budget
+            .map(|(value, what)| tick(value, format!("{}\u{a0}{what}", (measure.format)(value).text()))),
+        rows: rows
+            .into_iter()
+            .map(|(index, label, value)| match value {
+                Ok((number, value)) => Row { label, index, length: Some(scale.percent(number)), value },
+                Err(reason) => Row { label, index, length: None, value: reason },
+            })
+            .collect(),
+    })
+}
+
+/// From a value to its place.
+struct Scale {
+    log: bool,
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// From zero, or in ratios where the largest value would squeeze the smallest one.
+    fn over(values: &[f64]) -> Self {
+        let (min, max) =
+            values.iter().fold((f64::INFINITY, 0.0f64), |(min, max), &value| (min.min(value), max.max(value)));
+        let log = max / min > 12.0;
+        let from = if log { 10f64.powf((min / 2.0).log10().floor()) } else { 0.0 };
+        Self { log, from, to: max * 1.05 }
+    }
+
+    fn percent(&self, value: f64) -> f64 {
+        let part = if self.log {
+            (value.max(self.from) / self.from).ln() / (self.to / self.from).ln()
+        } else {
+            value / self.to
+        };
+        // Two decimals are a thirtieth of a pixel, and keep the page's bytes few.
+        (part.clamp(0.0, 1.0) * 1e4).round() / 1e2
+    }
+
+    /// Round values inside.
+    fn ticks(&self) -> Vec<f64> {
+        if self.log {
+            let decades = (self.to / self.from).log10();
+            let digits: &[f64] = if decades > 2.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+            let first = self.from.log10().floor() as i32;
+            return (first..first + decades.ceil() as i32 + 1)
+                .flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)))
+                .filter(|value| *value >= self.from && *value <= self.to)
+                .collect();
+        }
+        let rough = self.to / 5.0;
+        let magnitude = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].iter().map(|digit| digit * magnitude).find(|step| *step >= rough);
+        let step = step.unwrap_or(self.to);
+        (0..=(self.to / step) as u32).map(|index| f64::from(index) * step).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lifetimes_stand_against_their_budget() {
+        let study = json!({ "budgets": { "years": 5.0 } });
+        let ssd = |years: f64, judged: bool| json!({ "title": "x", "endurance": { "lifetime_years": years, "judged": judged } });
+        let workload = json!({ "candidates": [ssd(10.0, true), { "title": "disk" }, ssd(2.0, false)] });
+        let bars = lifetime(&study, &workload);
+        assert_eq!(bars.len(), 1, "nobody's write amplification is known");
+        let rows: Vec<_> = bars[0].rows.iter().map(|row| (row.index, row.length, row.value.as_str())).collect();
+        assert_eq!(rows, [(0, Some(95.24), "10\u{a0}years"), (2, None, "too few writes to judge")]);
+        assert_eq!(bars[0].budget.as_ref().unwrap().at, 47.62);
+    }
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        assert_eq!(Scale::over(&[3.9, 11.4]).ticks(), [0.0, 5.0, 10.0]);
+        let wide = Scale::over(&[3.9, 91.0]);
+        assert_eq!((wide.log, wide.ticks()), (true, vec![1.0, 2.0, 5.0, 10.0, 20.0, 50.0]));
+    }
+}

@@ -1,0 +1,239 @@
+//! The report's structure, without a browser: what has to be there, what must not, and that it is repeatable.
+
+use std::path::Path;
+
+use esker_report::{RenderError, render};
+use serde_json::{Value, json};
+
+fn fixture(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name).with_extension("json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+const FIXTURES: [&str; 4] = ["typical", "saturated", "minimal", "hostile"];
+
+/// The page without its data, styles and scripts: what a reader sees.
+fn visible(page: &str) -> String {
+    let mut rest = page;
+    let mut seen = String::new();
+    for (begin, end) in [("<style", "</style>"), ("<script type=\"application/json\" id=\"study\"", "</body>")] {
+        let (before, after) = rest.split_once(begin).unwrap();
+        seen.push_str(before);
+        rest = after.split_once(end).unwrap().1;
+    }
+    seen + rest
+}
+
+/// What stands inside the element with this identity.
+fn data(page: &str, id: &str) -> Value {
+    let begin = format!("<script type=\"application/json\" id=\"{id}\">");
+    let json = page.split_once(&begin).unwrap().1.split_once("</script>").unwrap().0;
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn the_same_study_gives_the_same_bytes() {
+    for name in FIXTURES {
+        assert_eq!(render(&fixture(name)).unwrap(), render(&fixture(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn the_study_inside_is_the_study_that_was_given() {
+    for name in FIXTURES {
+        assert_eq!(data(&render(&fixture(name)).unwrap(), "study"), fixture(name), "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere() {
+    for name in FIXTURES {
+        let page = render(&fixture(name)).unwrap();
+        assert!(page.contains("content=\"default-src 'none'; script-src 'nonce-"));
+        let page = visible(&page);
+        for loading in ["src=", "<link", "<iframe", "<img", "@import", "url(", "href=\"http", "style=", "onclick"] {
+            // What hostile names say is text: its `<` and quotes are escaped.
+            let found = page.match_indices(loading).find(|(at, _)| !page[..*at].ends_with("&lt;img "));
+            assert_eq!(found, None, "{name}: {loading}");
+        }
+    }
+}
+
+#[test]
+fn every_question_has_its_section_and_charts_have_theirs() {
+    let page = render(&fixture("typical")).unwrap();
+    let ids = [
+        "w1-verdict",
+        "w1-workload",
+        "w1-performance",
+        "w1-lifetime",
+        "w1-cache",
+        "w1-misalignment",
+        "method",
+        "words",
+    ];
+    let mut before = 0;
+    for id in ids {
+        let at = page.find(&format!("<section id=\"{id}\"")).or(page.find(&format!("id=\"{id}\" aria-label"))).unwrap();
+        assert!(at > before, "{id} is not in its place");
+        before = at;
+        assert!(page.contains(&format!("<a href=\"#{id}\">")), "the contents do not name {id}");
+    }
+    let charts = data(&page, "charts");
+    let names: Vec<&str> = charts.as_array().unwrap().iter().map(|chart| chart["id"].as_str().unwrap()).collect();
+    let expected = [
+        "load-requests",
+        "load-bytes",
+        "request-sizes",
+        "skew",
+        "working-set",
+        "response-curve",
+        "response-series",
+        "utilisation",
+        "miss-ratio",
+    ];
+    assert_eq!(names, expected.map(|name| format!("w1-{name}")));
+    assert!(names.iter().all(|id| page.matches(&format!("<figure class=\"chart\" id=\"{id}\">")).count()
+        + page.matches(&format!("<figure class=\"chart wide\" id=\"{id}\">")).count()
+        == 1));
+}
+
+#[test]
+fn a_design_that_could_not_keep_up_has_words_instead_of_times() {
+    let page = visible(&render(&fixture("typical")).unwrap());
+    let row = page.split("<tr").find(|row| row.contains("1 disk of 15,000")).unwrap();
+    assert!(row.contains("from 02:04:") && row.contains("183,412</span> waited"), "{row}");
+    assert!(!row.contains("µs") && !row.contains(">ms<"), "{row}");
+    let page = visible(&render(&fixture("saturated")).unwrap());
+    assert!(page.contains("Could not be simulated:</strong> the active data (52 GiB) does not fit"));
+    assert!(page.contains("too few writes to judge"));
+}
+
+#[test]
+fn today_stands_first_among_the_designs() {
+    let page = visible(&render(&fixture("typical")).unwrap());
+    let body = page.split("class=\"sortable candidates\"").nth(1).unwrap().split("<tbody>").nth(1).unwrap();
+    assert!(body.trim_start().starts_with("<tr class=\"measured\">"));
+    assert!(!visible(&render(&fixture("saturated")).unwrap()).contains("class=\"measured\""));
+}
+
+#[test]
+fn sections_without_data_vanish() {
+    let page = visible(&render(&fixture("minimal")).unwrap());
+    assert!(page.contains("The trace has no requests."));
+    for gone in ["w1-workload", "w1-performance", "w1-lifetime", "w1-cache", "w1-misalignment", "<figure", "judge\n"] {
+        assert!(!page.contains(gone), "{gone}");
+    }
+}
+
+#[test]
+fn any_field_may_be_absent() {
+    // Every field of the study is left out once, at whatever depth; of arrays, one entry stands for all.
+    let mut whole = fixture("typical");
+    shorten(&mut whole);
+    let mut paths = Vec::new();
+    collect(&whole, String::new(), &mut paths);
+    assert!(paths.len() > 300, "{}", paths.len());
+    for path in paths.iter().filter(|path| *path != "/workloads") {
+        let mut study = whole.clone();
+        let (parent, key) = path.rsplit_once('/').unwrap();
+        study.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key);
+        let page = render(&study).unwrap_or_else(|error| panic!("without {path}: {error:?}"));
+        assert!(page.ends_with("</html>"), "without {path}");
+        assert!(!visible(&page).contains("NaN"), "without {path}");
+    }
+}
+
+/// Long lists say no more than short ones here, and would take their time.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        Value::Array(items) => {
+            if items.len() > 6 {
+                items.truncate(3);
+            }
+            items.iter_mut().for_each(shorten);
+        }
+        _ => {}
+    }
+}
+
+fn collect(value: &Value, path: String, paths: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                let path = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+                paths.push(path.clone());
+                collect(field, path, paths);
+            }
+        }
+        Value::Array(items) => {
+            if let Some(item) = items.first() {
+                collect(item, format!("{path}/0"), paths);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn names_from_traces_stay_text() {
+    let study = fixture("hostile");
+    let page = render(&study).unwrap();
+    let own_scripts = 4;
+    assert_eq!(page.matches("<script").count(), own_scripts);
+    assert_eq!(page.matches("</script").count(), own_scripts);
+    assert!(!page.contains("<img"));
+    let text = visible(&page);
+    assert!(text.matches("&lt;&#x2f;script&gt;&lt;script&gt;").count() > 50, "the names should be seen");
+    // No quote of theirs ends an attribute.
+    assert!(!text.contains("onerror=alert(1)>\""));
+}
+
+#[test]
+fn several_workloads_begin_with_an_overview() {
+    let mut study = fixture("typical");
+    let mut second = study["workloads"][0].clone();
+    second["name"] = json!("prxy.csv");
+    second["verdict"]["recommended"] = Value::Null;
+    study["workloads"].as_array_mut().unwrap().push(second);
+    let page = visible(&render(&study).unwrap());
+    let overview = page.split("id=\"overview\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(overview.contains("<a href=\"#w1\">usr.csv.zst</a>") && overview.contains("<a href=\"#w2\">prxy.csv</a>"));
+    assert!(
+        page.contains("<details class=\"workload\" id=\"w1\" open>")
+            && page.contains("<details class=\"workload\" id=\"w2\">")
+    );
+    // Identities are unique.
+    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+#[test]
+fn a_page_stays_small() {
+    let page = render(&fixture("typical")).unwrap();
+    assert!(page.len() < 1_500_000, "{}", page.len());
+}
+
+#[test]
+fn what_is_no_study_is_refused_with_what_was_found() {
+    let error = |study: Value| render(&study).unwrap_err();
+    assert_eq!(error(json!([1])).to_string(), "expected the JSON of a study with an array `workloads`, found an array");
+    assert_eq!(
+        error(json!({ "schema": 2, "workloads": [] })).to_string(),
+        "the study has schema 2, and this program reads schema 1"
+    );
+    assert!(matches!(error(json!({ "schema": 1 })), RenderError::NotAStudy { .. }));
+    assert!(render(&json!({ "workloads": [] })).unwrap().contains("The study holds no workloads."));
+}
+
+#[test]
+fn every_explained_word_is_in_the_list() {
+    let page = visible(&render(&fixture("typical")).unwrap());
+    for term in page.split("data-term=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(page.contains(&format!("id=\"term-{term}\"")), "{term} has no explanation");
+    }
+}
