@@ -24,8 +24,10 @@ pub use writer::{TraceWriter, WriteNotes};
 // What traces are like, and making others of them.
 mod analyze;
 mod dense;
+mod synth;
 mod transform;
 
 pub use analyze::*;
 pub use dense::DenseMap;
+pub use synth::*;
 pub use transform::{Filter, FilterError, FilterSettings, Filtered, OperationName};

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::{Operation, Record};
 
 /// What to keep of a trace, and how to change it. First records are selected as they stand in the trace (`volumes`,
-/// `operations`, `from`/`to`, `first_byte`/`end_byte`), then changed (`shift_bytes`, `speed`), then counted (`head`).
+/// `operations`, `from`/`until`, `address_from`/`address_to`), then changed (`shift_bytes`, `speed`), then counted (`head`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilterSettings {
@@ -19,11 +19,11 @@ pub struct FilterSettings {
     /// Only requests that arrive at least this long after the trace's first request.
     pub from: Option<Nanos>,
     /// Only requests that arrive less than this long after the trace's first request.
-    pub to: Option<Nanos>,
-    /// Only requests that begin at this byte of their volume or above. Flushes, which have no address, stay.
-    pub first_byte: Option<Bytes>,
-    /// Only requests that begin below this byte of their volume. Flushes stay.
-    pub end_byte: Option<Bytes>,
+    pub until: Option<Nanos>,
+    /// Only requests that begin at or after this byte of their volume. Flushes, which have no address, stay.
+    pub address_from: Option<Bytes>,
+    /// Only requests that end at or before this byte of their volume. Flushes stay.
+    pub address_to: Option<Bytes>,
     /// Moves every address by so many bytes. Requests that would begin below zero are dropped.
     pub shift_bytes: i64,
     /// How many times as fast requests arrive: 2 halves the times between them. Recorded response times stay.
@@ -64,20 +64,20 @@ pub enum FilterError {
     #[error("the speed has to be between 0.000001 and 1000000, not {0}")]
     Speed(f64),
     /// The time window is empty.
-    #[error("the time window from {from} to {to} is empty")]
+    #[error("the time window from {from} to {until} is empty")]
     Window {
         /// Its begin.
         from: Nanos,
         /// Its end.
-        to: Nanos,
+        until: Nanos,
     },
     /// The address range is empty.
-    #[error("the address range from {first_byte} to {end_byte} is empty")]
+    #[error("the address range from byte {from} to byte {to} is empty")]
     Range {
         /// Its begin.
-        first_byte: Bytes,
+        from: Bytes,
         /// Its end.
-        end_byte: Bytes,
+        to: Bytes,
     },
     /// The trace has no such volume.
     #[error("the trace has no volume `{name}`; it has {known}")]
@@ -147,15 +147,15 @@ impl Filter {
         if !(1e-6..=1e6).contains(&speed) {
             return Err(FilterError::Speed(speed));
         }
-        if let (Some(from), Some(to)) = (settings.from, settings.to)
+        if let (Some(from), Some(until)) = (settings.from, settings.until)
+            && from >= until
+        {
+            return Err(FilterError::Window { from, until });
+        }
+        if let (Some(from), Some(to)) = (settings.address_from, settings.address_to)
             && from >= to
         {
-            return Err(FilterError::Window { from, to });
-        }
-        if let (Some(first_byte), Some(end_byte)) = (settings.first_byte, settings.end_byte)
-            && first_byte >= end_byte
-        {
-            return Err(FilterError::Range { first_byte, end_byte });
+            return Err(FilterError::Range { from, to });
         }
         let speed = (speed * SPEED_ONE as f64).round() as u64;
         Ok(Self { settings, speed, first: None, wanted: Vec::new(), kept: 0, below_zero: 0 })
@@ -168,7 +168,7 @@ impl Filter {
             return Filtered::End;
         }
         let since_start = record.at.saturating_sub(first);
-        if self.settings.to.is_some_and(|to| since_start >= to) {
+        if self.settings.until.is_some_and(|until| since_start >= until) {
             return Filtered::End;
         }
         if !self.selects(record, since_start, volumes) {
@@ -199,8 +199,8 @@ impl Filter {
             return false;
         }
         if record.operation != Operation::Flush
-            && (settings.first_byte.is_some_and(|first| record.offset < first.0)
-                || settings.end_byte.is_some_and(|end| record.offset >= end.0))
+            && (settings.address_from.is_some_and(|from| record.offset < from.0)
+                || settings.address_to.is_some_and(|to| record.offset.saturating_add(u64::from(record.length)) > to.0))
         {
             return false;
         }
@@ -290,13 +290,14 @@ mod tests {
     #[test]
     fn each_selection_selects() {
         let none = FilterSettings::default();
-        let window = FilterSettings { from: Some(Nanos::from_secs(1)), to: Some(Nanos::from_secs(3)), ..none.clone() };
+        let window =
+            FilterSettings { from: Some(Nanos::from_secs(1)), until: Some(Nanos::from_secs(3)), ..none.clone() };
         assert_eq!(kept(window), [(1_000, 5_000), (2_000, 0)]);
         let volumes = FilterSettings { volumes: vec!["sdb".to_string()], ..none.clone() };
         assert_eq!(kept(volumes), [(1_000, 5_000)]);
         let operations = FilterSettings { operations: vec![OperationName::Trim, OperationName::Read], ..none.clone() };
         assert_eq!(kept(operations), [(0, 100), (3_000, 9_000)]);
-        let range = FilterSettings { first_byte: Some(Bytes(5_000)), end_byte: Some(Bytes(9_000)), ..none.clone() };
+        let range = FilterSettings { address_from: Some(Bytes(5_000)), address_to: Some(Bytes(9_096)), ..none.clone() };
         assert_eq!(kept(range), [(1_000, 5_000), (2_000, 0), (4_000, 5_000)]);
         assert_eq!(kept(FilterSettings { head: Some(2), ..none }), [(0, 100), (1_000, 5_000)]);
     }
@@ -323,10 +324,10 @@ mod tests {
             let settings = FilterSettings { speed: Some(speed), ..FilterSettings::default() };
             assert!(matches!(Filter::new(settings), Err(FilterError::Speed(_))));
         }
-        let settings = FilterSettings { from: Some(Nanos(2)), to: Some(Nanos(2)), ..FilterSettings::default() };
+        let settings = FilterSettings { from: Some(Nanos(2)), until: Some(Nanos(2)), ..FilterSettings::default() };
         assert!(matches!(Filter::new(settings), Err(FilterError::Window { .. })));
         let settings =
-            FilterSettings { first_byte: Some(Bytes(2)), end_byte: Some(Bytes(1)), ..FilterSettings::default() };
+            FilterSettings { address_from: Some(Bytes(2)), address_to: Some(Bytes(1)), ..FilterSettings::default() };
         assert!(matches!(Filter::new(settings), Err(FilterError::Range { .. })));
     }
 
@@ -340,7 +341,7 @@ mod tests {
 
     #[test]
     fn settings_are_read_from_text() {
-        let text = r#"{ "volumes": ["sda"], "from": "1min", "operations": ["write"], "first_byte": "1GiB" }"#;
+        let text = r#"{ "volumes": ["sda"], "from": "1min", "operations": ["write"], "address_from": "1GiB" }"#;
         let settings: FilterSettings = serde_json::from_str(text).unwrap();
         assert_eq!(settings.from, Some(Nanos::from_secs(60)));
         assert!(serde_json::from_str::<FilterSettings>(r#"{ "volume": ["sda"] }"#).is_err());

@@ -1,0 +1,20 @@
+//! Synthetic traces: free ones from a few settings, and ones fitted to a real trace.
+
+mod address;
+mod arrivals;
+mod named;
+mod permutation;
+mod rate;
+mod settings;
+mod size;
+mod synthesiser;
+mod zipf;
+
+pub use address::AddressPattern;
+pub use arrivals::ArrivalPattern;
+pub use permutation::Permutation;
+pub use rate::Rate;
+pub use settings::{SyntheticError, SyntheticSettings};
+pub use size::{SizePattern, WeightedSize};
+pub use synthesiser::Synthesiser;
+pub use zipf::Zipf;

@@ -1,0 +1,210 @@
+//! What a synthetic trace should be like.
+
+use esker_core::{Bytes, Hint, Nanos, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::named::NameOrTable;
+use super::{AddressPattern, ArrivalPattern, SizePattern};
+
+/// A synthetic workload, as in `synthetic = { requests = 1_000_000, read_fraction = "70%", size = "4KiB" }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticSettings {
+    /// How many requests.
+    pub requests: u64,
+    /// Share of reads.
+    #[serde(default = "half")]
+    pub read_fraction: Ratio,
+    /// Share of trims; the rest are writes.
+    #[serde(default)]
+    pub trim_fraction: Ratio,
+    /// Size of a request, or a list of `{ size, weight }`.
+    #[serde(default = "four_kib")]
+    pub size: SizePattern,
+    /// Where requests go.
+    #[serde(default = "uniform")]
+    #[schemars(with = "NameOrTable<AddressPattern>")]
+    pub address: AddressPattern,
+    /// Share of requests that begin where the one before ended.
+    #[serde(default)]
+    pub sequential_fraction: Ratio,
+    /// Addresses stay below this; the whole device where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprint: Option<Bytes>,
+    /// Requests that do not continue the one before begin at multiples of this. Where absent: the largest power of two
+    /// that divides every size, at most 4 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<Bytes>,
+    /// When requests arrive. Where absent all arrive at once, which only closed replay makes sense of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalPattern>,
+    /// Seed; that of the run where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+fn half() -> Ratio {
+    Ratio::percent(50)
+}
+fn four_kib() -> SizePattern {
+    SizePattern::Fixed(Bytes::kib(4))
+}
+fn uniform() -> AddressPattern {
+    AddressPattern::Uniform {}
+}
+
+/// Settings of a synthetic workload that make no sense.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SyntheticError {
+    /// A share is above one.
+    #[error("`{key}` is {value}, which is more than the whole")]
+    Share {
+        /// The setting.
+        key: &'static str,
+        /// Its value.
+        value: Ratio,
+    },
+    /// Reads and trims together are more than all.
+    #[error("`read_fraction` {read} and `trim_fraction` {trim} are more than the whole together")]
+    Fractions {
+        /// Share of reads.
+        read: Ratio,
+        /// Share of trims.
+        trim: Ratio,
+    },
+    /// A size that no request can have.
+    #[error("`size` has {size}, which is not between 512B and 2GiB in whole sectors of 512B")]
+    Size {
+        /// The size.
+        size: Bytes,
+    },
+    /// No size, or only sizes of weight zero.
+    #[error("`size` lists no size with a weight above zero")]
+    NoSize,
+    /// An alignment of partial sectors.
+    #[error("`alignment` is {alignment}, which is not one or more whole sectors of 512B")]
+    Alignment {
+        /// The alignment.
+        alignment: Bytes,
+    },
+    /// The largest request does not fit.
+    #[error("requests of {size} do not fit into a footprint of {footprint}")]
+    Footprint {
+        /// The largest size.
+        size: Bytes,
+        /// The footprint.
+        footprint: Bytes,
+    },
+    /// The footprint does not fit onto the device.
+    #[error("a footprint of {footprint} does not fit into {capacity}")]
+    Capacity {
+        /// The footprint.
+        footprint: Bytes,
+        /// The device's capacity.
+        capacity: Bytes,
+    },
+    /// An exponent that is no exponent.
+    #[error("a Zipf exponent lies between 0 and 20, not at {0}")]
+    Exponent(f64),
+    /// Nothing would ever arrive.
+    #[error("the arrival rate is zero")]
+    Rate,
+    /// Bursts without length.
+    #[error("bursts need a length above zero, `on` is {on}")]
+    Burst {
+        /// The length.
+        on: Nanos,
+    },
+}
+
+impl Hint for SyntheticError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Footprint { size, .. } => {
+                Some(format!("set `footprint` to at least {size}, or make requests smaller"))
+            }
+            Self::Capacity { capacity, .. } => Some(format!("set `footprint` to at most {capacity}, or leave it out")),
+            _ => None,
+        }
+    }
+}
+
+impl SyntheticSettings {
+    /// The footprint on a device of `capacity`.
+    pub fn footprint_on(&self, capacity: Bytes) -> Bytes {
+        self.footprint.unwrap_or(capacity)
+    }
+
+    /// Whether everything makes sense on a device of `capacity`.
+    ///
+    /// # Errors
+    /// What does not, first.
+    pub fn check(&self, capacity: Bytes) -> Result<(), SyntheticError> {
+        let shares = [
+            ("read_fraction", self.read_fraction),
+            ("trim_fraction", self.trim_fraction),
+            ("sequential_fraction", self.sequential_fraction),
+        ];
+        if let Some(&(key, value)) = shares.iter().find(|(_, value)| *value > Ratio::ONE) {
+            return Err(SyntheticError::Share { key, value });
+        }
+        let (read, trim) = (self.read_fraction, self.trim_fraction);
+        if trim > read.complement() {
+            return Err(SyntheticError::Fractions { read, trim });
+        }
+        let sizes = self.size.weighted();
+        let possible = |size: Bytes| (512..=1 << 31).contains(&size.0) && size.0.is_multiple_of(512);
+        if let Some(wrong) = sizes.iter().find(|size| !possible(size.size)) {
+            return Err(SyntheticError::Size { size: wrong.size });
+        }
+        let largest = sizes.iter().filter(|size| size.weight > 0).map(|size| size.size).max();
+        let largest = largest.ok_or(SyntheticError::NoSize)?;
+        if let Some(alignment) = self.alignment
+            && (alignment.0 == 0 || !alignment.0.is_multiple_of(512))
+        {
+            return Err(SyntheticError::Alignment { alignment });
+        }
+        let footprint = self.footprint_on(capacity);
+        if footprint > capacity {
+            return Err(SyntheticError::Capacity { footprint, capacity });
+        }
+        if largest > footprint {
+            return Err(SyntheticError::Footprint { size: largest, footprint });
+        }
+        self.check_patterns()
+    }
+
+    fn check_patterns(&self) -> Result<(), SyntheticError> {
+        match self.address {
+            AddressPattern::Zipf { exponent } if !(0.0..=20.0).contains(&exponent) => {
+                return Err(SyntheticError::Exponent(exponent));
+            }
+            AddressPattern::HotCold { hot_share, hot_accesses } => {
+                for (key, value) in [("hot_share", hot_share), ("hot_accesses", hot_accesses)] {
+                    if value > Ratio::ONE {
+                        return Err(SyntheticError::Share { key, value });
+                    }
+                }
+            }
+            _ => {}
+        }
+        match self.arrivals {
+            Some(arrivals) if arrivals.rate().is_zero() => Err(SyntheticError::Rate),
+            Some(ArrivalPattern::Bursty { on: Nanos::ZERO, .. }) => Err(SyntheticError::Burst { on: Nanos::ZERO }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The alignment as given, or the one that fits the sizes.
+    pub(super) fn alignment(&self) -> u64 {
+        self.alignment.map_or_else(
+            || {
+                let zeros = self.size.weighted().iter().map(|size| size.size.0.trailing_zeros()).min().unwrap_or(12);
+                1 << zeros.min(12)
+            },
+            |alignment| alignment.0,
+        )
+    }
+}
