@@ -14,9 +14,6 @@ use crate::input::Input;
 use crate::notes::ReadNotes;
 use crate::sink::Sink;
 
-/// Most records in a batch.
-const BATCH: usize = 8192;
-
 /// How a trace is read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
@@ -109,8 +106,7 @@ impl TraceReader {
     pub fn next_batch(&mut self, batch: &mut Vec<Record>) -> Result<bool, TraceError> {
         batch.clear();
         loop {
-            self.sink.drain_into(batch, BATCH);
-            if !batch.is_empty() {
+            if self.sink.take_chunk(batch) {
                 return Ok(true);
             }
             if self.ended {

@@ -2,6 +2,8 @@
 
 use esker_core::Nanos;
 
+use crate::Operation;
+
 /// Bytes behind a region that may be read (not used) by a [`Scanner`], so that eight can always be taken at once.
 pub(crate) const PADDING: usize = 16;
 /// Longest line that is accepted.
@@ -200,6 +202,44 @@ impl<'a> Scanner<'a> {
             }
             _ => self.expected(what),
         }
+    }
+
+    /// One of two bytes (letters in lower case, here in either) that stand for reads and writes. Which of them it is cannot be foreseen,
+    /// so there is no branch on it.
+    #[inline(always)]
+    pub(crate) fn one_of(&mut self, read: u8, write: u8, what: &'static str) -> Result<Operation, Expected> {
+        let either_case = if read.is_ascii_alphabetic() { 0x20 } else { 0 };
+        let byte = self.peek() | either_case;
+        if (byte != read) & (byte != write) {
+            return self.expected(what);
+        }
+        self.position += 1;
+        Ok(if byte == read { Operation::Read } else { Operation::Write })
+    }
+
+    /// One of two words in lower case (here in any) of up to eight bytes that stand for reads and writes.
+    #[inline(always)]
+    pub(crate) fn either<const R: usize, const W: usize>(
+        &mut self,
+        read: &[u8; R],
+        write: &[u8; W],
+        what: &'static str,
+    ) -> Result<Operation, Expected> {
+        let word = |bytes: &[u8], of: &[u8]| {
+            let (mut word, mut either_case) = ([0; 8], [0; 8]);
+            word[..of.len()].copy_from_slice(&bytes[..of.len()]);
+            for (case, letter) in either_case.iter_mut().zip(of) {
+                *case = if letter.is_ascii_alphabetic() { 0x20 } else { 0 };
+            }
+            u64::from_le_bytes(word) | u64::from_le_bytes(either_case)
+        };
+        let found = &self.bytes[self.position..self.position + 8];
+        let is_read = word(found, read) == word(read, read);
+        if !(is_read | (word(found, write) == word(write, write))) {
+            return self.expected(what);
+        }
+        self.position += if is_read { R } else { W };
+        Ok(if is_read { Operation::Read } else { Operation::Write })
     }
 
     /// A comma.

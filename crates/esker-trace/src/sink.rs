@@ -139,9 +139,10 @@ impl Sink {
         self.window.finish();
     }
 
-    /// Hands out up to `limit` records whose place is certain.
-    pub(crate) fn drain_into(&mut self, batch: &mut Vec<Record>, limit: usize) {
-        self.window.drain_into(batch, limit);
+    /// Puts the next records whose place is certain into `batch`, which is empty; false where there are none now.
+    pub(crate) fn take_chunk(&mut self, batch: &mut Vec<Record>) -> bool {
+        let some = self.window.take_chunk(batch);
         self.notes.records += batch.len() as u64;
+        some
     }
 }

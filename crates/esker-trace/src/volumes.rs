@@ -17,8 +17,19 @@ pub(crate) struct Volumes {
     by_small_number: Vec<u32>,
     by_number: HashMap<u64, u32>,
     by_key: HashMap<Vec<u8>, u32>,
-    latest_key: Vec<u8>,
-    latest: u32,
+    /// Keys seen lately, by a few of their bytes: most traces have few volumes.
+    recent: Vec<(Vec<u8>, u32)>,
+}
+
+/// Size of the table of recent keys.
+const RECENT: usize = 64;
+
+/// Where a key lies among the recent ones.
+#[inline(always)]
+fn recent_slot(key: &[u8]) -> usize {
+    let last = key.len().wrapping_sub(1);
+    let byte = |at: usize| usize::from(key.get(at).copied().unwrap_or(0));
+    (byte(last) + 5 * byte(last.wrapping_sub(1)) + 11 * byte(0) + 3 * key.len()) % RECENT
 }
 
 /// There are [`VOLUMES_MAX`] already.
@@ -61,12 +72,13 @@ impl Volumes {
     /// The volume that the bytes `key` stand for; `name` turns them into a name when they are new.
     #[inline(always)]
     pub(crate) fn key(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> Result<VolumeIndex, TooMany> {
-        if self.latest_key == key && !self.names.is_empty() {
-            return Ok(VolumeIndex(self.latest));
+        match self.recent.get(recent_slot(key)) {
+            Some((known, index)) if known == key && !key.is_empty() => Ok(VolumeIndex(*index)),
+            _ => self.key_slow(key, name),
         }
-        self.key_slow(key, name)
     }
 
+    #[cold]
     fn key_slow(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> Result<VolumeIndex, TooMany> {
         let index = match self.by_key.get(key) {
             Some(&index) => index,
@@ -76,9 +88,13 @@ impl Volumes {
                 index
             }
         };
-        self.latest_key.clear();
-        self.latest_key.extend_from_slice(key);
-        self.latest = index;
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, Default::default());
+        }
+        let (known, slot) = &mut self.recent[recent_slot(key)];
+        known.clear();
+        known.extend_from_slice(key);
+        *slot = index;
         Ok(VolumeIndex(index))
     }
 

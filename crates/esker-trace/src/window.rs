@@ -8,6 +8,8 @@ use crate::Record;
 
 /// Prefix maxima are kept for groups of this many records.
 const GROUP: usize = 256;
+/// Records are handed on in chunks of this many, without being copied again.
+const CHUNK: usize = 32 * GROUP;
 
 /// Records in order of arrival go in, records in order of time come out; equal times keep their order.
 ///
@@ -18,14 +20,20 @@ const GROUP: usize = 256;
 pub(crate) struct ReorderWindow {
     time: u64,
     groups: usize,
-    /// `head..sorted` is in order, `sorted..` has just come.
-    records: Vec<Record>,
-    head: usize,
-    sorted: usize,
-    /// `head..leaving` may leave.
-    leaving: usize,
-    /// Records that have come before `sorted`.
+    chunk: usize,
+    /// Full chunks, oldest first. Those before `checked` are in order, and so is `tail` up to `checked_tail`.
+    chunks: VecDeque<Vec<Record>>,
+    checked: usize,
+    /// The chunk that is being filled.
+    tail: Vec<Record>,
+    checked_tail: usize,
+    /// An empty chunk to be filled next.
+    spare: Vec<Record>,
+    finished: bool,
+    pushed: u64,
+    /// Records that have been checked.
     count: u64,
+    /// The latest time among them.
     latest: u64,
     /// The latest time of all records up to the end of each of the last groups that are full.
     maxima: VecDeque<u64>,
@@ -46,13 +54,21 @@ pub(crate) struct TooFar {
 
 impl ReorderWindow {
     pub(crate) fn new(time: Nanos, records: usize) -> Self {
+        Self::with_chunk(time, records, CHUNK)
+    }
+
+    fn with_chunk(time: Nanos, records: usize, chunk: usize) -> Self {
         Self {
             time: time.0,
             groups: records / GROUP,
-            records: Vec::new(),
-            head: 0,
-            sorted: 0,
-            leaving: 0,
+            chunk,
+            chunks: VecDeque::new(),
+            checked: 0,
+            tail: Vec::with_capacity(chunk),
+            checked_tail: 0,
+            spare: Vec::new(),
+            finished: false,
+            pushed: 0,
             count: 0,
             latest: 0,
             maxima: VecDeque::new(),
@@ -65,23 +81,49 @@ impl ReorderWindow {
     /// Takes a record in.
     #[inline(always)]
     pub(crate) fn push(&mut self, record: Record) {
-        self.records.push(record);
+        self.pushed += 1;
+        self.tail.push(record);
+        if self.tail.len() == self.chunk {
+            self.end_chunk();
+        }
     }
 
-    /// How many have come.
-    #[inline(always)]
-    pub(crate) fn pushed(&self) -> u64 {
-        self.count + (self.records.len() - self.sorted) as u64
+    #[cold]
+    fn end_chunk(&mut self) {
+        let mut next = std::mem::take(&mut self.spare);
+        next.reserve_exact(self.chunk);
+        self.chunks.push_back(std::mem::replace(&mut self.tail, next));
     }
 
-    /// Sorts what has come since, and finds what may leave.
+    /// Sorts what has come since the last time.
     pub(crate) fn settle(&mut self) -> Result<(), TooFar> {
-        let mut next = self.sorted;
         let mut earliest = u64::MAX;
-        while next < self.records.len() {
+        while self.checked < self.chunks.len() {
+            let chunk = std::mem::take(&mut self.chunks[self.checked]);
+            let result = self.check(&chunk[self.checked_tail..]);
+            self.chunks[self.checked] = chunk;
+            earliest = earliest.min(result?);
+            self.checked += 1;
+            self.checked_tail = 0;
+        }
+        let tail = std::mem::take(&mut self.tail);
+        let result = self.check(&tail[self.checked_tail..]);
+        self.checked_tail = tail.len();
+        self.tail = tail;
+        earliest = earliest.min(result?);
+        if earliest != u64::MAX {
+            self.sort(earliest);
+        }
+        Ok(())
+    }
+
+    /// Holds new records against the rule; the earliest time where they are out of order.
+    fn check(&mut self, mut records: &[Record]) -> Result<u64, TooFar> {
+        let mut earliest = u64::MAX;
+        while !records.is_empty() {
             let in_group = (self.count % GROUP as u64) as usize;
-            let end = (next + GROUP - in_group).min(self.records.len());
-            let group = &self.records[next..end];
+            let (group, rest) = records.split_at(records.len().min(GROUP - in_group));
+            records = rest;
             // Nearly every group is in order; looking at it costs less than a branch per record.
             let mut latest = self.latest;
             let mut ordered = true;
@@ -90,39 +132,26 @@ impl ReorderWindow {
                 latest = latest.max(record.at.0);
             }
             if !ordered {
-                earliest = earliest.min(self.examine(next, end)?);
+                earliest = earliest.min(self.examine(group)?);
             }
             self.latest = latest;
-            self.count += (end - next) as u64;
-            if in_group + (end - next) == GROUP {
+            self.count += group.len() as u64;
+            if in_group + group.len() == GROUP {
                 self.maxima.push_back(latest);
                 if self.maxima.len() > self.groups {
                     self.settled = self.maxima.pop_front().expect("one was just added");
                 }
             }
-            next = end;
         }
-        if earliest != u64::MAX {
-            let from =
-                self.head + self.records[self.head..self.sorted].partition_point(|record| record.at.0 <= earliest);
-            self.records[from..].sort_by_key(|record| record.at);
-        }
-        self.sorted = self.records.len();
-        let floor = self.settled.max(self.latest.saturating_sub(self.time));
-        let waiting = &self.records[self.leaving..];
-        self.leaving += match waiting.last() {
-            Some(last) if last.at.0 <= floor => waiting.len(),
-            _ => waiting.partition_point(|record| record.at.0 <= floor),
-        };
-        Ok(())
+        Ok(earliest)
     }
 
     /// Counts the steps back in a group that has some; its earliest time.
     #[cold]
-    fn examine(&mut self, start: usize, end: usize) -> Result<u64, TooFar> {
+    fn examine(&mut self, group: &[Record]) -> Result<u64, TooFar> {
         let mut latest = self.latest;
         let mut earliest = u64::MAX;
-        for (index, record) in self.records[start..end].iter().enumerate() {
+        for (index, record) in group.iter().enumerate() {
             let at = record.at.0;
             if at < latest {
                 let back = Nanos(latest - at);
@@ -138,26 +167,51 @@ impl ReorderWindow {
         Ok(earliest)
     }
 
-    /// Nothing more will come: everything may leave.
-    pub(crate) fn finish(&mut self) {
-        debug_assert_eq!(self.sorted, self.records.len());
-        self.leaving = self.records.len();
+    /// Sorts everything from the first record that is later than `earliest`.
+    #[cold]
+    fn sort(&mut self, earliest: u64) {
+        let later = |chunk: &Vec<Record>| chunk.iter().any(|record| record.at.0 > earliest);
+        let first = self.chunks.iter().position(later).unwrap_or(self.chunks.len());
+        let mut all: Vec<Record> = self.chunks.iter().skip(first).chain([&self.tail]).flatten().copied().collect();
+        // Stable, and nearly linear since most of it is in order.
+        all.sort_by_key(|record| record.at);
+        let mut sorted = &all[..];
+        for chunk in self.chunks.iter_mut().skip(first).chain([&mut self.tail]) {
+            let (these, rest) = sorted.split_at(chunk.len());
+            chunk.copy_from_slice(these);
+            sorted = rest;
+        }
     }
 
-    /// Appends up to `limit` of the records that may leave to `batch`.
-    pub(crate) fn drain_into(&mut self, batch: &mut Vec<Record>, limit: usize) {
-        let end = self.leaving.min(self.head.saturating_add(limit));
-        batch.extend_from_slice(&self.records[self.head..end]);
-        self.head = end;
-        if self.head == self.records.len() {
-            self.records.clear();
-            (self.head, self.sorted, self.leaving) = (0, 0, 0);
-        } else if self.head == self.leaving && self.head >= self.records.len() / 2 {
-            let length = self.records.len() - self.head;
-            self.records.copy_within(self.head.., 0);
-            self.records.truncate(length);
-            (self.head, self.sorted, self.leaving) = (0, length, 0);
+    /// Nothing more will come: everything may leave.
+    pub(crate) fn finish(&mut self) {
+        debug_assert_eq!(self.checked_tail, self.tail.len());
+        if !self.tail.is_empty() {
+            self.end_chunk();
         }
+        self.finished = true;
+    }
+
+    /// Puts the next chunk that may leave into `batch`, which is empty; false where there is none now.
+    pub(crate) fn take_chunk(&mut self, batch: &mut Vec<Record>) -> bool {
+        debug_assert!(batch.is_empty());
+        // Any later record has at least this time.
+        let floor = self.settled.max(self.latest.saturating_sub(self.time));
+        let Some(chunk) = self.chunks.front() else { return false };
+        let last = chunk.last().expect("chunks are full");
+        if !self.finished && (self.checked == 0 || last.at.0 > floor) {
+            return false;
+        }
+        let chunk = self.chunks.pop_front().expect("it is there");
+        self.checked = self.checked.saturating_sub(1);
+        self.spare = std::mem::replace(batch, chunk);
+        true
+    }
+
+    /// How many have come.
+    #[inline(always)]
+    pub(crate) fn pushed(&self) -> u64 {
+        self.pushed
     }
 }
 
@@ -189,23 +243,21 @@ mod tests {
     }
 
     fn run(times: &[u64], time: u64, records: usize, piece: usize) -> Result<Vec<(u64, u64)>, u64> {
-        let mut window = ReorderWindow::new(Nanos(time), records);
+        let mut window = ReorderWindow::with_chunk(Nanos(time), records, 300);
         let (mut out, mut batch) = (Vec::new(), Vec::new());
         for (index, piece) in times.chunks(piece).enumerate() {
             for &at in piece {
                 window.push(record(at, window.pushed()));
             }
             window.settle().map_err(|far| far.record)?;
-            if index % 3 != 1 {
-                window.drain_into(&mut batch, 1 + index * 100);
+            if index % 3 != 1 && window.take_chunk(&mut batch) {
+                out.append(&mut batch);
             }
         }
         window.finish();
-        while {
+        while window.take_chunk(&mut batch) {
             out.append(&mut batch);
-            window.drain_into(&mut batch, 1000);
-            !batch.is_empty()
-        } {}
+        }
         Ok(out.iter().map(|record| (record.at.0, record.offset)).collect())
     }
 
@@ -227,26 +279,27 @@ mod tests {
 
     #[test]
     fn memory_stays_within_the_window() {
-        let mut window = ReorderWindow::new(Nanos::from_secs(1000), 1024);
+        let mut window = ReorderWindow::with_chunk(Nanos::from_secs(1000), 1024, 300);
         let mut batch = Vec::new();
         for piece in 0..1000 {
             for index in 0..100 {
                 window.push(record(piece * 100 + index, 0));
             }
             window.settle().unwrap();
-            window.drain_into(&mut batch, usize::MAX);
-            batch.clear();
-            assert!(window.records.len() <= 2 * (1024 + GROUP + 100), "{}", window.records.len());
+            while window.take_chunk(&mut batch) {
+                batch.clear();
+            }
+            assert!(window.chunks.len() <= 1 + (1024 + GROUP + 100) / 300, "{}", window.chunks.len());
         }
     }
 
     #[test]
     fn records_without_times_pass_at_once() {
-        let mut window = ReorderWindow::new(Nanos::from_secs(1), 65_536);
+        let mut window = ReorderWindow::with_chunk(Nanos::from_secs(1), 65_536, 10);
         (0..10).for_each(|number| window.push(record(0, number)));
         window.settle().unwrap();
         let mut batch = Vec::new();
-        window.drain_into(&mut batch, usize::MAX);
+        assert!(window.take_chunk(&mut batch));
         assert_eq!(batch.len(), 10);
     }
 }

@@ -56,15 +56,7 @@ impl LineFormat for Msr {
         scanner.number_u32("a disk number")?;
         let key = scanner.since(key);
         scanner.comma()?;
-        let operation = match scanner.peek() | 0x20 {
-            b'r' => Operation::Read,
-            _ => Operation::Write,
-        };
-        match operation {
-            Operation::Read => scanner.word(b"read", "Read or Write")?,
-            _ => scanner.word(b"write", "Read or Write")?,
-        }
-        scanner.comma()?;
+        let operation = scanner.either(b"read,", b"write,", "Read or Write")?;
         let offset = scanner.number("an offset in bytes")?;
         scanner.comma()?;
         let length = scanner.number("a size in bytes")?;

@@ -35,12 +35,7 @@ impl LineFormat for Spc {
         scanner.comma()?;
         let length = scanner.number("a size in bytes")?;
         scanner.comma()?;
-        let operation = match scanner.peek() | 0x20 {
-            b'r' => Operation::Read,
-            b'w' => Operation::Write,
-            _ => return scanner.expected("R or W").map_err(LineError::from),
-        };
-        scanner.position += 1;
+        let operation = scanner.one_of(b'r', b'w', "R or W")?;
         scanner.comma()?;
         let at = scanner.time::<9>("a timestamp in seconds")?;
         if scanner.peek() == b',' {

@@ -40,12 +40,7 @@ impl LineFormat for SsdSim {
         scanner.gap()?;
         let sectors = scanner.number("a number of sectors")?;
         scanner.gap()?;
-        let operation = match scanner.peek() {
-            b'1' => Operation::Read,
-            b'0' => Operation::Write,
-            _ => return scanner.expected("1 (read) or 0 (write)").map_err(LineError::from),
-        };
-        scanner.position += 1;
+        let operation = scanner.one_of(b'1', b'0', "1 (read) or 0 (write)")?;
         scanner.end_of_line()?;
         let offset = sector.checked_mul(512).ok_or("a sector below 2^55")?;
         let length = sectors.checked_mul(512).ok_or("a length below 4 GiB")?;

@@ -1,0 +1,111 @@
+//! How fast traces are read: text formats from memory and from zstd, and packed records.
+
+use std::cell::OnceCell;
+use std::io::Cursor;
+
+use esker_core::{Nanos, Rng};
+use esker_testkit::Bench;
+use esker_trace::{Operation, ReadOptions, Record, Spool, SpoolWriter, TraceReader, TraceWriter, VolumeIndex};
+
+const RECORDS: u64 = 2_000_000;
+
+/// Mixed sizes, a third sequential, a few volumes, 100 ns steps.
+fn records(volumes: u64) -> Vec<Record> {
+    let mut rng = Rng::new(1);
+    let (mut at, mut end) = (1_172_163_102_415_432_900, 0);
+    (0..RECORDS)
+        .map(|_| {
+            at += 100 * (1 + rng.below(20_000));
+            let offset = if rng.below(3) == 0 { end } else { rng.below(1 << 28) * 512 };
+            let length = 512 * (1 + rng.below(128) as u32);
+            end = offset + u64::from(length);
+            Record {
+                at: Nanos(at),
+                offset,
+                length,
+                volume: VolumeIndex(rng.below(volumes) as u32),
+                operation: if rng.below(2) == 0 { Operation::Read } else { Operation::Write },
+                response: Some(Nanos(100 * (1 + rng.below(100_000)))),
+            }
+        })
+        .collect()
+}
+
+/// A buffer that can be looked at after the writer is gone.
+#[derive(Clone, Default)]
+struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn written(format: &str, records: &[Record], volumes: &[String]) -> Vec<u8> {
+    let output = Shared::default();
+    let mut writer = TraceWriter::create(format, Box::new(output.clone()), volumes).unwrap();
+    for record in records {
+        writer.push(record).unwrap();
+    }
+    writer.finish().unwrap();
+    let bytes = std::mem::take(&mut *output.0.lock().unwrap());
+    bytes
+}
+
+fn read(bytes: &'static [u8]) -> u64 {
+    let options = ReadOptions::default();
+    let mut reader = TraceReader::from_reader("memory", Box::new(Cursor::new(bytes)), &options).unwrap();
+    let (mut batch, mut count, mut sum) = (Vec::new(), 0, 0u64);
+    while reader.next_batch(&mut batch).unwrap() {
+        count += batch.len() as u64;
+        sum = batch.iter().fold(sum, |sum, record| sum.wrapping_add(record.offset));
+    }
+    assert_eq!(count, RECORDS);
+    std::hint::black_box(sum)
+}
+
+fn main() {
+    let records = records(4);
+    let volumes: Vec<String> = (0..4).map(|disk| format!("host.{disk}")).collect();
+    let numbers: Vec<String> = (0..4).map(|disk| disk.to_string()).collect();
+    for format in ["spc", "msr", "disksim", "ssdsim"] {
+        let names = if format == "msr" { &volumes } else { &numbers };
+        // Never freed, so that giving memory back is not measured.
+        let bytes = OnceCell::<&'static [u8]>::new();
+        let bytes = &|| -> &'static [u8] { *bytes.get_or_init(|| written(format, &records, names).leak()) };
+        let packed = OnceCell::<&'static [u8]>::new();
+        let packed = &|| -> &'static [u8] { *packed.get_or_init(|| zstd::encode_all(bytes(), 3).unwrap().leak()) };
+        Bench::new(format!("read {format} from memory")).rate_with_setup("bytes", bytes, |bytes| {
+            read(bytes);
+            bytes.len() as u64
+        });
+        Bench::new(format!("read {format} from zstd, both threads")).rate_with_setup("bytes", packed, |packed| {
+            read(packed);
+            bytes().len() as u64
+        });
+        Bench::new(format!("write {format}")).rate("bytes", || written(format, &records, names).len() as u64);
+    }
+    Bench::new("pack into a spool").rate("records", || {
+        let mut writer = SpoolWriter::default();
+        records.iter().for_each(|record| writer.push(record).unwrap());
+        writer.finish(volumes.clone()).unwrap().len()
+    });
+    let spool = Spool::from_records(records.iter().copied(), volumes.clone()).unwrap();
+    Bench::new("unpack a spool").rate("records", || {
+        let sum = spool.records().fold(0u64, |sum, record| sum.wrapping_add(record.offset));
+        std::hint::black_box(sum);
+        spool.len()
+    });
+    Bench::new("unpack a spool, record by record").rate("records", || {
+        let mut sum = 0u64;
+        for record in spool.records() {
+            sum = sum.wrapping_add(record.offset ^ record.at.0);
+        }
+        std::hint::black_box(sum);
+        spool.len()
+    });
+}
