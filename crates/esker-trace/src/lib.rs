@@ -4,6 +4,7 @@ mod error;
 mod format;
 mod input;
 mod notes;
+mod pairing;
 mod reader;
 mod record;
 mod scan;

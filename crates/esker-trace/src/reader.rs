@@ -98,6 +98,7 @@ impl TraceReader {
                 }
                 open(inputs.remove(0), options)?
             }
+            Open::Several(open) => open(inputs, options)?,
         };
         Ok(Self { format, source, sink, ended: false, consumed, total })
     }

@@ -14,7 +14,7 @@ pub(crate) struct Sink {
     pub(crate) name: String,
     pub(crate) volumes: Volumes,
     pub(crate) notes: ReadNotes,
-    window: ReorderWindow,
+    window: ReorderWindow<Record>,
     lenient: u64,
     first_bad: Option<String>,
     options: (Nanos, usize),
@@ -22,6 +22,7 @@ pub(crate) struct Sink {
     pub(crate) place: u64,
     binary: bool,
     has_responses: bool,
+    events_reordered: (u64, Nanos),
     /// Since which record (by number) the place minus the record's number has been what.
     marks: Vec<(u64, u64)>,
     mark: u64,
@@ -51,6 +52,7 @@ impl Sink {
             place: 0,
             binary,
             has_responses: false,
+            events_reordered: (0, Nanos::ZERO),
             marks: Vec::new(),
             mark: u64::MAX,
         }
@@ -114,8 +116,9 @@ impl Sink {
     pub(crate) fn settle(&mut self) -> Result<(), TraceError> {
         self.notes.has_responses = self.has_responses;
         let result = self.window.settle();
-        self.notes.reordered = self.window.reordered;
-        self.notes.largest_step_back = self.window.largest_step_back;
+        let (events, step_back) = self.events_reordered;
+        self.notes.reordered = self.window.reordered + events;
+        self.notes.largest_step_back = self.window.largest_step_back.max(step_back);
         if let Err(far) = result {
             let mark = self.marks.iter().rev().find(|(since, _)| *since <= far.record);
             let number = mark.map_or(far.record, |(_, delta)| far.record.wrapping_add(*delta));
@@ -132,6 +135,11 @@ impl Sink {
             self.marks.drain(..self.marks.len() - 1);
         }
         Ok(())
+    }
+
+    /// A format has put so many events in order before it made records of them.
+    pub(crate) fn events_reordered(&mut self, count: u64, step_back: Nanos) {
+        self.events_reordered = (count, step_back);
     }
 
     /// Nothing more will come.

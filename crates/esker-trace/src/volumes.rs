@@ -98,6 +98,11 @@ impl Volumes {
         Ok(VolumeIndex(index))
     }
 
+    /// The next volume, in formats that number volumes themselves.
+    pub(crate) fn append(&mut self, name: String) -> Result<VolumeIndex, TooMany> {
+        self.add(name).map(VolumeIndex)
+    }
+
     fn add(&mut self, name: String) -> Result<u32, TooMany> {
         if self.names.len() >= VOLUMES_MAX {
             return Err(TooMany);

@@ -6,6 +6,19 @@ use esker_core::Nanos;
 
 use crate::Record;
 
+/// What can be put into order.
+pub(crate) trait Timed: Copy {
+    /// When it happened.
+    fn at(&self) -> Nanos;
+}
+
+impl Timed for Record {
+    #[inline(always)]
+    fn at(&self) -> Nanos {
+        self.at
+    }
+}
+
 /// Prefix maxima are kept for groups of this many records.
 const GROUP: usize = 256;
 /// Records are handed on in chunks of this many, without being copied again.
@@ -17,18 +30,18 @@ const CHUNK: usize = 32 * GROUP;
 /// the window's number of records (to within 256). Whatever no later record may pass can leave. The rule depends on the
 /// sequence of records alone, not on how they are cut into pieces.
 #[derive(Debug)]
-pub(crate) struct ReorderWindow {
+pub(crate) struct ReorderWindow<T> {
     time: u64,
     groups: usize,
     chunk: usize,
     /// Full chunks, oldest first. Those before `checked` are in order, and so is `tail` up to `checked_tail`.
-    chunks: VecDeque<Vec<Record>>,
+    chunks: VecDeque<Vec<T>>,
     checked: usize,
     /// The chunk that is being filled.
-    tail: Vec<Record>,
+    tail: Vec<T>,
     checked_tail: usize,
     /// An empty chunk to be filled next.
-    spare: Vec<Record>,
+    spare: Vec<T>,
     finished: bool,
     pushed: u64,
     /// Records that have been checked.
@@ -52,7 +65,7 @@ pub(crate) struct TooFar {
     pub(crate) back: Nanos,
 }
 
-impl ReorderWindow {
+impl<T: Timed> ReorderWindow<T> {
     pub(crate) fn new(time: Nanos, records: usize) -> Self {
         Self::with_chunk(time, records, CHUNK)
     }
@@ -80,7 +93,7 @@ impl ReorderWindow {
 
     /// Takes a record in.
     #[inline(always)]
-    pub(crate) fn push(&mut self, record: Record) {
+    pub(crate) fn push(&mut self, record: T) {
         self.pushed += 1;
         self.tail.push(record);
         if self.tail.len() == self.chunk {
@@ -118,7 +131,7 @@ impl ReorderWindow {
     }
 
     /// Holds new records against the rule; the earliest time where they are out of order.
-    fn check(&mut self, mut records: &[Record]) -> Result<u64, TooFar> {
+    fn check(&mut self, mut records: &[T]) -> Result<u64, TooFar> {
         let mut earliest = u64::MAX;
         while !records.is_empty() {
             let in_group = (self.count % GROUP as u64) as usize;
@@ -128,8 +141,8 @@ impl ReorderWindow {
             let mut latest = self.latest;
             let mut ordered = true;
             for record in group {
-                ordered &= record.at.0 >= latest;
-                latest = latest.max(record.at.0);
+                ordered &= record.at().0 >= latest;
+                latest = latest.max(record.at().0);
             }
             if !ordered {
                 earliest = earliest.min(self.examine(group)?);
@@ -148,15 +161,15 @@ impl ReorderWindow {
 
     /// Counts the steps back in a group that has some; its earliest time.
     #[cold]
-    fn examine(&mut self, group: &[Record]) -> Result<u64, TooFar> {
+    fn examine(&mut self, group: &[T]) -> Result<u64, TooFar> {
         let mut latest = self.latest;
         let mut earliest = u64::MAX;
         for (index, record) in group.iter().enumerate() {
-            let at = record.at.0;
+            let at = record.at().0;
             if at < latest {
                 let back = Nanos(latest - at);
                 if back.0 > self.time || at < self.settled {
-                    return Err(TooFar { record: self.count + index as u64, at: record.at, back });
+                    return Err(TooFar { record: self.count + index as u64, at: record.at(), back });
                 }
                 self.reordered += 1;
                 self.largest_step_back = self.largest_step_back.max(back);
@@ -170,11 +183,11 @@ impl ReorderWindow {
     /// Sorts everything from the first record that is later than `earliest`.
     #[cold]
     fn sort(&mut self, earliest: u64) {
-        let later = |chunk: &Vec<Record>| chunk.iter().any(|record| record.at.0 > earliest);
+        let later = |chunk: &Vec<T>| chunk.iter().any(|record| record.at().0 > earliest);
         let first = self.chunks.iter().position(later).unwrap_or(self.chunks.len());
-        let mut all: Vec<Record> = self.chunks.iter().skip(first).chain([&self.tail]).flatten().copied().collect();
+        let mut all: Vec<T> = self.chunks.iter().skip(first).chain([&self.tail]).flatten().copied().collect();
         // Stable, and nearly linear since most of it is in order.
-        all.sort_by_key(|record| record.at);
+        all.sort_by_key(|record| record.at());
         let mut sorted = &all[..];
         for chunk in self.chunks.iter_mut().skip(first).chain([&mut self.tail]) {
             let (these, rest) = sorted.split_at(chunk.len());
@@ -193,13 +206,13 @@ impl ReorderWindow {
     }
 
     /// Puts the next chunk that may leave into `batch`, which is empty; false where there is none now.
-    pub(crate) fn take_chunk(&mut self, batch: &mut Vec<Record>) -> bool {
+    pub(crate) fn take_chunk(&mut self, batch: &mut Vec<T>) -> bool {
         debug_assert!(batch.is_empty());
         // Any later record has at least this time.
         let floor = self.settled.max(self.latest.saturating_sub(self.time));
         let Some(chunk) = self.chunks.front() else { return false };
         let last = chunk.last().expect("chunks are full");
-        if !self.finished && (self.checked == 0 || last.at.0 > floor) {
+        if !self.finished && (self.checked == 0 || last.at().0 > floor) {
             return false;
         }
         let chunk = self.chunks.pop_front().expect("it is there");

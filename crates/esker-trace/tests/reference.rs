@@ -17,6 +17,15 @@ const TRACES: &[(&str, &str, u64, u64, usize)] = &[
     ("iozone-100k.disksim", "disksim", 0, 100_000, 1),
     ("postmark-62k.disksim", "disksim", 51780, 10477, 1),
     ("disksim-sample-100k.disksim", "disksim", 79634, 20366, 14),
+    ("cloudphysics-2h.vscsi", "vscsi", 46974, 66898, 1),
+    ("hplajw-1week.srt", "srt", 13040, 31479, 2),
+    ("diskmon-sys1.diskmon", "diskmon", 29590, 29228, 1),
+    ("diskmon-mayun2.diskmon", "diskmon", 36705, 50455, 1),
+    ("ycsb-rocksdb-10k.blkparse", "blkparse", 1695, 0, 1),
+    ("sqlite-wal-ext4-5k.wiscsee", "wiscsee", 4, 5003, 1),
+    ("arc-OLTP.lis", "arc", 914_145, 0, 1),
+    ("arc-P3.lis", "arc", 238_578, 0, 1),
+    ("fio-randwrite.iolog", "fio-v2", 0, 9441, 1),
 ];
 
 fn trace(name: &str) -> Option<PathBuf> {

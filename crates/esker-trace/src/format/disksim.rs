@@ -1,5 +1,7 @@
 //! DiskSim's ASCII traces (also of the Microsoft SSD model for it, Agrawal 2008).
 
+use std::io;
+
 use super::lines::{self, LineError, LineFormat};
 use super::{FormatEntry, Holds, Open, Responses, Sample, Times};
 use crate::scan::Scanner;
@@ -58,12 +60,13 @@ impl LineFormat for DiskSim {
 }
 
 impl RecordWriter for DiskSim {
-    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) {
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()> {
         write_decimal(output, record.at.0, 6, 6);
         for number in [u64::from(target.number), record.offset / 512, u64::from(record.length / 512)] {
             output.push(b' ');
             write_number(output, number);
         }
         output.extend_from_slice(if record.operation == Operation::Read { b" 1\n" } else { b" 0\n" });
+        Ok(())
     }
 }

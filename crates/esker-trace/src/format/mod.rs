@@ -1,11 +1,24 @@
 //! The formats: one file each, one line each in [`FORMATS`].
 
+mod alibaba;
+mod arc;
+mod blkparse;
+mod blktrace;
+mod diskmon;
 mod disksim;
+mod esker;
+mod fio;
+mod fixed;
 mod lines;
 mod msr;
 mod recognise;
 mod spc;
+mod srt;
 mod ssdsim;
+mod systor;
+mod tencent;
+mod vscsi;
+mod wiscsee;
 
 use std::fmt;
 
@@ -21,7 +34,26 @@ use crate::writer::RecordWriter;
 pub(crate) use recognise::{entry, recognise};
 
 /// Every format, in the order the reference page shows them.
-pub static FORMATS: &[FormatEntry] = &[spc::ENTRY, msr::ENTRY, disksim::ENTRY, ssdsim::ENTRY];
+pub static FORMATS: &[FormatEntry] = &[
+    spc::ENTRY,
+    msr::ENTRY,
+    systor::ENTRY,
+    alibaba::ENTRY,
+    tencent::ENTRY,
+    blkparse::ENTRY,
+    blktrace::ENTRY,
+    wiscsee::ENTRY,
+    fio::V3,
+    fio::V2,
+    disksim::ENTRY,
+    ssdsim::ENTRY,
+    diskmon::ENTRY,
+    srt::ENTRY,
+    vscsi::V1,
+    vscsi::V2,
+    arc::ENTRY,
+    esker::ENTRY,
+];
 
 /// What a format says about time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +190,8 @@ impl fmt::Debug for FormatEntry {
 pub(crate) enum Open {
     /// One input is one trace.
     One(fn(Input, &ReadOptions) -> Result<Box<dyn RecordSource>, TraceError>),
+    /// One or more inputs are one trace.
+    Several(fn(Vec<Input>, &ReadOptions) -> Result<Box<dyn RecordSource>, TraceError>),
 }
 
 /// The beginning of an input, decompressed.

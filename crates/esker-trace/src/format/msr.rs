@@ -1,5 +1,7 @@
 //! Traces of Microsoft Research Cambridge (SNIA IOTTA, 2007): prxy_0, src1_2, usr_0 and others.
 
+use std::io;
+
 use esker_core::Nanos;
 
 use super::lines::{self, LineError, LineFormat};
@@ -73,7 +75,7 @@ impl LineFormat for Msr {
 }
 
 impl RecordWriter for Msr {
-    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) {
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()> {
         write_number(output, record.at.0 / 100 + UNIX_EPOCH);
         output.push(b',');
         // "HOST.DISK", or a name that is no such thing and a disk 0.
@@ -95,5 +97,6 @@ impl RecordWriter for Msr {
         output.push(b',');
         write_number(output, record.response.map_or(0, |response| response.0 / 100));
         output.push(b'\n');
+        Ok(())
     }
 }

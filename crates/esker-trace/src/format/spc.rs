@@ -1,5 +1,7 @@
 //! SPC-1 traces of the UMass Trace Repository (Financial1, Financial2, WebSearch1 to 3).
 
+use std::io;
+
 use super::lines::{self, LineError, LineFormat};
 use super::{FormatEntry, Holds, Open, Responses, Times};
 use crate::scan::Scanner;
@@ -50,7 +52,7 @@ impl LineFormat for Spc {
 }
 
 impl RecordWriter for Spc {
-    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) {
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()> {
         write_number(output, u64::from(target.number));
         output.push(b',');
         write_number(output, record.offset / 512);
@@ -59,5 +61,6 @@ impl RecordWriter for Spc {
         output.extend_from_slice(if record.operation == Operation::Read { b",R," } else { b",W," });
         write_decimal(output, record.at.0, 9, 6);
         output.push(b'\n');
+        Ok(())
     }
 }

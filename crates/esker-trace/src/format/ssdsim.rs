@@ -1,5 +1,7 @@
 //! ASCII traces of SSDsim and MQSim.
 
+use std::io;
+
 use esker_core::Nanos;
 
 use super::lines::{self, LineError, LineFormat};
@@ -50,12 +52,13 @@ impl LineFormat for SsdSim {
 }
 
 impl RecordWriter for SsdSim {
-    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) {
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()> {
         write_number(output, record.at.0);
         for number in [u64::from(target.number), record.offset / 512, u64::from(record.length / 512)] {
             output.push(b' ');
             write_number(output, number);
         }
         output.extend_from_slice(if record.operation == Operation::Read { b" 1\n" } else { b" 0\n" });
+        Ok(())
     }
 }

@@ -190,6 +190,23 @@ impl Input {
         }
     }
 
+    /// Goes `count` bytes of the window forward.
+    #[inline]
+    pub(crate) fn consume(&mut self, count: usize) {
+        debug_assert!(count <= self.end - self.start);
+        self.start += count;
+    }
+
+    /// Reads until the window has `count` bytes; false where the input ends before.
+    pub(crate) fn fill_to(&mut self, count: usize) -> Result<bool, TraceError> {
+        while self.end - self.start < count {
+            if !self.advance(self.end - self.start)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Keeps the window's last `keep` bytes and appends what comes next; false where nothing comes.
     pub(crate) fn advance(&mut self, keep: usize) -> Result<bool, TraceError> {
         debug_assert!(keep <= self.end - self.start);

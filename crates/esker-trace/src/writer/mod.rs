@@ -1,7 +1,9 @@
 //! Records back into files.
 
+pub(crate) mod completions;
+
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 
 use esker_core::Nanos;
 
@@ -27,10 +29,14 @@ pub(crate) struct Target<'a> {
 pub(crate) trait RecordWriter: Send {
     /// What stands in front of the first record.
     fn begin(&mut self, _output: &mut Vec<u8>) {}
+    /// A volume became known; they come in the order of their indices.
+    fn volume(&mut self, _output: &mut Vec<u8>, _target: Target<'_>) {}
     /// One record.
-    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>);
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()>;
     /// What stands behind the last one.
-    fn end(&mut self, _output: &mut Vec<u8>) {}
+    fn end(&mut self, _output: &mut Vec<u8>) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What was not kept.
@@ -90,8 +96,9 @@ impl TraceWriter {
     /// Makes volumes known that appeared since: `volumes` begins with those known before.
     pub fn set_volumes(&mut self, volumes: &[String]) -> Result<(), TraceError> {
         for name in volumes.iter().skip(self.volumes.len()) {
-            let volume = self.place_volume(name)?;
-            self.volumes.push(volume);
+            let (name, number) = self.place_volume(name)?;
+            self.writer.volume(&mut self.buffer, Target { number, name: &name });
+            self.volumes.push((name, number));
         }
         Ok(())
     }
@@ -194,7 +201,7 @@ impl TraceWriter {
         }
         let volume = record.volume.0 as usize;
         let (name, number) = self.volumes.get(volume).expect("set_volumes named the record's volume");
-        self.writer.record(&mut self.buffer, &record, Target { number: *number, name });
+        self.writer.record(&mut self.buffer, &record, Target { number: *number, name }).map_err(TraceError::Write)?;
         self.notes.records += 1;
         if self.buffer.len() >= PIECE { self.write_out() } else { Ok(()) }
     }
@@ -207,7 +214,7 @@ impl TraceWriter {
 
     /// Writes what is left and says what was not kept.
     pub fn finish(mut self) -> Result<WriteNotes, TraceError> {
-        self.writer.end(&mut self.buffer);
+        self.writer.end(&mut self.buffer).map_err(TraceError::Write)?;
         self.write_out()?;
         self.output.flush().map_err(TraceError::Write)?;
         Ok(self.notes)

@@ -1,0 +1,201 @@
+//! Text of blkparse in its default form (Linux block layer).
+
+use std::io;
+
+use super::lines::{self, LineError, LineFormat};
+use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use crate::pairing::{Event, Pairing, Step};
+use crate::scan::{Expected, Scanner};
+use crate::sink::Sink;
+use crate::writer::completions::Completions;
+use crate::writer::{RecordWriter, Target};
+use crate::{Operation, Record};
+
+pub(super) const ENTRY: FormatEntry = FormatEntry {
+    name: "blkparse",
+    summary: "blkparse text, as blktrace recordings are printed on Linux",
+    layout: "text, spaces between: device as major,minor, CPU, sequence number, time in seconds, process, action, what \
+             (RWBS), then `sector + sectors [command]`; sectors of 512 bytes",
+    remarks: "requests are Q events where there are any, else D events; response times run to the C event of the same \
+              range, also where requests were merged or split; D in RWBS is a trim, F without data a flush; other \
+              actions and the summary at the end are counted and left out; each device is a volume",
+    binary: false,
+    times: Times::Relative,
+    responses: Responses::Optional,
+    holds: HOLDS,
+    detect: lines::confidence::<Blkparse>,
+    open: Open::One(lines::open::<Blkparse>),
+    write: Some(|| Box::new(Writer::default())),
+};
+
+pub(super) const HOLDS: Holds = Holds {
+    operations: &[Operation::Read, Operation::Write, Operation::Trim, Operation::Flush],
+    volumes: VolumeNames::MajorMinor,
+    ..Holds::SECTORS
+};
+
+#[derive(Default)]
+struct Blkparse {
+    pairing: Pairing,
+    events: u64,
+    in_summary: bool,
+}
+
+/// What the letters of RWBS say; `None` for requests without data that are no flushes.
+fn operation(rwbs: &[u8], sectors: u64) -> Option<Operation> {
+    // A flush before the data is an F in front of the operation's letter.
+    match rwbs {
+        [b'F', ..] if sectors == 0 => Some(Operation::Flush),
+        [b'F', rest @ ..] if !rest.is_empty() => operation(rest, sectors),
+        [b'R', ..] => Some(Operation::Read),
+        [b'W', ..] => Some(Operation::Write),
+        [b'D', ..] => Some(Operation::Trim),
+        _ => None,
+    }
+}
+
+impl LineFormat for Blkparse {
+    fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
+        scanner.blanks();
+        if !scanner.peek().is_ascii_digit() {
+            return self.other_line(scanner, sink);
+        }
+        let device = scanner.position;
+        scanner.number_u32("a device as major,minor")?;
+        scanner.comma()?;
+        scanner.number_u32("a device as major,minor")?;
+        let device = scanner.since(device);
+        scanner.gap()?;
+        scanner.number("a CPU number")?;
+        scanner.gap()?;
+        scanner.number("a sequence number")?;
+        scanner.gap()?;
+        let at = scanner.time::<9>("a time in seconds")?;
+        scanner.gap()?;
+        scanner.number("a process number")?;
+        scanner.gap()?;
+        let action = scanner.name("an action")?;
+        let (step, other) = match action {
+            b"Q" => (Some(Step::Queue), ""),
+            b"D" => (Some(Step::Dispatch), ""),
+            b"C" => (Some(Step::Complete), ""),
+            b"G" => (None, "get-request event (G)"),
+            b"I" => (None, "insert event (I)"),
+            b"M" | b"F" => (None, "merge event (M, F)"),
+            b"P" | b"U" | b"UT" | b"T" => (None, "plug or unplug event (P, U, T)"),
+            b"A" => (None, "remap event (A)"),
+            b"X" => (None, "split event (X)"),
+            b"R" => (None, "requeue event (R)"),
+            b"S" => (None, "sleep event (S)"),
+            b"B" => (None, "bounce event (B)"),
+            b"m" => (None, "message (m)"),
+            _ if action.len() <= 2 && action[0].is_ascii_alphabetic() => (None, "other event"),
+            _ => {
+                let at = scanner.position - action.len();
+                return Err(LineError::Expected(Expected { what: "an action such as Q, D or C", at }));
+            }
+        };
+        let Some(step) = step else {
+            scanner.rest_of_line()?;
+            sink.notes.ignore(other);
+            self.events += 1;
+            return Ok(());
+        };
+        scanner.gap()?;
+        let rwbs = scanner.name("an operation (RWBS)")?;
+        scanner.blanks();
+        let (mut sector, mut sectors) = (0, 0);
+        if scanner.peek().is_ascii_digit() {
+            sector = scanner.number("a sector number")?;
+            scanner.blanks();
+            if scanner.peek() == b'+' {
+                scanner.position += 1;
+                scanner.blanks();
+                sectors = scanner.number("a number of sectors")?;
+            }
+        }
+        scanner.rest_of_line()?;
+        self.events += 1;
+        let Some(operation) = operation(rwbs, sectors) else {
+            sink.notes.ignore("event without data");
+            return Ok(());
+        };
+        let (mut offset, length) = (sector.checked_mul(512), sectors.checked_mul(512));
+        if operation == Operation::Flush {
+            offset = Some(0);
+        }
+        let (offset, length) = offset.zip(length).ok_or("a sector below 2^55")?;
+        let volume = sink.volumes.key(device, |device| String::from_utf8_lossy(device).into_owned())?;
+        Ok(self.pairing.event(Event { at, step, volume, operation, offset, length }, sink)?)
+    }
+
+    fn finish(&mut self, sink: &mut Sink) {
+        self.pairing.finish(sink);
+    }
+}
+
+impl Blkparse {
+    /// blkparse says which files it reads before the events, and sums up behind them.
+    fn other_line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
+        let start = scanner.position;
+        let line = scanner.rest_of_line()?;
+        if line.starts_with(b"Input file ") {
+            sink.notes.ignore("file name");
+            return Ok(());
+        }
+        self.in_summary |= self.events > 0 && (line.starts_with(b"CPU") || line.starts_with(b"Total "));
+        if self.in_summary && !line.is_empty() {
+            sink.notes.ignore("summary line");
+            return Ok(());
+        }
+        Err(LineError::Expected(Expected { what: "a device as major,minor", at: start }))
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    sequence: u64,
+    completions: Completions,
+    names: Vec<String>,
+}
+
+fn write_event(output: &mut Vec<u8>, sequence: &mut u64, action: char, name: &str, record: &Record, at: u64) {
+    let what = match record.operation {
+        Operation::Read => "R",
+        Operation::Write => "W",
+        Operation::Trim => "D",
+        Operation::Flush => "FN",
+    };
+    *sequence += 1;
+    let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
+    let mut line = format!("{name:>7} {:>2} {sequence:>8} {seconds:>5}.{nanos:09} {:>5} {action:>2} {what:>3} ", 0, 0);
+    let who = if action == 'C' { "[0]" } else { "[esker]" };
+    line += &match (record.operation, action) {
+        (Operation::Flush, 'C') => format!("0 {who}\n"),
+        (Operation::Flush, _) => format!("{who}\n"),
+        _ => format!("{} + {} {who}\n", record.offset / 512, record.length / 512),
+    };
+    output.extend_from_slice(line.as_bytes());
+}
+
+impl RecordWriter for Writer {
+    fn volume(&mut self, _: &mut Vec<u8>, target: Target<'_>) {
+        self.names.push(target.name.to_string());
+    }
+
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()> {
+        let Self { sequence, completions, names } = self;
+        completions.before(record.at, |at, record, volume| {
+            write_event(output, sequence, 'C', &names[volume], record, at.0);
+        });
+        write_event(output, sequence, 'Q', target.name, record, record.at.0);
+        completions.add(record, record.volume.0 as usize);
+        Ok(())
+    }
+
+    fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
+        let Self { sequence, completions, names } = self;
+        completions.rest(|at, record, volume| write_event(output, sequence, 'C', &names[volume], record, at.0));
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! Block events as the WiscSee study of flash translation layers writes them.
+
+use std::io;
+
+use super::lines::{self, LineError, LineFormat};
+use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use crate::pairing::{Event, Pairing, Step};
+use crate::scan::{Expected, Scanner};
+use crate::sink::Sink;
+use crate::writer::completions::Completions;
+use crate::writer::{RecordWriter, Target, write_decimal, write_number};
+use crate::{Operation, Record};
+
+pub(super) const ENTRY: FormatEntry = FormatEntry {
+    name: "wiscsee",
+    summary: "WiscSee block events (blktrace of a file system, prepared for a flash simulator)",
+    layout: "text, spaces between: process, action, operation, offset and size in bytes, time in seconds, wait before it \
+             in seconds, synchronous; action D (dispatch) or C (complete), operation read, write or discard",
+    remarks: "requests are dispatches, response times run to the completion of the same range; one volume",
+    binary: false,
+    times: Times::Relative,
+    responses: Responses::Optional,
+    holds: Holds {
+        operations: &[Operation::Read, Operation::Write, Operation::Trim],
+        offset_unit: 1,
+        length_unit: 1,
+        volumes: VolumeNames::One,
+        ..Holds::SECTORS
+    },
+    detect: lines::confidence::<Wiscsee>,
+    open: Open::One(lines::open::<Wiscsee>),
+    write: Some(|| Box::new(Writer::default())),
+};
+
+#[derive(Default)]
+struct Wiscsee {
+    pairing: Pairing,
+}
+
+impl LineFormat for Wiscsee {
+    fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
+        scanner.blanks();
+        scanner.number("a process number")?;
+        scanner.gap()?;
+        let step = match scanner.peek() {
+            b'D' => Step::Dispatch,
+            b'C' => Step::Complete,
+            _ => return scanner.expected("D or C").map_err(LineError::from),
+        };
+        scanner.position += 1;
+        scanner.gap()?;
+        let start = scanner.position;
+        let operation = match scanner.name("an operation")? {
+            b"read" => Operation::Read,
+            b"write" => Operation::Write,
+            b"discard" => Operation::Trim,
+            _ => return Err(LineError::Expected(Expected { what: "read, write or discard", at: start })),
+        };
+        scanner.gap()?;
+        let offset = scanner.number("an offset in bytes")?;
+        scanner.gap()?;
+        let length = scanner.number("a size in bytes")?;
+        scanner.gap()?;
+        let at = scanner.time::<9>("a time in seconds")?;
+        scanner.rest_of_line()?;
+        let volume = sink.volumes.number(0)?;
+        Ok(self.pairing.event(Event { at, step, volume, operation, offset, length }, sink)?)
+    }
+
+    fn finish(&mut self, sink: &mut Sink) {
+        self.pairing.finish(sink);
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    completions: Completions,
+}
+
+fn write_event(output: &mut Vec<u8>, action: &str, record: &Record, at: u64) {
+    let operation = match record.operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        _ => "discard",
+    };
+    output.extend_from_slice(format!("0 {action} {operation} ").as_bytes());
+    write_number(output, record.offset);
+    output.push(b' ');
+    write_number(output, u64::from(record.length));
+    output.push(b' ');
+    write_decimal(output, at, 9, 9);
+    output.extend_from_slice(b" 0 False\n");
+}
+
+impl RecordWriter for Writer {
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, _: Target<'_>) -> io::Result<()> {
+        self.completions.before(record.at, |at, record, _| write_event(output, "C", record, at.0));
+        write_event(output, "D", record, record.at.0);
+        self.completions.add(record, 0);
+        Ok(())
+    }
+
+    fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
+        self.completions.rest(|at, record, _| write_event(output, "C", record, at.0));
+        Ok(())
+    }
+}

@@ -1,0 +1,318 @@
+//! Requests from the events of their lives: queued, dispatched, completed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use esker_core::Nanos;
+
+use crate::sink::{Found, Sink};
+use crate::{Operation, VolumeIndex};
+
+/// Most requests that wait for their completion.
+const WAITING_MAX: usize = 65_536;
+/// A request that has not completed after this time is handed out without a response time.
+const PATIENCE: Nanos = Nanos::from_secs(10);
+/// So many dispatched requests without any queued one, and there are no queue events in the trace.
+const UNDECIDED_MAX: usize = 4096;
+/// Requests looked at for one completion, beyond those it completes.
+const SEARCH_MAX: usize = 64;
+
+/// What happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The host queued it (blktrace: Q).
+    Queue,
+    /// The driver handed it to the device (D).
+    Dispatch,
+    /// The device completed it (C).
+    Complete,
+}
+
+/// One step in the life of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) at: Nanos,
+    pub(crate) step: Step,
+    pub(crate) volume: VolumeIndex,
+    pub(crate) operation: Operation,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+/// Which step makes a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Requests {
+    /// Not known yet: only dispatches so far.
+    Undecided,
+    Queued,
+    Dispatched,
+}
+
+/// Volume, operation, first byte, and number of a request that has not completed.
+type OpenKey = (u32, u8, u64, u64);
+
+#[derive(Debug)]
+struct Waiting {
+    found: Found,
+    place: u64,
+    /// Bytes that have not completed: a request may be split on its way.
+    left: u64,
+}
+
+/// Pairs events. Requests are queue events where the trace has any, else dispatch events; their response time runs to the
+/// completion of the same range of the same device. Requests that were merged or split below the queue are paired by the
+/// ranges they cover. What waits is bounded in number and time.
+#[derive(Debug)]
+pub(crate) struct Pairing {
+    requests: Requests,
+    /// In order of arrival.
+    waiting: VecDeque<Waiting>,
+    /// Number of the first of them.
+    first: u64,
+    /// Those that have not completed, and their length.
+    open: BTreeMap<OpenKey, u64>,
+    unanswered: u64,
+    answered: u64,
+}
+
+impl Default for Pairing {
+    fn default() -> Self {
+        Self {
+            requests: Requests::Undecided,
+            waiting: VecDeque::new(),
+            first: 0,
+            open: BTreeMap::new(),
+            unanswered: 0,
+            answered: 0,
+        }
+    }
+}
+
+impl Pairing {
+    /// Takes the next event and hands out the requests that need not wait any more. The error says what would have been
+    /// expected of the event.
+    pub(crate) fn event(&mut self, event: Event, sink: &mut Sink) -> Result<(), &'static str> {
+        if event.length > u64::from(u32::MAX) {
+            return Err("a length below 4 GiB");
+        }
+        if event.offset.checked_add(event.length).is_none() {
+            return Err("a range that ends below 2^64 bytes");
+        }
+        match (event.step, self.requests) {
+            (Step::Queue, Requests::Undecided) => {
+                // What was dispatched before the first queue event had been queued before the trace began.
+                sink.notes.ignore_many("dispatch event", self.waiting.len() as u64);
+                self.first += self.waiting.len() as u64;
+                self.waiting.clear();
+                self.open.clear();
+                self.requests = Requests::Queued;
+                self.begin(event, sink);
+            }
+            (Step::Queue, _) => self.begin(event, sink),
+            (Step::Dispatch, Requests::Queued) => sink.notes.ignore("dispatch event"),
+            (Step::Dispatch, _) => self.begin(event, sink),
+            (Step::Complete, _) => {
+                if !self.complete(&event) {
+                    sink.notes.ignore("completion without request");
+                }
+            }
+        }
+        if self.requests == Requests::Undecided && self.waiting.len() > UNDECIDED_MAX {
+            self.requests = Requests::Dispatched;
+        }
+        if self.requests != Requests::Undecided {
+            self.release(event.at, sink);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, event: Event, sink: &Sink) {
+        let Event { at, volume, operation, offset, length, .. } = event;
+        if length > 0 || operation == Operation::Flush {
+            let number = self.first + self.waiting.len() as u64;
+            self.open.insert((volume.0, operation as u8, offset, number), length);
+        }
+        let found = Found { at, offset, length, volume, operation, response: None };
+        self.waiting.push_back(Waiting { found, place: sink.place, left: length });
+    }
+
+    /// Finds what `event` completes; false where that is nothing.
+    fn complete(&mut self, event: &Event) -> bool {
+        let key = |offset: u64, number: u64| (event.volume.0, event.operation as u8, offset, number);
+        let end = event.offset + event.length;
+        let same_start = key(event.offset, 0)..=key(event.offset, u64::MAX);
+        // The very range, oldest first.
+        let exact = self.open.range(same_start).take(SEARCH_MAX).find(|(_, length)| **length == event.length);
+        if let Some((&key, _)) = exact {
+            self.end(key, event.length, event.at);
+            return true;
+        }
+        // Requests that were merged into one.
+        let within = self.open.range(key(event.offset, 0)..key(end, 0));
+        let mut missed = 0;
+        let merged: Vec<(OpenKey, u64)> = within
+            .map(|(key, length)| (*key, *length))
+            .take_while(|(key, length)| {
+                missed += usize::from(key.2 + length > end);
+                missed <= SEARCH_MAX
+            })
+            .filter(|(key, length)| key.2 + length <= end)
+            .collect();
+        for &(key, length) in &merged {
+            self.end(key, length, event.at);
+        }
+        if !merged.is_empty() {
+            return true;
+        }
+        // A part of a request that was split.
+        let before = self.open.range(key(0, 0)..=key(event.offset, u64::MAX)).next_back();
+        match before {
+            Some((&key, &length)) if key.2 + length >= end && event.length > 0 => {
+                self.end(key, event.length, event.at);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// `length` bytes of a request have completed.
+    fn end(&mut self, key: OpenKey, length: u64, at: Nanos) {
+        let waiting = &mut self.waiting[(key.3 - self.first) as usize];
+        waiting.left = waiting.left.saturating_sub(length);
+        if waiting.left == 0 {
+            waiting.found.response = at.0.checked_sub(waiting.found.at.0).map(Nanos);
+            self.open.remove(&key);
+        }
+    }
+
+    /// Hands out what has completed and what has waited long enough.
+    fn release(&mut self, now: Nanos, sink: &mut Sink) {
+        while let Some(oldest) = self.waiting.front() {
+            let found = oldest.found;
+            let key = (found.volume.0, found.operation as u8, found.offset, self.first);
+            let complete = !self.open.contains_key(&key);
+            if !complete {
+                if self.waiting.len() <= WAITING_MAX && now.saturating_sub(found.at) <= PATIENCE {
+                    return;
+                }
+                self.open.remove(&key);
+            }
+            self.hand_out(sink);
+        }
+    }
+
+    fn hand_out(&mut self, sink: &mut Sink) {
+        let Some(Waiting { found, place, .. }) = self.waiting.pop_front() else { return };
+        self.first += 1;
+        match found.response {
+            Some(_) => self.answered += 1,
+            None => self.unanswered += 1,
+        }
+        let now = std::mem::replace(&mut sink.place, place);
+        sink.request(found).expect("the range was checked when it came in");
+        sink.place = now;
+    }
+
+    /// No more events: hands out the rest and says what response times mean here.
+    pub(crate) fn finish(&mut self, sink: &mut Sink) {
+        while !self.waiting.is_empty() {
+            self.hand_out(sink);
+        }
+        if self.answered > 0 {
+            sink.notes.remark(match self.requests {
+                Requests::Queued => "response times are from queue (Q) to completion (C)",
+                _ => {
+                    "requests are dispatch events (D): there are no queue events; response times are from dispatch to \
+                      completion (C), without the time in the host's queue"
+                }
+            });
+        }
+        if self.unanswered > 0 {
+            sink.notes.remark(format!("{} requests have no completion event", self.unanswered));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReadOptions, Record};
+
+    fn event(at: u64, step: Step, offset: u64, length: u64) -> Event {
+        Event { at: Nanos(at), step, volume: VolumeIndex(0), operation: Operation::Write, offset, length }
+    }
+
+    /// Time, offset and response of the requests that come out.
+    fn requests(events: &[Event]) -> (Vec<(u64, u64, Option<u64>)>, Sink) {
+        let mut sink = Sink::new("test", false, true, &ReadOptions::default());
+        let mut pairing = Pairing::default();
+        for event in events {
+            pairing.event(*event, &mut sink).unwrap();
+        }
+        pairing.finish(&mut sink);
+        sink.settle().unwrap();
+        sink.finish();
+        let (mut all, mut batch) = (Vec::<Record>::new(), Vec::new());
+        while sink.take_chunk(&mut batch) {
+            all.append(&mut batch);
+        }
+        (all.iter().map(|r| (r.at.0, r.offset, r.response.map(|response| response.0))).collect(), sink)
+    }
+
+    use Step::{Complete, Dispatch, Queue};
+
+    #[test]
+    fn the_oldest_of_equal_requests_is_completed_first() {
+        let events = [
+            event(1, Queue, 0, 512),
+            event(2, Queue, 0, 512),
+            event(3, Dispatch, 0, 512),
+            event(5, Complete, 0, 512),
+            event(9, Complete, 0, 512),
+        ];
+        let (found, sink) = requests(&events);
+        assert_eq!(found, [(1, 0, Some(4)), (2, 0, Some(7))]);
+        assert_eq!(sink.notes.ignored("dispatch event"), 1);
+    }
+
+    #[test]
+    fn merged_requests_complete_together_and_split_ones_with_their_last_part() {
+        let events = [
+            event(1, Queue, 0, 512),
+            event(2, Queue, 512, 1024),
+            event(3, Queue, 8192, 8192),
+            event(10, Complete, 0, 1536),
+            event(11, Complete, 8192, 4096),
+            event(15, Complete, 12_288, 4096),
+            event(16, Complete, 12_288, 4096),
+        ];
+        let (found, sink) = requests(&events);
+        assert_eq!(found, [(1, 0, Some(9)), (2, 512, Some(8)), (3, 8192, Some(12))]);
+        assert_eq!(sink.notes.ignored("completion without request"), 1);
+    }
+
+    #[test]
+    fn dispatches_are_the_requests_where_nothing_is_queued() {
+        let (found, sink) =
+            requests(&[event(1, Dispatch, 0, 512), event(4, Complete, 0, 512), event(5, Dispatch, 0, 512)]);
+        assert_eq!(found, [(1, 0, Some(3)), (5, 0, None)]);
+        assert_eq!(sink.notes.remarks.len(), 2);
+    }
+
+    #[test]
+    fn dispatches_before_the_first_queue_event_are_no_requests() {
+        let events = [event(1, Dispatch, 0, 512), event(2, Queue, 512, 512), event(3, Complete, 0, 512)];
+        assert_eq!(requests(&events).0, [(2, 512, None)]);
+    }
+
+    #[test]
+    fn what_waits_is_bounded_in_time_and_number() {
+        let mut sink = Sink::new("test", false, true, &ReadOptions::default());
+        let mut pairing = Pairing::default();
+        for number in 0..3 * WAITING_MAX as u64 {
+            pairing.event(event(number, Queue, number * 512, 512), &mut sink).unwrap();
+            assert!(pairing.waiting.len() <= WAITING_MAX && pairing.open.len() <= WAITING_MAX);
+        }
+        pairing.event(event(PATIENCE.0 * 2, Queue, 0, 512), &mut sink).unwrap();
+        assert_eq!(pairing.waiting.len(), 1);
+    }
+}

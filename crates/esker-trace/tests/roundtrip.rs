@@ -1,0 +1,100 @@
+//! Whatever a format can hold comes back as it was.
+
+mod common;
+
+use esker_trace::{FORMATS, FormatEntry, ReadOptions, TraceError};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, TestRunner};
+
+/// Runs `check` on traces that the format can hold; reports the format.
+fn for_legal_traces(
+    cases: u32,
+    check: impl Fn(&'static FormatEntry, Vec<String>, Vec<esker_trace::Record>) -> Result<(), String>,
+) {
+    for format in FORMATS.iter().filter(|format| format.can_be_written()) {
+        let mut runner = TestRunner::new_with_rng(
+            Config { cases, failure_persistence: None, ..Config::default() },
+            proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+        );
+        let result = runner.run(&common::legal_trace(format), |(names, records)| {
+            check(format, names, records).map_err(proptest::test_runner::TestCaseError::fail)
+        });
+        result.unwrap_or_else(|error| panic!("{}: {error}", format.name));
+    }
+}
+
+#[test]
+fn writing_recognising_and_reading_is_the_identity() {
+    for_legal_traces(150, |format, names, records| {
+        let (bytes, notes) = common::write(format.name, &records, &names).map_err(|error| error.to_string())?;
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(300)]).into_owned();
+        let (reader, read) = common::read(bytes, &ReadOptions::default()).map_err(|e| format!("{e}\n{shown}"))?;
+        if reader.format().name != format.name {
+            return Err(format!("read as {}", reader.format().name));
+        }
+        if read != records {
+            let at = read.iter().zip(&records).position(|(read, wrote)| read != wrote).unwrap_or(0);
+            return Err(format!("record {at}: {:?}, not {:?}\n{shown}", read.get(at), records.get(at)));
+        }
+        if reader.volumes() != names {
+            return Err(format!("{:?}, not {names:?}", reader.volumes()));
+        }
+        if notes.responses_dropped != 0 || notes.times_rounded != 0 || !notes.volumes_renamed.is_empty() {
+            return Err(format!("{notes:?}"));
+        }
+        let (notes, count) = (reader.notes(), records.len() as u64);
+        let has_responses = records.iter().any(|record| record.response.is_some());
+        if (notes.records, notes.reordered, notes.bad_lines, notes.has_responses) != (count, 0, 0, has_responses) {
+            return Err(format!("{notes:?}"));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn carriage_returns_and_a_missing_last_newline_are_no_difference_in_text() {
+    for_legal_traces(20, |format, names, records| {
+        if format.binary {
+            return Ok(());
+        }
+        let (bytes, _) = common::write(format.name, &records, &names).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).unwrap();
+        for changed in [text.replace('\n', "\r\n"), text.trim_end().to_string(), format!("{text}\n \n")] {
+            let (_, read) = common::read(changed.into_bytes(), &ReadOptions::default()).map_err(|e| e.to_string())?;
+            if read != records {
+                return Err("other records".into());
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn every_format_compressed_is_the_same_trace() {
+    for format in FORMATS.iter().filter(|format| format.can_be_written()) {
+        let mut runner = TestRunner::deterministic();
+        let (names, records) = common::legal_trace(format).new_tree(&mut runner).unwrap().current();
+        let (bytes, _) = common::write(format.name, &records, &names).unwrap();
+        let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+        let (reader, read) = common::read(packed.clone(), &ReadOptions::default()).unwrap();
+        assert!(reader.format().name == format.name && read == records, "{}", format.name);
+        // Cut off, it is an error, never a shorter trace.
+        let error = common::read(packed[..packed.len() - 1].to_vec(), &ReadOptions::default()).unwrap_err();
+        assert!(matches!(error, TraceError::Compressed { .. }), "{}: {error}", format.name);
+    }
+}
+
+#[test]
+fn names_are_different_and_formats_without_times_have_none() {
+    let mut names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), FORMATS.len());
+    for format in FORMATS {
+        assert!(
+            !format.summary.is_empty() && !format.layout.is_empty() && !format.remarks.is_empty(),
+            "{}",
+            format.name
+        );
+    }
+}
