@@ -18,9 +18,9 @@ pub struct CacheSettings {
     pub read_ahead: Bytes,
     /// Whether reading ahead, once it has stopped at its limit, goes on when a read is answered from the buffer.
     pub read_ahead_on_hit: bool,
-    /// Writes end as soon as their data are in the buffer, while at most this much is not on the medium yet; zero for
-    /// writes that end on the medium. Writes with force unit access always do. They go to the medium when no other request
-    /// wants the arm, or when a flush waits for them.
+    /// Writes end as soon as their data are in the buffer, where at most this much may wait to go to the medium; zero for
+    /// writes that end on the medium. Writes with force unit access, and larger ones, always do. What waits goes to the medium
+    /// when no request wants the arm, when a flush waits for it, and every other time while writes wait for room.
     pub write_back: Bytes,
 }
 

@@ -4,6 +4,8 @@ mod flushes;
 mod link;
 mod measured;
 
+use std::collections::VecDeque;
+
 use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceReport, DeviceState, EventQueue, Nanos, Report,
     Request, RequestKind, ResourceKind, Tag, Telemetry, Unsupported,
@@ -31,7 +33,8 @@ pub struct Disk {
     mechanics: Mechanics,
     /// Commands that the host waits for.
     scheduler: Box<dyn Scheduler>,
-    /// Writes that have ended in the buffer: they have the arm when nobody waits for it, or when a flush waits for them.
+    /// Writes that have ended in the buffer. They have the arm when nobody else wants it or a flush waits for them, and
+    /// every other time while writes wait for room in the buffer.
     destaging: Box<dyn Scheduler>,
     cache: Option<Cache>,
     link: Link,
@@ -48,6 +51,10 @@ pub struct Disk {
     arm_free: Nanos,
     /// Bytes in the buffer of writes that have ended there.
     dirty: u64,
+    /// Writes that wait for room in the buffer, in order of arrival.
+    full: VecDeque<Waiting>,
+    /// Whether the arm last went to `destaging`.
+    destaged: bool,
     in_flight: u32,
     sequence: u64,
     next_event: Nanos,
@@ -130,6 +137,8 @@ impl Disk {
             serving: None,
             arm_free: Nanos::ZERO,
             dirty: 0,
+            full: VecDeque::new(),
+            destaged: false,
             in_flight: 0,
             sequence: 0,
             next_event: Nanos::NEVER,
@@ -169,12 +178,18 @@ impl Disk {
 
     #[inline]
     fn choose(&mut self, now: Nanos) -> Option<Waiting> {
-        if self.flushes.any_waits()
-            && let Some(write) = self.destaging.pop(now, &self.mechanics)
-        {
-            return Some(write);
+        let (host, buffer) = (&mut self.scheduler, &mut self.destaging);
+        if self.cache.is_none() {
+            return host.pop(now, &self.mechanics);
         }
-        self.scheduler.pop(now, &self.mechanics).or_else(|| self.destaging.pop(now, &self.mechanics))
+        let buffer_first = self.flushes.any_waits() || !self.full.is_empty() && !self.destaged;
+        let (first, second) = if buffer_first { (buffer, host) } else { (host, buffer) };
+        let (next, from_second) = match first.pop(now, &self.mechanics) {
+            Some(next) => (next, false),
+            None => (second.pop(now, &self.mechanics)?, true),
+        };
+        self.destaged = buffer_first != from_second;
+        Some(next)
     }
 
     /// A write's data stay readable in the buffer.
@@ -239,6 +254,7 @@ impl Disk {
             self.flushes.write_ends(served.waiting.sequence);
             if served.ended {
                 self.dirty -= served.sectors * Bytes::SECTOR.0;
+                self.admit_writes(now);
             }
             self.end_flushes(now);
         }
@@ -282,23 +298,44 @@ impl Disk {
     #[inline]
     fn take(&mut self, now: Nanos, ready: Nanos, tag: Tag, request: &Request, sectors: u64, sequence: u64) {
         let bytes = if request.kind.has_data() { request.length.0 } else { 0 };
-        let (mut ready, mut data, mut ended) = (ready, Nanos::ZERO, false);
         let write = request.kind.is_write();
+        let mut data = Nanos::ZERO;
         if write {
             data = self.link.data_in(ready, bytes);
             self.flushes.write_begins();
-            let durable =
-                matches!(request.kind, RequestKind::Write { fua: true } | RequestKind::WriteZeroes { fua: true });
-            ended = !durable && self.dirty + sectors * Bytes::SECTOR.0 <= self.write_back;
-            if ended {
-                self.dirty += sectors * Bytes::SECTOR.0;
-                ready = data;
-                self.ending.schedule(ready, Ending { tag, service_start: now, result: Ok(()) });
-            }
         }
-        let slot = self.commands.insert(Command { tag, submitted: now, data, sectors, bytes, ended });
-        self.arriving.schedule(ready, Waiting { start: request.start.0, write, sequence, slot });
+        let slot = self.commands.insert(Command { tag, submitted: now, data, sectors, bytes, ended: false });
+        let waiting = Waiting { start: request.start.0, write, sequence, slot };
+        if write && self.ends_in_buffer(request, sectors) {
+            self.full.push_back(waiting);
+            self.admit_writes(now);
+        } else {
+            self.arriving.schedule(ready, waiting);
+        }
         self.proceed(now);
+    }
+
+    /// Whether a write ends in the buffer, as soon as there is room.
+    fn ends_in_buffer(&self, request: &Request, sectors: u64) -> bool {
+        let durable = matches!(request.kind, RequestKind::Write { fua: true } | RequestKind::WriteZeroes { fua: true });
+        !durable && sectors * Bytes::SECTOR.0 <= self.write_back
+    }
+
+    /// Lets writes end in the buffer while there is room.
+    fn admit_writes(&mut self, now: Nanos) {
+        while let Some(&waiting) = self.full.front() {
+            let command = self.commands.get_mut(waiting.slot);
+            let size = command.sectors * Bytes::SECTOR.0;
+            if self.dirty + size > self.write_back {
+                return;
+            }
+            command.ended = true;
+            let ready = command.data.max(now);
+            self.ending.schedule(ready, Ending { tag: command.tag, service_start: now, result: Ok(()) });
+            self.arriving.schedule(ready, waiting);
+            self.dirty += size;
+            self.full.pop_front();
+        }
     }
 }
 
@@ -418,6 +455,11 @@ impl Slots {
     #[inline]
     fn get(&self, slot: u32) -> Command {
         self.commands[slot as usize]
+    }
+
+    #[inline]
+    fn get_mut(&mut self, slot: u32) -> &mut Command {
+        &mut self.commands[slot as usize]
     }
 
     #[inline]

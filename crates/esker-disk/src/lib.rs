@@ -2,6 +2,20 @@
 //!
 //! A [`Disk`] is built from [`DiskSettings`] (usually a preset of [`PRESETS`]) and driven through
 //! [`esker_core::Device`]. The text `docs/disk-model.md` says what is modelled and how well it matches real drives.
+//!
+//! ```
+//! use esker_core::{Bytes, Device, Lba, Nanos, Request, TagSlab};
+//! use esker_disk::{Disk, DiskSettings, PRESETS};
+//!
+//! let settings: DiskSettings = toml::from_str(PRESETS[0].toml).unwrap();
+//! let mut disk = Disk::new("disk", &settings).unwrap();
+//! let (mut tags, mut done) = (TagSlab::default(), Vec::new());
+//! disk.submit(Nanos::ZERO, tags.insert(()), Request::read(Lba(1_000_000), Bytes::kib(4)));
+//! while done.is_empty() {
+//!     disk.advance(disk.next_event(), &mut done);
+//! }
+//! assert!(done[0].at < Nanos::from_millis(10));
+//! ```
 
 mod cache;
 mod disk;

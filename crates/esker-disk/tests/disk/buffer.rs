@@ -75,10 +75,11 @@ fn the_least_recently_used_segment_goes() {
 
 #[test]
 fn writes_end_in_the_buffer_until_it_is_full() {
-    // The first two fit into 8 sectors. The third has the arm as soon as the first, which began at once, is on the medium:
-    // at 5.4 ms the head is behind sector 53, which is just where it goes on.
+    // The first two fit into 8 sectors. There is room for the third when the first, which began at once, is on the medium.
     let writes = [write(0, 50, 4), write(1, 70, 4), write(2, 54, 4)];
-    assert_eq!(responses(&buffered(), &writes), [0, 0, 5_800 - 2]);
+    assert_eq!(responses(&buffered(), &writes), [0, 0, 5_400 - 2]);
+    // One that never fits ends on the medium.
+    assert_eq!(responses(&buffered(), &[write(0, 50, 9)]), [5_900]);
     // What was written can be read from there.
     assert_eq!(responses(&buffered(), &[write(0, 50, 4), read(1, 51, 2)]), [0, 0]);
     // Force unit access waits for the medium.

@@ -111,6 +111,17 @@ fn streaming_runs_at_the_rate_of_its_zone_less_the_skews() {
     }
 }
 
+/// Rates at the outer edge that the presets' comments and data sheets state, in MB/s.
+#[test]
+fn presets_stream_at_their_stated_rates() {
+    for (name, stated) in
+        [("ibm-ultrastar-36z15", 55.0), ("seagate-cheetah-15k5-146g", 134.6), ("nearline-7200-20t", 285.0)]
+    {
+        let rate = streaming_rate(&preset(name), 0, 20_000, false, 1) / 1e6;
+        assert!((rate / stated - 1.0).abs() < 0.01, "{name}: {rate}");
+    }
+}
+
 #[test]
 fn without_a_cache_a_host_that_waits_misses_a_turn() {
     // One request at a time: the next one's command overhead lets its first sector pass.
