@@ -1,6 +1,141 @@
+//! `esker sim`: one experiment.
+
+use std::process::ExitCode;
+
+use esker_core::words;
+use esker_core::{RequestClass, RunResults};
+use esker_sim::{Experiment, RunError, RunOptions};
+
 use crate::args::{Common, SimArguments};
 use crate::failure::Failure;
-use std::process::ExitCode;
-pub(crate) fn run(_: &SimArguments, _: &Common) -> Result<ExitCode, Failure> {
-    Err(Failure::work("not yet"))
+use crate::progress::Progress;
+use crate::table::{Table, percent};
+use crate::{cancel, output};
+
+/// Runs the experiment as it stands.
+pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let mut experiment = Experiment::load(&arguments.file)?;
+    if !experiment.dimensions().is_empty() {
+        let message = format!("{} has a [sweep] table: it describes many runs", arguments.file.display());
+        return Err(Failure::input(message).with_hint("run it with `esker sweep`"));
+    }
+    if let Some(seed) = common.seed {
+        experiment.run.seed = seed;
+    }
+    let bar = Progress::new(common.quiet, "requests");
+    bar.say("simulating");
+    let progress = |done: u64, total: u64| bar.set(done, total);
+    let options =
+        RunOptions { progress: Some(&progress), cancel: Some(cancel::flag()), cost: !arguments.no_cost };
+    let results = esker_sim::run(&experiment, &options).map_err(failure)?;
+    drop(bar);
+    match &arguments.json.json {
+        Some(place) => output::write_json(place, &results)?,
+        None => output::print(&render(&results))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run's error as the user meets it.
+pub(super) fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Cancelled => Failure::cancelled(),
+        RunError::Stalled { .. } | RunError::Livelock(_) => Failure::work(error),
+        error => error.into(),
+    }
+}
+
+fn render(results: &RunResults) -> String {
+    let workload = &results.workload;
+    let mut text = format!(
+        "{} requests ({} reads, {} writes), {} in {}\n",
+        words::count(workload.requests),
+        words::count(workload.read_requests),
+        words::count(workload.write_requests),
+        words::bytes((workload.read_bytes + workload.write_bytes) as f64),
+        words::duration(workload.duration_s),
+    );
+    if let Some(saturated) = &results.saturated {
+        text += &format!(
+            "\nThe target cannot keep up: requests pile up from {} on; {} waited when it was stopped.\n",
+            words::clock(saturated.since_s),
+            words::count(saturated.backlog_requests)
+        );
+    } else {
+        text += &format!(
+            "{} requests/s, {}/s\n\n",
+            words::digits(results.throughput.requests_per_s),
+            words::bytes(results.throughput.bytes_per_s)
+        );
+        text += &response_times(results);
+    }
+    for (name, device) in &results.devices {
+        text += &format!("\n{name} ({}, {}): ", device.kind, words::bytes(device.capacity_bytes as f64));
+        let busy: Vec<String> = device
+            .utilisation
+            .iter()
+            .map(|(resource, busy)| format!("{} {} busy", words::resource(resource), percent(*busy)))
+            .collect();
+        text += &busy.join(", ");
+        if let Some(flash) = &device.flash {
+            text += &format!(
+                "\n  programs: {} for the host, {} cleaning, {} map; {} erases; write amplification {}",
+                words::count(flash.programs.host),
+                words::count(flash.programs.cleaning),
+                words::count(flash.programs.mapping),
+                words::count(flash.erases),
+                words::amplification(flash.write_amplification),
+            );
+        }
+        if let Some(disk) = &device.disk {
+            text += &format!(
+                "\n  mean seek {}, rotation {}, transfer {}",
+                words::time(disk.mean_seek_us),
+                words::time(disk.mean_rotation_us),
+                words::time(disk.mean_transfer_us)
+            );
+        }
+        for (child, share) in &device.children {
+            text += &format!("\n  {child}: {} of its requests", percent(share.share));
+        }
+        text.push('\n');
+    }
+    if let Some(cost) = &results.cost {
+        text += &format!(
+            "\nsimulated in {} ({} requests per second), preconditioned in {}\n",
+            words::duration(cost.wall_s),
+            words::count(cost.requests_per_wall_s as u64),
+            words::duration(cost.precondition_s)
+        );
+    }
+    text
+}
+
+fn response_times(results: &RunResults) -> String {
+    let mut table = Table::new(&["response time", "requests", "mean", "sd", "p50", "p95", "p99", "p99.9", "max"]);
+    let mut row = |name: &str, class: &RequestClass| {
+        if class.count > 0 {
+            let times = &class.response_time;
+            let values = [
+                times.mean_us,
+                times.stddev_us,
+                times.p50_us,
+                times.p95_us,
+                times.p99_us,
+                times.p999_us,
+                times.max_us,
+            ];
+            let mut cells = vec![name.to_string(), words::count(class.count)];
+            cells.extend(values.map(words::time));
+            table.row(cells);
+        }
+    };
+    row("all", &results.requests.all);
+    row("read", &results.requests.read);
+    row("write", &results.requests.write);
+    let mut text = table.render();
+    if results.requests.errors > 0 {
+        text += &format!("{} requests failed\n", words::count(results.requests.errors));
+    }
+    text
 }

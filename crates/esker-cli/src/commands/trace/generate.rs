@@ -1,6 +1,105 @@
-use crate::args::{Common, GenerateArguments};
-use crate::failure::Failure;
+//! `esker trace generate`: synthetic traces, free or fitted to a real one.
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-pub(crate) fn run(_: &GenerateArguments, _: &Common) -> Result<ExitCode, Failure> {
-    Err(Failure::work("not yet"))
+
+use esker_core::Bytes;
+use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader};
+
+use super::{ReadProgress, TraceOutput, read_options};
+use crate::args::{Common, GenerateArguments};
+use crate::cancel;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Where no `footprint` is given there is no device to take it from.
+const FOOTPRINT: Bytes = Bytes::gib(1);
+
+/// Makes the trace.
+pub(super) fn run(arguments: &GenerateArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let seed = common.seed.unwrap_or(1);
+    match &arguments.like {
+        Some(model) => {
+            let model = fit(model, arguments, common)?;
+            let requests = arguments.requests.unwrap_or_else(|| model.requests());
+            write(arguments, common, model.volumes(), requests, model.generate(requests, seed))
+        }
+        None => {
+            let settings = settings(arguments)?;
+            let records = Synthesiser::new(&settings, settings.footprint_on(FOOTPRINT), seed)?;
+            write(arguments, common, &[Synthesiser::VOLUME.to_string()], settings.requests, records)
+        }
+    }
+}
+
+fn fit(path: &Path, arguments: &GenerateArguments, common: &Common) -> Result<TraceModel, Failure> {
+    let mut reader = TraceReader::open(&[PathBuf::from(path)], &read_options(&arguments.read))?;
+    let bar = ReadProgress::new(common, "fitting");
+    let mut fitter = TraceModelFitter::default();
+    let mut batch = Vec::new();
+    while reader.next_batch(&mut batch)? {
+        if cancel::requested() {
+            return Err(Failure::cancelled());
+        }
+        fitter.push_all(&batch);
+        bar.moved(&reader);
+    }
+    let model = fitter.finish(reader.volumes());
+    if model.requests() == 0 {
+        return Err(Failure::input(format!("{} has no requests to be like", path.display())));
+    }
+    Ok(model)
+}
+
+/// The `--spec` file with every `--set` laid over it.
+fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure> {
+    let mut table = match &arguments.spec {
+        None => toml::Table::new(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
+            text.parse().map_err(|error| Failure::input(format!("{}: {error}", path.display())))?
+        }
+    };
+    for assignment in &arguments.set {
+        let (key, value) = assignment.split_once('=').ok_or_else(|| {
+            Failure::input(format!("--set {assignment}: expected KEY=VALUE")).with_hint("such as --set read_fraction=0.7")
+        })?;
+        // What is no TOML value by itself, such as 4KiB, is meant as text.
+        let value = format!("value = {value}")
+            .parse::<toml::Table>()
+            .map_or_else(|_| value.into(), |mut table| table.remove("value").expect("it was just written"));
+        table.insert(key.trim().to_string(), value);
+    }
+    if let Some(requests) = arguments.requests {
+        table.insert("requests".into(), i64::try_from(requests).unwrap_or(i64::MAX).into());
+    }
+    if !table.contains_key("requests") {
+        return Err(Failure::input("how many requests?").with_hint("say --requests N, or --like TRACE for as many as it has"));
+    }
+    table.try_into().map_err(|error: toml::de::Error| Failure::input(error.message()))
+}
+
+fn write(
+    arguments: &GenerateArguments,
+    common: &Common,
+    volumes: &[String],
+    requests: u64,
+    records: impl Iterator<Item = Record>,
+) -> Result<ExitCode, Failure> {
+    let mut output = TraceOutput::create(&arguments.write, volumes)?;
+    let bar = Progress::new(common.quiet, "requests");
+    bar.say("generating");
+    for (index, record) in records.enumerate() {
+        output.writer.push(&record)?;
+        if index % 65_536 == 0 {
+            if cancel::requested() {
+                return Err(Failure::cancelled());
+            }
+            bar.set(index as u64, requests);
+        }
+    }
+    drop(bar);
+    output.finish(common)?;
+    Ok(ExitCode::SUCCESS)
 }
