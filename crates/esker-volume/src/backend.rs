@@ -1,0 +1,162 @@
+//! Where the bytes are.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use esker_core::Bytes;
+
+/// A store of bytes. What was never written reads as zeroes; ranges lie within the capacity (the engine sees to that).
+pub trait Backend: Send {
+    /// Bytes that it holds.
+    fn capacity(&self) -> Bytes;
+
+    /// Fills `buffer` from byte `offset` on.
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Writes `data` from byte `offset` on. It may be lost with the power until the next [`flush`](Self::flush), unless
+    /// `durable`.
+    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()>;
+
+    /// Makes the range read as zeroes; `durable` as in [`write`](Self::write).
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()>;
+
+    /// Says that the range's content is no longer needed. What it reads as afterwards is open.
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()>;
+
+    /// Makes all writes that have returned durable.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+/// Bytes in memory; nothing survives the process.
+#[derive(Clone, Debug)]
+pub struct MemoryBackend {
+    bytes: Vec<u8>,
+}
+
+impl MemoryBackend {
+    /// Zeroes.
+    pub fn new(capacity: Bytes) -> Self {
+        Self { bytes: vec![0; usize::try_from(capacity.0).expect("it fits into memory")] }
+    }
+
+    fn range(&mut self, offset: u64, length: usize) -> &mut [u8] {
+        &mut self.bytes[offset as usize..offset as usize + length]
+    }
+}
+
+impl Backend for MemoryBackend {
+    fn capacity(&self) -> Bytes {
+        Bytes(self.bytes.len() as u64)
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        buffer.copy_from_slice(self.range(offset, buffer.len()));
+        Ok(())
+    }
+    fn write(&mut self, offset: u64, data: &[u8], _: bool) -> io::Result<()> {
+        self.range(offset, data.len()).copy_from_slice(data);
+        Ok(())
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, _: bool) -> io::Result<()> {
+        self.range(offset, length as usize).fill(0);
+        Ok(())
+    }
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        self.write_zeroes(offset, length, false)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file; a new one is sparse.
+#[derive(Debug)]
+pub struct FileBackend {
+    file: File,
+    capacity: Bytes,
+}
+
+/// Zeroes are written in pieces of this size.
+static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
+
+impl FileBackend {
+    /// Makes a new file of `capacity` at `path`, where nothing may be yet.
+    pub fn create(path: &Path, capacity: Bytes) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        file.set_len(capacity.0)?;
+        Ok(Self { file, capacity })
+    }
+
+    /// Opens the file at `path`.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let capacity = Bytes(file.metadata()?.len());
+        Ok(Self { file, capacity })
+    }
+}
+
+impl Backend for FileBackend {
+    fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
+        self.file.write_all_at(data, offset)?;
+        if durable { self.file.sync_data() } else { Ok(()) }
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
+        let mut done = 0;
+        while done < length {
+            let piece = (length - done).min(ZEROES.len() as u64);
+            self.file.write_all_at(&ZEROES[..piece as usize], offset + done)?;
+            done += piece;
+        }
+        if durable { self.file.sync_data() } else { Ok(()) }
+    }
+    /// Keeps the content: files are not punched yet.
+    fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behaves_like_bytes(backend: &mut dyn Backend) {
+        let read = |backend: &mut dyn Backend, offset, length| {
+            let mut buffer = vec![7; length];
+            backend.read(offset, &mut buffer).unwrap();
+            buffer
+        };
+        assert_eq!(backend.capacity(), Bytes::mib(1));
+        assert_eq!(read(backend, 0, 3), [0; 3]);
+        backend.write(1000, &[1, 2, 3, 4], false).unwrap();
+        backend.write_zeroes(1001, 2, true).unwrap();
+        assert_eq!(read(backend, 999, 6), [0, 1, 0, 0, 4, 0]);
+        backend.write(0, &vec![9; 200_000], true).unwrap();
+        backend.write_zeroes(10, 150_000, false).unwrap();
+        backend.trim(0, 5).unwrap();
+        backend.flush().unwrap();
+        assert_eq!(read(backend, 9, 2), [9, 0]);
+        assert_eq!(read(backend, 150_009, 2), [0, 9]);
+    }
+
+    #[test]
+    fn memory_and_files_behave_alike() {
+        behaves_like_bytes(&mut MemoryBackend::new(Bytes::mib(1)));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        behaves_like_bytes(&mut FileBackend::create(&path, Bytes::mib(1)).unwrap());
+        assert!(FileBackend::create(&path, Bytes::mib(1)).is_err(), "what is there is not overwritten");
+        let mut byte = [0];
+        FileBackend::open(&path).unwrap().read(150_010, &mut byte).unwrap();
+        assert_eq!(byte, [9], "it is still there");
+    }
+}

@@ -1,0 +1,273 @@
+//! The simulator and the real driver run the same engine: given the same requests, on models as on stores of the same
+//! speed, they perform the same effects in the same order, however late the real driver wakes up.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use esker_core::{
+    Arrival, Bytes, Completion, Device, DeviceError, Lba, Nanos, Observer, ReplayEnd, ReplaySettings, Request,
+    RequestKind, Rng, Tag, TagSlab, Verdict, replay,
+};
+use esker_sim::{Allocate, Child, Constant, ConstantSettings, EngineDevice, HybridSettings, Instance};
+use esker_tier::{Effect, Engine, EngineSettings, MapRecord, RecordNumber};
+use esker_volume::{Backend, Clock, FileBackend, Journal, MemoryBackend, MemoryJournal, RealDriver, Reply, Store};
+use proptest::prelude::*;
+
+const EXTENT: Bytes = Bytes::kib(4);
+const DEVICES: [(&str, u64, u32, Bytes); 3] =
+    [("fast", 70, 2, Bytes::kib(64)), ("slow", 350, 1, Bytes::kib(96)), ("equal", 70, 1, Bytes::kib(40))];
+
+fn policy() -> esker_tier::PolicySettings {
+    serde_json::from_str(r#"{"kind":"static-split","weights":[2,1,1]}"#).unwrap()
+}
+
+fn models() -> Vec<Child> {
+    let model = |&(name, micros, servers, capacity): &(&str, u64, u32, Bytes)| {
+        let service_time = Nanos::from_micros(micros);
+        let settings = ConstantSettings { service_time, servers, capacity, queue_depth: Some(3) };
+        Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) as Box<dyn Device> }
+    };
+    DEVICES.iter().map(model).collect()
+}
+
+fn engine() -> Engine {
+    let devices = DEVICES.iter().map(|device| device.3).collect();
+    Engine::new(&EngineSettings { extent: EXTENT, devices, policy: policy() }).unwrap()
+}
+
+/// A wall clock that is set by hand.
+#[derive(Default)]
+struct FakeClock(Cell<Nanos>);
+
+impl Clock for FakeClock {
+    fn now(&self) -> Nanos {
+        self.0.get()
+    }
+}
+
+type Log = Arc<Mutex<Vec<(Nanos, Effect)>>>;
+
+fn logged(log: &Log) -> esker_volume::EffectLog {
+    let log = log.clone();
+    Box::new(move |at, effect| log.lock().unwrap().push((at, effect.clone())))
+}
+
+struct Quiet;
+impl Observer for Quiet {
+    fn completed(&mut self, _: Nanos, _: &Request, _: &Completion) -> Verdict {
+        Verdict::Continue
+    }
+}
+
+fn simulated(arrivals: &[Arrival]) -> Vec<(Nanos, Effect)> {
+    let settings = HybridSettings {
+        children: DEVICES.iter().map(|device| device.0.to_string()).collect(),
+        policy: policy(),
+        extent: EXTENT,
+        allocate: Allocate::OnWrite,
+        queue_depth: Some(10_000),
+    };
+    let log = Log::default();
+    let instance = Instance { name: "volume".to_string(), seed: 1, children: models() };
+    let mut device = EngineDevice::new(&settings, instance).unwrap().with_log(logged(&log));
+    let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut Quiet).unwrap();
+    assert_eq!(end.end, ReplayEnd::Complete);
+    drop(device);
+    Arc::into_inner(log).unwrap().into_inner().unwrap()
+}
+
+fn take_replies<C: Clock>(driver: &mut RealDriver<C>, tags: &mut TagSlab<()>) {
+    while let Some(Reply { tag, .. }) = driver.next_reply() {
+        tags.remove(tag);
+    }
+}
+
+/// The driver wakes up at every arrival, and in between only when it likes to.
+fn real(arrivals: &[Arrival], seed: u64) -> Vec<(Nanos, Effect)> {
+    let (clock, log, mut rng) = (FakeClock::default(), Log::default(), Rng::new(seed));
+    let store = |child: Child| Store::paced(Box::new(MemoryBackend::new(child.device.capacity())), child.device);
+    let stores = models().into_iter().map(store).collect();
+    let mut driver =
+        RealDriver::new(engine(), stores, Box::new(MemoryJournal::default()), &clock).with_log(logged(&log));
+    let mut tags = TagSlab::default();
+    for together in arrivals.chunk_by(|a, b| a.at == b.at) {
+        let at = together[0].at;
+        while clock.now() < at {
+            let late = Nanos(rng.below(at.0 - clock.now().0 + 1) + 1);
+            clock.0.set((clock.now() + late).min(at));
+            driver.step();
+            take_replies(&mut driver, &mut tags);
+        }
+        driver.step();
+        take_replies(&mut driver, &mut tags);
+        for arrival in together {
+            let data = match arrival.request.kind {
+                RequestKind::Write { .. } => vec![1; arrival.request.length.0 as usize],
+                _ => Vec::new(),
+            };
+            driver.submit(tags.insert(()), arrival.request, data);
+        }
+        driver.step();
+        take_replies(&mut driver, &mut tags);
+    }
+    while driver.next_event() != Nanos::NEVER {
+        clock.0.set(driver.next_event() + Nanos(rng.below(1_000_000)));
+        driver.step();
+        take_replies(&mut driver, &mut tags);
+    }
+    assert!(tags.is_empty());
+    drop(driver);
+    Arc::into_inner(log).unwrap().into_inner().unwrap()
+}
+
+fn requests() -> impl Strategy<Value = Vec<(u64, u8, u64, u64, bool)>> {
+    let gap = prop_oneof![Just(0u64), Just(70), Just(350), 0u64..500];
+    prop::collection::vec((gap, 0u8..10, 0u64..400, 1u64..40, any::<bool>()), 1..80)
+}
+
+fn request(kind: u8, start: u64, sectors: u64, fua: bool) -> Request {
+    let capacity = DEVICES.iter().map(|device| device.3.0).sum::<u64>() / 512;
+    let start = start % capacity;
+    let length = Bytes(sectors.min(capacity - start) * 512);
+    match kind {
+        0..4 => Request::new(RequestKind::Write { fua }, Lba(start), length),
+        4..6 => Request::read(Lba(start), length),
+        6 => Request::new(RequestKind::Trim, Lba(start), length),
+        7 => Request::new(RequestKind::WriteZeroes { fua }, Lba(start), length),
+        _ => Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO),
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_same_effects_in_the_same_order_at_the_same_times(requests in requests(), seed: u64) {
+        let mut at = Nanos::ZERO;
+        let arrivals: Vec<Arrival> = requests
+            .into_iter()
+            .map(|(gap, kind, start, sectors, fua)| {
+                at += Nanos::from_micros(gap);
+                Arrival { at, request: request(kind, start, sectors, fua) }
+            })
+            .collect();
+        prop_assert_eq!(simulated(&arrivals), real(&arrivals, seed));
+    }
+
+}
+
+/// The comparison compares something: all kinds of effects occur.
+#[test]
+fn a_short_run_has_every_kind_of_effect() {
+    let write = request(0, 0, 40, false);
+    let flush = request(9, 0, 1, false);
+    let arrivals = [(0, write), (900, flush), (2000, request(4, 8, 9, false))]
+        .map(|(micros, request)| Arrival { at: Nanos::from_micros(micros), request });
+    let effects = real(&arrivals, 1);
+    let count = |kind: fn(&Effect) -> bool| effects.iter().filter(|(_, effect)| kind(effect)).count();
+    assert_eq!(count(|effect| matches!(effect, Effect::Record { .. })), 5);
+    assert_eq!(count(|effect| matches!(effect, Effect::Harden { .. })), 1);
+    assert_eq!(count(|effect| matches!(effect, Effect::Reply { .. })), 3);
+    assert!(count(|effect| matches!(effect, Effect::Io { .. })) > 3 + 3);
+    assert_eq!(simulated(&arrivals), effects);
+}
+
+proptest! {
+    // Each case flushes a real file.
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// What is read is what was written last, on stores of every kind, with requests under way side by side.
+    #[test]
+    fn data_read_back_are_those_of_a_byte_array(requests in requests(), seed: u64, paced: bool) {
+        let (clock, mut rng) = (FakeClock::default(), Rng::new(seed));
+        let folder = tempfile::tempdir().unwrap();
+        let stores = models().into_iter().enumerate().map(|(index, child)| {
+            let capacity = child.device.capacity();
+            let backend: Box<dyn Backend> = match index {
+                0 => Box::new(FileBackend::create(&folder.path().join("store"), capacity).unwrap()),
+                _ => Box::new(MemoryBackend::new(capacity)),
+            };
+            if paced { Store::paced(backend, child.device) } else { Store::new(backend) }
+        });
+        let stores = stores.collect();
+        let mut driver = RealDriver::new(engine(), stores, Box::new(MemoryJournal::default()), &clock);
+        let mut bytes = vec![0u8; driver.capacity().0 as usize];
+        let mut open: BTreeMap<Tag, (Request, Vec<u8>)> = BTreeMap::new();
+        let mut tags = TagSlab::default();
+        let all = Request::read(Lba(0), driver.capacity());
+        let list = requests.into_iter().map(|(gap, kind, start, sectors, fua)| (gap, request(kind, start, sectors, fua)));
+        for (gap, request) in list.chain([(0, all)]) {
+            clock.0.set(clock.now() + Nanos::from_micros(gap));
+            let overlaps = |other: &Request| other.start.byte_offset() < request.end_byte() && request.start.byte_offset() < other.end_byte();
+            loop {
+                driver.step();
+                while let Some(Reply { tag, result, data }) = driver.next_reply() {
+                    prop_assert_eq!(result, Ok(()));
+                    let (request, expected) = open.remove(&tag).unwrap();
+                    prop_assert!(request.kind != RequestKind::Read || data == expected);
+                    tags.remove(tag);
+                }
+                if open.values().all(|(other, _)| !overlaps(other)) {
+                    break;
+                }
+                clock.0.set(driver.next_event());
+            }
+            // A file keeps what was trimmed, memory does not: write it anew to know what it is.
+            let request = match request.kind {
+                RequestKind::Trim => Request { kind: RequestKind::WriteZeroes { fua: false }, ..request },
+                _ => request,
+            };
+            let range = request.start.byte_offset() as usize..request.end_byte() as usize;
+            let mut data = Vec::new();
+            match request.kind {
+                RequestKind::Write { .. } => {
+                    data = (0..request.length.0).map(|_| rng.below(256) as u8).collect();
+                    bytes[range.clone()].copy_from_slice(&data);
+                }
+                RequestKind::WriteZeroes { .. } => bytes[range.clone()].fill(0),
+                _ => {}
+            }
+            let tag = tags.insert(());
+            open.insert(tag, (request, bytes[range].to_vec()));
+            driver.submit(tag, request, data);
+        }
+        while driver.next_event() != Nanos::NEVER {
+            clock.0.set(driver.next_event());
+            driver.step();
+        }
+        while let Some(Reply { tag, data, .. }) = driver.next_reply() {
+            let (request, expected) = open.remove(&tag).unwrap();
+            prop_assert!(request.kind != RequestKind::Read || data == expected);
+        }
+        prop_assert!(open.is_empty());
+    }
+}
+
+struct BrokenJournal;
+impl Journal for BrokenJournal {
+    fn append(&mut self, _: RecordNumber, _: MapRecord) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn harden(&mut self, _: RecordNumber) -> std::io::Result<()> {
+        Err(std::io::Error::other("the journal's disk is gone"))
+    }
+}
+
+/// After a failure of the journal nothing is acknowledged any more, neither what was under way nor what comes later.
+#[test]
+fn a_failed_journal_poisons_the_volume() {
+    let clock = FakeClock::default();
+    let stores = models().into_iter().map(|child| Store::new(Box::new(MemoryBackend::new(child.device.capacity()))));
+    let mut driver = RealDriver::new(engine(), stores.collect(), Box::new(BrokenJournal), &clock);
+    let tag = |slot| Tag { slot, generation: 0 };
+    let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
+    driver.submit(tag(0), write, vec![1; 512]);
+    driver.submit(tag(1), Request::read(Lba(0), Bytes(512)), Vec::new());
+    driver.step();
+    assert_eq!(driver.poisoned().unwrap().to_string(), "the journal's disk is gone");
+    driver.submit(tag(2), Request::read(Lba(0), Bytes(512)), Vec::new());
+    driver.step();
+    let results: Vec<_> =
+        std::iter::from_fn(|| driver.next_reply()).map(|reply| (reply.tag.slot, reply.result)).collect();
+    assert_eq!(results, [0, 1, 2].map(|slot| (slot, Err(DeviceError::Failed))));
+    assert_eq!(driver.next_event(), Nanos::NEVER);
+}
