@@ -4,6 +4,7 @@ mod config;
 mod device;
 mod measured;
 mod run;
+mod sweep;
 mod system;
 mod workload;
 
@@ -17,5 +18,6 @@ pub use device::{
 };
 pub use measured::{Measured, Watch, resource_name};
 pub use run::{RunError, RunOptions, finish_results, run, run_workload};
+pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, sweep};
 pub use system::{System, build_device};
 pub use workload::Workload;

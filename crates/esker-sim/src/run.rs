@@ -10,10 +10,10 @@ use esker_core::{
 use esker_trace::TraceError;
 use thiserror::Error;
 
-use crate::config::{BeyondCapacity, ConfigError, Experiment};
+use crate::config::{ConfigError, Experiment};
 use crate::measured::{Measured, Watch};
 use crate::system::System;
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadFault};
 
 /// What the caller of a run wants to hear of it.
 #[derive(Clone, Copy, Default)]
@@ -81,7 +81,12 @@ pub fn run_workload(
     let capacity = device.capacity();
     let settings = &experiment.workload;
     let arrivals = workload.arrivals(capacity, settings.beyond_capacity, settings.time_scale());
-    let mut arrivals = arrivals.ok_or_else(|| beyond_capacity(experiment, workload, capacity))?.peekable();
+    let mut arrivals = arrivals
+        .map_err(|WorkloadFault { key, message, hint }| {
+            let message = format!("{message} (target `{}`)", experiment.run.target);
+            experiment.error_at(&format!("workload.{key}"), message, hint)
+        })?
+        .peekable();
 
     let begin = Stopwatch::start();
     let go_on = |ended| {
@@ -90,7 +95,10 @@ pub fn run_workload(
     };
     let run = &experiment.run;
     let mut replay_settings = ReplaySettings {
-        queue_depth: settings.queue_depth.map(|depth| depth.get() as usize),
+        queue_depth: match settings.queue_depth {
+            Some(depth) => Some(depth.get() as usize),
+            None => (!workload.has_times()).then_some(1),
+        },
         wait_limit: run.wait_limit.unwrap_or(Nanos::NEVER),
         backlog_limit: usize::try_from(run.backlog_limit).unwrap_or(usize::MAX),
         ..ReplaySettings::OPEN
@@ -133,18 +141,6 @@ fn check_end(replay: &Replay, measured: &Measured) -> Result<(), RunError> {
         ReplayEnd::Stopped if measured.stopped() => Err(RunError::Cancelled),
         ReplayEnd::Complete | ReplayEnd::Stopped | ReplayEnd::Saturated { .. } => Ok(()),
     }
-}
-
-fn beyond_capacity(experiment: &Experiment, workload: &Workload, capacity: esker_core::Bytes) -> RunError {
-    let target = &experiment.run.target;
-    let (what, end) = match experiment.workload.beyond_capacity {
-        BeyondCapacity::Dense => ("the areas that the workload touches take", workload.dense_end()),
-        _ => ("the workload reaches up to", workload.end()),
-    };
-    let message = format!("{what} {} bytes, but `{target}` has {}", end.0, capacity.0);
-    let hint =
-        "take a larger target, or set `beyond_capacity` to \"dense\" (only touched areas count), \"wrap\" or \"clip\"";
-    experiment.error_at("workload.beyond_capacity", message, Some(hint.to_string())).into()
 }
 
 /// Puts results together from what was measured and what the devices say.

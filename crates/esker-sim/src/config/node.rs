@@ -145,14 +145,18 @@ impl Node {
         }
     }
 
-    /// Sets the value at `path`, making tables on the way. A name where a table stands with `kind`, or a new `kind`
-    /// beside keys of the old one, begins that table anew.
+    /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of one kind
+    /// mean nothing to another.
     pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
         let Some((key, rest)) = path.split_first() else {
             *self = node;
             return Ok(());
         };
         let type_name = self.type_name();
+        if rest.is_empty() && *key == "kind" && self.as_str().is_some() {
+            // A bare name stands for a table with nothing but its kind.
+            *self = Self::empty_table(key_at.clone());
+        }
         let Value::Table(table) = &mut self.value else {
             return Err(format!("`{key}` cannot be set in {type_name}"));
         };

@@ -44,12 +44,12 @@ impl Document {
         ConfigError { origin: self.origin.clone(), position, key, message, hint }
     }
 
-    /// `None` for a document without text (a table that came from a program).
+    /// `None` for what is not in the text: a value set from outside, a table that came from a program.
     fn position(&self, byte: usize) -> Option<Position> {
         if self.text.is_empty() {
             return None;
         }
-        let before = self.text.get(..byte).unwrap_or(&self.text);
+        let before = self.text.get(..byte)?;
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Some(Position { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 })
     }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use esker_core::Ratio;
-use esker_trace::FilterSettings;
+use esker_trace::{FilterSettings, SyntheticSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,9 @@ pub struct WorkloadSettings {
     /// Trace file, relative to the experiment's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
+    /// Made-up requests instead of a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synthetic: Option<SyntheticSettings>,
     /// The trace's format, where it should not be found by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
@@ -23,7 +26,8 @@ pub struct WorkloadSettings {
     /// Open loop: what arrival times are multiplied by; 0.5 doubles the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_scale: Option<Ratio>,
-    /// Closed loop: always this many requests under way, whatever the arrival times. Without it: open loop.
+    /// Closed loop: always this many requests under way, whatever the arrival times. Without it: open loop by arrival
+    /// times or, where the workload has none, one request at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<NonZeroU32>,
     /// Only the first so many requests.
@@ -57,8 +61,12 @@ impl WorkloadSettings {
 
     /// Finds contradictions; returns the key within the table and what is wrong.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
-        if self.trace.is_none() {
-            return Err(("", "it needs a `trace`".to_string()));
+        match (&self.trace, &self.synthetic) {
+            (None, None) => return Err(("", "it needs a `trace` or a `synthetic` workload".to_string())),
+            (Some(_), Some(_)) => return Err(("synthetic", "it excludes `trace`; give one of them".to_string())),
+            (None, Some(_)) if self.format.is_some() => return Err(("format", "it goes with a `trace`".to_string())),
+            (None, Some(_)) if self.filter.is_some() => return Err(("filter", "it goes with a `trace`".to_string())),
+            _ => {}
         }
         if self.time_scale == Some(Ratio::ZERO) {
             return Err(("time_scale", "it is 0, so that all requests would arrive at once".to_string()));

@@ -1,7 +1,10 @@
 //! From (volume, byte) of a trace to sectors of the target.
 
 use esker_core::{Bytes, Lba, Request, RequestKind, StreamId};
-use esker_trace::{DenseMap, Operation, Record};
+use esker_trace::{DenseMap, Operation, Record, TouchedAreas};
+
+use super::WorkloadFault;
+use crate::config::BeyondCapacity;
 
 /// Volumes side by side in one address space.
 #[derive(Debug)]
@@ -25,10 +28,6 @@ impl AddressSpace {
         Self { bases, end: end.checked_next_multiple_of(512).unwrap_or(u64::MAX) }
     }
 
-    pub(super) fn end(&self) -> u64 {
-        self.end
-    }
-
     fn place(&self, record: &Record) -> u64 {
         self.bases.get(record.volume.0 as usize).map_or(0, |base| base.saturating_add(record.offset))
     }
@@ -37,6 +36,8 @@ impl AddressSpace {
 /// How addresses become those of the target.
 #[derive(Debug)]
 pub(super) enum Addresses<'a> {
+    /// They are those of the target already.
+    AsTheyAre,
     /// What lies past the end is left out.
     Clip(&'a AddressSpace),
     /// Modulo the capacity; a request that would run over the end is moved down to end there.
@@ -45,7 +46,40 @@ pub(super) enum Addresses<'a> {
     Dense(DenseMap),
 }
 
-impl Addresses<'_> {
+impl<'a> Addresses<'a> {
+    /// What `beyond` says, on a target of `capacity`, if the workload fits then.
+    pub(super) fn new(
+        space: &'a AddressSpace,
+        touched: &TouchedAreas,
+        beyond: BeyondCapacity,
+        capacity: Bytes,
+    ) -> Result<Self, WorkloadFault> {
+        let fault = |message: String| WorkloadFault {
+            key: "beyond_capacity",
+            message,
+            hint: Some(
+                "take a larger target, or let addresses `wrap`, be left out (`clip`) or close up (`dense`)".into(),
+            ),
+        };
+        let Bytes(capacity) = capacity;
+        match beyond {
+            BeyondCapacity::Error if space.end > capacity => {
+                Err(fault(format!("the workload reaches up to byte {}, but the target ends at {capacity}", space.end)))
+            }
+            BeyondCapacity::Error | BeyondCapacity::Clip => Ok(Self::Clip(space)),
+            BeyondCapacity::Wrap => Ok(Self::Wrap(space)),
+            BeyondCapacity::Dense => match DenseMap::new(touched) {
+                map if map.end() <= capacity => Ok(Self::Dense(map)),
+                map => {
+                    let end = map.end();
+                    Err(fault(format!(
+                        "the workload touches {end} bytes in 1 MiB areas, but the target has {capacity}"
+                    )))
+                }
+            },
+        }
+    }
+
     /// The request that `record` stands for, within `capacity` bytes: whole sectors around its bytes. None where nothing
     /// is left of it, several for a trim over areas that were not touched.
     #[inline]
@@ -55,6 +89,7 @@ impl Addresses<'_> {
         let one = match (record.operation, self) {
             (Operation::Flush, _) => Some((0, 0)),
             (_, _) if length == 0 => None,
+            (_, Self::AsTheyAre) => Some((record.offset, length)),
             (_, Self::Clip(space)) => {
                 let start = space.place(record);
                 (start < capacity).then(|| (start, length.min(capacity - start)))
@@ -103,7 +138,7 @@ mod tests {
     #[test]
     fn volumes_lie_side_by_side_and_requests_cover_whole_sectors() {
         let space = AddressSpace::new(&[700, 0, 1 << 20]);
-        assert_eq!(space.end(), 2 << 20);
+        assert_eq!(space.end, 2 << 20);
         let requests = |volume, offset, length| -> Vec<(u64, u64)> {
             let record = record(volume, offset, length);
             Addresses::Clip(&space).requests(&record, 2 << 20).map(|r| (r.start.0, r.length.0)).collect()

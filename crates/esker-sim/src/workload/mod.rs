@@ -5,9 +5,10 @@ mod address;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use esker_core::{Arrival, Bytes, Nanos, Ratio};
+use esker_core::{Arrival, Bytes, Hint, Nanos, Ratio};
 use esker_trace::{
-    DenseMap, Filter, Filtered, Operation, ReadOptions, Record, Spool, SpoolWriter, TouchedAreas, TraceReader,
+    Filter, Filtered, Operation, ReadOptions, Record, Spool, SpoolRecords, SpoolWriter, Synthesiser, SyntheticSettings,
+    TouchedAreas, TraceReader,
 };
 
 use crate::config::{BeyondCapacity, Experiment};
@@ -17,43 +18,70 @@ use address::{AddressSpace, Addresses};
 /// A workload that is at hand: any number of runs may replay it, on several threads at once.
 #[derive(Debug)]
 pub struct Workload {
-    spool: Spool,
-    /// Where each volume begins in one address space: side by side in order of appearance, each at a multiple of 1 MiB.
-    space: AddressSpace,
-    touched: TouchedAreas,
+    source: Source,
+    /// Only so many requests count.
+    head: u64,
+}
+
+#[derive(Debug)]
+enum Source {
+    Recorded {
+        spool: Spool,
+        /// Where each volume begins in one address space: side by side in order of appearance, each at a multiple of
+        /// 1 MiB.
+        space: AddressSpace,
+        touched: TouchedAreas,
+    },
+    Synthetic {
+        settings: SyntheticSettings,
+        seed: u64,
+    },
+}
+
+/// Why a workload does not go with a target. The key is one of `[workload]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkloadFault {
+    pub(crate) key: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
 }
 
 impl Workload {
-    /// Reads the experiment's trace. `cancel` ends that early, with [`RunError::Cancelled`].
+    /// Reads the experiment's trace, or gets ready to make its synthetic requests. `cancel` ends that early, with
+    /// [`RunError::Cancelled`].
     pub fn open(experiment: &Experiment, cancel: &AtomicBool) -> Result<Self, RunError> {
         let settings = &experiment.workload;
+        if let Some(synthetic) = &settings.synthetic {
+            let source = Source::Synthetic { settings: synthetic.clone(), seed: experiment.run.seed };
+            return Ok(Self { source, head: settings.head.unwrap_or(u64::MAX).min(synthetic.requests) });
+        }
         let trace = settings.trace.as_ref().expect("a workload without a source was refused when it was read");
         let path: PathBuf = if trace == "-" { trace.into() } else { experiment.folder().join(trace) };
         let options = ReadOptions { format: settings.format.clone(), ..ReadOptions::default() };
         let mut reader = TraceReader::open(&[path], &options)?;
-        let filter = settings.filter.clone().unwrap_or_default();
         let fault = |error: &dyn std::error::Error| experiment.error_at("workload.filter", error.to_string(), None);
+        let filter = settings.filter.clone().unwrap_or_default();
         let mut filter = Filter::new(filter).map_err(|error| fault(&error))?;
-        let mut workload = Collector::default();
+        let mut collector = Collector::default();
         let mut batch = Vec::new();
         'reading: while reader.next_batch(&mut batch)? {
             if cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
             for record in &batch {
-                if settings.head.is_some_and(|head| workload.records >= head) {
+                if settings.head.is_some_and(|head| collector.records >= head) {
                     break 'reading;
                 }
                 match filter.apply(record, reader.volumes()) {
-                    Filtered::Keep(record) => workload.push(&record)?,
+                    Filtered::Keep(record) => collector.push(&record)?,
                     Filtered::Drop => {}
                     Filtered::End => break 'reading,
                 }
             }
         }
         filter.check_volumes(reader.volumes()).map_err(|error| fault(&error))?;
-        let workload = workload.finish(reader.volumes().to_vec())?;
-        if workload.spool.is_empty() {
+        let workload = collector.finish(reader.volumes().to_vec())?;
+        if workload.is_empty() {
             let message = "no request of the trace is left to replay";
             return Err(experiment.error_at("workload.trace", message, None).into());
         }
@@ -62,61 +90,80 @@ impl Workload {
 
     /// Wraps records that are at hand already, in order of time.
     pub fn from_records(records: impl IntoIterator<Item = Record>, volumes: Vec<String>) -> Result<Self, RunError> {
-        let mut workload = Collector::default();
+        let mut collector = Collector::default();
         for record in records {
-            workload.push(&record)?;
+            collector.push(&record)?;
         }
-        workload.finish(volumes)
+        collector.finish(volumes)
     }
 
     /// How many requests there are.
     pub fn len(&self) -> u64 {
-        self.spool.len()
+        match &self.source {
+            Source::Recorded { spool, .. } => spool.len(),
+            Source::Synthetic { .. } => self.head,
+        }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.spool.is_empty()
+        self.len() == 0
     }
 
-    /// First byte after everything that the workload asks for, its volumes side by side.
-    pub fn end(&self) -> Bytes {
-        Bytes(self.space.end())
+    /// Whether requests have times at which they arrive. Without them only closed replay makes sense.
+    pub fn has_times(&self) -> bool {
+        match &self.source {
+            Source::Recorded { spool, .. } => spool.times().is_some_and(|(first, last)| first < last),
+            Source::Synthetic { settings, .. } => settings.arrivals.is_some(),
+        }
     }
 
     /// The arrivals on a target of `capacity`, from time zero on, their times multiplied by `time_scale`. Requests of no
-    /// bytes (other than flushes) are left out. `None` where they reach past the capacity and `beyond` does not say what
-    /// to do then.
-    pub fn arrivals(
+    /// bytes (other than flushes) are left out.
+    pub(crate) fn arrivals(
         &self,
         capacity: Bytes,
         beyond: BeyondCapacity,
         time_scale: Ratio,
-    ) -> Option<impl Iterator<Item = Arrival> + '_> {
+    ) -> Result<impl Iterator<Item = Arrival> + '_, WorkloadFault> {
         let capacity = Bytes(capacity.0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
-        let addresses = match beyond {
-            BeyondCapacity::Dense => {
-                let map = DenseMap::new(&self.touched);
-                if map.end() > capacity.0 {
-                    return None;
-                }
-                Addresses::Dense(map)
+        let (first, records, addresses) = match &self.source {
+            Source::Recorded { spool, space, touched } => {
+                let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);
+                (first, Records::Recorded(Box::new(spool.records())), Addresses::new(space, touched, beyond, capacity)?)
             }
-            BeyondCapacity::Error if self.space.end() > capacity.0 => return None,
-            BeyondCapacity::Error | BeyondCapacity::Clip => Addresses::Clip(&self.space),
-            BeyondCapacity::Wrap => Addresses::Wrap(&self.space),
+            Source::Synthetic { settings, seed } => {
+                let records = Synthesiser::new(settings, capacity, *seed).map_err(|error| WorkloadFault {
+                    key: "synthetic",
+                    message: error.to_string(),
+                    hint: error.hint(),
+                })?;
+                (Nanos::ZERO, Records::Synthetic(Box::new(records)), Addresses::AsTheyAre)
+            }
         };
-        let first = self.spool.times().map_or(Nanos::ZERO, |(first, _)| first);
-        let requests = self.spool.records().flat_map(move |record| {
+        let head = usize::try_from(self.head).unwrap_or(usize::MAX);
+        Ok(records.take(head).flat_map(move |record| {
             let at = scaled(record.at - first, time_scale);
             addresses.requests(&record, capacity.0).map(move |request| Arrival { at, request })
-        });
-        Some(requests)
+        }))
     }
+}
 
-    /// Bytes of the dense address space of [`BeyondCapacity::Dense`].
-    pub fn dense_end(&self) -> Bytes {
-        Bytes(DenseMap::new(&self.touched).end())
+/// One iterator for both sources, so that nothing is called through a table for each record.
+enum Records<'a> {
+    Recorded(Box<SpoolRecords<'a>>),
+    Synthetic(Box<Synthesiser>),
+}
+
+impl Iterator for Records<'_> {
+    type Item = Record;
+
+    #[inline]
+    fn next(&mut self) -> Option<Record> {
+        match self {
+            Self::Recorded(records) => records.next(),
+            Self::Synthetic(records) => records.next(),
+        }
     }
 }
 
@@ -149,6 +196,7 @@ impl Collector {
 
     fn finish(self, volumes: Vec<String>) -> Result<Workload, RunError> {
         let spool = self.spool.finish(volumes)?;
-        Ok(Workload { spool, space: AddressSpace::new(&self.ends), touched: self.touched })
+        let source = Source::Recorded { spool, space: AddressSpace::new(&self.ends), touched: self.touched };
+        Ok(Workload { source, head: u64::MAX })
     }
 }

@@ -1,0 +1,328 @@
+//! Mistakes in experiment files: one line each, with place, key and remedy.
+
+use esker_sim::{Experiment, RunOptions, System, run};
+
+const GOOD: &str = r#"
+[workload]
+synthetic = { requests = 10, size = "4KiB" }
+
+[device.flash]
+preset = "samsung-k9xxg08-slc-32g"
+cleaning = { victim = "greedy", threshold = "5%" }
+
+[device.disk]
+kind = "hdd"
+preset = "ibm-ultrastar-36z15"
+
+[device.volume]
+kind = "hybrid"
+children = ["flash", "disk"]
+policy = { kind = "static-split", weights = [1, 1] }
+
+[device.station]
+kind = "constant"
+service_time = "1ms"
+capacity = "4GiB"
+
+[run]
+target = "station"
+"#;
+
+/// Compares the message of reading, building or running `GOOD` with `from` replaced by `to`; tells of all differences.
+#[track_caller]
+fn check(cases: &[(&str, &str, &str)]) {
+    let mut differences = String::new();
+    for (from, to, expected) in cases {
+        assert_eq!(GOOD.matches(from).count(), 1, "`{from}` stands once in the good file");
+        let found = message_of(&GOOD.replacen(from, to, 1));
+        if found != *expected {
+            differences += &format!("expected {expected}\n   found {found}\n");
+        }
+    }
+    assert!(differences.is_empty(), "\n{differences}");
+}
+
+#[track_caller]
+fn message_of(text: &str) -> String {
+    match Experiment::from_str(text, "x.toml") {
+        Err(error) => error.to_string(),
+        Ok(experiment) => match System::assemble(&experiment).err() {
+            Some(error) => error.to_string(),
+            None => run(&experiment, &RunOptions::default()).unwrap_err().to_string(),
+        },
+    }
+}
+
+#[test]
+fn the_file_without_mistakes_runs() {
+    let results = run(&Experiment::from_str(GOOD, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    assert_eq!(results.requests.all.count, 10);
+}
+
+#[test]
+fn keys() {
+    check(&[
+        (
+            "service_time",
+            "servce_time",
+            "x.toml:20:1: device.station.servce_time: unknown key; did you mean `service_time`?",
+        ),
+        (
+            "threshold",
+            "treshold",
+            "x.toml:7:33: device.flash.cleaning.treshold: unknown key; did you mean `threshold`?",
+        ),
+        ("target", "tarket", "x.toml:24:1: run.tarket: unknown key; did you mean `target`?"),
+        ("requests", "request", "x.toml:3:15: workload.synthetic.request: unknown key; did you mean `requests`?"),
+        ("[run]", "[rum]", "x.toml:23:2: rum: `rum` is no table of an experiment; did you mean `run`?"),
+        ("weights", "wieghts", "x.toml:16:35: device.volume.policy.wieghts: unknown key; did you mean `weights`?"),
+        ("capacity = \"4GiB\"", "", "x.toml:18:1: device.station: `capacity` is missing"),
+        ("kind = \"constant\"", "", "x.toml:18:1: device.station: `kind` is missing"),
+        ("preset = \"ibm-ultrastar-36z15\"", "", "x.toml:9:1: device.disk: `rotation_speed` is missing"),
+    ]);
+}
+
+#[test]
+fn values() {
+    check(&[
+        (
+            "\"1ms\"",
+            "1",
+            "x.toml:20:16: device.station.service_time: `1` needs a unit: ns, us, ms, s, min, h, d or y (365 days)",
+        ),
+        (
+            "\"4GiB\"",
+            "\"4GigaByte\"",
+            "x.toml:21:12: device.station.capacity: `4GigaByte` has the unknown unit `GigaByte`: use B, kB, MB, GB, TB (powers \
+             of 1000) or KiB, MiB, GiB, TiB (powers of 1024)",
+        ),
+        (
+            "\"5%\"",
+            "\"5ms\"",
+            "x.toml:7:45: device.flash.cleaning.threshold: `5ms` has the unknown unit `ms`: use %, or none for a plain fraction",
+        ),
+        (
+            "\"4KiB\"",
+            "4096",
+            "x.toml:3:37: workload.synthetic.size: `4096` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, \
+             TiB (powers of 1024)",
+        ),
+        (
+            "requests = 10,",
+            "requests = \"ten\",",
+            "x.toml:3:26: workload.synthetic.requests: invalid type: string \"ten\", expected u64",
+        ),
+        (
+            "kind = \"hybrid\"",
+            "kind = \"hybird\"",
+            "x.toml:14:8: device.volume.kind: `hybird` is no kind of device; did you mean `hybrid`?",
+        ),
+        (
+            "\"samsung-k9xxg08-slc-32g\"",
+            "\"samsung-k9xxg08-slc-32\"",
+            "x.toml:6:10: device.flash.preset: `samsung-k9xxg08-slc-32` is no preset; did you mean `samsung-k9xxg08-slc-32g`?",
+        ),
+        (
+            "kind = \"hdd\"",
+            "kind = \"ssd\"",
+            "x.toml:11:10: device.disk.preset: `ibm-ultrastar-36z15` is a preset of the kind `hdd`, not of `ssd`",
+        ),
+        (
+            "static-split",
+            "static-slip",
+            "x.toml:16:19: device.volume.policy.kind: `static-slip` is no policy; did you mean `static-split`?",
+        ),
+        ("[1, 1]", "[1, 1, 1]", "x.toml:16:35: device.volume.policy.weights: `weights` has 3 entries for 2 devices"),
+        (
+            "= \"station\"",
+            "= \"sation\"",
+            "x.toml:24:1: run.target: `sation` is no device of this experiment; did you mean `station`?",
+        ),
+        ("[workload]", "[workload", "x.toml:2:10: this is not TOML: unclosed table, expected `]`"),
+    ]);
+}
+
+/// What each key allows for itself but not together with the others, in the devices' own words.
+#[test]
+fn devices_that_cannot_be_built() {
+    check(&[
+        (
+            "\"1ms\"",
+            "\"0s\"",
+            "x.toml:20:1: device.station.service_time: `service_time` is zero; a request takes at least 1ns",
+        ),
+        (
+            "capacity = \"4GiB\"",
+            "capacity = \"4GiB\"\nservers = 8\nqueue_depth = 4",
+            "x.toml:23:1: device.station.queue_depth: `queue_depth` is 4, less than its 8 servers, so some could never work",
+        ),
+        (
+            "capacity = \"4GiB\"",
+            "capacity = \"100B\"",
+            "x.toml:21:1: device.station.capacity: `capacity` is 100B, less than one sector of 512B",
+        ),
+    ]);
+}
+
+/// The same for devices that other devices are made of.
+#[test]
+fn trees() {
+    let with = |tables: &str, target: &str| {
+        message_of(&(GOOD.replace("target = \"station\"", &format!("target = \"{target}\"")) + tables))
+    };
+    let array = |name: &str, rest: &str| format!("[device.{name}]\nkind = \"array\"\nlevel = \"0\"\n{rest}\n");
+    let cases = [
+        (
+            with(&array("raid", "children = [\"station\", \"dusk\"]"), "raid"),
+            "x.toml:28:24: device.raid.children[1]: `dusk` is no device of this experiment; did you mean `disk`?",
+        ),
+        (
+            with(&array("raid", "children = [\"station\", \"disk\"]"), "raid"),
+            "x.toml:15:22: device.volume.children[1]: `disk` is already a child of `raid`; a device has one parent",
+        ),
+        (
+            with(&(array("a", "children = [\"b\"]") + &array("b", "child = \"a\"\ncount = 2")), "a"),
+            "x.toml:25:9: device.a: it contains itself: a -> b -> a",
+        ),
+        (with(&array("a", "children = [\"a\"]"), "a"), "x.toml:25:9: device.a: it contains itself: a -> a"),
+        (
+            with(&array("raid", "child = \"station\"\ncount = 1000000"), "raid"),
+            "x.toml:18:9: device.station: the tree has more than 10000 devices",
+        ),
+        (
+            with(&array("raid", "child = \"station\""), "raid"),
+            "x.toml:28:1: device.raid.child: `child` needs a `count`",
+        ),
+        (
+            with(&array("raid", "child = \"station\"\ncount = 2\nstripe = \"1000B\""), "raid"),
+            "x.toml:30:1: device.raid.stripe: `stripe` is 1kB; it has to be whole sectors of 512B",
+        ),
+        (
+            with(&array("raid", "child = \"station\"\ncount = 2\nstripe = \"1TiB\""), "raid"),
+            "x.toml:30:1: device.raid.stripe: `stripe` is 1TiB, more than its smallest child's 4GiB",
+        ),
+        (
+            with(
+                &array("raid", "child = \"station\"\ncount = 2\nlevel = \"5\"").replace("level = \"0\"\n", ""),
+                "raid",
+            ),
+            "x.toml:29:9: device.raid.level: `5` is not one of the choices; did you mean `0`?",
+        ),
+        (with("", "nothing"), "x.toml:24:1: run.target: `nothing` is no device of this experiment"),
+        (
+            with("[device.\"a b\"]\nkind = \"constant\"\n", "station"),
+            "x.toml:25:9: device.a b: a device's name is made of letters, digits, `-` and `_`",
+        ),
+    ];
+    let mut differences = String::new();
+    for (found, expected) in cases {
+        if found != expected {
+            differences += &format!("expected {expected}\n   found {found}\n");
+        }
+    }
+    assert!(differences.is_empty(), "\n{differences}");
+}
+
+#[test]
+fn workloads() {
+    let synthetic = "synthetic = { requests = 10, size = \"4KiB\" }";
+    check(&[
+        (synthetic, "", "x.toml:2:2: workload: it needs a `trace` or a `synthetic` workload"),
+        (
+            synthetic,
+            "synthetic = { requests = 10 }\ntrace = \"a.spc\"",
+            "x.toml:3:1: workload.synthetic: it excludes `trace`; give one of them",
+        ),
+        (
+            synthetic,
+            "synthetic = { requests = 10, footprint = \"5GiB\" }",
+            "x.toml:3:1: workload.synthetic: a footprint of 5GiB does not fit into 4GiB (target `station`)",
+        ),
+        (synthetic, "trace = \"nowhere.spc\"", "nowhere.spc: cannot be opened: No such file or directory (os error 2)"),
+        (
+            synthetic,
+            "synthetic = { requests = 10 }\nqueue_depth = 0",
+            "x.toml:4:15: workload.queue_depth: invalid value: integer `0`, expected a nonzero u32",
+        ),
+        (
+            synthetic,
+            "synthetic = { requests = 10 }\nqueue_depth = 4\ntime_scale = 2",
+            "x.toml:5:1: workload.time_scale: it means nothing in a closed loop, and `queue_depth` asks for one",
+        ),
+        (
+            synthetic,
+            "synthetic = { requests = 10, address = \"unifrom\" }",
+            "x.toml:3:40: workload.synthetic.address: `unifrom` is not one of the choices; did you mean `uniform`?",
+        ),
+    ]);
+}
+
+#[test]
+fn traces_beyond_the_capacity() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t.spc");
+    std::fs::write(&trace, "0,0,4096,r,0.0\n0,16777216,8192,w,0.5\n0,8,4096,w,1.0\n").unwrap();
+    let text =
+        GOOD.replace("synthetic = { requests = 10, size = \"4KiB\" }", &format!("trace = \"{}\"", trace.display()));
+    let found = message_of(&text);
+    let expected = "x.toml:2:2: workload.beyond_capacity: the workload reaches up to byte 8589942784, but the target ends at \
+                    4294967296 (target `station`)";
+    assert_eq!(found, expected);
+    for (beyond, requests) in [("wrap", 3), ("clip", 2), ("dense", 3)] {
+        let text = text.replace("[workload]", &format!("[workload]\nbeyond_capacity = \"{beyond}\""));
+        let results = run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+        assert_eq!(results.workload.requests, requests, "{beyond}");
+        assert_eq!(results.requests.errors, 0);
+    }
+}
+
+#[test]
+fn sweeps() {
+    let sweep = |lines: &str| message_of(&format!("{GOOD}\n[sweep]\n{lines}\n"));
+    let cases = [
+        (
+            sweep("\"device.sation.servers\" = [1]"),
+            "x.toml:27:1: device.sation.servers: `sation` is no device of this experiment; did you mean `station`?",
+        ),
+        (sweep("\"rum.seed\" = [1]"), "x.toml:27:1: rum.seed: `rum` is no table of an experiment; did you mean `run`?"),
+        (
+            sweep("\"device.station.servers\" = []"),
+            "x.toml:27:28: sweep.device.station.servers: the list is empty; give at least one value",
+        ),
+        (
+            sweep("\"device.station.servers\" = 3"),
+            "x.toml:27:28: sweep.device.station.servers: expected a list of values, found a number",
+        ),
+    ];
+    for (found, expected) in cases {
+        assert_eq!(found, expected);
+    }
+    let point = |line: &str| {
+        let experiment = Experiment::from_str(&format!("{GOOD}\n[sweep]\n{line}\n"), "x.toml").unwrap();
+        experiment.point(&[0]).unwrap_err().to_string()
+    };
+    // The place of a mistake is where it was written: in the sweep.
+    assert_eq!(
+        point("\"device.station.severs\" = [1]"),
+        "x.toml:27:1: device.station.severs: unknown key; did you mean `servers`?"
+    );
+    assert_eq!(
+        point("\"device.station.capacity\" = [\"4\"]"),
+        "x.toml:27:30: device.station.capacity: `4` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB \
+         (powers of 1024)"
+    );
+    assert_eq!(point("\"run.target.name\" = [1]"), "x.toml:27:1: run.target.name: `name` cannot be set in a string");
+}
+
+/// Values from a command line have a key but no place.
+#[test]
+fn values_from_outside() {
+    let experiment = Experiment::from_str(GOOD, "x.toml").unwrap();
+    let with = |key: &str, value: &str| experiment.with(key, value).unwrap_err().to_string();
+    assert_eq!(
+        with("device.station.severs", "2"),
+        "x.toml: device.station.severs: unknown key; did you mean `servers`?"
+    );
+    assert_eq!(with("run.target", "flash"), "x.toml: run.target: `flash` is no TOML value; text stands in quotes");
+    assert_eq!(experiment.with("run.target", "\"volume\"").unwrap().run.target, "volume");
+}
