@@ -1,0 +1,92 @@
+//! Every file in `examples/` runs and shows what its comment says.
+
+use std::path::{Path, PathBuf};
+
+use esker_core::RunResults;
+use esker_sim::{Experiment, RunOptions, SweepOptions, run, sweep};
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn load(name: &str) -> Experiment {
+    Experiment::load(&example(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run_example(name: &str, overrides: &[(&str, &str)]) -> RunResults {
+    let experiment = overrides.iter().fold(load(name), |experiment, (key, value)| experiment.with(key, value).unwrap());
+    run(&experiment, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn no_example_is_forgotten() {
+    let names = std::fs::read_dir(example("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    assert_eq!(names, ["agrawal.toml", "disk.toml", "hybrid.toml", "raid-0.toml", "sweep.toml"]);
+}
+
+#[test]
+fn agrawal() {
+    let results = run_example("agrawal.toml", &[("workload.synthetic.requests", "20_000"), ("run.series", "\"1s\"")]);
+    assert_eq!(results.requests.all.count, 20_000);
+    // Table 3: 130.6 us for a read that meets nobody; at a third of a package's load it waits a little.
+    let read = results.requests.read.response_time;
+    assert!((130.6..300.0).contains(&read.mean_us), "{read:?}");
+    assert!(results.series.len() >= 4 && results.series[1].utilisation.contains_key("die"));
+    assert_eq!(results.series.iter().map(|point| point.requests).sum::<u64>(), 20_000);
+}
+
+#[test]
+fn disk() {
+    let results = run_example("disk.toml", &[("workload.head", "4000")]);
+    assert_eq!(results.requests.all.count, 4000);
+    let disk = results.devices["disk"].disk.unwrap();
+    // Half a turn at 15,000 rpm is 2 ms; a third of the requests wait for less.
+    assert!(disk.mean_seek_us > 0.0 && (800.0..2200.0).contains(&disk.mean_rotation_us), "{disk:?}");
+}
+
+#[test]
+fn raid_0() {
+    let results = run_example("raid-0.toml", &[("workload.synthetic.requests", "2000")]);
+    assert_eq!(results.requests.all.count, 2000);
+    let disks: Vec<&str> = results.devices.keys().map(String::as_str).collect();
+    assert_eq!(disks, ["disk.0", "disk.1", "disk.2", "disk.3", "raid"]);
+    for share in results.devices["raid"].children.values() {
+        assert!((share.share - 0.25).abs() < 0.03, "{share:?}");
+    }
+    let one = run_example("raid-0.toml", &[("workload.synthetic.requests", "2000"), ("run.target", "\"disk\"")]);
+    let speed = results.throughput.requests_per_s / one.throughput.requests_per_s;
+    assert!((2.0..4.5).contains(&speed), "four disks serve {speed} times as much as one");
+}
+
+#[test]
+fn hybrid() {
+    let results = run_example("hybrid.toml", &[("workload.synthetic.requests", "5000")]);
+    assert_eq!(results.requests.all.count, 5000);
+    let children = &results.devices["volume"].children;
+    assert!((children["flash"].share - 0.8).abs() < 0.02, "{children:?}");
+    assert!(results.devices["flash"].flash.as_ref().unwrap().programs.host > 0);
+}
+
+#[test]
+fn a_sweep_agrees_with_the_closed_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = sweep(&load("sweep.toml"), &SweepOptions::new(folder.path())).unwrap();
+    assert_eq!((done.run, done.reused, done.failed), (12, 0, 0));
+    let rows = done.table.to_json();
+    for row in rows.as_array().unwrap() {
+        let rate: f64 =
+            row["workload.synthetic.arrivals.rate"].as_str().unwrap().strip_suffix("/s").unwrap().parse().unwrap();
+        let wait = row["queue_mean_us"].as_f64().unwrap();
+        let load = rate * 1e-3;
+        let one = load / (2.0 * (1.0 - load)) * 1000.0;
+        let servers = row["device.station.servers"].as_u64().unwrap();
+        match servers {
+            1 => assert!((wait / one - 1.0).abs() < 0.08, "load {load}: {wait} us, expected {one}"),
+            _ => assert!(wait < one / 4.0, "two servers at load {load}: {wait} us"),
+        }
+        let busy = row["utilisation_busiest"].as_f64().unwrap();
+        assert!((busy - load / servers as f64).abs() < 0.02, "load {load} on {servers} servers: busy {busy}");
+    }
+}

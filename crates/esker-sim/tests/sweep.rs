@@ -1,0 +1,150 @@
+//! Sweeps: the same bytes on any number of threads, resumable, in shards.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use esker_sim::{Experiment, SweepError, SweepOptions, sweep};
+
+const GRID: &str = r#"
+[workload]
+synthetic = { requests = 2000, arrivals = { kind = "poisson", rate = "500/s" } }
+
+[device.station]
+kind = "constant"
+service_time = "1ms"
+capacity = "1GiB"
+
+[device.pair]
+kind = "array"
+level = "0"
+child = "station"
+count = 2
+
+[run]
+target = "station"
+
+[sweep]
+"run.target" = ["station", "pair"]
+"workload.synthetic.seed" = [1, 2, 3]
+device.station.service_time = ["1ms", "500us"]
+"#;
+
+fn grid() -> Experiment {
+    Experiment::from_str(GRID, "grid.toml").unwrap()
+}
+
+fn threads(count: usize) -> Option<NonZeroUsize> {
+    NonZeroUsize::new(count)
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads_and_shards_add_up() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let one = sweep(&grid(), &SweepOptions { threads: threads(1), ..SweepOptions::new(folders[0].path()) }).unwrap();
+    let four = sweep(&grid(), &SweepOptions { threads: threads(4), ..SweepOptions::new(folders[1].path()) }).unwrap();
+    assert_eq!(files(folders[0].path()), files(folders[1].path()));
+    assert_eq!(one.table.to_csv(), four.table.to_csv());
+    assert_eq!((one.run, one.table.rows.len()), (12, 12));
+
+    let mut rows = Vec::new();
+    for shard in 0..5 {
+        let options = SweepOptions { shard: Some((shard, 5)), ..SweepOptions::new(folders[2].path()) };
+        rows.extend(sweep(&grid(), &options).unwrap().table.rows);
+    }
+    assert_eq!(files(folders[0].path()), files(folders[2].path()));
+    rows.sort_by_key(|row| row[0].as_u64());
+    assert_eq!(rows, one.table.rows);
+    let wrong = sweep(&grid(), &SweepOptions { shard: Some((5, 5)), ..SweepOptions::new(folders[2].path()) });
+    assert_eq!(wrong.unwrap_err().to_string(), "there is no shard 5 of 5; they are numbered from 0");
+}
+
+#[test]
+fn what_is_there_is_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SweepOptions::new(folder.path());
+    let first = sweep(&grid(), &options).unwrap();
+    let before = files(folder.path());
+    // One file is lost, one damaged, one of another configuration.
+    let names: Vec<&String> = before.keys().collect();
+    std::fs::remove_file(folder.path().join(names[0])).unwrap();
+    std::fs::write(folder.path().join(names[1]), &before[names[1]][..100]).unwrap();
+    std::fs::write(folder.path().join(names[2]), &before[names[3]]).unwrap();
+    let second = sweep(&grid(), &options).unwrap();
+    assert_eq!((second.run, second.reused), (3, 9));
+    assert_eq!(files(folder.path()), before);
+    assert_eq!(first.table.to_csv(), second.table.to_csv());
+}
+
+#[test]
+fn a_cancelled_sweep_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cancel, seen) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let progress = |done: usize, total: usize| {
+        assert_eq!(total, 12);
+        seen.store(done, Ordering::Relaxed);
+        cancel.store(done == 4, Ordering::Relaxed);
+    };
+    let options = SweepOptions {
+        threads: threads(1),
+        progress: Some(&progress),
+        cancel: Some(&cancel),
+        ..SweepOptions::new(folder.path())
+    };
+    assert!(matches!(sweep(&grid(), &options), Err(SweepError::Cancelled)));
+    assert_eq!((seen.load(Ordering::Relaxed), files(folder.path()).len()), (4, 4));
+    let rest = sweep(&grid(), &SweepOptions::new(folder.path())).unwrap();
+    assert_eq!((rest.run, rest.reused), (8, 4));
+}
+
+/// A kind that is swept begins its table anew, so the other kinds' keys do not get in its way; combinations that come to
+/// the same are run once; impossible ones are told of and cost the others nothing.
+#[test]
+fn kinds_can_be_swept_and_impossible_points_say_why() {
+    let text = r#"
+[workload]
+synthetic = { requests = 10, footprint = "1MiB" }
+
+[device.flash]
+preset = "samsung-k9xxg08-slc-32g"
+cleaning = { victim = { kind = "greedy" } }
+geometry = { blocks_per_plane = 64 }
+
+[run]
+target = "flash"
+
+[sweep]
+"device.flash.cleaning.victim.kind" = ["greedy"]
+"device.flash.over_provisioning" = ["15%", "15.0%", "99.9999%"]
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let experiment = Experiment::from_str(text, "kinds.toml").unwrap();
+    let done = sweep(&experiment, &SweepOptions::new(folder.path())).unwrap();
+    assert_eq!((done.run, done.failed, files(folder.path()).len()), (1, 1, 1));
+    let rows = done.table.to_json();
+    assert_eq!(rows[0]["file"], rows[1]["file"]);
+    assert_eq!(rows[0]["error"], serde_json::Value::Null);
+    let error = rows[2]["error"].as_str().unwrap();
+    assert!(error.starts_with("kinds.toml:5:9: device.flash: "), "{error}");
+    assert_eq!(rows[2]["file"], serde_json::Value::Null);
+    assert_eq!(done.table.to_csv().lines().count(), 4);
+}
+
+#[test]
+fn a_mistake_in_any_point_shows_before_anything_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = GRID.replace("[\"1ms\", \"500us\"]", "[\"1ms\", \"500\"]");
+    let error =
+        sweep(&Experiment::from_str(&text, "grid.toml").unwrap(), &SweepOptions::new(folder.path())).unwrap_err();
+    assert!(
+        error.to_string().starts_with("grid.toml:22:39: device.station.service_time: `500` needs a unit: "),
+        "{error}"
+    );
+    assert_eq!(files(folder.path()).len(), 0);
+}
