@@ -1,5 +1,6 @@
 //! Block traces: formats, characterisation, synthesis, transformation.
 
+mod calendar;
 mod error;
 mod format;
 mod input;

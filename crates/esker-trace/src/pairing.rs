@@ -45,6 +45,8 @@ enum Requests {
     Undecided,
     Queued,
     Dispatched,
+    /// Requests and completions name each other.
+    Numbered,
 }
 
 /// Volume, operation, first byte, and number of a request that has not completed.
@@ -123,6 +125,26 @@ impl Pairing {
             self.release(event.at, sink);
         }
         Ok(())
+    }
+
+    /// Takes a request whose completion will name it; returns its number.
+    pub(crate) fn begin_numbered(&mut self, event: Event, sink: &mut Sink) -> Result<u64, &'static str> {
+        self.requests = Requests::Numbered;
+        let number = self.first + self.waiting.len() as u64;
+        self.event(Event { step: Step::Dispatch, ..event }, sink)?;
+        Ok(number)
+    }
+
+    /// Request `number` completed at `at`. One that was given up in the meantime stays without response time.
+    pub(crate) fn end_numbered(&mut self, number: u64, at: Nanos, sink: &mut Sink) {
+        if let Some(waiting) = number.checked_sub(self.first).and_then(|index| self.waiting.get(index as usize)) {
+            let found = waiting.found;
+            let key = (found.volume.0, found.operation as u8, found.offset, number);
+            if self.open.contains_key(&key) {
+                self.end(key, found.length, at);
+            }
+        }
+        self.release(at, sink);
     }
 
     fn begin(&mut self, event: Event, sink: &Sink) {
@@ -220,6 +242,7 @@ impl Pairing {
         if self.answered > 0 {
             sink.notes.remark(match self.requests {
                 Requests::Queued => "response times are from queue (Q) to completion (C)",
+                Requests::Numbered => "response times are from a request to its completion",
                 _ => {
                     "requests are dispatch events (D): there are no queue events; response times are from dispatch to \
                       completion (C), without the time in the host's queue"

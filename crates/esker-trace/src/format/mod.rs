@@ -11,6 +11,7 @@ mod fio;
 mod fixed;
 mod lines;
 mod msr;
+mod nbdkit;
 mod recognise;
 mod spc;
 mod srt;
@@ -51,6 +52,7 @@ pub static FORMATS: &[FormatEntry] = &[
     srt::ENTRY,
     vscsi::V1,
     vscsi::V2,
+    nbdkit::ENTRY,
     arc::ENTRY,
     esker::ENTRY,
 ];

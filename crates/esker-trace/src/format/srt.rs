@@ -7,6 +7,7 @@ use esker_core::Nanos;
 use super::fixed::{self, FixedFormat};
 use super::lines::LineError;
 use super::{FormatEntry, Holds, Open, READ_WRITE, RecordSource, Responses, Times, VolumeNames};
+use crate::calendar::Date;
 use crate::error::{Place, TraceError};
 use crate::input::Input;
 use crate::scan::Expected;
@@ -97,51 +98,20 @@ fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 
-const fn is_leap(year: u64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-/// Days of each month.
-const fn month_days(year: u64) -> [u64; 12] {
-    [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-}
-
-/// Days from 1970-01-01 to the first day of a year up to 2554.
-fn days_before(year: u64) -> u64 {
-    (1970..year).map(|year| if is_leap(year) { 366 } else { 365 }).sum()
-}
-
 /// Seconds since 1970 of a date such as "Sat May 30 00:03:06 1992".
 fn parse_date(text: &str) -> Option<u64> {
     let mut words = text.split_whitespace();
     let (_, month, day, time, year) = (words.next()?, words.next()?, words.next()?, words.next()?, words.next()?);
-    let month = MONTHS.iter().position(|name| *name == month)?;
-    let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
-    let mut parts = time.split(':').map(|part| part.parse::<u64>().ok().filter(|part| *part < 60));
+    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
+    let mut parts = time.split(':').map(|part| part.parse::<u64>().ok());
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    let days = month_days(year);
-    if !(1970..=2554).contains(&year) || !(1..=days[month]).contains(&day) || hour > 23 {
-        return None;
-    }
-    let day = days_before(year) + days[..month].iter().sum::<u64>() + day - 1;
-    Some(day * 86_400 + hour * 3600 + minute * 60 + second)
+    Date { year: year.parse().ok()?, month, day: day.parse().ok()?, hour, minute, second }.seconds()
 }
 
 fn write_date(seconds: u64) -> String {
-    let (mut day, second) = (seconds / 86_400, seconds % 86_400);
-    let week_day = DAYS[(day % 7) as usize];
-    let mut year = 1970;
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let mut month = 0;
-    while day >= month_days(year)[month] {
-        day -= month_days(year)[month];
-        month += 1;
-    }
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{week_day} {} {:>2} {hour:02}:{minute:02}:{second:02} {year}", MONTHS[month], day + 1)
+    let Date { year, month, day, hour, minute, second } = Date::at(seconds);
+    let week_day = DAYS[(seconds / 86_400 % 7) as usize];
+    format!("{week_day} {} {day:>2} {hour:02}:{minute:02}:{second:02} {year}", MONTHS[month as usize - 1])
 }
 
 struct Srt {
