@@ -73,9 +73,9 @@ class Chart {
     for (const other of group ? charts.values() : [this]) {
       if (other.description.group !== group) continue;
       for (const one of other.description.choices.flatMap((choice) => choice.series)) {
-        const places = column(one.x);
-        min = Math.min(min, places[0]);
-        max = Math.max(max, places[places.length - 1]);
+        const places = column(one.x).filter((place) => drawableOn(place, other.description.x.scale));
+        min = Math.min(min, places[0] ?? min);
+        max = Math.max(max, places.at(-1) ?? max);
       }
     }
     return [min, max];
@@ -89,11 +89,12 @@ function plotOptions(chart, width) {
     height: CHART_HEIGHT,
     legend: { show: false },
     padding: [10, 14, 0, 0],
-    focus: { alpha: 0.3 },
+    focus: { alpha: 0.25 },
     cursor: {
       y: false,
       drag: { x: x.names === undefined, y: false, dist: 6 },
       points: { size: 7 },
+      focus: { prox: chart.series.length > 2 ? 20 : -1 },
       bind: { dblclick: () => () => resetZoom(chart) },
       sync: group ? { key: group, setSeries: false, filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } } : undefined,
     },
@@ -108,84 +109,6 @@ function plotOptions(chart, width) {
   };
 }
 
-function xScale(chart) {
-  const { x, group } = chart.description;
-  if (x.names) return { time: false, range: [-0.5, x.names.length - 0.5] };
-  const [min, max] = zooms.get(group) ?? chart.extent();
-  return { time: false, distr: x.scale === "log" ? 3 : 1, log: 10, min, max, range: (plot, from, to) => [from, to] };
-}
-
-function yScale(y, marks) {
-  const values = marks.filter((mark) => mark.axis === "y").map((mark) => mark.value);
-  if (y.scale === "nines") {
-    return { distr: 100, fwd: SPACING.nines.to, bwd: SPACING.nines.from, range: () => [0, 0.99993] };
-  }
-  if (y.scale === "log") {
-    return {
-      distr: 3,
-      log: 10,
-      range: (plot, min, max) => (min === null ? [1, 10] : uPlot.rangeLog(Math.min(min, ...values), Math.max(max, ...values) * 1.2, 10, false)),
-    };
-  }
-  return { range: (plot, min, max) => [0, y.top ?? Math.max(max ?? 1, ...values) * 1.08] };
-}
-
-const axisStyle = () => ({
-  stroke: () => theColour("--muted"),
-  font: "12px system-ui, sans-serif",
-  grid: { stroke: () => theColour("--grid"), width: 1 },
-  ticks: { stroke: () => theColour("--grid"), width: 1, size: 5 },
-});
-
-function xAxis(x) {
-  const style = { ...axisStyle(), size: 30 };
-  if (x.names) {
-    return { ...style, grid: { show: false }, splits: () => x.names.map((_, index) => index), values: (plot) => thinned(x.names, Math.ceil((x.names.length * 52) / (plot.width - 90))), filter: (plot, ticks) => ticks };
-  }
-  if (x.unit === "elapsed") {
-    return {
-      ...style,
-      incrs: CLOCK_STEPS,
-      space: 55,
-      splits: (plot, axis, min, max, step) => clockSplits(min, max, step, x.epoch_s),
-      values: (plot, ticks, axis, space, step) => clockTicks(ticks, step, x.epoch_s),
-    };
-  }
-  if (x.scale === "log") {
-    return { ...style, splits: (plot, axis, min, max) => logSplits(min, max, x.unit, plot.width / 90), values: (plot, ticks) => ticks.map(UNITS[x.unit]), filter: (plot, ticks) => ticks };
-  }
-  return { ...style, space: 60, values: (plot, ticks) => ticks.map((tick) => UNITS[x.unit](tick)) };
-}
-
-function yAxis(y) {
-  const style = { ...axisStyle(), size: 76 };
-  if (y.scale === "nines") {
-    const shares = [0, 0.5, 0.9, 0.99, 0.999, 0.9999];
-    return { ...style, splits: () => shares, values: () => shares.map((tick) => share(tick)), filter: (plot, ticks) => ticks };
-  }
-  if (y.scale === "log") {
-    return { ...style, splits: (plot, axis, min, max) => logSplits(min, max, y.unit, CHART_HEIGHT / 30), values: (plot, ticks) => ticks.map(UNITS[y.unit]), filter: (plot, ticks) => ticks };
-  }
-  return { ...style, space: 36, incrs: y.unit.startsWith("bytes") ? BINARY_STEPS : undefined, values: (plot, ticks) => ticks.map((tick) => UNITS[y.unit](tick)) };
-}
-
-// Every nth name, where all would not fit.
-function thinned(names, every) {
-  return names.map((name, index) => (index % every === 0 ? name : ""));
-}
-
-// Round values, equally far apart in ratio; not more of them than there is room for.
-function logSplits(min, max, unit, room) {
-  const base = unit === "bytes" ? 2 : 10;
-  const first = Math.floor(Math.log(min) / Math.log(base) + 1e-9);
-  const last = Math.ceil(Math.log(max) / Math.log(base));
-  const step = Math.max(1, Math.ceil((last - first) / room));
-  const digits = base === 10 && (last - first) * 3 <= room ? [1, 2, 5] : [1];
-  const all = [];
-  for (let power = Math.ceil(first / step) * step; power <= last; power += step) all.push(...digits.map((digit) => digit * base ** power));
-  return all.filter((value) => value >= min && value <= max);
-}
-
 function seriesOptions(one, index, chart) {
   const { paths } = uPlot;
   const filled = one.shape === "area" || one.shape === "bars";
@@ -195,7 +118,7 @@ function seriesOptions(one, index, chart) {
     show: !hiddenKeys.has(one.key),
     stroke: () => colourOf(one),
     fill: filled ? () => colourOf(one, one.shape === "area") : undefined,
-    width: one.shape === "bars" ? 0 : one.shape === "line" ? 2 : 1.5,
+    width: one.shape === "bars" ? 0 : one.shape === "line" ? 2 : 1.25,
     dash: dashOf(one),
     points: { show: false },
     paths: { line: paths.linear(), steps: paths.stepped({ align: 1 }), area: paths.stepped({ align: 1 }), bars: paths.bars(bars) }[one.shape],

@@ -3,7 +3,7 @@
 function tabulate(series, scales) {
   const curves = series.map((one) => finite(column(one.x), column(one.y), scales));
   const shared = series.every((one) => one.x === series[0].x);
-  if (shared && scales.y !== "nines") {
+  if (shared && scales.x === "linear" && scales.y !== "nines") {
     const places = Array.from(column(series[0].x));
     return [places, ...series.map((one) => Array.from(column(one.y), (value) => (drawableOn(value, scales.y) ? value : null)))];
   }

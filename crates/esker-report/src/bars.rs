@@ -65,7 +65,7 @@ pub(crate) fn lifetime(study: &Value, workload: &Value) -> Vec<Bars> {
             help: "Write amplification: flash pages programmed per page that the host wrote; 1 would be ideal.",
             value: |endurance| {
                 let value = number(endurance, "write_amplification").ok_or("the host wrote nothing")?;
-                Ok((value, human::plain(value).text()))
+                Ok((value, human::factor(value).text()))
             },
             format: human::plain,
             budget: None,
@@ -79,7 +79,7 @@ fn life(endurance: &Value) -> Result<(f64, String), String> {
     let years = number(endurance, "lifetime_years").filter(|_| judged).ok_or("too few writes to judge")?;
     let at_least = at(endurance, "lifetime_is_lower_bound").and_then(Value::as_bool).unwrap_or(false);
     let text = human::years(years).text();
-    Ok((years, if at_least { format!("more than {text}") } else { text }))
+    Ok((years, if at_least { format!(">\u{a0}{text}") } else { text }))
 }
 
 fn compare(workload: &Value, measure: &Measure) -> Option<Bars> {

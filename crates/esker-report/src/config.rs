@@ -1,12 +1,14 @@
 //! Configurations as an experiment file has them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// `config` as TOML under `[device.<name>]`; as JSON where TOML cannot hold it.
+/// `config` as TOML, as `esker sim` reads it; as JSON where TOML cannot hold it. A device alone goes under
+/// `[device.<name>]`.
 pub(crate) fn as_toml(name: &str, config: &Value) -> String {
-    let device = serde_json::json!({ "device": { name: without_nulls(config) } });
-    toml::to_string_pretty(&device)
-        .unwrap_or_else(|_| serde_json::to_string_pretty(config).unwrap_or_else(|_| config.to_string()))
+    let config = without_nulls(config);
+    let experiment = if config.get("device").is_some() { config } else { json!({ "device": { name: config } }) };
+    toml::to_string(&experiment)
+        .unwrap_or_else(|_| serde_json::to_string_pretty(&experiment).unwrap_or_else(|_| experiment.to_string()))
 }
 
 /// TOML has no null: an absent key means the same.
@@ -26,9 +28,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configuration_reads_as_an_experiment_file() {
-        let config = serde_json::json!({ "geometry": { "channels": 8 }, "kind": "ssd", "preset": null });
+    fn a_device_reads_as_an_experiment_file() {
+        let config = json!({ "geometry": { "channels": 8 }, "kind": "ssd", "preset": null });
         let text = as_toml("tlc-op-15", &config);
         assert_eq!(text, "[device.tlc-op-15]\nkind = \"ssd\"\n\n[device.tlc-op-15.geometry]\nchannels = 8\n");
+    }
+
+    #[test]
+    fn an_experiment_stays_one() {
+        let config = json!({ "device": { "disk": { "kind": "hdd" } }, "run": { "target": "disk" } });
+        assert_eq!(as_toml("x", &config), "[device.disk]\nkind = \"hdd\"\n\n[run]\ntarget = \"disk\"\n");
     }
 }

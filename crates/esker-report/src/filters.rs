@@ -17,6 +17,7 @@ static QUANTITIES: &[(&str, Format)] = &[
     ("per_second", human::per_second),
     ("count", human::count),
     ("plain", human::plain),
+    ("factor", human::factor),
     ("share", human::share),
     ("years", human::years),
     ("change", human::change),
@@ -44,9 +45,26 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
         Some(seconds) => human::moment(seconds, number(first_ns).unwrap_or(0.0)).into(),
         None => Value::UNDEFINED,
     });
+    environment.add_filter("is_clock", |first_ns: &Value| number(first_ns).is_some_and(human::is_clock));
+    environment.add_filter("marked", |text: &Value| text.as_str().map(marked));
     environment.add_filter("together", |text: &Value| text.as_str().map(human::together));
     environment
         .add_filter("exact", |value: &Value| number(value).map_or_else(String::new, |number| number.to_string()));
+}
+
+/// Text whose options (`--years`) and parts between backticks are code.
+fn marked(text: &str) -> Value {
+    let code = |part: &str| format!("<code>{}</code>", HtmlEscape(part));
+    let word = |word: &str| {
+        let option = word.trim_end_matches([',', ';', '.']);
+        let rest = HtmlEscape(&word[option.len()..]).to_string();
+        if option.starts_with("--") { code(option) + &rest } else { HtmlEscape(word).to_string() }
+    };
+    let parts = text.split('`').enumerate().map(|(index, part)| match index % 2 {
+        0 => part.split(' ').map(word).collect::<Vec<_>>().join(" "),
+        _ => code(part),
+    });
+    Value::from_safe_string(parts.collect())
 }
 
 /// Pieces in one line: `{{ line(size | bytes, " of ", name) }}`; undefined where a piece is. Operator `~` would escape what
@@ -81,4 +99,23 @@ fn markup(quantity: &Quantity) -> Value {
         "" => format!("<span class=\"n\">{number}</span>"),
         unit => format!("<span class=\"n\">{number}</span>\u{a0}<span class=\"u\">{unit}</span>"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_and_quoted_parts_become_code() {
+        let text = marked("`queue_depth` <in> a file; or --p99, --years").to_string();
+        assert_eq!(text, "<code>queue_depth</code> &lt;in&gt; a file; or <code>--p99</code>, <code>--years</code>");
+    }
+
+    #[test]
+    fn a_line_escapes_names_and_keeps_what_filters_wrote() {
+        let size = markup(&human::bytes(4096.0));
+        let text = line(Rest(vec![size, Value::from(" of <b>")])).to_string();
+        assert_eq!(text, "<span class=\"n\">4</span>\u{a0}<span class=\"u\">KiB</span> of &lt;b&gt;");
+        assert!(line(Rest(vec![Value::from("from "), Value::UNDEFINED])).is_undefined());
+    }
 }

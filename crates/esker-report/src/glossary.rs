@@ -49,6 +49,11 @@ pub(crate) static TERMS: &[Term] = &[
         "idle",
         "Share of the time that lies in long gaps between arrivals: time for cleaning and other work behind the scenes.",
     ),
+    term(
+        "judged_capacity",
+        "capacity that the lifetime is told for",
+        "The drive as sold. Of it, only the part that holds the touched data was simulated.",
+    ),
     term("kind", "reads and writes", "Reads wait for data; writes often do not, but wear the flash."),
     term("mean_rate", "mean load", "Requests, and bytes read and written, over the duration."),
     term("page_programs", "flash page programs", "Flash pages written for any cause: the host, cleaning, the map."),

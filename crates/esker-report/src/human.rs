@@ -70,6 +70,11 @@ pub(crate) fn plain(value: f64) -> Quantity {
     Quantity { number: significant(value), unit: "" }
 }
 
+/// A factor such as write amplification, with two decimals.
+pub(crate) fn factor(value: f64) -> Quantity {
+    Quantity { number: format!("{value:.2}"), unit: "" }
+}
+
 /// A number of years.
 pub(crate) fn years(value: f64) -> Quantity {
     let number = significant(value);
@@ -128,14 +133,15 @@ const UNITS: &[&str] = &[
     "rpm",
 ];
 
-/// A first arrival from here on (1980) is taken for a time of day, in nanoseconds since 1970; relative clocks begin near
-/// zero.
-pub(crate) const FIRST_CLOCK_NS: f64 = 315_532_800e9;
+/// Whether a first arrival is a time of day, in nanoseconds since 1970: later than 1980. Relative clocks begin near zero.
+pub(crate) fn is_clock(first_ns: f64) -> bool {
+    first_ns >= 315_532_800e9
+}
 
 /// A moment of the run, given in seconds after its start. Where the trace has a clock (`first_ns` since 1970), by that:
 /// "Sat 24, 02:00 UTC"; else "13:05:10", with days where there are some.
 pub(crate) fn moment(seconds: f64, first_ns: f64) -> String {
-    if first_ns >= FIRST_CLOCK_NS {
+    if is_clock(first_ns) {
         let minutes = ((first_ns / 1e9 + seconds) / 60.0).round() as u64;
         let days = minutes / 1440;
         // 1970 began on a Thursday.
@@ -198,14 +204,14 @@ fn as_read(value: f64) -> f64 {
     rounded(value).parse().unwrap_or(value)
 }
 
-/// Commas between thousands.
+/// Thin spaces between thousands, as the verdict's sentences have spaces.
 fn grouped(number: &str) -> String {
     let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, rest)| (whole, Some(rest)));
     let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
     let mut text = sign.to_string();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
+            text.push('\u{202f}');
         }
         text.push(digit);
     }
@@ -246,11 +252,11 @@ mod tests {
     #[test]
     fn sizes_and_rates_do_not_read_as_a_thousand_of_the_smaller_unit() {
         assert_eq!(bytes(4096.0).text(), "4\u{a0}KiB");
-        assert_eq!(bytes(1023.0).text(), "1,023\u{a0}B");
+        assert_eq!(bytes(1023.0).text(), "1\u{202f}023\u{a0}B");
         assert_eq!(bytes(1_048_575.0).text(), "1\u{a0}MiB");
         assert_eq!(per_second(12_345.0).text(), "12.3\u{a0}k/s");
         assert_eq!(per_second(999_990.0).text(), "1\u{a0}M/s");
-        assert_eq!(count(113_872.0).text(), "113,872");
+        assert_eq!(count(113_872.0).text(), "113\u{202f}872");
         assert_eq!(count(1_234_567.0).text(), "1.23\u{a0}M");
     }
 

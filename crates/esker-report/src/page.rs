@@ -50,6 +50,7 @@ static SCRIPTS: &[&str] = &[
     include_str!("../assets/columns.js"),
     include_str!("../assets/units.js"),
     include_str!("../assets/resample.js"),
+    include_str!("../assets/axes.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/controls.js"),
     include_str!("../assets/tables.js"),

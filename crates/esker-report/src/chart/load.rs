@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Axis, Chart, ChartEntry, Colour, Scale, Series, Shape, Source, Unit, close_steps, drawable};
+use super::{Axis, Chart, ChartEntry, Clock, Colour, Scale, Series, Shape, Source, Unit, close_steps, drawable};
 use crate::columns::Columns;
 use crate::json::{list, number};
 
@@ -62,5 +62,5 @@ fn build(source: &Source<'_>, columns: &mut Columns, what: &What) -> Option<Char
         }
     }
     let y = Axis::new(what.axis, what.unit, Scale::Linear);
-    (!series.is_empty()).then(|| Chart::over_time(source, what.title, what.help, y, series))
+    (!series.is_empty()).then(|| Chart::over_time(source, Clock::Trace, what.title, what.help, y, series))
 }

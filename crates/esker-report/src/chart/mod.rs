@@ -198,21 +198,38 @@ impl Chart {
         }
     }
 
-    /// A chart over time: it shares zoom and cursor with all others of its workload.
+    /// A chart over time: it shares zoom and cursor with all others of its workload whose time is the same.
     fn over_time(
         source: &Source<'_>,
+        clock: Clock,
         title: impl Into<String>,
         help: impl Into<String>,
         y: Axis,
         series: Vec<Series>,
     ) -> Self {
+        let closed = text(source.workload, "replay.mode") == Some("closed");
+        let of_trace = clock == Clock::Trace || !closed;
         let epoch_s = number(source.workload, "profile.first_arrival_ns")
-            .filter(|first| *first >= human::FIRST_CLOCK_NS)
+            .filter(|first| of_trace && human::is_clock(*first))
             .map(|first| first / 1e9);
-        let label = if epoch_s.is_some() { "time in the trace (UTC)" } else { "time since the start" };
+        let label = match (of_trace, epoch_s) {
+            (true, Some(_)) => "time in the trace (UTC)",
+            (true, None) => "time since the start",
+            (false, _) => "time since the start of the replay",
+        };
         let x = Axis { epoch_s, ..Axis::new(label, Unit::Elapsed, Scale::Linear) };
-        Self { group: Some("time".to_string()), ..Self::new(title, help, x, y, series) }
+        let group = if of_trace { "trace" } else { "replay" };
+        Self { group: Some(group.to_string()), ..Self::new(title, help, x, y, series) }
     }
+}
+
+/// Whose time a chart shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    /// That of the trace.
+    Trace,
+    /// That of the simulated runs: the trace's, unless replay is closed.
+    Run,
 }
 
 /// The charts of one workload; `prefix` makes their identities unique in the page.

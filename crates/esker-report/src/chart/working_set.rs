@@ -1,6 +1,8 @@
 //! How much data is in use, and does it grow?
 
-use super::{Axis, Chart, ChartEntry, Colour, Scale, Series, Shape, Source, Unit, close_steps, drawable, starts};
+use super::{
+    Axis, Chart, ChartEntry, Clock, Colour, Scale, Series, Shape, Source, Unit, close_steps, drawable, starts,
+};
 use crate::columns::Columns;
 use crate::json::{column, list};
 
@@ -30,5 +32,5 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
     let help = "The line rises as long as data is touched that was never touched before; where it is flat, the trace has \
                 seen all there is.";
     let title = "How much data is in use, and does it grow?";
-    (!series.is_empty()).then(|| Chart::over_time(source, title, help, y, series))
+    (!series.is_empty()).then(|| Chart::over_time(source, Clock::Trace, title, help, y, series))
 }

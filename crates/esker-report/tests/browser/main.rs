@@ -1,6 +1,6 @@
 //! The report as a reader meets it: opened in a real browser, without a network.
 //!
-//! Skips where no Chromium is installed. With `ESKER_SCREENSHOTS=folder` it leaves pictures there.
+//! Skips where no Chromium is installed. `examples/pictures.rs` takes pictures of a report in the same way.
 
 #![allow(clippy::disallowed_methods, reason = "a browser runs by the real clock, and has to be bounded by it")]
 #![allow(clippy::print_stderr, reason = "a test that skips has to say so")]
@@ -9,7 +9,7 @@ mod chromium;
 
 use std::path::{Path, PathBuf};
 
-use chromium::Chromium;
+use chromium::{Chromium, DRAW_ALL};
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> Value {
@@ -32,15 +32,17 @@ fn write_report(folder: &Path, name: &str, study: &Value) -> PathBuf {
     path
 }
 
-const DRAW_ALL: &str = "new Promise(done => { document.querySelectorAll('details.workload').forEach(part => { part.open = true; });
-    const step = (at) => { scrollTo(0, at); setTimeout(() => at > document.body.scrollHeight ? (scrollTo(0, 0), done()) : step(at + 900), 15); }; step(0); })";
-
-/// Charts that are drawn: their canvas holds pixels that differ.
+/// Charts whose data are drawn: their canvas holds colour, where axes and grid are grey.
 const DRAWN: &str = "[...document.querySelectorAll('figure.chart')].map(figure => {
     const canvas = figure.querySelector('canvas');
     if (!canvas || !canvas.width) return false;
     const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-    return new Set(pixels).size > 8;
+    let coloured = 0;
+    for (const pixel of pixels) {
+        const parts = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
+        if (pixel >>> 24 > 60 && Math.max(...parts) - Math.min(...parts) > 60) coloured++;
+    }
+    return coloured > 100;
 })";
 
 #[test]
@@ -68,11 +70,9 @@ fn the_report_works_in_a_browser() {
             study["workloads"].as_array().unwrap().iter().map(|workload| &workload["verdict"]["headline"]).collect();
         assert_eq!(headlines, json!(expected), "{name}");
 
-        screenshot(&mut browser, &format!("{name}-desktop"));
         browser.prefer("dark");
         let ground = browser.evaluate("getComputedStyle(document.body).backgroundColor");
         assert!(luminance(&ground) < 60, "{name}: the dark page has a {ground} ground");
-        screenshot(&mut browser, &format!("{name}-dark"));
         browser.evaluate("document.getElementById('theme').click()");
         let ground = browser.evaluate("getComputedStyle(document.body).backgroundColor");
         assert!(luminance(&ground) > 200, "{name}: the light page has a {ground} ground");
@@ -82,8 +82,6 @@ fn the_report_works_in_a_browser() {
         browser.evaluate(DRAW_ALL);
         let widths = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]");
         assert_eq!(widths, json!([360, 360]), "{name}: the page scrolls sideways: {}", browser.evaluate(WIDEST));
-        screenshot(&mut browser, &format!("{name}-phone"));
-        print(&mut browser, name);
         assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
     }
 }
@@ -148,7 +146,6 @@ fn charts_answer_mouse_and_keys() {
     let others = "[...document.querySelectorAll('.readout')].filter(readout => !readout.hidden).map(readout => readout.closest('figure').id)";
     let expected = ["w1-load-requests", "w1-load-bytes", "w1-working-set", "w1-response-series", "w1-utilisation"];
     assert_eq!(browser.evaluate(others), json!(expected));
-    screenshot_window(&mut browser, "hover");
 
     // Dragging zooms all of them; the button undoes it.
     browser.mouse("mousePressed", left + width * 0.25, top + height * 0.5);
@@ -156,7 +153,6 @@ fn charts_answer_mouse_and_keys() {
     browser.mouse("mouseReleased", left + width * 0.5, top + height * 0.5);
     let resets = "[...document.querySelectorAll('.reset')].filter(button => !button.hidden).map(button => button.closest('figure').id)";
     assert_eq!(browser.evaluate(resets), json!(expected));
-    screenshot_window(&mut browser, "zoom");
     browser.evaluate("document.querySelector('#w1-load-bytes .reset').click()");
     browser.evaluate("new Promise(done => setTimeout(done, 50))");
     assert_eq!(browser.evaluate(resets), json!([]));
@@ -182,6 +178,32 @@ fn charts_answer_mouse_and_keys() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
+#[test]
+fn paper_gets_everything() {
+    let Some(mut browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = write_report(folder.path(), "typical", &fixture("typical"));
+    browser.resize(1280, 900);
+    browser.prefer("dark");
+    browser.open(&page);
+    let state = "[[...document.querySelectorAll('details')].filter(part => !part.open).length,
+        [...document.querySelectorAll('figure.chart')].filter(figure => !figure.querySelector('canvas')).length,
+        Math.max(...[...document.querySelectorAll('.plot')].map(plot => plot.clientWidth)),
+        document.documentElement.dataset.theme ?? null]";
+    let before = browser.evaluate(state);
+    assert!(before[0].as_u64() > Some(0) && before[1].as_u64() > Some(0), "{before}");
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))");
+    // Everything open and drawn, as wide as a sheet of A4 between its margins (186 mm), and light.
+    assert_eq!(browser.evaluate(state), json!([0, 0, 680, "light"]));
+    assert!(browser.evaluate(DRAWN).as_array().unwrap().iter().all(|drawn| drawn == true));
+    browser.evaluate("dispatchEvent(new Event('afterprint'))");
+    assert_eq!(browser.evaluate(state)[0], before[0]);
+    assert_eq!(browser.evaluate(state)[3], Value::Null);
+    let paper = browser.file("Page.printToPDF", json!({ "preferCSSPageSize": true }));
+    assert!(paper.starts_with(b"%PDF") && paper.len() > 100_000, "{} bytes", paper.len());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
 fn luminance(colour: &Value) -> u32 {
     let parts: Vec<u32> = colour
         .as_str()
@@ -190,30 +212,4 @@ fn luminance(colour: &Value) -> u32 {
         .filter_map(|part| part.parse().ok())
         .collect();
     parts[..3].iter().sum::<u32>() / 3
-}
-
-/// The whole page in pictures of at most 1,500 rows.
-fn screenshot(browser: &mut Chromium, name: &str) {
-    let Some(folder) = std::env::var_os("ESKER_SCREENSHOTS") else { return };
-    let size = browser.evaluate("[innerWidth, document.documentElement.scrollHeight]");
-    let (width, height) = (size[0].as_u64().unwrap(), size[1].as_u64().unwrap());
-    for (index, top) in (0..height).step_by(1500).enumerate() {
-        let clip = json!({ "x": 0, "y": top, "width": width, "height": (height - top).min(1500), "scale": 1 });
-        let picture = browser.file("Page.captureScreenshot", json!({ "captureBeyondViewport": true, "clip": clip }));
-        std::fs::write(Path::new(&folder).join(format!("{name}-{index}.png")), picture).unwrap();
-    }
-}
-
-/// What the window shows.
-fn screenshot_window(browser: &mut Chromium, name: &str) {
-    let Some(folder) = std::env::var_os("ESKER_SCREENSHOTS") else { return };
-    let picture = browser.file("Page.captureScreenshot", json!({}));
-    std::fs::write(Path::new(&folder).join(name).with_extension("png"), picture).unwrap();
-}
-
-fn print(browser: &mut Chromium, name: &str) {
-    let Some(folder) = std::env::var_os("ESKER_SCREENSHOTS") else { return };
-    browser.resize(1280, 900);
-    let paper = browser.file("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
-    std::fs::write(Path::new(&folder).join(name).with_extension("pdf"), paper).unwrap();
 }
