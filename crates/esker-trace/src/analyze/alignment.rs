@@ -16,12 +16,16 @@ pub struct Misalignment {
     pub aligned_before: f64,
     /// The same after the shift.
     pub aligned_after: f64,
+    /// Share of requests whose size is whole pages: no shift can align more.
+    pub alignable: f64,
 }
 
-/// At least this share has to become aligned...
+/// Of the requests whose size is whole pages at least this share has to become aligned...
 const AFTER_MIN: f64 = 0.8;
-/// ...and at most this share may have been.
+/// ...and less than this share may have been.
 const BEFORE_MAX: f64 = 0.2;
+/// They are at least this share of all requests.
+const ALIGNABLE_MIN: f64 = 0.5;
 
 /// Requests by the sector within a 4 KiB page that they begin at, where their size is whole pages.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,17 +44,21 @@ impl Phases {
         self.0[0]
     }
 
-    /// The shift that aligns nearly everything, where there is one. `requests` counts all, whatever their size.
+    /// The shift that aligns nearly everything that can be, where there is one. `requests` counts all, whatever their size.
     pub(super) fn misalignment(&self, requests: u64) -> Option<Misalignment> {
-        let share = |count: u64| count as f64 / requests as f64;
+        let alignable: u64 = self.0.iter().sum();
         let (phase, &count) = self.0.iter().enumerate().max_by_key(|&(phase, count)| (count, 7 - phase))?;
-        let found = Misalignment {
+        let share = |part: u64, whole: u64| part as f64 / whole as f64;
+        let found = alignable > 0
+            && share(alignable, requests) >= ALIGNABLE_MIN
+            && share(count, alignable) >= AFTER_MIN
+            && share(self.0[0], alignable) < BEFORE_MAX;
+        found.then(|| Misalignment {
             shift_bytes: (8 - phase as u64) % 8 * 512,
-            aligned_before: share(self.0[0]),
-            aligned_after: share(count),
-        };
-        (requests > 0 && phase > 0 && found.aligned_after >= AFTER_MIN && found.aligned_before < BEFORE_MAX)
-            .then_some(found)
+            aligned_before: share(self.0[0], requests),
+            aligned_after: share(count, requests),
+            alignable: share(alignable, requests),
+        })
     }
 }
 
@@ -68,7 +76,7 @@ mod tests {
             phases.push(0, 512);
         }
         let found = phases.misalignment(100).unwrap();
-        assert_eq!(found, Misalignment { shift_bytes: 512, aligned_before: 0.0, aligned_after: 0.9 });
+        assert_eq!(found, Misalignment { shift_bytes: 512, aligned_before: 0.0, aligned_after: 0.9, alignable: 0.9 });
         for page in 0..30u64 {
             phases.push(page * 4096, 4096);
         }

@@ -2,6 +2,7 @@
 
 mod address;
 mod arrivals;
+mod like;
 mod named;
 mod permutation;
 mod rate;
@@ -12,6 +13,7 @@ mod zipf;
 
 pub use address::AddressPattern;
 pub use arrivals::ArrivalPattern;
+pub use like::{GeneratedRecords, TraceModel, TraceModelFitter};
 pub use permutation::Permutation;
 pub use rate::Rate;
 pub use settings::{SyntheticError, SyntheticSettings};
