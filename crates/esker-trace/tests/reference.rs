@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use esker_core::Hint;
 use esker_testkit::reference_data;
-use esker_trace::{Operation, ReadOptions, TraceReader};
+use esker_trace::{Operation, ReadOptions, Record, TraceError, TraceReader};
 
 /// File, format, reads, writes, volumes.
 const TRACES: &[(&str, &str, u64, u64, usize)] = &[
@@ -52,5 +53,60 @@ fn every_real_trace_is_recognised_and_counted() {
         assert_eq!(reader.notes().records, counts.iter().sum::<u64>(), "{name}");
         assert_eq!(reader.notes().reordered, 0, "{name}");
         assert_eq!(Some(reader.bytes_read()), reader.bytes_total(), "{name}");
+    }
+}
+
+fn read_all(name: &str) -> Option<(TraceReader, Vec<Record>)> {
+    let mut reader = TraceReader::open(&[trace(name)?], &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    while reader.next_batch(&mut batch).unwrap_or_else(|e| panic!("{e}")) {
+        all.extend_from_slice(&batch);
+    }
+    Some((reader, all))
+}
+
+/// The MSR file was made from the SRT file by others, so that both have the same times, ranges and response times.
+#[test]
+fn the_week_of_hplajw_is_the_same_in_both_formats() {
+    let (Some((_, binary)), Some((_, text))) = (read_all("hplajw-1week.srt"), read_all("hplajw-1week.msr.csv")) else {
+        return;
+    };
+    assert_eq!(binary.len(), text.len());
+    for (index, (binary, text)) in binary.iter().zip(&text).enumerate() {
+        assert_eq!(binary, text, "record {index}");
+    }
+}
+
+/// Number and sum in nanoseconds of response times, computed with a dictionary and with decimals in Python.
+#[test]
+fn response_times_are_those_of_the_files() {
+    for (name, count, sum) in [
+        ("ycsb-rocksdb-10k.blkparse", 1694, 280_500_543),
+        ("sqlite-wal-ext4-5k.wiscsee", 4992, 2_043_004_667),
+        ("diskmon-sys1.diskmon", 58_818, 81_083_428_970),
+        ("diskmon-mayun2.diskmon", 87_160, 82_270_879_700),
+        ("msr-prxy_0-first20k.csv", 20_000, 4_815_695_100),
+    ] {
+        let Some((reader, records)) = read_all(name) else { continue };
+        let responses = records.iter().filter_map(|record| record.response);
+        assert_eq!((responses.clone().count(), responses.map(|time| time.0).sum::<u64>()), (count, sum), "{name}");
+        assert!(reader.notes().has_responses);
+    }
+}
+
+#[test]
+fn files_that_are_no_block_traces_are_refused_by_what_they_are() {
+    for (name, found) in [
+        ("hdd-measured-atlas10k.disksim-validate", "service times measured on a drive"),
+        ("hdd-measured-cheetah9LP.disksim-validate", "service times measured on a drive"),
+        ("hdd-measured-hp_c2247a.disksim-validate", "service times measured on a drive"),
+        ("meta-tectonic-1k.csv", "Meta Tectonic"),
+        ("mobibench-facebook.fslevel", "file operations"),
+        ("aux-cloudphysics-106vm-features.csv", "columns between commas, beginning `block_req_count"),
+    ] {
+        let Some(path) = trace(name) else { continue };
+        let error = TraceReader::open(&[path], &ReadOptions::default()).unwrap_err();
+        assert!(matches!(error, TraceError::Unrecognised { .. }) && error.to_string().contains(found), "{error}");
+        assert!(error.hint().unwrap().contains("msr"), "{:?}", error.hint());
     }
 }

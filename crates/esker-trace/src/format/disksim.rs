@@ -30,7 +30,7 @@ fn detect(sample: &Sample<'_>) -> u8 {
     let decimals = sample.bytes.split(|byte| *byte == b'\n').take(100).any(|line| {
         line.split(u8::is_ascii_whitespace).find(|field| !field.is_empty()).is_some_and(|time| time.contains(&b'.'))
     });
-    if decimals { confidence } else { confidence / 2 }
+    if decimals { confidence } else { confidence.saturating_sub(20) }
 }
 
 /// Keeps nothing between lines.

@@ -1,7 +1,8 @@
 //! What all formats of one request per line share.
 
+use super::recognise::NEAR;
+use super::{RecordSource, Sample};
 use crate::error::TraceError;
-use crate::format::{RecordSource, Sample};
 use crate::input::Input;
 use crate::reader::ReadOptions;
 use crate::scan::{Expected, LONGEST_LINE, PADDING, Scanner};
@@ -165,7 +166,8 @@ pub(crate) fn quote(bytes: &[u8]) -> String {
     }
 }
 
-/// How well the beginning of an input reads as lines of `F`: up to 100. Most of the first lines must do so.
+/// How well the beginning of an input reads as lines of `F`: up to 100, and at least [`super::recognise::FITS`] where most of the first
+/// lines do; else up to [`NEAR`], by how much of the first lines does.
 pub(crate) fn confidence<F: LineFormat>(sample: &Sample<'_>) -> u8 {
     const LINES: u64 = 200;
     let end = if sample.whole { sample.bytes.len() } else { whole_lines(sample.bytes) };
@@ -178,14 +180,18 @@ pub(crate) fn confidence<F: LineFormat>(sample: &Sample<'_>) -> u8 {
     let mut sink = Sink::new("", false, true, &ReadOptions { lenient: Some(LINES), ..ReadOptions::default() });
     let mut scanner = Scanner::new(&bytes, 0);
     let mut format = F::default();
-    let mut good = 0u64;
+    let (mut good, mut reached) = (0u64, 0.0);
     while scanner.position < end && sink.place < LINES {
         let start = scanner.position;
         sink.place += 1;
         match format.line(&mut scanner, &mut sink) {
             Ok(()) => good += 1,
-            Err(_) => {
+            Err(error) => {
                 scanner.position = start;
+                if let LineError::Expected(expected) = error {
+                    let read = expected.at.clamp(start, start + scanner.rest().len()) - start;
+                    reached += read as f64 / scanner.rest().len().max(1) as f64;
+                }
                 if scanner.rest().iter().all(u8::is_ascii_whitespace) {
                     sink.place -= 1;
                 }
@@ -193,6 +199,9 @@ pub(crate) fn confidence<F: LineFormat>(sample: &Sample<'_>) -> u8 {
             }
         }
     }
-    let share = (good * 100).checked_div(sink.place).unwrap_or(0);
-    if share < 60 { 0 } else { share as u8 }
+    let lines = sink.place.max(1);
+    match good * 100 / lines {
+        share @ 60.. => share as u8,
+        _ => ((good as f64 + reached) / lines as f64 * f64::from(NEAR)) as u8,
+    }
 }

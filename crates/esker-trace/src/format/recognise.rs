@@ -1,8 +1,14 @@
-//! Which format an input has.
+//! Which format an input has, or what it is instead.
+
+use std::cmp::Reverse;
 
 use super::{FORMATS, FormatEntry, Sample};
 use crate::error::TraceError;
 
+/// From this confidence on an input is taken to have a format. Less says how much of its first lines read as if it had.
+pub(super) const FITS: u8 = 50;
+/// A confidence for an input that does not fit is at most this.
+pub(super) const NEAR: u8 = 20;
 /// Two formats whose confidence differs by less than this are a question for the user.
 const CLEAR: u8 = 10;
 
@@ -16,15 +22,14 @@ pub(crate) fn entry(name: &str) -> Result<&'static FormatEntry, TraceError> {
 
 /// The format that fits the beginning of the input called `name`.
 pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static FormatEntry, TraceError> {
-    let mut fits: Vec<(u8, &'static FormatEntry)> = FORMATS
-        .iter()
-        .map(|format| ((format.detect)(sample), format))
-        .filter(|(confidence, _)| *confidence > 0)
-        .collect();
-    fits.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
-    let Some(&(best, format)) = fits.first() else {
-        return Err(TraceError::Unrecognised { name: name.to_string(), found: describe(sample.bytes), nearest: None });
-    };
+    let mut fits: Vec<(u8, &'static FormatEntry)> =
+        FORMATS.iter().map(|format| ((format.detect)(sample), format)).collect();
+    fits.sort_by_key(|(confidence, _)| Reverse(*confidence));
+    let (best, format) = fits[0];
+    if best < FITS {
+        let nearest = (best >= NEAR / 2).then_some(format.name);
+        return Err(TraceError::Unrecognised { name: name.to_string(), found: describe(sample.bytes), nearest });
+    }
     let candidates: Vec<&str> =
         fits.iter().filter(|(confidence, _)| confidence + CLEAR > best).map(|(_, format)| format.name).collect();
     if candidates.len() > 1 {
@@ -33,7 +38,98 @@ pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static Form
     Ok(format)
 }
 
-fn describe(bytes: &[u8]) -> String {
+/// Files that come with traces or look like some, and are none: how to tell them, what they are.
+type LookAlike = (fn(&[u8]) -> bool, &'static str);
+const LOOK_ALIKES: &[LookAlike] = &[
+    (
+        is_disksim_validation,
+        "service times measured on a drive (DiskSim's validation files), which have no arrival times",
+    ),
+    (is_mobibench, "a log of file operations (Mobibench), which has no block addresses"),
+    (
+        |text| text.starts_with(b"op_time,block_id,"),
+        "chunks of a distributed store (Meta Tectonic), without disk addresses",
+    ),
+    (|bytes| bytes.starts_with(&0x1234_5678_9abc_def0u64.to_le_bytes()), "a cache trace in libCacheSim's LCS format"),
+    (|text| starts_with_any(text, &[b"<!doctype", b"<html", b"<?xml"]), "a web page; the download may need a login"),
+    (|text| starts_with_any(text, &[b"{", b"["]), "JSON"),
+    (|bytes| bytes.starts_with(b"SQLite format 3\0"), "an SQLite database"),
+    (|bytes| bytes.starts_with(b"version https://git-lfs"), "a Git LFS pointer; the data have not been fetched"),
+];
+
+fn starts_with_any(bytes: &[u8], starts: &[&[u8]]) -> bool {
+    let bytes = bytes.trim_ascii_start();
+    starts.iter().any(|start| bytes.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start)))
+}
+
+fn first_line(bytes: &[u8]) -> &[u8] {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    super::lines::quote(line)
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn is_disksim_validation(bytes: &[u8]) -> bool {
+    let mut words = first_line(bytes).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    matches!(words.next(), Some(b"R" | b"W")) && matches!(words.next(), Some(b"Hit" | b"Miss" | b"Doub" | b"Trip"))
+}
+
+fn is_mobibench(bytes: &[u8]) -> bool {
+    let words: Vec<&[u8]> =
+        first_line(bytes).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(3).collect();
+    matches!(words[..], [_, time, b"READ" | b"WRITE" | b"OPEN" | b"CLOSE" | b"FSYNC"] if time.contains(&b'.'))
+}
+
+/// What an input looks like that is no trace.
+fn describe(bytes: &[u8]) -> String {
+    if let Some((_, what)) = LOOK_ALIKES.iter().find(|(is, _)| is(bytes)) {
+        return (*what).to_string();
+    }
+    let begin = super::lines::quote(first_line(bytes));
+    let head = &bytes[..bytes.len().min(4096)];
+    let odd = head.iter().filter(|byte| !matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r' | 0x80..)).count();
+    if odd * 50 > head.len() {
+        return format!("binary data beginning with {}", super::lines::quote(&head[..head.len().min(16)]));
+    }
+    let line = first_line(bytes);
+    let commas = line.iter().filter(|byte| **byte == b',').count();
+    let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+    match (commas, words) {
+        (0, 0) => "text that begins with a blank line".to_string(),
+        (0, _) => format!("text with {words} words in its first line, {begin}"),
+        _ => format!("text with {} columns between commas, beginning {begin}", commas + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(bytes: &[u8]) -> Result<&'static str, TraceError> {
+        recognise("test", &Sample { bytes, whole: true }).map(|format| format.name)
+    }
+
+    #[test]
+    fn five_numbers_are_told_apart_by_their_values() {
+        assert_eq!(sample(b"0.5 0 100 8 1\n1.5 0 100 8 0\n").unwrap(), "disksim");
+        assert_eq!(sample(b"5 0 100 8 1\n1000 0 100 8 0\n").unwrap(), "ssdsim");
+        assert_eq!(sample(b"5 0 100 8 1a\n1000 0 100 8 3\n").unwrap(), "disksim");
+    }
+
+    #[test]
+    fn some_bad_lines_do_not_hide_the_format() {
+        let text = b"0,1,512,R,0.0\nrubbish\n0,1,512,R,0.5\n0,1,512,R,0.7\n";
+        assert_eq!(sample(text).unwrap(), "spc");
+    }
+
+    #[test]
+    fn what_is_no_trace_is_called_what_it_is() {
+        let message = |bytes: &[u8]| sample(bytes).unwrap_err().to_string();
+        assert!(message(b"W Hit    4583176   4    663.00000  45422.00000\n").contains("service times measured"));
+        assert!(message(b"<!DOCTYPE html><html>").contains("a web page"));
+        assert!(message(b"\0\0\0\0\0\0\0\0\0\0\0\0").contains("binary data beginning with `\\x00\\x00"));
+        assert!(message(b"name,age\nx,1\n").contains("text with 2 columns between commas, beginning `name,age`"));
+        assert!(message(b"\n\n").contains("blank line"));
+        assert!(message("\u{e9}t\u{e9} en mer\n".as_bytes()).contains("text with 3 words"));
+        let error = sample(b"0,303567,3584,x,0.000000\n").unwrap_err();
+        assert!(matches!(error, TraceError::Unrecognised { nearest: Some("spc"), .. }), "{error:?}");
+    }
 }
