@@ -41,6 +41,9 @@ impl ReadNotes {
 
     /// Counts several things that are no requests.
     pub(crate) fn ignore_many(&mut self, kind: &'static str, count: u64) {
+        if count == 0 {
+            return;
+        }
         match self.ignored.iter_mut().find(|(known, _)| std::ptr::eq(*known, kind) || *known == kind) {
             Some((_, known)) => *known += count,
             None => self.ignored.push((kind, count)),

@@ -299,8 +299,8 @@ struct Writer {
 }
 
 fn write_event(output: &mut Vec<u8>, sequence: &mut u32, step: u32, device: u32, record: &Record, at: u64) {
-    // What happened is also a bit of the high half: queue 1 << 3, issue 1 << 6, complete 1 << 7.
-    let step_bit = if step == 1 { 1 << 19 } else { 1 << 23 };
+    // What happened is also a bit of the high half: queue 1 << 4, complete 1 << 7.
+    let step_bit = if step == 1 { 1 << 20 } else { 1 << 23 };
     let what = match record.operation {
         Operation::Read => READ,
         Operation::Write => WRITE,
