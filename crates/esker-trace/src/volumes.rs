@@ -1,22 +1,22 @@
 //! Volumes are numbered as they appear.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::VolumeIndex;
 
 /// More different volumes than this is not a trace but a misread file.
 pub(crate) const VOLUMES_MAX: usize = 1 << 20;
 /// Numbers below this are looked up by index.
-const SMALL: usize = 4096;
+const SMALL: usize = 65_536;
 const NONE: u32 = u32::MAX;
 
-/// The names of a trace's volumes. Looked up only, never walked in hash order.
+/// The names of a trace's volumes.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
     names: Vec<String>,
     by_small_number: Vec<u32>,
-    by_number: HashMap<u64, u32>,
-    by_key: HashMap<Vec<u8>, u32>,
+    by_number: BTreeMap<u64, u32>,
+    by_key: BTreeMap<Vec<u8>, u32>,
     /// Keys seen lately, by a few of their bytes: most traces have few volumes.
     recent: Vec<(Vec<u8>, u32)>,
 }

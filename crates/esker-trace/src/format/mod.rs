@@ -12,6 +12,7 @@ mod fixed;
 mod lines;
 mod msr;
 mod nbdkit;
+mod parquet;
 mod recognise;
 mod spc;
 mod srt;
@@ -54,6 +55,7 @@ pub static FORMATS: &[FormatEntry] = &[
     vscsi::V2,
     nbdkit::ENTRY,
     arc::ENTRY,
+    parquet::ENTRY,
     esker::ENTRY,
 ];
 
