@@ -81,6 +81,11 @@ fn the_transaction_benchmark() {
 }
 
 #[test]
+fn the_virtual_disk() {
+    check("cloudphysics-2h.vscsi");
+}
+
+#[test]
 fn the_office_week() {
     check("hplajw-1week.msr.csv");
 }

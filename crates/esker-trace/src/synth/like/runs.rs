@@ -157,7 +157,7 @@ struct FollowerDraw {
 
 impl FollowerDraw {
     fn new(counts: &BTreeMap<Follower, u64>) -> Self {
-        let mut by_phase: BTreeMap<u16, Vec<((Operation, u32), u64)>> = BTreeMap::new();
+        let mut by_phase: BTreeMap<u16, Vec<_>> = BTreeMap::new();
         for (&(phase, operation, size), &count) in counts {
             by_phase.entry(phase).or_default().push(((operation, size), count));
         }
