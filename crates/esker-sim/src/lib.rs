@@ -3,6 +3,7 @@
 mod config;
 mod device;
 mod measured;
+mod reference;
 mod run;
 mod sweep;
 mod system;
@@ -17,6 +18,7 @@ pub use device::{
     DeviceKind, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
 };
 pub use measured::{Measured, Watch, resource_name};
+pub use reference::{experiments_page, results_schema};
 pub use run::{RunError, RunOptions, finish_results, run, run_workload};
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, sweep};
 pub use system::{System, build_device};

@@ -1,0 +1,210 @@
+//! From a JSON Schema to a table of keys.
+
+use serde_json::{Map, Value};
+
+/// One key, dotted where it is within a table.
+#[derive(Debug, PartialEq)]
+pub(super) struct Key {
+    pub(super) name: String,
+    /// What stands there: "a time with its unit", "one of `a`, `b`".
+    pub(super) kind: String,
+    /// "required", a value, or nothing.
+    pub(super) default: String,
+    pub(super) meaning: String,
+}
+
+/// All keys of the table that `schema` describes, in its order; those of tables within follow their table.
+pub(super) fn keys(schema: &Value) -> Vec<Key> {
+    let mut all = Vec::new();
+    collect(schema, schema, "", &mut all);
+    all
+}
+
+fn collect(root: &Value, table: &Value, prefix: &str, into: &mut Vec<Key>) {
+    let empty = Map::new();
+    let properties = table.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    for (key, property) in properties {
+        let target = follow(root, property);
+        let name = format!("{prefix}{key}");
+        let required = table.get("required").and_then(Value::as_array);
+        let is_required = required.is_some_and(|list| list.iter().any(|required| required == key));
+        let default = match property.get("default") {
+            Some(Value::Null) | None if is_required => "required".to_string(),
+            Some(Value::Null) | None => String::new(),
+            Some(value) => format!("`{}`", toml_like(value)),
+        };
+        let meaning = property.get("description").and_then(Value::as_str).unwrap_or_default();
+        into.push(Key { kind: describe(root, property), default, meaning: plain(meaning), name: name.clone() });
+        collect_within(root, target, &name, into);
+    }
+}
+
+/// The keys of whatever tables may stand at `name`.
+fn collect_within(root: &Value, target: &Value, name: &str, into: &mut Vec<Key>) {
+    collect(root, target, &format!("{name}."), into);
+    if let Some(items) = target.get("items") {
+        collect_within(root, follow(root, items), &format!("{name}[]"), into);
+    }
+    for variant in alternatives(target) {
+        let variant = follow(root, variant);
+        let Some(kind) = variant.pointer("/properties/kind/const").and_then(Value::as_str) else {
+            collect_within(root, variant, name, into);
+            continue;
+        };
+        let mut own = variant.clone();
+        own.get_mut("properties").and_then(Value::as_object_mut).map(|properties| properties.shift_remove("kind"));
+        let first = into.len();
+        collect(root, &own, &format!("{name}."), into);
+        for key in &mut into[first..] {
+            key.meaning = format!("With `kind = \"{kind}\"`: {}", key.meaning);
+        }
+    }
+}
+
+/// The schema that `schema` refers to, past `$ref` and "or nothing".
+fn follow<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
+        return root.pointer(path.trim_start_matches('#')).map_or(schema, |target| follow(root, target));
+    }
+    let real = |choice: &&Value| choice.get("type").and_then(Value::as_str) != Some("null");
+    match schema.get("anyOf").and_then(Value::as_array) {
+        Some(choices) if choices.iter().filter(real).count() == 1 => {
+            follow(root, choices.iter().find(real).expect("there is one"))
+        }
+        _ => schema,
+    }
+}
+
+fn alternatives(schema: &Value) -> &[Value] {
+    let list = schema.get("oneOf").or_else(|| schema.get("anyOf"));
+    list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn describe(root: &Value, schema: &Value) -> String {
+    let schema = follow(root, schema);
+    let list = alternatives(schema);
+    if !list.is_empty() {
+        let names = list.iter().map(|choice| match choice.get("const").and_then(Value::as_str) {
+            Some(name) => format!("`\"{name}\"`"),
+            None => match choice.pointer("/properties/kind/const").and_then(Value::as_str) {
+                Some(kind) => format!("`{{ kind = \"{kind}\", ... }}`"),
+                None => describe(root, choice),
+            },
+        });
+        let mut names: Vec<String> = names.collect();
+        names.dedup();
+        return names.join(" or ");
+    }
+    if schema.get("pattern").is_some() {
+        // Our own units say what they are.
+        return plain(schema.get("description").and_then(Value::as_str).unwrap_or("text"));
+    }
+    if let Some(names) = schema.get("enum").and_then(Value::as_array) {
+        return names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+    }
+    let of_type = |name: &str| match name {
+        "string" => "text".to_string(),
+        "integer" => "a whole number".to_string(),
+        "number" => "a number".to_string(),
+        "boolean" => "`true` or `false`".to_string(),
+        "array" => match schema.get("items") {
+            Some(items) => format!("a list: {}", describe(root, items)),
+            None => "a list".to_string(),
+        },
+        "object" => "a table".to_string(),
+        other => other.to_string(),
+    };
+    match schema.get("type") {
+        Some(Value::String(name)) => of_type(name),
+        Some(Value::Array(names)) => {
+            let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null").map(of_type);
+            names.collect::<Vec<_>>().join(" or ")
+        }
+        _ => "see its meaning".to_string(),
+    }
+}
+
+/// JSON as it looks in TOML.
+fn toml_like(value: &Value) -> String {
+    match value {
+        Value::Object(table) => {
+            let entries = table.iter().map(|(key, value)| format!("{key} = {}", toml_like(value)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(toml_like).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+/// One line, without the links of API documentation.
+pub(super) fn plain(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.replace("[`crate::", "`").replace("[`", "`").replace("`]", "`")
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::{JsonSchema, SchemaGenerator};
+    use serde::Serialize;
+
+    use super::*;
+
+    /// A table.
+    #[derive(JsonSchema, Serialize)]
+    #[expect(dead_code, reason = "only its schema counts")]
+    struct Outer {
+        /// How long
+        /// it takes, see [`crate::X`].
+        time: esker_core::Nanos,
+        /// Which one.
+        #[serde(default = "blue")]
+        colour: Colour,
+        inner: Option<Inner>,
+        shape: Shape,
+    }
+    #[derive(JsonSchema, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[expect(dead_code, reason = "only its schema counts")]
+    enum Colour {
+        Red,
+        DarkBlue,
+    }
+    #[derive(JsonSchema, Serialize)]
+    struct Inner {
+        /// How many.
+        count: u32,
+    }
+    #[derive(JsonSchema, Serialize)]
+    #[serde(tag = "kind", rename_all = "kebab-case")]
+    #[expect(dead_code, reason = "only its schema counts")]
+    enum Shape {
+        Round {
+            /// Across.
+            radius: f64,
+        },
+    }
+    #[expect(dead_code, reason = "named in an attribute")]
+    fn blue() -> Colour {
+        Colour::DarkBlue
+    }
+
+    #[test]
+    fn tables_within_tables_and_choices_are_spelt_out() {
+        let schema = SchemaGenerator::default().into_root_schema_for::<Outer>().to_value();
+        let found: Vec<String> = keys(&schema)
+            .iter()
+            .map(|key| format!("{} | {} | {} | {}", key.name, key.kind, key.default, key.meaning))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "time | a time with its unit, such as \"25us\" or \"5y\" | required | How long it takes, see `X`.",
+                "colour | `\"red\"` or `\"dark-blue\"` | `\"dark-blue\"` | Which one.",
+                "inner | a table |  | ",
+                "inner.count | a whole number | required | How many.",
+                "shape | `{ kind = \"round\", ... }` | required | ",
+                "shape.radius | a number | required | With `kind = \"round\"`: Across.",
+            ]
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! `docs/experiments.md`: every key of an experiment file.
+
+use schemars::JsonSchema;
+
+use super::keys::{keys, plain};
+use crate::config::{CommonSettings, RunSettings, WorkloadSettings};
+use crate::device::{DEVICE_KINDS, schema_of};
+
+const HEAD: &str = r#"# Experiment files
+
+<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test reference`. Changes by hand are lost. -->
+
+An experiment file is TOML. It says what is asked (`[workload]`), of which devices (`[device.NAME]`), how it is run
+(`[run]`) and, for a grid of runs, which keys take which values (`[sweep]`). `examples/` has a file for each kind of use.
+
+- Every value with a unit carries it: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB` are powers of
+  1000, `KiB`, `MiB`, `GiB`, `TiB` powers of 1024.
+- A mistake is one line with file, line, column and key; unknown keys suggest the nearest one.
+- A preset's keys lie under those of the table: any of them may be overridden. A table whose `kind` changes begins anew,
+  since the keys of one kind mean nothing to another.
+- Results repeat: `config` in a results file is the experiment with every default and preset filled in, and running it
+  again gives the same bytes. Numbers in results are described in `docs/schema/results-1.json`.
+"#;
+
+const DEVICES: &str = r#"
+## `[device.NAME]`
+
+One table per device. The device that `run.target` names serves the workload; a composite device names its children, each
+of which has one parent. Names are made of letters, digits, `-` and `_`. Where `child` and `count` make several devices
+of one table, they are called `NAME.0`, `NAME.1` and so on in results.
+"#;
+
+const SWEEP: &str = r#"
+## `[sweep]`
+
+Each key is the dotted key of another one, its value a list of values for it: `"device.flash.cleaning.threshold" = ["5%",
+"10%"]`. All combinations are run, the first key varying slowest, on all cores. Each combination's results are one file,
+named after a hash of its resolved configuration, and are not run again while that file is there; a summary has one row
+per combination. A `kind` that is swept begins its table anew.
+"#;
+
+/// The page, in Markdown.
+pub fn experiments_page() -> String {
+    let mut page = HEAD.to_string();
+    table::<WorkloadSettings>(&mut page, "## `[workload]`");
+    page += "\nSeveral volumes of one trace lie side by side in the target's address space, in order of appearance, each at a\n\
+             multiple of 1 MiB. Requests are widened to whole sectors of 512 bytes.\n";
+    table::<RunSettings>(&mut page, "## `[run]`");
+    page += DEVICES;
+    table::<CommonSettings>(&mut page, "### Every kind");
+    for kind in DEVICE_KINDS {
+        let title = format!("### `kind = \"{}\"`", kind.name);
+        let presets = (kind.presets)();
+        page += &format!("\n{title}\n\n{}.\n", kind.summary);
+        if !presets.is_empty() {
+            page += "\n| preset | |\n|---|---|\n";
+            presets.iter().for_each(|preset| page += &format!("| `{}` | {} |\n", preset.name, cell(preset.summary)));
+        }
+        rows(&mut page, &(kind.schema)().to_value());
+    }
+    page += "\n## Choices by name\n";
+    list(&mut page, "Translation layers: `ftl`", esker_flash::FTLS.iter().map(|entry| (entry.name, entry.summary)));
+    let victims = esker_flash::VICTIM_POLICIES.iter().map(|entry| (entry.name, entry.summary));
+    list(&mut page, "Which block is cleaned: `cleaning.victim`", victims);
+    list(
+        &mut page,
+        "Disk schedulers: `scheduler`",
+        esker_disk::SCHEDULERS.iter().map(|entry| (entry.name, entry.summary)),
+    );
+    let policies = esker_tier::PLACEMENTS.iter().map(|entry| (entry.name, entry.summary));
+    list(&mut page, "Placement policies: `policy`", policies);
+    for entry in esker_tier::PLACEMENTS {
+        page += &format!("\nKeys of `policy = {{ kind = \"{}\", ... }}` (after {}):\n", entry.name, entry.source);
+        rows(&mut page, &(entry.schema)().to_value());
+    }
+    page += SWEEP;
+    page
+}
+
+fn table<T: JsonSchema>(page: &mut String, title: &str) {
+    let schema = schema_of::<T>().to_value();
+    let description = schema.get("description").and_then(|text| text.as_str()).unwrap_or_default();
+    *page += &format!("\n{title}\n\n{}\n", plain(description));
+    rows(page, &schema);
+}
+
+fn rows(page: &mut String, schema: &serde_json::Value) {
+    *page += "\n| key | value | default | meaning |\n|---|---|---|---|\n";
+    for key in keys(schema) {
+        *page +=
+            &format!("| `{}` | {} | {} | {} |\n", key.name, cell(&key.kind), cell(&key.default), cell(&key.meaning));
+    }
+}
+
+fn list(page: &mut String, title: &str, entries: impl Iterator<Item = (&'static str, &'static str)>) {
+    *page += &format!("\n{title}\n\n| name | |\n|---|---|\n");
+    entries.for_each(|(name, summary)| *page += &format!("| `{name}` | {} |\n", cell(summary)));
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

@@ -1,0 +1,84 @@
+//! The published schema and the page of all keys are those of the code, and real results follow the schema.
+//! `ESKER_UPDATE_DOCS=1` writes them anew.
+
+use std::path::Path;
+
+use esker_sim::{Experiment, RunOptions, experiments_page, results_schema, run};
+use serde_json::Value;
+
+#[track_caller]
+fn is_current(name: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == expected,
+        "docs/{name} is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test reference"
+    );
+}
+
+#[test]
+fn the_published_schema_is_current() {
+    is_current("schema/results-1.json", &(serde_json::to_string_pretty(&results_schema()).unwrap() + "\n"));
+}
+
+#[test]
+fn the_page_of_keys_is_current() {
+    is_current("experiments.md", &experiments_page());
+}
+
+/// Results of a run with everything in them: flash, disk, children, a series, a cost.
+fn results() -> Value {
+    let text = r#"
+[workload]
+synthetic = { requests = 4000, footprint = "256MiB", trim_fraction = 0.1, arrivals = { kind = "fixed", rate = "1000/s" } }
+
+[device.flash]
+preset = "samsung-k9xxg08-slc-32g"
+geometry = { blocks_per_plane = 32 }
+precondition = "steady"
+utilisation = "90%"
+
+[device.disk]
+preset = "ibm-ultrastar-36z15"
+
+[device.volume]
+kind = "hybrid"
+children = ["flash", "disk"]
+policy = { kind = "static-split", weights = [1, 1] }
+
+[run]
+target = "volume"
+series = "1s"
+warm_up_requests = 100
+"#;
+    let options = RunOptions { cost: true, ..RunOptions::default() };
+    serde_json::to_value(run(&Experiment::from_str(text, "x.toml").unwrap(), &options).unwrap()).unwrap()
+}
+
+#[test]
+fn real_results_follow_the_schema() {
+    let validator = jsonschema::validator_for(&results_schema()).unwrap();
+    let mut results = results();
+    let problems: Vec<String> = validator.iter_errors(&results).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+    assert!(results["devices"]["flash"]["flash"]["precondition"]["filled_pages"].as_u64().unwrap() > 0);
+    assert_eq!(results["workload"]["requests"], 3900);
+    // And the schema notices what does not belong.
+    results["requests"]["surprise"] = Value::from(1);
+    assert!(!validator.is_valid(&results));
+}
+
+/// Feeding `config` back repeats the run, to the byte.
+#[test]
+fn a_resolved_configuration_repeats_its_run() {
+    let first = results();
+    let again = Experiment::from_resolved(&first["config"], "results.json").unwrap();
+    let second = run(&again, &RunOptions::default()).unwrap();
+    let mut first = first;
+    first.as_object_mut().unwrap().remove("cost");
+    assert_eq!(serde_json::to_string(&first).unwrap(), serde_json::to_string(&second).unwrap());
+}
