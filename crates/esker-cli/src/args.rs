@@ -307,7 +307,7 @@ pub(crate) struct SimArguments {
 /// Arguments of `esker sweep`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker sweep grid.toml -o results/\n  esker sweep grid.toml -o results/ --shard 2/8   # the second of eight machines"
+    after_help = "Examples:\n  esker sweep grid.toml -o results/\n  esker sweep grid.toml -o results/ --shard 2/8   (the second of eight machines)"
 )]
 pub(crate) struct SweepArguments {
     /// The experiment with its [sweep] table

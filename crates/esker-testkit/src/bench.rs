@@ -58,6 +58,7 @@ impl Bench {
 
     /// The same with a set-up before each run that is not timed.
     #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
+    #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
     pub fn rate_with_setup<S>(
         self,
         unit: &'static str,

@@ -1,6 +1,87 @@
+//! `esker sweep`: a grid of experiments.
+
+use std::process::ExitCode;
+
+use esker_sim::{Experiment, SweepError, SweepOptions, SweepTable};
+
 use crate::args::{Common, SweepArguments};
 use crate::failure::Failure;
-use std::process::ExitCode;
-pub(crate) fn run(_: &SweepArguments, _: &Common) -> Result<ExitCode, Failure> {
-    Err(Failure::work("not yet"))
+use crate::progress::Progress;
+use crate::table::Table;
+use crate::{cancel, output};
+
+/// Runs every point that has not been run yet.
+pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let mut experiment = Experiment::load(&arguments.file)?;
+    if let Some(seed) = common.seed {
+        experiment.run.seed = seed;
+    }
+    let bar = Progress::new(common.quiet, "points");
+    bar.say("sweeping");
+    let progress = |done: usize, total: usize| bar.set(done as u64, total as u64);
+    let options = SweepOptions {
+        threads: common.threads,
+        shard: arguments.shard.as_deref().map(shard).transpose()?,
+        progress: Some(&progress),
+        cancel: Some(cancel::flag()),
+        ..SweepOptions::new(&arguments.output)
+    };
+    let sweep = esker_sim::sweep(&experiment, &options).map_err(|error| match error {
+        SweepError::Cancelled => Failure::cancelled().with_hint("run it again to go on where it stopped"),
+        SweepError::Write { .. } => Failure::work(error),
+        error => error.into(),
+    })?;
+    drop(bar);
+    output::write_text(&arguments.output.join("sweep.csv"), &sweep.table.to_csv())?;
+    match &arguments.json.json {
+        Some(place) => output::write_json(place, &sweep.table.to_json())?,
+        None => output::print(&render(&sweep.table))?,
+    }
+    if !common.quiet {
+        say(&format!(
+            "{} points run, {} were there already, {} failed; results and sweep.csv are in {}",
+            sweep.run,
+            sweep.reused,
+            sweep.failed,
+            arguments.output.display()
+        ));
+    }
+    Ok(if sweep.failed > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// `2/8`: the second of eight shares.
+fn shard(text: &str) -> Result<(usize, usize), Failure> {
+    let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+    match parts {
+        Some((index, count)) if (1..=count).contains(&index) => Ok((index - 1, count)),
+        _ => Err(Failure::input(format!("--shard {text}: expected I/N with I from 1 to N"))
+            .with_hint("the second of eight machines says --shard 2/8")),
+    }
+}
+
+/// Columns that differ from row to row, and the response times.
+fn render(sweep: &SweepTable) -> String {
+    let text = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => "-".into(),
+        serde_json::Value::Number(number) => match number.as_f64() {
+            Some(value) if value.fract() != 0.0 => esker_core::words::digits(value),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    };
+    let shown: Vec<usize> = (0..sweep.columns.len())
+        .filter(|&column| sweep.rows.iter().any(|row| row.get(column) != sweep.rows[0].get(column)))
+        .collect();
+    let heads: Vec<&str> = shown.iter().map(|&column| sweep.columns[column].as_str()).collect();
+    let mut table = Table::new(&heads);
+    for row in &sweep.rows {
+        table.row(shown.iter().map(|&column| row.get(column).map_or("-".into(), text)));
+    }
+    table.render()
+}
+
+#[expect(clippy::print_stderr, reason = "a remark beside the table")]
+fn say(text: &str) {
+    eprintln!("{text}");
 }

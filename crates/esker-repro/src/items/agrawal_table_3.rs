@@ -111,7 +111,7 @@ impl Work<'_> {
     }
 
     fn drive(&self) -> Result<Box<dyn Device>, ReproduceError> {
-        let text = format!("[workload]\ntrace = \"none\"\n{EXPERIMENT}seed = {}\n", self.context.seed);
+        let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{EXPERIMENT}seed = {}\n", self.context.seed);
         let experiment = Experiment::from_str(&text, "agrawal_table_3.toml").map_err(|error| self.error(error))?;
         Ok(System::assemble(&experiment).map_err(|error| self.error(error))?.device)
     }
