@@ -25,15 +25,19 @@ impl Table {
                 self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
             })
             .collect();
+        // A column of numbers stands to the right, head included.
+        let numeric = |cell: &String| cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit() || "-<>".contains(c));
+        let right: Vec<bool> = (0..columns)
+            .map(|column| column > 0 && self.rows.iter().skip(1).filter_map(|row| row.get(column)).all(numeric))
+            .collect();
         let mut text = String::new();
         for (index, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for (column, width) in widths.iter().enumerate() {
                 let cell = row.get(column).map_or("", String::as_str);
                 let padding = " ".repeat(width - cell.chars().count());
-                let numeric = index == 0 || cell.starts_with(|c: char| c.is_ascii_digit() || "-<>".contains(c));
                 let gap = if column == 0 { "" } else { "  " };
-                if column > 0 && numeric {
+                if right[column] {
                     line.push_str(&format!("{gap}{padding}{cell}"));
                 } else {
                     line.push_str(&format!("{gap}{cell}{padding}"));

@@ -181,7 +181,8 @@ fn busiest_hour(workload: &Workload, run: &Run) -> Option<BusiestHour> {
 }
 
 fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {
-    let points = statistics.response().curve(CURVE_POINTS).into_iter();
+    // What takes no time at all (a trim, say) has no place on a logarithmic axis.
+    let points = statistics.response().curve(CURVE_POINTS).into_iter().filter(|(time, _)| *time > Nanos::ZERO);
     points.map(|(time, share)| CurvePoint { time_us: time.as_micros_f64(), share }).collect()
 }
 
