@@ -4,7 +4,7 @@
 //! times, until amplification has settled, or the report says that there are too few writes to judge.
 
 use esker_core::{
-    Bytes, Completion, Control, FlashReport, Nanos, Observer, ReplaySettings, Request, Verdict, replay, words,
+    Arrival, Bytes, Completion, Control, FlashReport, Nanos, Observer, ReplaySettings, Request, Verdict, replay, words,
 };
 
 use crate::lifetime::{Wear, lifetime_years};
@@ -15,10 +15,12 @@ use crate::{Hooks, StudyError};
 
 /// Amplification has settled when two stretches of half a host capacity each differ by less than this.
 const SETTLED: f64 = 0.02;
-/// The most writes that are repeated for one design.
+/// The most writes and trims that are repeated for one design.
 const REPEATED_REQUESTS_MAX: u64 = 3_000_000;
 /// The most host capacities that are written for one design.
 const CAPACITIES_MAX: f64 = 4.0;
+/// So many writes are kept at hand instead of being looked up among all requests in each pass.
+const KEPT_MAX: u64 = 200_000;
 
 /// What the workload writes per day, and how that grows.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +78,14 @@ pub(crate) fn judge(
         (true, "The trace writes nothing.".to_string())
     } else if written >= 1.0 {
         (true, format!("The trace writes the design's host capacity {} times.", words::factor(written)))
+    } else if changes_per_pass(workload) as f64 / written > REPEATED_REQUESTS_MAX as f64 {
+        let passes = words::count((1.0 / written) as u64);
+        (
+            false,
+            format!(
+                "Too few writes to judge endurance: it would take {passes} passes of the trace to write the host capacity once."
+            ),
+        )
     } else {
         let settled = repeat(workload, run, host_pages, hooks)?;
         passes = settled.passes;
@@ -139,6 +149,10 @@ fn page_bytes(run: &Run, host_pages: u64) -> u64 {
     run.device.capacity().0 / host_pages
 }
 
+fn changes_per_pass(workload: &Workload) -> u64 {
+    workload.profile.write_requests + workload.profile.trim_requests
+}
+
 /// How repeating ended.
 struct Settled {
     passes: u32,
@@ -152,6 +166,7 @@ struct Settled {
 /// Repeats the workload's writes until amplification settles or the bounds are reached.
 fn repeat(workload: &Workload, run: &mut Run, host_pages: u64, hooks: &Hooks<'_>) -> Result<Settled, StudyError> {
     let mut now = run.replay.last_event;
+    let kept: Option<Vec<Arrival>> = (changes_per_pass(workload) <= KEPT_MAX).then(|| changes(workload).collect());
     let (mut passes, mut requests, mut total) = (1, 0, 0);
     let (mut before, mut stretch, mut last): (Option<f64>, Stretch, Stretch) = Default::default();
     let mut steady = false;
@@ -159,7 +174,11 @@ fn repeat(workload: &Workload, run: &mut Run, host_pages: u64, hooks: &Hooks<'_>
         run.device.control(now, Control::StartMeasuring).map_err(StudyError::design)?;
         let mut wear = WearOnly { requests: 0, cancelled: hooks };
         let settings = ReplaySettings { start: now, ..ReplaySettings::closed(CLOSED_DEPTH as usize) };
-        let pass = replay(&mut run.device, changes(workload), &settings, &mut wear).map_err(StudyError::design)?;
+        let pass = match &kept {
+            Some(kept) => replay(&mut run.device, kept.iter().copied(), &settings, &mut wear),
+            None => replay(&mut run.device, changes(workload), &settings, &mut wear),
+        }
+        .map_err(StudyError::design)?;
         hooks.check()?;
         now = pass.last_event;
         passes += 1;
