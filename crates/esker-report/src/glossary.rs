@@ -83,6 +83,7 @@ pub(crate) static TERMS: &[Term] = &[
         "How unevenly accesses are spread over the pages that are touched at all. A request counts once for each page it touches.",
     ),
     term("volume", "volume", "A disk of the traced system, with addresses of its own."),
+    term("workload", "workload", "The requests of one trace, or of all traces together."),
     term(
         "written_data",
         "written part",

@@ -214,6 +214,16 @@ fn several_workloads_begin_with_an_overview() {
 }
 
 #[test]
+fn every_link_leads_somewhere() {
+    for name in FIXTURES {
+        let page = visible(&render(&fixture(name)).unwrap());
+        for target in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert!(page.contains(&format!(" id=\"{target}\"")), "{name}: #{target}");
+        }
+    }
+}
+
+#[test]
 fn a_page_stays_small() {
     let page = render(&fixture("typical")).unwrap();
     assert!(page.len() < 1_500_000, "{}", page.len());

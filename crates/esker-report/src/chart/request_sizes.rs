@@ -34,6 +34,20 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
     let names = bins.iter().map(|bin| human::bytes(number(bin, "from_bytes").unwrap_or(0.0)).text()).collect();
     let x = Axis { names, ..Axis::new("from this size up to the next", Unit::Count, Scale::Linear) };
     let y = Axis::new("share of reads and writes", Unit::Share, Scale::Linear);
-    let help = "Share of all reads and writes by size, in powers of two.";
+    let help = format!("Share of all reads and writes by size, in powers of two.{}", most_common(source, total));
     (!series.is_empty()).then(|| Chart::new("How large are requests?", help, x, y, series))
+}
+
+/// The three most common exact sizes, as a sentence.
+fn most_common(source: &Source<'_>, total: f64) -> String {
+    let sizes: Vec<String> = list(source.workload, "profile.sizes.common")
+        .iter()
+        .take(3)
+        .filter_map(|size| {
+            let requests = number(size, "reads")? + number(size, "writes")?;
+            let bytes = human::bytes(number(size, "bytes")?).text();
+            Some(format!("{bytes} ({})", human::share(requests / total).text()))
+        })
+        .collect();
+    if sizes.is_empty() { String::new() } else { format!(" The most common exact sizes: {}.", sizes.join(", ")) }
 }
