@@ -28,7 +28,8 @@ impl LatencyHistogram {
         // It grows by itself; 2^62 ns are 146 years.
         self.histogram.record(time.0.min(1 << 62)).expect("an automatic histogram grows as needed");
         self.sum += u128::from(time.0);
-        self.sum_of_squares += u128::from(time.0) * u128::from(time.0);
+        // Only times of centuries get that far; `stddev` then falls back to doubles.
+        self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(time.0) * u128::from(time.0));
         self.max = self.max.max(time.0);
     }
 
@@ -36,7 +37,7 @@ impl LatencyHistogram {
     pub fn merge(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("an automatic histogram grows as needed");
         self.sum += other.sum;
-        self.sum_of_squares += other.sum_of_squares;
+        self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
         self.max = self.max.max(other.max);
     }
 
@@ -215,6 +216,18 @@ mod tests {
         assert!((summary.p50_us / 500.0 - 1.0).abs() < 1e-3, "{summary:?}");
         assert!((summary.p99_us / 990.0 - 1.0).abs() < 1e-3);
         assert_eq!(summary.max_us, 1000.0);
+    }
+
+    #[test]
+    fn times_of_centuries_do_no_harm() {
+        let mut histogram = LatencyHistogram::default();
+        for _ in 0..5 {
+            histogram.record(Nanos(u64::MAX));
+        }
+        histogram.merge(&histogram.clone());
+        assert_eq!((histogram.count(), histogram.max()), (10, Nanos(u64::MAX)));
+        assert!((histogram.mean() / u64::MAX as f64 - 1.0).abs() < 1e-12);
+        assert!(histogram.stddev().is_finite());
     }
 
     #[test]

@@ -148,10 +148,10 @@ pub(super) struct PeakResults {
 impl PeakTracker {
     #[inline]
     pub(super) fn push(&mut self, since_start: Nanos, record: &Record) {
-        if since_start.0 >= self.second.end(MINUTE.slot) {
+        if self.second.is_over(since_start, MINUTE.slot) {
             self.end_second();
             self.second.index = since_start.0 / MINUTE.slot;
-            if since_start.0 >= self.five_minutes.end(HOUR.slot) {
+            if self.five_minutes.is_over(since_start, HOUR.slot) {
                 self.hour.add(std::mem::take(&mut self.five_minutes));
                 self.five_minutes.index = since_start.0 / HOUR.slot;
             }
@@ -231,8 +231,10 @@ struct Slot<E> {
 }
 
 impl<E> Slot<E> {
-    fn end(&self, slot: u64) -> u64 {
-        (self.index + 1).saturating_mul(slot)
+    /// Whether `now` lies beyond it. The slot in which integer time ends is never over.
+    #[inline]
+    fn is_over(&self, now: Nanos, slot: u64) -> bool {
+        (self.index + 1).checked_mul(slot).is_some_and(|end| now.0 >= end)
     }
 }
 

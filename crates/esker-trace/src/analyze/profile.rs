@@ -50,7 +50,7 @@ pub struct Profile {
     pub footprint_bytes: u64,
     /// Touched 1 MiB areas, times their size: the dense address space that the trace can be mapped to.
     pub active_bytes: u64,
-    /// Distance from the lowest to the highest byte touched, summed over the volumes.
+    /// Distance from the lowest to the highest byte read or written, summed over the volumes.
     pub address_span_bytes: u64,
     /// Share of requests that start exactly where the previous one on the same volume ended (flushes left out).
     pub sequential_fraction: f64,
@@ -138,7 +138,9 @@ pub(super) fn assemble(of: &mut Characteriser, names: &[String]) -> Profile {
         pages_4k_written,
         footprint_bytes: pages_4k * 4096,
         active_bytes: of.touched.len() as u64 * AREA_BYTES,
-        address_span_bytes: volumes.iter().map(|volume| volume.highest_byte - volume.lowest_byte).sum(),
+        address_span_bytes: volumes
+            .iter()
+            .fold(0, |sum: u64, volume| sum.saturating_add(volume.highest_byte - volume.lowest_byte)),
         sequential_fraction: share(sum.sequential, ranged),
         sequential_fraction_global: share(of.volumes.sequential_global, ranged),
         aligned_4k_fraction: share(aligned, ranged),

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use esker_core::{Nanos, Rng};
+use proptest::prelude::*;
 
-use super::*;
+use super::{AREA_BYTES, Characteriser, CharacteriserSettings, Operation, Profile, Record, VolumeProfile};
 use crate::VolumeIndex;
 
 fn random_records(seed: u64, count: u64) -> Vec<Record> {
@@ -173,4 +174,53 @@ fn records_that_go_back_in_time_do_no_harm() {
     assert_eq!(profile.requests, 1_000);
     assert_eq!(profile.duration_s, Some(0.0));
     assert_eq!(profile.requests_per_s, None);
+}
+
+/// Numbers at the edges of what fits, and ordinary ones.
+fn any_number() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..5_000_000, Just(u64::MAX), Just(u64::MAX - 4096), any::<u64>()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_records_have_a_profile_that_survives_json(
+        records in prop::collection::vec(
+            (any_number(), any_number(), prop_oneof![0u32..100_000, Just(64 << 20)], 0u32..5, 0u8..4, any_number()),
+            0..30,
+        ),
+    ) {
+        let records: Vec<Record> = records
+            .into_iter()
+            .map(|(at, offset, length, volume, operation, response)| Record {
+                at: Nanos(at),
+                offset,
+                length,
+                volume: VolumeIndex(volume),
+                operation: [Operation::Read, Operation::Write, Operation::Trim, Operation::Flush][usize::from(operation)],
+                response: (response % 3 > 0).then_some(Nanos(response)),
+            })
+            .collect();
+        let profile = profile_of(&records);
+        prop_assert_eq!(profile.requests, records.len() as u64);
+        prop_assert!(profile.load.len() <= 512 && profile.working_set.len() <= 128);
+        prop_assert!(profile.skew.lorenz.len() <= 200);
+        let text = serde_json::to_string(&profile).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), profile);
+    }
+}
+
+/// The spans of two volumes together passed 2^64 and the sum overflowed: it stops there now.
+#[test]
+fn spans_beyond_all_numbers_stop_at_the_largest() {
+    let record = |volume, offset| Record {
+        at: Nanos::ZERO,
+        offset,
+        length: 512,
+        volume: VolumeIndex(volume),
+        operation: Operation::Read,
+        response: None,
+    };
+    let profile = profile_of(&[record(0, 0), record(0, u64::MAX), record(1, 0), record(1, u64::MAX)]);
+    assert_eq!(profile.address_span_bytes, u64::MAX);
 }

@@ -34,9 +34,9 @@ pub struct VolumeProfile {
     pub footprint_bytes: u64,
     /// Touched 1 MiB areas, times their size: its share of a dense address space.
     pub active_bytes: u64,
-    /// First byte touched.
+    /// First byte read or written.
     pub lowest_byte: u64,
-    /// First byte beyond everything touched.
+    /// First byte beyond everything read or written.
     pub highest_byte: u64,
     /// Share of requests that start exactly where the previous one on this volume ended.
     pub sequential_fraction: f64,
@@ -116,7 +116,7 @@ impl Volumes {
         }
         counts.last = counts.last.max(record.at);
         let length = u64::from(record.length);
-        let seen_before = counts.ranged() > 0;
+        let (seen_before, touched_before) = (counts.ranged() > 0, counts.reads + counts.writes > 0);
         match record.operation {
             Operation::Read => {
                 counts.reads += 1;
@@ -136,13 +136,11 @@ impl Volumes {
             }
         }
         let end = record.offset.saturating_add(length);
-        if seen_before {
-            counts.sequential += u64::from(record.offset == counts.last_end);
-            counts.lowest = counts.lowest.min(record.offset);
+        if record.operation != Operation::Trim {
+            counts.lowest = if touched_before { counts.lowest.min(record.offset) } else { record.offset };
             counts.highest = counts.highest.max(end);
-        } else {
-            (counts.lowest, counts.highest) = (record.offset, end);
         }
+        counts.sequential += u64::from(seen_before && record.offset == counts.last_end);
         counts.last_end = end;
         self.sequential_global += u64::from(self.last_end == Some(record.offset));
         self.last_end = Some(end);
