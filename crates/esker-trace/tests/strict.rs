@@ -168,6 +168,21 @@ fn what_is_lost_in_writing_is_noted() {
     assert_eq!(String::from_utf8(text).unwrap(), "1,1,512,R,0.000000\n");
     assert_eq!((notes.responses_dropped, notes.time_origin), (1, record.at));
     assert_eq!(notes.volumes_renamed.len(), 2);
+    // Names that become the same are kept apart.
+    let volumes: Vec<String> = ["a b", "a_b.0", "a_b"].map(String::from).into();
+    let third = esker_trace::Record { volume: esker_trace::VolumeIndex(2), ..record };
+    let (text, _) = common::write(
+        "msr",
+        &[esker_trace::Record { volume: esker_trace::VolumeIndex(0), ..record }, record, third],
+        &volumes,
+    )
+    .unwrap();
+    let hosts: Vec<String> = String::from_utf8(text)
+        .unwrap()
+        .lines()
+        .map(|line| line.split(',').skip(1).take(2).collect::<Vec<_>>().join("."))
+        .collect();
+    assert_eq!(hosts, ["a_b.0", "a_b_1.0", "a_b.2"]);
     let (_, notes) = common::write("fio-v2", &[record], &volumes).unwrap();
     assert!(notes.times_dropped);
 }

@@ -8,7 +8,7 @@ use std::io;
 
 use esker_core::Nanos;
 
-use super::{FormatEntry, Open, RecordSource, Responses, Sample, Times, blkparse};
+use super::{FormatEntry, Open, Opened, RecordSource, Responses, Sample, Times, blkparse};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::pairing::{Event, Pairing, Step};
@@ -150,7 +150,7 @@ struct Reader {
     options: ReadOptions,
 }
 
-fn open(inputs: Vec<Input>, options: &ReadOptions) -> Result<Box<dyn RecordSource>, TraceError> {
+fn open(inputs: Vec<Input>, options: &ReadOptions) -> Opened {
     let mut cpus = Vec::new();
     for input in inputs {
         let Some(big_endian) = big_endian(input.window()) else {

@@ -14,7 +14,7 @@ use std::io;
 use flate2::Crc;
 
 use super::fixed::{u32_le, u64_le};
-use super::{FormatEntry, Holds, Open, RecordSource, Responses, Times, VolumeNames};
+use super::{FormatEntry, Holds, Open, Opened, RecordSource, Responses, Times, VolumeNames};
 use crate::error::{Place, TraceError};
 use crate::input::Input;
 use crate::sink::{Found, Sink};
@@ -60,7 +60,7 @@ struct Reader {
     count: u64,
 }
 
-fn open(input: Input, _: &crate::ReadOptions) -> Result<Box<dyn RecordSource>, TraceError> {
+fn open(input: Input, _: &crate::ReadOptions) -> Opened {
     let (block, records) = (Vec::new(), Vec::with_capacity(UNPACKED));
     Ok(Box::new(Reader { input, begun: false, block, decoder: BlockDecoder::new(0), records, count: 0 }))
 }

@@ -1,7 +1,7 @@
 //! What all formats of one request per line share.
 
 use super::recognise::NEAR;
-use super::{RecordSource, Sample};
+use super::{Opened, RecordSource, Sample};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::reader::ReadOptions;
@@ -53,10 +53,7 @@ struct Lines<F> {
 }
 
 /// Opens an input as lines of `F`.
-pub(crate) fn open<F: LineFormat + 'static>(
-    input: Input,
-    _options: &ReadOptions,
-) -> Result<Box<dyn RecordSource>, TraceError> {
+pub(crate) fn open<F: LineFormat + 'static>(input: Input, _options: &ReadOptions) -> Opened {
     Ok(Box::new(Lines { input, format: F::default(), ended: false }))
 }
 
@@ -87,12 +84,10 @@ impl<F: LineFormat> RecordSource for Lines<F> {
             return Ok(false);
         }
         let rest = self.input.window().len() - end;
-        if !self.input.advance(rest)? {
-            if rest == 0 {
-                self.ended = true;
-                self.format.finish(sink);
-                return Ok(false);
-            }
+        if !self.input.advance(rest)? && rest == 0 {
+            self.ended = true;
+            self.format.finish(sink);
+            return Ok(false);
         }
         Ok(true)
     }

@@ -189,13 +189,16 @@ impl fmt::Debug for FormatEntry {
     }
 }
 
+/// A format that has been opened.
+pub(crate) type Opened = Result<Box<dyn RecordSource>, TraceError>;
+
 /// How a format is opened.
 #[derive(Clone, Copy)]
 pub(crate) enum Open {
     /// One input is one trace.
-    One(fn(Input, &ReadOptions) -> Result<Box<dyn RecordSource>, TraceError>),
+    One(fn(Input, &ReadOptions) -> Opened),
     /// One or more inputs are one trace.
-    Several(fn(Vec<Input>, &ReadOptions) -> Result<Box<dyn RecordSource>, TraceError>),
+    Several(fn(Vec<Input>, &ReadOptions) -> Opened),
 }
 
 /// The beginning of an input, decompressed.

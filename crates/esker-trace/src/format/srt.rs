@@ -6,7 +6,7 @@ use esker_core::Nanos;
 
 use super::fixed::{self, FixedFormat};
 use super::lines::LineError;
-use super::{FormatEntry, Holds, Open, READ_WRITE, RecordSource, Responses, Times, VolumeNames};
+use super::{FormatEntry, Holds, Open, Opened, READ_WRITE, Responses, Times, VolumeNames};
 use crate::calendar::Date;
 use crate::error::{Place, TraceError};
 use crate::input::Input;
@@ -49,7 +49,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     write: Some(|| Box::new(Writer::default())),
 };
 
-fn open(mut input: Input, _: &crate::ReadOptions) -> Result<Box<dyn RecordSource>, TraceError> {
+fn open(mut input: Input, _: &crate::ReadOptions) -> Opened {
     let damaged = |input: &Input, expected, found: String| TraceError::Field {
         name: input.name().to_string(),
         place: Place::Byte(0),

@@ -117,7 +117,7 @@ impl BlockEncoder {
         }
         let end = &mut self.before.ends[record.volume.0 as usize & 255];
         let difference = record.offset.wrapping_sub(*end) as i64;
-        let sectors = difference % 512 == 0 && record.length % 512 == 0;
+        let sectors = difference % 512 == 0 && record.length.is_multiple_of(512);
         let shift = if sectors { 9 } else { 0 };
         *end = record.offset.wrapping_add(u64::from(record.length));
 

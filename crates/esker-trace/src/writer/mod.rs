@@ -65,6 +65,7 @@ pub struct TraceWriter {
     /// Name and number in the output, by volume index.
     volumes: Vec<(String, u32)>,
     numbers: BTreeSet<u32>,
+    names: BTreeSet<String>,
     notes: WriteNotes,
 }
 
@@ -86,6 +87,7 @@ impl TraceWriter {
             buffer: Vec::with_capacity(PIECE + 4096),
             volumes: Vec::new(),
             numbers: BTreeSet::new(),
+            names: BTreeSet::new(),
             notes: WriteNotes::default(),
         };
         this.writer.begin(&mut this.buffer);
@@ -136,11 +138,31 @@ impl TraceWriter {
             VolumeNames::Word => (if is_word(name) { name.to_string() } else { to_word(name) }, index),
             VolumeNames::Text => (name.to_string(), index),
         };
+        let becomes = self.unique(becomes);
         self.numbers.insert(number);
+        self.names.insert(becomes.clone());
         if becomes != name && self.format.holds.volumes != VolumeNames::One {
             self.notes.volumes_renamed.push((name.to_string(), becomes.clone()));
         }
         Ok((becomes, number))
+    }
+
+    /// `name`, or something like it where another volume is called so.
+    fn unique(&self, name: String) -> String {
+        let taken = |name: &str| self.names.contains(name);
+        if !taken(&name) {
+            return name;
+        }
+        let (stem, rest) = match self.format.holds.volumes {
+            VolumeNames::HostAndNumber => name.rsplit_once('.').map_or((&*name, ""), |(host, _)| (host, ".0")),
+            VolumeNames::MajorMinor => ("259,", ""),
+            _ => (&*name, ""),
+        };
+        let names = (1u32..).map(|count| match self.format.holds.volumes {
+            VolumeNames::MajorMinor => format!("{stem}{}", 1_000 + count),
+            _ => format!("{stem}_{count}{rest}"),
+        });
+        names.into_iter().find(|name| !taken(name)).expect("there are more names than volumes")
     }
 
     fn cannot_hold(&self, what: impl Into<String>, remedy: &'static str) -> TraceError {
@@ -184,7 +206,7 @@ impl TraceWriter {
             return Err(self.cannot_hold(format!("the time {}", record.at), "shift or cut the trace in time first"));
         }
         record.at = record.at - self.notes.time_origin;
-        if record.at.0 % holds.time_unit.0 != 0 {
+        if !record.at.0.is_multiple_of(holds.time_unit.0) {
             record.at.0 -= record.at.0 % holds.time_unit.0;
             self.notes.times_rounded += 1;
         }
@@ -252,7 +274,7 @@ pub(crate) fn write_decimal(output: &mut Vec<u8>, value: u64, places: u32, shown
     write_number(output, value / scale);
     let mut fraction = value % scale;
     let mut count = places;
-    while count > shown && fraction % 10 == 0 {
+    while count > shown && fraction.is_multiple_of(10) {
         fraction /= 10;
         count -= 1;
     }

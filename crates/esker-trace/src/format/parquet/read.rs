@@ -13,8 +13,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use super::MAGIC;
 use super::columns::{self, Column, Role, Rows, Value};
 use crate::error::{Place, TraceError};
-use crate::format::RecordSource;
 use crate::format::lines::quote;
+use crate::format::{Opened, RecordSource};
 use crate::input::Input;
 use crate::reader::ReadOptions;
 use crate::sink::{Found, Sink};
@@ -51,7 +51,7 @@ fn damaged(name: &str, expected: &'static str, found: String) -> TraceError {
     TraceError::Field { name: name.to_string(), place: Place::Byte(0), expected, found }
 }
 
-pub(super) fn open(mut input: Input, _: &ReadOptions) -> Result<Box<dyn RecordSource>, TraceError> {
+pub(super) fn open(mut input: Input, _: &ReadOptions) -> Opened {
     let name = input.name().to_string();
     if !input.window().starts_with(MAGIC) {
         let found = quote(&input.window()[..input.window().len().min(MAGIC.len())]);
