@@ -1,6 +1,7 @@
 //! Parquet tables with a row per request.
 
 mod columns;
+mod guard;
 mod read;
 mod write;
 

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::MAGIC;
 use super::columns::{self, Column, Role, Rows, Value};
+use super::guard::guarded;
 use crate::error::{Place, TraceError};
 use crate::format::lines::quote;
 use crate::format::{Opened, RecordSource};
@@ -37,12 +37,12 @@ struct Reader {
     bytes: u64,
 }
 
-/// The decoder is not ours, and a damaged file may lead it into a panic: that is an error about the file.
-fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, TraceError> {
-    let found = match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(value)) => return Ok(value),
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => "data that lead the decoder astray".to_string(),
+/// Calls the decoder.
+fn decode<T>(name: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, TraceError> {
+    let found = match guarded(work) {
+        Some(Ok(value)) => return Ok(value),
+        Some(Err(error)) => error.to_string(),
+        None => "data that lead the decoder astray".to_string(),
     };
     Err(damaged(name, "an undamaged Parquet file", found))
 }
@@ -71,7 +71,7 @@ pub(super) fn open(mut input: Input, _: &ReadOptions) -> Opened {
             file
         }
     };
-    let file = guarded(&name, || SerializedFileReader::new(file))?;
+    let file = decode(&name, || SerializedFileReader::new(file))?;
     let columns = columns::find(file.metadata().file_metadata().schema_descr())
         .map_err(|found| damaged(&name, "a row per request with operation, offset and length", found))?;
     let consumed = input.consumed();
@@ -94,7 +94,7 @@ impl Reader {
             };
             self.rows_left = rows;
             let index = self.next_group;
-            self.group = guarded(name, || {
+            self.group = decode(name, || {
                 let group = file.get_row_group(index)?;
                 let open = |column: &Column| Rows::new(column.clone(), group.get_column_reader(column.index)?);
                 columns.iter().map(open).collect()
@@ -115,7 +115,7 @@ impl RecordSource for Reader {
         }
         let want = self.rows_left.min(ROWS as u64) as usize;
         let group = &mut self.group;
-        let rows = guarded(&self.name, || group.iter_mut().map(|rows| rows.read(want)).collect::<Result<Vec<_>, _>>())?;
+        let rows = decode(&self.name, || group.iter_mut().map(|rows| rows.read(want)).collect::<Result<Vec<_>, _>>())?;
         if rows.iter().any(|rows| *rows != want) {
             return Err(damaged(&self.name, "columns of equal length", format!("{rows:?} rows of {want}")));
         }
