@@ -80,6 +80,16 @@ fn bad_lines_are_tolerated_up_to_a_number() {
 }
 
 #[test]
+fn header_lines_of_columns_are_passed_over() {
+    let text =
+        b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\r\n128166372003061629,usr,0,Read,512,1024,10\r\n";
+    let (reader, records) = common::read(text.to_vec(), &ReadOptions::default()).unwrap();
+    assert_eq!((reader.format().name, records.len(), reader.notes().ignored("header")), ("msr", 1, 1));
+    let (reader, _) = common::read(b"1455592881.089876,,R,0,32768,4096\n".to_vec(), &ReadOptions::default()).unwrap();
+    assert_eq!(reader.format().name, "systor");
+}
+
+#[test]
 fn requests_of_length_zero_are_counted_and_left_out() {
     let (reader, records) = common::read(b"0,1,0,R,0.0\n0,1,512,W,0.5\n".to_vec(), &ReadOptions::default()).unwrap();
     assert_eq!(records.len(), 1);

@@ -16,8 +16,8 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     summary: "Microsoft Research Cambridge servers, 2007 (SNIA IOTTA)",
     layout: "text: timestamp,hostname,disk,type,offset,size,response; timestamp in Windows FILETIME (100 ns since 1601), \
              type Read or Write, offset and size in bytes, response time in 100 ns",
-    remarks: "each host and disk is a volume called HOST.DISK; a response time of 0 means that it is not known; a last \
-              line of names is allowed at the top",
+    remarks: "each host and disk is a volume called HOST.DISK; a response time of 0 means that it is not known; a \
+              header line that begins with `Timestamp,` is passed over",
     binary: false,
     times: Times::Absolute,
     responses: Responses::ZeroIfUnknown,
@@ -45,6 +45,12 @@ impl LineFormat for Msr {
     #[inline(always)]
     fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
         const TIME: &str = "a FILETIME between 1970 and 2554";
+        if scanner.peek() | 0x20 == b't' {
+            scanner.word(b"Timestamp,", TIME)?;
+            scanner.rest_of_line()?;
+            sink.notes.ignore("header");
+            return Ok(());
+        }
         let start = scanner.position;
         let ticks = scanner.number(TIME)?;
         let at = ticks

@@ -1,0 +1,111 @@
+//! `docs/formats.md` is what the code says. `ESKER_UPDATE_DOCS=1` writes it anew.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use esker_core::Nanos;
+use esker_trace::{FORMATS, FormatEntry, Operation, Responses, Times, VolumeNames};
+
+const HEAD: &str = "\
+<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page`. Changes by hand are lost. -->
+# Trace formats
+
+Every command that takes a trace takes any of these. The format is found from the beginning of the input, never from its
+name; `--format NAME` forces one. gzip, zstd and xz are undone on the way (also by what is in the file), `-` is standard
+input. The files per CPU of one blktrace recording are one trace; every other file is one by itself.
+
+Reading is strict: a line that does not read as its format demands is an error with its place, what was expected and what
+was found. `--lenient N` skips and counts up to N such lines. Compressed input that is cut off, an empty file, and a file
+that is no block trace are errors, too.
+
+Records come out in order of time. One that comes late is put into its place if it is at most a second late and passes at
+most 65,536 records (to within 256); how many there were is said. Anything farther out of order is an error. Equal times
+keep their order. Requests that read, write or trim nothing are counted and left out.
+
+Times are kept to the nanosecond, since 1970 where the format has absolute times, else since the trace's own zero. What a
+writer has no place for is an error if it is an operation, an address or a length, and is dropped and counted if it is a
+response time or a finer unit of time. Volumes whose names the format cannot hold get others, which is said. Formats that count
+time from the trace's own start begin at zero when they are written from absolute times.
+";
+
+fn times(format: &FormatEntry) -> String {
+    match format.times {
+        Times::None => "none".into(),
+        Times::Relative => format!("own zero, {}", unit(format.holds.time_unit)),
+        Times::Absolute => format!("absolute, {}", unit(format.holds.time_unit)),
+    }
+}
+
+fn unit(nanos: Nanos) -> String {
+    if nanos == Nanos(100) { "100 ns".into() } else { nanos.to_string().replacen('1', "1 ", 1) }
+}
+
+fn responses(format: &FormatEntry) -> String {
+    let unit = unit(format.holds.response_unit);
+    match format.responses {
+        Responses::Never => "no".into(),
+        Responses::Optional => format!("where known, {unit}"),
+        Responses::ZeroIfUnknown => format!("{unit}; 0 is unknown"),
+        Responses::Always => format!("always, {unit}"),
+    }
+}
+
+fn operations(format: &FormatEntry) -> String {
+    let letters = format.holds.operations.iter().map(|operation| match operation {
+        Operation::Read => "R",
+        Operation::Write => "W",
+        Operation::Trim => "T",
+        Operation::Flush => "F",
+    });
+    letters.collect::<Vec<_>>().join(" ")
+}
+
+fn volumes(format: &FormatEntry) -> &'static str {
+    match format.holds.volumes {
+        VolumeNames::One => "one",
+        VolumeNames::Number(_) => "numbered",
+        VolumeNames::HostAndNumber => "HOST.DISK",
+        VolumeNames::MajorMinor => "MAJOR,MINOR",
+        VolumeNames::Word => "names without blanks",
+        VolumeNames::Text => "any names",
+    }
+}
+
+fn page() -> String {
+    let mut page = String::from(HEAD);
+    page += "\n| format | what it is | times | response times | operations | offset, length in | volumes |\n";
+    page += "|---|---|---|---|---|---|---|\n";
+    for format in FORMATS {
+        let row = [
+            format!("[`{0}`](#{0})", format.name),
+            format.summary.to_string(),
+            times(format),
+            responses(format),
+            operations(format),
+            format!("{}, {} B", format.holds.offset_unit, format.holds.length_unit),
+            volumes(format).to_string(),
+        ];
+        writeln!(page, "| {} |", row.join(" | ")).unwrap();
+    }
+    page += "\nR reads, W writes, T trims, F flushes: what can be written; see below for what is made of the rest in reading.\n";
+    for format in FORMATS {
+        let kind = if format.binary { "Binary" } else { "Text" };
+        let written = if format.can_be_written() { "read and written" } else { "read only" };
+        write!(page, "\n## {}\n{}. {kind}, {written}.\n", format.name, format.summary).unwrap();
+        write!(page, "\n- Layout: {}.\n- Kept and lost: {}.\n", format.layout, format.remarks).unwrap();
+    }
+    page
+}
+
+#[test]
+fn the_page_of_formats_is_what_the_code_says() {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats.md"));
+    if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == page(),
+        "docs/formats.md is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page"
+    );
+}
