@@ -29,7 +29,7 @@ pub use queue::{EventQueue, Timetable};
 pub use replay::{Arrival, Livelock, Observer, Replay, ReplayEnd, ReplaySettings, Verdict, replay};
 pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};
 pub use results::*;
-pub use rng::Rng;
+pub use rng::{Rng, mix64};
 pub use slab::TagSlab;
 pub use stats::{LatencyHistogram, RequestStatistics};
 pub use units::{ByteRate, Bytes, Lba, LogicalPage, Nanos, PhysicalPage, Ratio};

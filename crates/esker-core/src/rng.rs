@@ -60,9 +60,27 @@ impl Rng {
     }
 }
 
+/// A bijection of 64-bit words in which every bit of the input reaches every bit of the result (the finaliser of
+/// SplitMix64, Steele, Lea and Flood 2014): for hashing, and for picking samples by number.
+#[inline]
+pub const fn mix64(value: u64) -> u64 {
+    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ value >> 31
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Rng;
+    use super::{Rng, mix64};
+
+    #[test]
+    fn every_input_bit_reaches_about_half_of_the_result() {
+        for bit in 0..64 {
+            let flipped: u32 =
+                (0..64).map(|value| (mix64(value * 977) ^ mix64((value * 977) ^ (1 << bit))).count_ones()).sum();
+            assert!((28 * 64..36 * 64).contains(&flipped), "bit {bit}: {flipped}");
+        }
+    }
 
     #[test]
     fn draws_are_the_same_for_good() {

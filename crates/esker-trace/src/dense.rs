@@ -127,7 +127,7 @@ impl DenseMap {
         let first = areas.partition_point(|&area| area < offset / AREA_BYTES);
         for (position, &number) in areas.iter().enumerate().skip(first) {
             let from = offset.max(number * AREA_BYTES);
-            let to = end.min((number + 1) * AREA_BYTES);
+            let to = end.min((number + 1).saturating_mul(AREA_BYTES));
             if from >= to {
                 break;
             }
@@ -242,5 +242,14 @@ mod tests {
         assert_eq!(second.map(VolumeIndex(0), 7 << 20), Some(1 << 20));
         assert_eq!(second.end(), 2 << 20);
         assert_eq!(DenseMap::default().map(VolumeIndex(3), 0), None);
+    }
+
+    #[test]
+    fn the_last_area_of_all_has_a_place() {
+        let mut touched = TouchedAreas::default();
+        touched.add(&record((0, u64::MAX - 100, 4096)));
+        let map = DenseMap::new(&touched);
+        assert_eq!(map.map(VolumeIndex(0), u64::MAX - 100), Some(AREA_BYTES - 101));
+        assert_eq!(map.parts(VolumeIndex(0), u64::MAX - 100, 4096), [(AREA_BYTES - 101, 100)]);
     }
 }

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::table::mix;
+use esker_core::mix64;
+
 use super::{BATCH, MissRatioCurve, StackDistances};
 
 /// How much is sampled.
@@ -59,7 +60,7 @@ impl Shards {
         };
         Self {
             size,
-            salt: mix(seed ^ 0x5348_4152_4453),
+            salt: mix64(seed ^ 0x5348_4152_4453),
             threshold,
             stack: StackDistances::default(),
             at_rate: Vec::new(),
@@ -85,7 +86,7 @@ impl Shards {
     #[inline]
     pub fn push(&mut self, id: u64) {
         self.accesses += 1;
-        let hash = mix(id.wrapping_add(self.salt));
+        let hash = mix64(id.wrapping_add(self.salt));
         if hash < self.threshold {
             self.sample(id, hash);
         }
@@ -99,11 +100,11 @@ impl Shards {
             let mut count = 0;
             for &id in batch {
                 chosen[count] = id;
-                count += usize::from(mix(id.wrapping_add(self.salt)) < self.threshold);
+                count += usize::from(mix64(id.wrapping_add(self.salt)) < self.threshold);
             }
             self.accesses += batch.len() as u64;
             for &id in &chosen[..count] {
-                let hash = mix(id.wrapping_add(self.salt));
+                let hash = mix64(id.wrapping_add(self.salt));
                 // The threshold may have fallen within the batch.
                 if hash < self.threshold {
                     self.sample(id, hash);

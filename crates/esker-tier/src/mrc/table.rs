@@ -1,5 +1,7 @@
 //! When was an object last used?
 
+use esker_core::mix64;
+
 /// From object to the time of its last use: open addressing, linear probing, at most three quarters full.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastUse {
@@ -30,7 +32,7 @@ impl LastUse {
             self.grow();
         }
         let mask = self.entries.len() - 1;
-        let mut at = mix(id) as usize & mask;
+        let mut at = mix64(id) as usize & mask;
         loop {
             let entry = &mut self.entries[at];
             if entry.id == id && entry.time != FREE {
@@ -51,7 +53,7 @@ impl LastUse {
             return None;
         }
         let mask = self.entries.len() - 1;
-        let mut at = mix(id) as usize & mask;
+        let mut at = mix64(id) as usize & mask;
         while self.entries[at].id != id || self.entries[at].time == FREE {
             if self.entries[at].time == FREE {
                 return None;
@@ -67,7 +69,7 @@ impl LastUse {
             if entry.time == FREE {
                 break;
             }
-            let home = mix(entry.id) as usize & mask;
+            let home = mix64(entry.id) as usize & mask;
             if next.wrapping_sub(home) & mask >= next.wrapping_sub(at) & mask {
                 self.entries[at] = entry;
                 at = next;
@@ -85,7 +87,7 @@ impl LastUse {
             return;
         }
         let mask = self.entries.len() - 1;
-        let sum = ids.iter().fold(0u64, |sum, &id| sum ^ self.entries[mix(id) as usize & mask].time);
+        let sum = ids.iter().fold(0u64, |sum, &id| sum ^ self.entries[mix64(id) as usize & mask].time);
         std::hint::black_box(sum);
     }
 
@@ -101,21 +103,13 @@ impl LastUse {
         let capacity = (self.entries.len() * 2).max(1024);
         let old = std::mem::replace(&mut self.entries, vec![Entry { id: 0, time: FREE }; capacity]);
         for entry in old.into_iter().filter(|entry| entry.time != FREE) {
-            let mut at = mix(entry.id) as usize & (capacity - 1);
+            let mut at = mix64(entry.id) as usize & (capacity - 1);
             while self.entries[at].time != FREE {
                 at = (at + 1) & (capacity - 1);
             }
             self.entries[at] = entry;
         }
     }
-}
-
-/// A bijection of 64-bit words in which every input bit reaches every output bit (the finaliser of SplitMix64).
-#[inline]
-pub(super) fn mix(id: u64) -> u64 {
-    let id = (id ^ id >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let id = (id ^ id >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    id ^ id >> 31
 }
 
 #[cfg(test)]

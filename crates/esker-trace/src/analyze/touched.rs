@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use esker_core::mix64;
+
 use crate::{Operation, Record};
 
 /// Size of one area: Kim's record, "set by considering the read-ahead effect" of disks (section 4.5.2).
@@ -328,12 +330,9 @@ impl AreaIndex {
     }
 }
 
-/// Two rounds of multiply and fold; neighbours land far apart.
 #[inline]
 fn hash(volume: u32, number: u64) -> u64 {
-    let mixed = (number ^ u64::from(volume) << 44).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    mixed ^ mixed >> 32
+    mix64(number ^ u64::from(volume) << 44)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A fixed shuffle of any number of places, without a table.
 
+use esker_core::mix64;
+
 /// A bijection of `0..count`, so that popular ranks lie scattered over the address space: a Feistel network over the next
 /// even number of bits, walked until it lands inside (at most four steps on average).
 #[derive(Clone, Copy, Debug)]
@@ -36,19 +38,11 @@ impl Permutation {
         let mask = (1 << self.half_bits) - 1;
         let (mut left, mut right) = (value >> self.half_bits, value & mask);
         for round in 0..ROUNDS {
-            let mixed = mix(right ^ self.seed.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            let mixed = mix64(right ^ self.seed.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
             (left, right) = (right, left ^ mixed & mask);
         }
         left << self.half_bits | right
     }
-}
-
-/// The finaliser of SplitMix64: every input bit reaches every output bit.
-#[inline]
-fn mix(value: u64) -> u64 {
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
 }
 
 #[cfg(test)]

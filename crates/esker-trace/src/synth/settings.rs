@@ -111,11 +111,13 @@ pub enum SyntheticError {
     /// Nothing would ever arrive.
     #[error("the arrival rate is zero")]
     Rate,
-    /// Bursts without length.
-    #[error("bursts need a length above zero, `on` is {on}")]
-    Burst {
-        /// The length.
+    /// Bursts so short or so rare in requests that nearly all of them would be empty.
+    #[error("bursts of {on} every {on} + {off} hold less than a hundredth of a request at this rate")]
+    EmptyBursts {
+        /// Their length.
         on: Nanos,
+        /// The time between them.
+        off: Nanos,
     },
 }
 
@@ -126,6 +128,9 @@ impl Hint for SyntheticError {
                 Some(format!("set `footprint` to at least {size}, or make requests smaller"))
             }
             Self::Capacity { capacity, .. } => Some(format!("set `footprint` to at most {capacity}, or leave it out")),
+            Self::EmptyBursts { .. } => {
+                Some("make `on` longer or `rate` higher, or use kind = \"poisson\"".to_string())
+            }
             _ => None,
         }
     }
@@ -192,7 +197,11 @@ impl SyntheticSettings {
         }
         match self.arrivals {
             Some(arrivals) if arrivals.rate().is_zero() => Err(SyntheticError::Rate),
-            Some(ArrivalPattern::Bursty { on: Nanos::ZERO, .. }) => Err(SyntheticError::Burst { on: Nanos::ZERO }),
+            Some(ArrivalPattern::Bursty { rate, on, off })
+                if on == Nanos::ZERO || (on.0 as f64 + off.0 as f64) < 0.01 * rate.mean_gap_ns() =>
+            {
+                Err(SyntheticError::EmptyBursts { on, off })
+            }
             _ => Ok(()),
         }
     }

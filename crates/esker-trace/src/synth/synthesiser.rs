@@ -259,7 +259,9 @@ mod tests {
         let rate = r#"{ "requests": 1, "arrivals": { "kind": "fixed", "rate": "0/s" } }"#;
         assert!(matches!(refused(rate), E::Rate));
         let burst = r#"{ "requests": 1, "arrivals": { "kind": "bursty", "rate": "1/s", "on": "0s", "off": "1s" } }"#;
-        assert!(matches!(refused(burst), E::Burst { .. }));
+        assert!(matches!(refused(burst), E::EmptyBursts { .. }));
+        let burst = r#"{ "requests": 1, "arrivals": { "kind": "bursty", "rate": "1/h", "on": "1ns", "off": "1ns" } }"#;
+        assert!(matches!(refused(burst), E::EmptyBursts { .. }));
     }
 
     #[test]

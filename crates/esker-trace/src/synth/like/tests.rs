@@ -1,8 +1,9 @@
 //! The model against hand-made traces; real ones are in `tests/like.rs`.
 
 use esker_core::{Nanos, Rng};
+use proptest::prelude::*;
 
-use super::*;
+use super::{TraceModel, TraceModelFitter};
 use crate::{Characteriser, CharacteriserSettings, Operation, Profile, Record, VolumeIndex};
 
 fn fit(records: &[Record]) -> TraceModel {
@@ -123,4 +124,32 @@ fn nothing_gives_nothing_and_one_gives_one() {
     let again: Vec<Record> = fit(&one).generate(3, 1).collect();
     assert_eq!(again.len(), 3);
     assert!(again.iter().all(|record| record.operation == one[0].operation && record.at == Nanos::ZERO));
+}
+
+proptest! {
+    #[test]
+    fn any_records_can_be_fitted_and_generated(
+        records in prop::collection::vec(
+            (prop_oneof![0u64..1_000, any::<u64>()], prop_oneof![0u64..100_000, any::<u64>()], any::<u32>(), 0u32..4, 0u8..4),
+            1..50,
+        ),
+        requests in 0u64..200,
+        seed: u64,
+    ) {
+        let operations = [Operation::Read, Operation::Write, Operation::Trim, Operation::Flush];
+        let records: Vec<Record> = records
+            .into_iter()
+            .map(|(at, offset, length, volume, operation)| Record {
+                at: Nanos(at),
+                offset,
+                length,
+                volume: VolumeIndex(volume),
+                operation: operations[usize::from(operation)],
+                response: None,
+            })
+            .collect();
+        let model = fit(&records);
+        prop_assert_eq!(model.requests(), records.len() as u64);
+        prop_assert_eq!(model.generate(requests, seed).count() as u64, requests);
+    }
 }
