@@ -19,7 +19,8 @@ function yScale(y, marks) {
       range: (plot, min, max) => (min === null ? [1, 10] : [Math.min(min, ...values) / 1.5, Math.max(max, ...values) * 1.5]),
     };
   }
-  return { range: (plot, min, max) => [0, y.top ?? (Math.max(max ?? 1, ...values) || 1) * 1.08] };
+  // The whole is worth seeing, except where it would squeeze everything to the ground.
+  return { range: (plot, min, max) => [0, y.top && max > y.top / 5 ? y.top : (Math.max(max ?? 1, ...values) || 1) * 1.08] };
 }
 
 const axisStyle = () => ({

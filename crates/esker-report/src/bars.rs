@@ -87,7 +87,7 @@ fn compare(workload: &Value, measure: &Measure) -> Option<Bars> {
     for (index, candidate) in list(workload, "candidates").iter().enumerate() {
         let Some(endurance) = at(candidate, "endurance") else { continue };
         let label = text(candidate, "title").or(text(candidate, "name")).unwrap_or("unnamed");
-        let label = human::together(label);
+        let label = label.to_string();
         rows.push((index, label, (measure.value)(endurance)));
     }
     let values: Vec<f64> = rows

@@ -19,6 +19,8 @@ static QUANTITIES: &[(&str, Format)] = &[
     ("plain", human::plain),
     ("factor", human::factor),
     ("share", human::share),
+    // Work counts where it begins, so that an interval can hold more of it than fits.
+    ("busy", |share| human::share(share.min(1.0))),
     ("years", human::years),
     ("change", human::change),
     ("duration", |seconds| human::micros(seconds * 1e6)),
@@ -47,10 +49,31 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
     });
     environment.add_filter("is_clock", |first_ns: &Value| number(first_ns).is_some_and(human::is_clock));
     environment.add_filter("marked", |text: &Value| text.as_str().map(marked));
-    environment.add_filter("together", |text: &Value| text.as_str().map(human::together));
+    environment.add_filter("together", |text: &Value| text.as_str().map(together));
     environment
         .add_filter("exact", |value: &Value| number(value).map_or_else(String::new, |number| number.to_string()));
 }
+
+/// Text whose numbers stay with their units where lines break.
+fn together(text: &str) -> Value {
+    let mut words = text.split(' ').peekable();
+    let mut pieces = Vec::new();
+    while let Some(word) = words.next() {
+        let number = word.starts_with(|first: char| first.is_ascii_digit());
+        let unit = words.next_if(|next| number && UNITS.contains(&next.trim_end_matches([',', '.', ';', ':'])));
+        pieces.push(match unit {
+            Some(unit) => format!("<span class=\"q\">{} {}</span>", HtmlEscape(word), HtmlEscape(unit)),
+            None => HtmlEscape(word).to_string(),
+        });
+    }
+    Value::from_safe_string(pieces.join(" "))
+}
+
+/// Units as the verdict's sentences have them.
+const UNITS: &[&str] = &[
+    "%", "µs", "us", "ms", "s", "minutes", "hours", "B", "KiB", "MiB", "GiB", "TiB", "bytes", "days", "months",
+    "years", "rpm", "times", "requests",
+];
 
 /// Text whose options (`--years`) and parts between backticks are code.
 fn marked(text: &str) -> Value {
@@ -109,6 +132,12 @@ mod tests {
     fn options_and_quoted_parts_become_code() {
         let text = marked("`queue_depth` <in> a file; or --p99, --years").to_string();
         assert_eq!(text, "<code>queue_depth</code> &lt;in&gt; a file; or <code>--p99</code>, <code>--years</code>");
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units() {
+        let text = together("99 % of 12 <b> in 5 ms, then 7").to_string();
+        assert_eq!(text, "<span class=\"q\">99 %</span> of 12 &lt;b&gt; in <span class=\"q\">5 ms,</span> then 7");
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub(crate) static TERMS: &[Term] = &[
         "p99, busiest hour",
         "99 of 100 requests of the busiest hour took at most this long: what the response-time budget is judged by.",
     ),
+    term("busiest_minute", "busiest minute", "The minute with the most requests."),
     term(
         "busiest_one",
         "busiest single one",
@@ -48,11 +49,6 @@ pub(crate) static TERMS: &[Term] = &[
         "idle",
         "idle",
         "Share of the time that lies in long gaps between arrivals: time for cleaning and other work behind the scenes.",
-    ),
-    term(
-        "judged_capacity",
-        "capacity that the lifetime is told for",
-        "The drive as sold. Of it, only the part that holds the touched data was simulated.",
     ),
     term("kind", "reads and writes", "Reads wait for data; writes often do not, but wear the flash."),
     term("mean_rate", "mean load", "Requests, and bytes read and written, over the duration."),
@@ -112,7 +108,7 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "capacity",
         "host capacity",
-        "Bytes that the host can address; over-provisioned and spare flash comes on top.",
+        "Bytes that the host can address, of drives as they are sold. Of flash, only as much is simulated as the touched data needs.",
     ),
     term(
         "cleaning",

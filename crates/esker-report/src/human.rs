@@ -113,26 +113,6 @@ fn reads_as_limit(number: &str) -> bool {
     number.parse::<f64>().is_ok_and(|read| read == 0.0 || read == 100.0)
 }
 
-/// A text whose numbers stay with their units where lines break.
-pub(crate) fn together(text: &str) -> String {
-    let mut parts = text.split(' ').peekable();
-    let mut joined = String::with_capacity(text.len());
-    while let Some(part) = parts.next() {
-        joined.push_str(part);
-        if let Some(next) = parts.peek() {
-            let number = part.starts_with(|first: char| first.is_ascii_digit());
-            let unit = UNITS.contains(&next.trim_end_matches([',', '.', ';', ':']));
-            joined.push(if number && unit { '\u{a0}' } else { ' ' });
-        }
-    }
-    joined
-}
-
-const UNITS: &[&str] = &[
-    "%", "µs", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "years", "days",
-    "rpm",
-];
-
 /// Whether a first arrival is a time of day, in nanoseconds since 1970: later than 1980. Relative clocks begin near zero.
 pub(crate) fn is_clock(first_ns: f64) -> bool {
     first_ns >= 315_532_800e9

@@ -15,6 +15,8 @@ pub(super) const ENTRY: ChartEntry = ChartEntry { name: "response-series", secti
 const REQUESTS_MIN: f64 = 100.0;
 /// Neighbouring intervals become one until they hold this many on average.
 const REQUESTS_MEAN_MIN: f64 = 250.0;
+/// More intervals than this would be a scribble.
+const INTERVALS_MAX: usize = 120;
 
 fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
     let mut help = "Of the requests that ended in an interval, 99 % took at most this long. Intervals with fewer than 100 \
@@ -61,7 +63,8 @@ fn lines(workload: &Value, requests_min: f64, columns: &mut Columns) -> Vec<Seri
 /// How many neighbouring intervals have to become one, so that they hold requests enough on average.
 fn neighbours(points: &[Value]) -> usize {
     let requests: f64 = points.iter().filter_map(|point| number(point, "requests")).sum();
-    (REQUESTS_MEAN_MIN * points.len() as f64 / requests.max(1.0)).ceil().clamp(1.0, 32.0) as usize
+    let filled = (REQUESTS_MEAN_MIN * points.len() as f64 / requests.max(1.0)).ceil().clamp(1.0, 32.0) as usize;
+    filled.max(points.len().div_ceil(INTERVALS_MAX))
 }
 
 /// Begin and 99th percentile of neighbouring intervals together. The largest percentile of the parts is one of the whole

@@ -12,7 +12,7 @@ pub(super) const ENTRY: ChartEntry = ChartEntry { name: "utilisation", section: 
 
 fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
     let recommended = text(source.workload, "verdict.recommended");
-    let (mut choices, mut chosen, mut peak) = (Vec::new(), 0, 0.0f64);
+    let (mut choices, mut chosen) = (Vec::new(), 0);
     for (_, candidate, title) in candidates(source.workload) {
         let points = list(candidate, "series");
         let starts = starts(points);
@@ -26,7 +26,6 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
             let busy = points.iter().map(|point| point["utilisation"][resource].as_f64().unwrap_or(f64::NAN));
             // Work counts where it begins, so that a value can pass the whole.
             let busy: Vec<f64> = busy.map(|share| if share > 1.0 { 1.0 } else { share }).collect();
-            peak = busy.iter().copied().fold(peak, f64::max);
             let (x, y) = close_steps(&starts, &busy);
             if drawable(&x, &y) {
                 series.push(Series {
@@ -49,15 +48,13 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
     if choices.is_empty() {
         return None;
     }
-    // The whole is worth seeing, except where it would squeeze everything to the ground.
-    let y = Axis { top: (peak > 0.2).then_some(1.0), ..Axis::shares("busy share") };
     let mut chart = Chart::over_time(
         source,
         Clock::Run,
         "What is busy, and when?",
         "Busy share of each kind of resource, mean over all of the kind. What comes near 100 % first is what limits the \
          design.",
-        y,
+        Axis::shares("busy share"),
         Vec::new(),
     );
     (chart.choices, chart.chosen, chart.wide) = (choices, chosen, true);
