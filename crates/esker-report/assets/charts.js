@@ -88,7 +88,7 @@ function plotOptions(chart, width) {
     width,
     height: CHART_HEIGHT,
     legend: { show: false },
-    padding: [10, 14, 0, 0],
+    padding: [10, 20, 0, 0],
     focus: { alpha: 0.25 },
     cursor: {
       y: false,

@@ -12,6 +12,23 @@ use std::path::{Path, PathBuf};
 use chromium::Chromium;
 use serde_json::json;
 
+/// What a reader does, for a picture of what answers.
+const ACTIONS: [(&str, &str); 2] = [
+    (
+        "sorted",
+        "document.querySelector('[id$=performance]')?.scrollIntoView();
+         document.querySelectorAll('.candidates thead button').forEach((button, index) => {
+             if (index === 6) { button.click(); button.focus({ preventScroll: true }); } })",
+    ),
+    (
+        "walked",
+        "document.querySelector('[id$=response-curve]')?.scrollIntoView();
+         document.querySelector('[id$=response-curve] .uplot')?.focus({ preventScroll: true });
+         for (let step = 0; step < 3; step++) document.activeElement.dispatchEvent(
+             new KeyboardEvent('keydown', { key: 'PageDown', bubbles: true }))",
+    ),
+];
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let [folder, reports @ ..] = arguments.as_slice() else {
@@ -29,6 +46,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             pictures(&mut browser, &folder.join(format!("{name}-{kind}")))?;
         }
         browser.resize(1280, 900);
+        for (kind, action) in ACTIONS {
+            browser.evaluate(action);
+            let picture = browser.file("Page.captureScreenshot", json!({}));
+            fs::write(folder.join(format!("{name}-{kind}.png")), picture)?;
+        }
         let paper = browser.file("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
         fs::write(folder.join(name).with_extension("pdf"), paper)?;
     }
