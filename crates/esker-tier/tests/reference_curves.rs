@@ -3,10 +3,14 @@
 use esker_core::Ratio;
 use esker_testkit::reference_data;
 use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
-use esker_trace::{ReadOptions, Record, TraceReader};
+use esker_trace::{ReadOptions, Record, TraceModelFitter, TraceReader};
 
 fn records() -> Option<Vec<Record>> {
-    let path = reference_data("traces/cloudphysics-2h.vscsi.zst")?;
+    read("cloudphysics-2h.vscsi")
+}
+
+fn read(name: &str) -> Option<Vec<Record>> {
+    let path = reference_data(&format!("traces/{name}.zst"))?;
     let mut reader = TraceReader::open(&[path], &ReadOptions::default()).unwrap();
     let (mut records, mut batch) = (Vec::new(), Vec::new());
     while reader.next_batch(&mut batch).unwrap() {
@@ -18,7 +22,8 @@ fn records() -> Option<Vec<Record>> {
 fn curve(records: &[Record], settings: CurveSettings) -> MissRatioCurve {
     let mut builder = CurveBuilder::new(&settings);
     for record in records {
-        builder.request(record.offset, u64::from(record.length));
+        // Volumes lie far apart.
+        builder.request(record.offset + (u64::from(record.volume.0) << 44), u64::from(record.length));
     }
     builder.finish()
 }
@@ -85,5 +90,21 @@ fn samples_of_the_virtual_disk_err_little() {
         errors.sort_by(f64::total_cmp);
         let median = (errors[4] + errors[5]) / 2.0;
         assert!(median < limit, "{}: {errors:?}", method.describe());
+    }
+}
+
+/// Traces that are generated like a real one are of use for sizing caches, too.
+#[test]
+fn generated_traces_have_the_curve_of_their_original() {
+    for name in ["cloudphysics-2h.vscsi", "msr-prxy_0-first20k.csv", "Financial1-first10k.spc", "diskmon-sys1.diskmon"]
+    {
+        let Some(records) = read(name) else { continue };
+        let mut fitter = TraceModelFitter::default();
+        fitter.push_all(&records);
+        let model = fitter.finish(&[]);
+        let generated: Vec<Record> = model.generate(records.len() as u64, 1).collect();
+        let (before, after) = (curve(&records, CurveSettings::default()), curve(&generated, CurveSettings::default()));
+        let error = before.mean_absolute_difference(&after, 1_000);
+        assert!(error < 0.02, "{name}: {error}");
     }
 }
