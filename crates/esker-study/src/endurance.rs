@@ -13,7 +13,7 @@ use crate::model::Endurance;
 use crate::simulate::{CLOSED_DEPTH, Run, changes, flash_report};
 use crate::{Hooks, StudyError};
 
-/// Amplification has settled when two stretches of half a host capacity each differ by less than this.
+/// Amplification has settled when two stretches (half a host capacity, or one pass) differ by less than this.
 const SETTLED: f64 = 0.02;
 /// The most writes and trims that are repeated for one design.
 const REPEATED_REQUESTS_MAX: u64 = 3_000_000;
@@ -50,11 +50,6 @@ impl Stretch {
     fn of(flash: &FlashReport) -> Self {
         Self { host: flash.host_page_writes, programs: flash.programs.total(), cleaning: flash.programs.cleaning }
     }
-    fn add(&mut self, other: Self) {
-        self.host += other.host;
-        self.programs += other.programs;
-        self.cleaning += other.cleaning;
-    }
     fn amplification(self) -> Option<f64> {
         (self.host > 0).then(|| self.programs as f64 / self.host as f64)
     }
@@ -87,7 +82,7 @@ pub(crate) fn judge(
             ),
         )
     } else {
-        let settled = repeat(workload, run, host_pages, hooks)?;
+        let settled = repeat(workload, run, first, host_pages, hooks)?;
         passes = settled.passes;
         verdict = settled.last;
         let total = words::factor(written + capacities(settled.total));
@@ -163,48 +158,53 @@ struct Settled {
     steady: bool,
 }
 
-/// Repeats the workload's writes until amplification settles or the bounds are reached.
-fn repeat(workload: &Workload, run: &mut Run, host_pages: u64, hooks: &Hooks<'_>) -> Result<Settled, StudyError> {
+/// Repeats the workload's writes, in stretches of half a host capacity or one pass, until amplification settles or the
+/// bounds are reached. `first` is what one pass writes.
+fn repeat(
+    workload: &Workload,
+    run: &mut Run,
+    first: Stretch,
+    host_pages: u64,
+    hooks: &Hooks<'_>,
+) -> Result<Settled, StudyError> {
     let mut now = run.replay.last_event;
-    let kept: Option<Vec<Arrival>> = (changes_per_pass(workload) <= KEPT_MAX).then(|| changes(workload).collect());
-    let (mut passes, mut requests, mut total) = (1, 0, 0);
-    let (mut before, mut stretch, mut last): (Option<f64>, Stretch, Stretch) = Default::default();
-    let mut steady = false;
-    loop {
+    let per_pass = changes_per_pass(workload);
+    let passes_per_stretch = (host_pages / 2).div_ceil(first.host).max(1);
+    let kept: Option<Vec<Arrival>> = (per_pass <= KEPT_MAX).then(|| changes(workload).collect());
+    let mut settled = Settled { passes: 1, total: 0, last: first, steady: false };
+    let mut before: Option<f64> = None;
+    let mut requests = 0;
+    while requests < REPEATED_REQUESTS_MAX && (settled.total as f64) < CAPACITIES_MAX * host_pages as f64 {
         run.device.control(now, Control::StartMeasuring).map_err(StudyError::design)?;
+        let stretch: Box<dyn Iterator<Item = Arrival> + '_> = match &kept {
+            Some(kept) => Box::new((0..passes_per_stretch).flat_map(|_| kept.iter().copied())),
+            None => Box::new((0..passes_per_stretch).flat_map(|_| changes(workload))),
+        };
         let mut wear = WearOnly { requests: 0, cancelled: hooks };
         let settings = ReplaySettings { start: now, ..ReplaySettings::closed(CLOSED_DEPTH as usize) };
-        let pass = match &kept {
-            Some(kept) => replay(&mut run.device, kept.iter().copied(), &settings, &mut wear),
-            None => replay(&mut run.device, changes(workload), &settings, &mut wear),
-        }
-        .map_err(StudyError::design)?;
+        let replayed = replay(&mut run.device, stretch, &settings, &mut wear).map_err(StudyError::design)?;
         hooks.check()?;
-        now = pass.last_event;
-        passes += 1;
+        now = replayed.last_event;
+        settled.passes += passes_per_stretch as u32;
         requests += wear.requests;
         let Some(flash) = flash_report(&*run.device) else { break };
-        let pages = Stretch::of(&flash);
-        stretch.add(pages);
-        total += pages.host;
-        last = if stretch.host > 0 { stretch } else { last };
-        if stretch.host * 2 >= host_pages {
-            let amplification = stretch.amplification();
-            if let (Some(before), Some(now)) = (before, amplification)
-                && total >= host_pages
-                && (now / before - 1.0).abs() <= SETTLED
-            {
-                steady = true;
-                break;
-            }
-            before = amplification;
-            stretch = Stretch::default();
-        }
-        if pages.host == 0 || requests >= REPEATED_REQUESTS_MAX || total as f64 >= CAPACITIES_MAX * host_pages as f64 {
+        let stretch = Stretch::of(&flash);
+        if stretch.host == 0 {
             break;
         }
+        settled.total += stretch.host;
+        settled.last = stretch;
+        let amplification = stretch.amplification();
+        if let (Some(before), Some(now)) = (before, amplification)
+            && settled.total >= host_pages
+            && (now / before - 1.0).abs() <= SETTLED
+        {
+            settled.steady = true;
+            break;
+        }
+        before = amplification;
     }
-    Ok(Settled { passes, total, last, steady })
+    Ok(settled)
 }
 
 /// Counts, and looks for Ctrl-C.

@@ -29,7 +29,11 @@ pub(crate) fn found(workload: &Workload) -> Vec<Misalignment> {
                 shift_bytes: misalignment.shift_bytes as i64,
                 aligned_before: misalignment.aligned_before,
                 aligned_after: misalignment.aligned_after,
-                command: format!("esker trace filter {input} --shift {} -o aligned.esker", misalignment.shift_bytes),
+                command: format!(
+                    "esker trace filter {input}{} --shift {} -o aligned.esker",
+                    if several { format!(" --volume {}", volume.name) } else { String::new() },
+                    misalignment.shift_bytes
+                ),
                 cost: None,
             })
         })
