@@ -102,7 +102,7 @@ const DISK_15K: &str = "seagate-cheetah-15k5-146g";
 const DISK_7200: &str = "nearline-7200-20t";
 
 /// Smallest drive that is simulated, so that pools have blocks enough to behave like a drive's.
-pub(crate) const RAW_MIN: Bytes = Bytes::gib(4);
+pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
 /// The same per plane.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
 /// Share of a disk that data may fill.
