@@ -310,7 +310,7 @@ pub(crate) struct SimArguments {
     after_help = "Examples:\n  esker sweep grid.toml -o results/\n  esker sweep grid.toml -o results/ --shard 2/8   (the second of eight machines)"
 )]
 pub(crate) struct SweepArguments {
-    /// The experiment with its [sweep] table
+    /// The experiment with its `sweep` table
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
     /// Folder for one JSON per point; points that are there already are not run again

@@ -26,7 +26,8 @@ impl Table {
             })
             .collect();
         // A column of numbers stands to the right, head included.
-        let numeric = |cell: &String| cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit() || "-<>".contains(c));
+        let numeric =
+            |cell: &String| cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit() || "-<>".contains(c));
         let right: Vec<bool> = (0..columns)
             .map(|column| column > 0 && self.rows.iter().skip(1).filter_map(|row| row.get(column)).all(numeric))
             .collect();

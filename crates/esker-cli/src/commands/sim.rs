@@ -25,8 +25,7 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     let bar = Progress::new(common.quiet, "requests");
     bar.say("simulating");
     let progress = |done: u64, total: u64| bar.set(done, total);
-    let options =
-        RunOptions { progress: Some(&progress), cancel: Some(cancel::flag()), cost: !arguments.no_cost };
+    let options = RunOptions { progress: Some(&progress), cancel: Some(cancel::flag()), cost: !arguments.no_cost };
     let results = esker_sim::run(&experiment, &options).map_err(failure)?;
     drop(bar);
     match &arguments.json.json {
@@ -116,15 +115,8 @@ fn response_times(results: &RunResults) -> String {
     let mut row = |name: &str, class: &RequestClass| {
         if class.count > 0 {
             let times = &class.response_time;
-            let values = [
-                times.mean_us,
-                times.stddev_us,
-                times.p50_us,
-                times.p95_us,
-                times.p99_us,
-                times.p999_us,
-                times.max_us,
-            ];
+            let values =
+                [times.mean_us, times.stddev_us, times.p50_us, times.p95_us, times.p99_us, times.p999_us, times.max_us];
             let mut cells = vec![name.to_string(), words::count(class.count)];
             cells.extend(values.map(words::time));
             table.row(cells);

@@ -11,6 +11,7 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 /// Runs `esker` in `folder`; ends it where it takes more than two minutes.
 pub(crate) fn esker_in(folder: &Path, arguments: &[&str]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_esker"))

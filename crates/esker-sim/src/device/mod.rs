@@ -55,7 +55,7 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
 /// A child as a device table names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildName {
-    /// The dotted key, within the device table, that names it: "children[0]".
+    /// The dotted key, within the device table, that names it: `children[0]`.
     pub key: String,
     /// The device table that describes it.
     pub device: String,

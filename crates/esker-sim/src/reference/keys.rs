@@ -151,7 +151,7 @@ mod tests {
 
     /// A table.
     #[derive(JsonSchema, Serialize)]
-    #[expect(dead_code, reason = "only its schema counts")]
+    #[allow(dead_code, reason = "only its schema counts")]
     struct Outer {
         /// How long
         /// it takes, see [`crate::X`].
@@ -164,7 +164,7 @@ mod tests {
     }
     #[derive(JsonSchema, Serialize)]
     #[serde(rename_all = "kebab-case")]
-    #[expect(dead_code, reason = "only its schema counts")]
+    #[allow(dead_code, reason = "only its schema counts")]
     enum Colour {
         Red,
         DarkBlue,
@@ -176,14 +176,14 @@ mod tests {
     }
     #[derive(JsonSchema, Serialize)]
     #[serde(tag = "kind", rename_all = "kebab-case")]
-    #[expect(dead_code, reason = "only its schema counts")]
+    #[allow(dead_code, reason = "only its schema counts")]
     enum Shape {
         Round {
             /// Across.
             radius: f64,
         },
     }
-    #[expect(dead_code, reason = "named in an attribute")]
+    #[allow(dead_code, reason = "named in an attribute")]
     fn blue() -> Colour {
         Colour::DarkBlue
     }

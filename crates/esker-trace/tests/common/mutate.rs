@@ -84,8 +84,7 @@ fn trace(format: &'static FormatEntry, records: u64, rng: &mut Rng) -> Vec<u8> {
         writer.push(&record).unwrap();
     }
     writer.finish().unwrap();
-    let bytes = std::mem::take(&mut *output.0.lock().unwrap());
-    bytes
+    std::mem::take(&mut *output.0.lock().unwrap())
 }
 
 /// Numbers that are on some border.

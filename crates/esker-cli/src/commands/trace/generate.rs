@@ -63,7 +63,8 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
     };
     for assignment in &arguments.set {
         let (key, value) = assignment.split_once('=').ok_or_else(|| {
-            Failure::input(format!("--set {assignment}: expected KEY=VALUE")).with_hint("such as --set read_fraction=0.7")
+            Failure::input(format!("--set {assignment}: expected KEY=VALUE"))
+                .with_hint("such as --set read_fraction=0.7")
         })?;
         // What is no TOML value by itself, such as 4KiB, is meant as text.
         let value = format!("value = {value}")
@@ -75,7 +76,9 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
         table.insert("requests".into(), i64::try_from(requests).unwrap_or(i64::MAX).into());
     }
     if !table.contains_key("requests") {
-        return Err(Failure::input("how many requests?").with_hint("say --requests N, or --like TRACE for as many as it has"));
+        return Err(
+            Failure::input("how many requests?").with_hint("say --requests N, or --like TRACE for as many as it has")
+        );
     }
     table.try_into().map_err(|error: toml::de::Error| Failure::input(error.message()))
 }

@@ -70,7 +70,7 @@ impl TraceOutput {
     }
 
     fn finish(self, common: &Common) -> Result<(), Failure> {
-        let notes = self.writer.finish().map_err(|error| Failure::work(error))?;
+        let notes = self.writer.finish().map_err(Failure::work)?;
         self.output.finish()?;
         if !common.quiet {
             say(&notes);
