@@ -10,7 +10,7 @@ function xScale(chart) {
 function yScale(y, marks) {
   const values = marks.filter((mark) => mark.axis === "y").map((mark) => mark.value);
   if (y.scale === "nines") {
-    return { distr: 100, fwd: SPACING.nines.to, bwd: SPACING.nines.from, range: () => [0, 0.99993] };
+    return { distr: 100, fwd: (value) => -Math.log10(1 - Math.min(value, 0.99999)), bwd: (nines) => 1 - 10 ** -nines, range: () => [0, 0.99993] };
   }
   if (y.scale === "log") {
     return {

@@ -36,6 +36,10 @@ class Chart {
     return this.description.choices[this.choice].series;
   }
 
+  get x() {
+    return this.description.choices[this.choice].x;
+  }
+
   get label() {
     return this.description.title;
   }
@@ -44,7 +48,7 @@ class Chart {
     const width = this.box.clientWidth;
     if (width < 50) return;
     this.plot?.destroy();
-    this.data = tabulate(this.series, { x: this.description.x.scale, y: this.description.y.scale });
+    this.data = [Array.from(column(this.x)), ...this.series.map((one) => Array.from(column(one.y), (value) => (Number.isNaN(value) ? null : value)))];
     this.plot = new uPlot(plotOptions(this, width), this.data, this.box);
     makeFocusable(this);
   }
@@ -72,13 +76,13 @@ class Chart {
     let [min, max] = [Infinity, -Infinity];
     for (const other of group ? charts.values() : [this]) {
       if (other.description.group !== group) continue;
-      for (const one of other.description.choices.flatMap((choice) => choice.series)) {
-        const places = column(one.x).filter((place) => drawableOn(place, other.description.x.scale));
+      for (const { x } of other.description.choices) {
+        const places = column(x);
         min = Math.min(min, places[0] ?? min);
         max = Math.max(max, places.at(-1) ?? max);
       }
     }
-    return [min, max];
+    return min < max ? [min, max] : [1, 10];
   }
 }
 

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! How it is made: [`render`] hands the JSON to the templates in `templates/`, which read its fields by name and write
-//! numbers through the filters of `filters.rs`; the charts of `chart/` pick their columns from the same JSON, and the
-//! scripts in `assets/` draw them.
+//! numbers through the filters of `filters.rs`; the charts of `chart/` pick their numbers from the same JSON and bring
+//! them onto common places, and the scripts in `assets/` draw them.
 
 mod bars;
 mod chart;

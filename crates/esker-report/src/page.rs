@@ -49,7 +49,6 @@ const UPLOT_LICENCE: &str = include_str!("../assets/vendor/uplot-LICENSE");
 static SCRIPTS: &[&str] = &[
     include_str!("../assets/columns.js"),
     include_str!("../assets/units.js"),
-    include_str!("../assets/resample.js"),
     include_str!("../assets/axes.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/controls.js"),

@@ -2,17 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Axis, Chart, ChartEntry, Clock, Colour, Scale, Series, Shape, Source, Unit, close_steps, drawable};
-use crate::columns::Columns;
+use super::{Axis, Chart, ChartEntry, Clock, Colour, Scale, Series, Shape, Source, Unit, close_steps};
 use crate::json::{list, number};
 
-pub(super) const REQUESTS: ChartEntry = ChartEntry {
-    name: "load-requests",
-    section: "workload",
-    build: |source, columns| build(source, columns, &PER_REQUEST),
-};
+pub(super) const REQUESTS: ChartEntry =
+    ChartEntry { name: "load-requests", section: "workload", build: |source| build(source, &PER_REQUEST) };
 pub(super) const BYTES: ChartEntry =
-    ChartEntry { name: "load-bytes", section: "workload", build: |source, columns| build(source, columns, &PER_BYTE) };
+    ChartEntry { name: "load-bytes", section: "workload", build: |source| build(source, &PER_BYTE) };
 
 struct What {
     title: &'static str,
@@ -40,27 +36,19 @@ const PER_BYTE: What = What {
     write: "write_bytes",
 };
 
-fn build(source: &Source<'_>, columns: &mut Columns, what: &What) -> Option<Chart> {
+fn build(source: &Source<'_>, what: &What) -> Option<Chart> {
     let width = number(source.workload, "profile.load_interval_s").filter(|width| *width > 0.0)?;
     let load = list(source.workload, "profile.load");
     let starts = super::starts(load);
     let rate = |field: &str| -> Vec<f64> {
         load.iter().map(|interval: &Value| number(interval, field).unwrap_or(f64::NAN) / width).collect()
     };
-    let mut series = Vec::new();
-    for (index, label, field) in [(0, "reads", what.read), (1, "writes", what.write)] {
+    let line = |index, label: &str, field| {
         let (x, y) = close_steps(&starts, &rate(field));
-        if drawable(&x, &y) {
-            series.push(Series {
-                label: label.to_string(),
-                key: label.to_string(),
-                colour: Colour::Category(index),
-                shape: Shape::Area,
-                x: columns.exact(&x),
-                y: columns.drawn(&y),
-            });
-        }
-    }
+        Series::new(label, Colour::Category(index), Shape::Area, x, y)
+    };
+    let series: Vec<Series> =
+        [line(0, "reads", what.read), line(1, "writes", what.write)].into_iter().flatten().collect();
     let y = Axis::new(what.axis, what.unit, Scale::Linear);
     (!series.is_empty()).then(|| Chart::over_time(source, Clock::Trace, what.title, what.help, y, series))
 }

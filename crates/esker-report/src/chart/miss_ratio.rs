@@ -1,26 +1,15 @@
 //! How much cache is worth its memory?
 
-use super::{Axis, Chart, ChartEntry, Colour, Mark, Scale, Series, Shape, Source, Unit, drawable};
-use crate::columns::Columns;
+use super::{Axis, Chart, ChartEntry, Colour, Mark, Scale, Series, Shape, Source, Unit};
 use crate::human;
 use crate::json::{column, number};
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "miss-ratio", section: "cache", build };
 
-fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
+fn build(source: &Source<'_>) -> Option<Chart> {
     let sizes = column(source.workload, "miss_ratio_curve.points", "bytes");
     let misses = column(source.workload, "miss_ratio_curve.points", "miss_ratio");
-    if !drawable(&sizes, &misses) {
-        return None;
-    }
-    let series = vec![Series {
-        label: "miss ratio".to_string(),
-        key: "miss ratio".to_string(),
-        colour: Colour::Category(0),
-        shape: Shape::Line,
-        x: columns.exact(&sizes),
-        y: columns.drawn(&misses),
-    }];
+    let series = vec![Series::new("miss ratio", Colour::Category(0), Shape::Line, sizes, misses)?];
     let knee = number(source.workload, "miss_ratio_curve.knee_bytes");
     Some(Chart {
         marks: knee

@@ -1,13 +1,12 @@
 //! How large are requests?
 
 use super::{Axis, Chart, ChartEntry, Colour, Scale, Series, Shape, Source, Unit};
-use crate::columns::Columns;
 use crate::human;
 use crate::json::{list, number};
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "request-sizes", section: "workload", build };
 
-fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
+fn build(source: &Source<'_>) -> Option<Chart> {
     let bins = list(source.workload, "profile.sizes.bins");
     let total: f64 = ["read_requests", "write_requests"]
         .iter()
@@ -17,20 +16,12 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
         return None;
     }
     let places: Vec<f64> = (0..bins.len()).map(|place| place as f64).collect();
-    let mut series = Vec::new();
-    for (index, field) in ["reads", "writes"].into_iter().enumerate() {
+    let row = |(index, field): (usize, &str)| {
         let shares: Vec<f64> = bins.iter().map(|bin| number(bin, field).unwrap_or(0.0) / total).collect();
-        if shares.iter().any(|share| *share > 0.0) {
-            series.push(Series {
-                label: field.to_string(),
-                key: field.to_string(),
-                colour: Colour::Category(index),
-                shape: Shape::Bars,
-                x: columns.exact(&places),
-                y: columns.drawn(&shares),
-            });
-        }
-    }
+        let any = shares.iter().any(|share| *share > 0.0);
+        any.then(|| Series::new(field, Colour::Category(index), Shape::Bars, places.clone(), shares)).flatten()
+    };
+    let series: Vec<Series> = ["reads", "writes"].into_iter().enumerate().filter_map(row).collect();
     let names = bins.iter().map(|bin| human::bytes(number(bin, "from_bytes").unwrap_or(0.0)).text()).collect();
     let x = Axis { names, ..Axis::new("from this size up to the next", Unit::Count, Scale::Linear) };
     let y = Axis::new("share of reads and writes", Unit::Share, Scale::Linear);

@@ -3,10 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    Axis, Chart, ChartEntry, Clock, Colour, Mark, Scale, Series, Shape, Source, Unit, candidates, close_steps,
-    drawable, key,
+    Axis, Chart, ChartEntry, Clock, Colour, Mark, Scale, Series, Shape, Source, Unit, candidates, close_steps, key,
 };
-use crate::columns::Columns;
 use crate::json::{list, number};
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "response-series", section: "performance", build };
@@ -18,14 +16,14 @@ const REQUESTS_MEAN_MIN: f64 = 250.0;
 /// More intervals than this would be a scribble.
 const INTERVALS_MAX: usize = 120;
 
-fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
+fn build(source: &Source<'_>) -> Option<Chart> {
     let mut help = "Of the requests that ended in an interval, 99 % took at most this long. Intervals with fewer than 100 \
                     requests are left out.";
-    let mut series = lines(source.workload, REQUESTS_MIN, columns);
+    let mut series = lines(source.workload, REQUESTS_MIN);
     if series.is_empty() {
         help = "Of the requests that ended in an interval, 99 % took at most this long. The intervals have fewer than 100 \
                 requests, so that this is the slowest of them.";
-        series = lines(source.workload, 1.0, columns);
+        series = lines(source.workload, 1.0);
     }
     let y = Axis::new("p99 of the response time", Unit::Micros, Scale::Log);
     (!series.is_empty()).then(|| Chart {
@@ -39,25 +37,15 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
 }
 
 /// One line per design, of its intervals with at least this many requests.
-fn lines(workload: &Value, requests_min: f64, columns: &mut Columns) -> Vec<Series> {
+fn lines(workload: &Value, requests_min: f64) -> Vec<Series> {
     let merged = candidates(workload).map(|(_, candidate, _)| neighbours(list(candidate, "series"))).max().unwrap_or(1);
-    let mut series = Vec::new();
-    for (index, candidate, title) in candidates(workload) {
+    let line = |(index, candidate, title)| {
         let (starts, p99): (Vec<f64>, Vec<f64>) =
             list(candidate, "series").chunks(merged).filter_map(|points| merge(points, requests_min)).unzip();
         let (starts, p99) = close_steps(&starts, &p99);
-        if drawable(&starts, &p99) {
-            series.push(Series {
-                label: title.to_string(),
-                key: key(candidate),
-                colour: Colour::Category(index),
-                shape: Shape::Steps,
-                x: columns.exact(&starts),
-                y: columns.drawn(&p99),
-            });
-        }
-    }
-    series
+        Some(Series::new(title, Colour::Category(index), Shape::Steps, starts, p99)?.keyed(key(candidate)))
+    };
+    candidates(workload).filter_map(line).collect()
 }
 
 /// How many neighbouring intervals have to become one, so that they hold requests enough on average.

@@ -1,40 +1,29 @@
 //! How hot is the hottest data?
 
-use super::{Axis, Chart, ChartEntry, Colour, Scale, Series, Shape, Source, Unit, drawable};
-use crate::columns::Columns;
+use super::{Axis, Chart, ChartEntry, Colour, Scale, Series, Shape, Source, Unit};
 use crate::json::column;
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "skew", section: "workload", build };
 
-fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
-    let mut series = Vec::new();
-    for (index, label, path) in [(2, "all accesses", "profile.skew.lorenz"), (1, "writes", "profile.write_skew.lorenz")]
-    {
-        let pages = column(source.workload, path, "page_share");
-        let accesses = column(source.workload, path, "access_share");
-        if drawable(&pages, &accesses) {
-            series.push(Series {
-                label: label.to_string(),
-                key: format!("skew of {label}"),
-                colour: Colour::Category(index),
-                shape: Shape::Line,
-                x: columns.exact(&pages),
-                y: columns.drawn(&accesses),
-            });
-        }
-    }
+fn build(source: &Source<'_>) -> Option<Chart> {
+    let line = |index, label: &str, path| {
+        let (pages, accesses) =
+            (column(source.workload, path, "page_share"), column(source.workload, path, "access_share"));
+        Some(
+            Series::new(label, Colour::Category(index), Shape::Line, pages, accesses)?
+                .keyed(format!("skew of {label}")),
+        )
+    };
+    let mut series: Vec<Series> =
+        [line(2, "all accesses", "profile.skew.lorenz"), line(1, "writes", "profile.write_skew.lorenz")]
+            .into_iter()
+            .flatten()
+            .collect();
     if series.is_empty() {
         return None;
     }
-    let even = columns.exact(&[0.0, 1.0]);
-    series.push(Series {
-        label: "if all pages were equally hot".to_string(),
-        key: "even".to_string(),
-        colour: Colour::Reference,
-        shape: Shape::Line,
-        x: even,
-        y: even,
-    });
+    let even = vec![0.0, 1.0];
+    series.extend(Series::new("if all pages were equally hot", Colour::Reference, Shape::Line, even.clone(), even));
     Some(Chart::new(
         "How hot is the hottest data?",
         "Share of the accesses (upwards) that go to the hottest share of the touched pages (to the right). The steeper it \

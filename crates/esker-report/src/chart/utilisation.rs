@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    Axis, Chart, ChartEntry, Choice, Clock, Colour, Series, Shape, Source, candidates, close_steps, drawable, starts,
-};
-use crate::columns::Columns;
+use super::{Axis, Chart, ChartEntry, Choice, Clock, Colour, Series, Shape, Source, candidates, close_steps, starts};
 use crate::json::{at, list, text};
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "utilisation", section: "performance", build };
 
-fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
+fn build(source: &Source<'_>) -> Option<Chart> {
     let recommended = text(source.workload, "verdict.recommended");
     let (mut choices, mut chosen) = (Vec::new(), 0);
     for (_, candidate, title) in candidates(source.workload) {
@@ -21,28 +18,20 @@ fn build(source: &Source<'_>, columns: &mut Columns) -> Option<Chart> {
             .filter_map(|point| at(point, "utilisation")?.as_object())
             .flat_map(|busy| busy.keys())
             .collect();
-        let mut series = Vec::new();
-        for (index, resource) in resources.into_iter().enumerate() {
+        let line = |(index, resource): (usize, &String)| {
             let busy = points.iter().map(|point| point["utilisation"][resource].as_f64().unwrap_or(f64::NAN));
             // Work counts where it begins, so that a value can pass the whole.
             let busy: Vec<f64> = busy.map(|share| if share > 1.0 { 1.0 } else { share }).collect();
             let (x, y) = close_steps(&starts, &busy);
-            if drawable(&x, &y) {
-                series.push(Series {
-                    label: resource.clone(),
-                    key: format!("resource {resource}"),
-                    colour: Colour::Category(index),
-                    shape: Shape::Steps,
-                    x: columns.exact(&x),
-                    y: columns.drawn(&y),
-                });
-            }
-        }
+            let series = Series::new(resource, Colour::Category(index), Shape::Steps, x, y)?;
+            Some(series.keyed(format!("resource {resource}")))
+        };
+        let series: Vec<Series> = resources.into_iter().enumerate().filter_map(line).collect();
         if !series.is_empty() {
             if text(candidate, "name") == recommended {
                 chosen = choices.len();
             }
-            choices.push(Choice { label: title.to_string(), series });
+            choices.push(Choice::new(title, series));
         }
     }
     if choices.is_empty() {
