@@ -262,6 +262,9 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
             }
             self.waiting.push_back(arrival);
             self.upcoming = self.arrivals.next();
+            if let Some(upcoming) = &self.upcoming {
+                self.device.expect(&upcoming.request);
+            }
         }
     }
 
