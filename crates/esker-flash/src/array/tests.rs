@@ -1,1 +1,345 @@
+//! The array against a scheduler written for reading: one event at a time, nothing worked out ahead.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use esker_core::{Bytes, PhysicalPage};
+use proptest::prelude::*;
+
+use super::*;
+use crate::nand::Cause;
+use crate::{BlockIndex, GeometrySettings};
+
+/// Two channels of two packages of two dies; two blocks of four pages a die.
+fn geometry() -> Geometry {
+    let settings = GeometrySettings {
+        channels: 2,
+        packages_per_channel: 2,
+        dies_per_package: 2,
+        planes_per_die: 1,
+        blocks_per_plane: 2,
+        pages_per_block: 4,
+        page_size: Bytes(512),
+        spare_size: Bytes(0),
+    };
+    Geometry::new(&settings, false).unwrap()
+}
+
+const PAGES_PER_DIE: u32 = 8;
+const DIES: u32 = 8;
+
+mod reference {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Step {
+        Read,
+        Program,
+        ProgramSector,
+        Erase,
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    struct Op {
+        die: usize,
+        step: Step,
+        after: Option<usize>,
+        request: Option<u32>,
+        start: u64,
+        ended: bool,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Doing {
+        Nothing,
+        /// Cell work before (true) or after (false) the transfer, until then.
+        Cells {
+            before_transfer: bool,
+            until: u64,
+        },
+        /// In the queue of the bus since then.
+        Asking {
+            since: u64,
+        },
+        Transfer {
+            until: u64,
+        },
+    }
+
+    /// One die, one operation; one bus, one transfer; everything else follows.
+    pub(super) struct Scheduler {
+        timing: Timing,
+        dies_per_bus: usize,
+        ops: Vec<Op>,
+        queues: Vec<VecDeque<usize>>,
+        doing: Vec<Doing>,
+        /// (request, start, end) of the host's operations.
+        pub(super) log: Vec<(u32, u64, u64)>,
+        pub(super) bus_busy: Vec<u64>,
+    }
+
+    impl Scheduler {
+        pub(super) fn new(timing: &Timing, dies: usize, dies_per_bus: usize) -> Self {
+            Self {
+                timing: *timing,
+                dies_per_bus,
+                ops: Vec::new(),
+                queues: vec![VecDeque::new(); dies],
+                doing: vec![Doing::Nothing; dies],
+                log: Vec::new(),
+                bus_busy: vec![0; dies / dies_per_bus],
+            }
+        }
+
+        pub(super) fn push(&mut self, die: usize, step: Step, after: Option<usize>, request: Option<u32>) -> usize {
+            self.ops.push(Op { die, step, after, request, start: 0, ended: false });
+            self.queues[die].push_back(self.ops.len() - 1);
+            self.ops.len() - 1
+        }
+
+        fn transfer_time(&self, step: Step) -> u64 {
+            if step == Step::ProgramSector { self.timing.sector_transfer.0 } else { self.timing.page_transfer.0 }
+        }
+
+        /// The next time at which anything ends, after everything that is due before has been done.
+        pub(super) fn next(&self) -> Option<u64> {
+            self.doing
+                .iter()
+                .filter_map(|doing| match doing {
+                    Doing::Cells { until, .. } | Doing::Transfer { until } => Some(*until),
+                    _ => None,
+                })
+                .min()
+        }
+
+        /// Does all that is due at `now`.
+        pub(super) fn step(&mut self, now: u64) {
+            loop {
+                let mut changed = false;
+                for die in 0..self.doing.len() {
+                    changed |= self.end(die, now) || self.begin(die, now);
+                }
+                if !changed {
+                    break;
+                }
+            }
+            for bus in 0..self.bus_busy.len() {
+                self.grant(bus, now);
+            }
+        }
+
+        fn end(&mut self, die: usize, now: u64) -> bool {
+            let Some(&index) = self.queues[die].front() else { return false };
+            let step = self.ops[index].step;
+            match self.doing[die] {
+                Doing::Cells { before_transfer: true, until } if until == now => {
+                    self.doing[die] = Doing::Asking { since: now };
+                    return true;
+                }
+                Doing::Transfer { until } if until == now && step != Step::Read => {
+                    let until = now + self.timing.page_program.0;
+                    self.doing[die] = Doing::Cells { before_transfer: false, until };
+                    return true;
+                }
+                Doing::Cells { until, .. } | Doing::Transfer { until } if until == now => {}
+                _ => return false,
+            }
+            self.doing[die] = Doing::Nothing;
+            self.queues[die].pop_front();
+            self.ops[index].ended = true;
+            if let Some(request) = self.ops[index].request {
+                self.log.push((request, self.ops[index].start, now));
+            }
+            true
+        }
+
+        fn begin(&mut self, die: usize, now: u64) -> bool {
+            let Some(&index) = self.queues[die].front() else { return false };
+            let op = self.ops[index];
+            if self.doing[die] != Doing::Nothing || op.after.is_some_and(|after| !self.ops[after].ended) {
+                return false;
+            }
+            assert_eq!(op.die, die);
+            self.ops[index].start = now;
+            let cells = |until| Doing::Cells { before_transfer: op.step == Step::Read, until };
+            self.doing[die] = match op.step {
+                Step::Read => cells(now + self.timing.page_read.0),
+                Step::Erase => cells(now + self.timing.block_erase.0),
+                Step::Program | Step::ProgramSector => Doing::Asking { since: now },
+            };
+            true
+        }
+
+        fn grant(&mut self, bus: usize, now: u64) {
+            let dies = bus * self.dies_per_bus..(bus + 1) * self.dies_per_bus;
+            if dies.clone().any(|die| matches!(self.doing[die], Doing::Transfer { .. })) {
+                return;
+            }
+            let first = dies
+                .filter_map(|die| match self.doing[die] {
+                    Doing::Asking { since } => Some((since, self.queues[die][0], die)),
+                    _ => None,
+                })
+                .min();
+            if let Some((_, index, die)) = first {
+                let time = self.transfer_time(self.ops[index].step);
+                self.bus_busy[bus] += time;
+                self.doing[die] = Doing::Transfer { until: now + time };
+            }
+        }
+    }
+}
+
+/// One operation as it is drawn: dies and ties are made legal later.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    kind: u8,
+    die: u32,
+    other: u32,
+    host: bool,
+    after: Option<prop::sample::Index>,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let kind = prop_oneof![4 => Just(0u8), 4 => Just(1), 1 => Just(2), 1 => Just(3), 4 => Just(4)];
+    (kind, 0..DIES, 0..DIES, any::<bool>(), prop::option::weighted(0.3, any::<prop::sample::Index>()))
+        .prop_map(|(kind, die, other, host, after)| Drawn { kind, die, other, host, after })
+}
+
+fn to_ops(list: &[Drawn], one_channel: bool) -> Vec<FlashOp> {
+    let channel = list.first().map_or(0, |op| op.die / 4 * 4);
+    let page = |die: u32, index: usize| {
+        let die = if one_channel { channel + die % 4 } else { die };
+        PhysicalPage(die * PAGES_PER_DIE + index as u32 % PAGES_PER_DIE)
+    };
+    list.iter()
+        .enumerate()
+        .map(|(index, op)| {
+            let at = page(op.die, index);
+            let kind = match op.kind {
+                0 => FlashOpKind::Read { page: at },
+                1 => FlashOpKind::Program { page: at, transfer: Transfer::Page },
+                2 => FlashOpKind::Program { page: at, transfer: Transfer::Sector },
+                3 => FlashOpKind::Erase { block: BlockIndex(at.0 / 4) },
+                // Half of the copies stay on their die, and form runs.
+                _ if op.other % 2 == 0 => FlashOpKind::Copy { from: at, to: page(op.die, index + 1) },
+                _ => FlashOpKind::Copy { from: at, to: page(op.other, index + 1) },
+            };
+            let cause = if op.host { Cause::Host } else { Cause::Cleaning };
+            let after = op.after.filter(|_| index > 0).map(|after| OpIndex(after.index(index) as u32));
+            FlashOp { kind, cause, after }
+        })
+        .collect()
+}
+
+/// Runs both and compares when each host operation began and ended, and how long the buses were busy.
+fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Result<(), TestCaseError> {
+    let geometry = geometry();
+    let mut array = Array::new(&geometry, timing, pool);
+    let mut reference = reference::Scheduler::new(timing, DIES as usize, 4);
+    let mut log = Vec::new();
+    let mut ended = Vec::new();
+    let mut run_until = |array: &mut Array, reference: &mut reference::Scheduler, limit: u64| {
+        while array.next_event().0 <= limit && array.next_event() != Nanos::NEVER {
+            let now = array.next_event();
+            array.advance(now, &mut ended);
+            log.extend(ended.drain(..).map(|ended| (ended.request, ended.start.0, now.0)));
+        }
+        while let Some(next) = reference.next().filter(|next| *next <= limit) {
+            reference.step(next);
+        }
+    };
+    let mut now = 0;
+    for (request, (gap, list)) in lists.iter().enumerate() {
+        now += gap;
+        run_until(&mut array, &mut reference, now);
+        let ops = to_ops(list, pool != PoolScope::Device);
+        let host = array.push(Nanos(now), &ops, request as u32);
+        prop_assert_eq!(host as usize, ops.iter().filter(|op| op.cause == Cause::Host).count());
+        let mut last_of = Vec::new();
+        for op in &ops {
+            let die = |page: PhysicalPage| (page.0 / PAGES_PER_DIE) as usize;
+            let after = op.after.map(|OpIndex(after)| last_of[after as usize]);
+            let request = (op.cause == Cause::Host).then_some(request as u32);
+            let last = match op.kind {
+                FlashOpKind::Read { page } => reference.push(die(page), reference::Step::Read, after, request),
+                FlashOpKind::Program { page, transfer: Transfer::Page } => {
+                    reference.push(die(page), reference::Step::Program, after, request)
+                }
+                FlashOpKind::Program { page, transfer: Transfer::Sector } => {
+                    reference.push(die(page), reference::Step::ProgramSector, after, request)
+                }
+                FlashOpKind::Erase { block } => {
+                    reference.push(die(PhysicalPage(block.0 * 4)), reference::Step::Erase, after, request)
+                }
+                FlashOpKind::Copy { from, to } => {
+                    let read = reference.push(die(from), reference::Step::Read, after, None);
+                    reference.push(die(to), reference::Step::Program, Some(read), request)
+                }
+            };
+            last_of.push(last);
+        }
+        reference.step(now);
+    }
+    run_until(&mut array, &mut reference, u64::MAX - 1);
+    log.sort_unstable();
+    reference.log.sort_unstable();
+    prop_assert_eq!(&log, &reference.log);
+    array.settle(Nanos(u64::MAX - 1));
+    let busy: Vec<u64> = array.bus_busy().map(|busy| busy.0).collect();
+    prop_assert_eq!(&busy, &reference.bus_busy);
+    Ok(())
+}
+
+/// Short times, so that many are equal.
+fn timing() -> impl Strategy<Value = Timing> {
+    (1u64..12, 1u64..20, 1u64..40, 1u64..10, 1u64..4).prop_map(|(read, program, erase, page, sector)| Timing {
+        page_read: Nanos(read),
+        page_program: Nanos(program),
+        block_erase: Nanos(erase),
+        page_transfer: Nanos(page.max(sector)),
+        sector_transfer: Nanos(sector),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #[test]
+    fn times_are_those_of_a_plain_event_by_event_scheduler(
+        lists in prop::collection::vec((0u64..60, prop::collection::vec(drawn(), 1..8)), 1..16),
+        timing in timing(),
+        device_pool: bool,
+    ) {
+        compare(&lists, &timing, if device_pool { PoolScope::Device } else { PoolScope::Gang })?;
+    }
+}
+
+#[test]
+fn several_operations_may_wait_for_the_same_one() {
+    let timing = Timing {
+        page_read: Nanos(3),
+        page_program: Nanos(5),
+        block_erase: Nanos(11),
+        page_transfer: Nanos(2),
+        sector_transfer: Nanos(1),
+    };
+    let geometry = geometry();
+    let mut array = Array::new(&geometry, &timing, PoolScope::Gang);
+    let read = |die: u32, after| FlashOp {
+        kind: FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) },
+        cause: Cause::Host,
+        after,
+    };
+    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], 9);
+    let mut times = BTreeMap::new();
+    let mut ended = Vec::new();
+    let mut seen = BTreeSet::new();
+    while array.next_event() != Nanos::NEVER {
+        let now = array.next_event();
+        assert!(seen.insert(now) || ended.is_empty(), "an instant came twice");
+        array.advance(now, &mut ended);
+        for ended in ended.drain(..) {
+            times.entry(now.0).or_insert_with(Vec::new).push(ended.start.0);
+        }
+    }
+    assert_eq!(times, BTreeMap::from([(5, vec![0]), (10, vec![5]), (12, vec![5])]));
+}

@@ -1,0 +1,197 @@
+//! Write amplification under uniformly random page writes equals theory: one pool, one write frontier, cleaned pages
+//! going to the head of the new block. S is the spare factor, b the pages of a block, rho = 1 - S.
+
+use esker_core::{ByteRate, Bytes, LogicalPage, Nanos, Ratio, Rng};
+use esker_flash::ftl::{self, FtlContext};
+use esker_flash::nand::FlashState;
+use esker_flash::{
+    Choice, CleaningSettings, Geometry, GeometrySettings, Parameter, PoolScope, Space, SsdSettings, TimingSettings,
+    WriteFrontiers,
+};
+
+/// The closed forms.
+mod theory {
+    /// The root of a function that rises from `low` to `high`.
+    fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
+        for _ in 0..200 {
+            let middle = (low + high) / 2.0;
+            if function(middle) < 0.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        (low + high) / 2.0
+    }
+
+    /// A victim has as many valid pages as the mean block.
+    pub(super) fn random(spare: f64) -> f64 {
+        1.0 / spare
+    }
+
+    /// Robinson 1996, Menon 1995; Desnoyers 2012, equation for LRU cleaning: the share x of a block's pages that is still
+    /// valid when its turn comes satisfies x = exp(-(1 - x) / rho).
+    pub(super) fn fifo(spare: f64) -> f64 {
+        let rho = 1.0 - spare;
+        let x = root(0.0, 1.0 - 1e-9, |x| x - (-(1.0 - x) / rho).exp());
+        1.0 / (1.0 - x)
+    }
+
+    /// Blocks by valid pages i in the steady state: m_i = 1 / (c i) above the victims' k, the rest at k. `c` is the host
+    /// writes per cleaned block and block.
+    pub(super) fn greedy(spare: f64, b: usize) -> f64 {
+        let rho = 1.0 - spare;
+        let mean = |c: f64| {
+            let (mut share, mut pages, mut k) = (0.0, 0.0, b);
+            while k > 0 && share + 1.0 / (c * k as f64) < 1.0 {
+                share += 1.0 / (c * k as f64);
+                pages += 1.0 / c;
+                k -= 1;
+            }
+            pages + (1.0 - share) * k as f64
+        };
+        // The larger c, the smaller k and the mean.
+        let c = root(1e-3, 1e3, |c| b as f64 * rho - mean(c));
+        1.0 / (c * rho)
+    }
+
+    /// After Van Houdt 2013: Q_i, the share of blocks with at least i valid pages, from i c (Q_i - Q_(i+1)) = 1 - Q_i^d.
+    pub(super) fn d_choices(spare: f64, b: usize, d: i32) -> f64 {
+        let rho = 1.0 - spare;
+        let mean = |c: f64| {
+            let (mut above, mut sum) = (0.0, 0.0);
+            for i in (1..=b).rev() {
+                above = root(above, 1.0, |q: f64| i as f64 * c * (q - above) - (1.0 - q.powi(d)));
+                sum += above;
+            }
+            sum
+        };
+        let c = root(1e-3, 1e3, |c| b as f64 * rho - mean(c));
+        1.0 / (c * rho)
+    }
+}
+
+/// S, b, and the write amplification of greedy, FIFO, random, and 2, 10 and 30 choices: computed beforehand, by other
+/// means than [`theory`], and confirmed by simulation.
+const TABLE: [(f64, usize, [f64; 6]); 8] = [
+    (0.07, 64, [6.6155, 7.3177, 14.2857, 9.6354, 6.8939, 6.6733]),
+    (0.07, 256, [7.1240, 7.3177, 14.2857, 9.9053, 7.3389, 7.1588]),
+    (0.15, 64, [3.3536, 3.5187, 6.6667, 4.6475, 3.4636, 3.3752]),
+    (0.15, 256, [3.4759, 3.5187, 6.6667, 4.7093, 3.5668, 3.4891]),
+    (0.28, 64, [1.9425, 1.9916, 3.5714, 2.5732, 1.9932, 1.9516]),
+    (0.28, 256, [1.9791, 1.9916, 3.5714, 2.5906, 2.0232, 1.9853]),
+    (0.50, 64, [1.2389, 1.2550, 2.0000, 1.5262, 1.2612, 1.2428]),
+    (0.50, 256, [1.2509, 1.2550, 2.0000, 1.5310, 1.2704, 1.2536]),
+];
+
+#[test]
+fn the_closed_forms_give_the_table() {
+    for (spare, b, published) in TABLE {
+        let computed = [
+            theory::greedy(spare, b),
+            theory::fifo(spare),
+            theory::random(spare),
+            theory::d_choices(spare, b, 2),
+            theory::d_choices(spare, b, 10),
+            theory::d_choices(spare, b, 30),
+        ];
+        for (computed, published) in computed.into_iter().zip(published) {
+            // The table has four decimals.
+            assert!((computed - published).abs() < 5.1e-5, "S {spare}, b {b}: {computed} against {published}");
+        }
+    }
+}
+
+/// One pool on one die.
+fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
+    SsdSettings {
+        over_provisioning: None,
+        spare_factor: Some(Ratio::from_f64(spare)),
+        factory_over_provisioning: None,
+        block_summary: false,
+        ftl: Choice::named("page"),
+        cleaning: CleaningSettings { victim, threshold: Ratio::ZERO },
+        pool: PoolScope::Device,
+        write_frontiers: WriteFrontiers::Pool,
+        queue_depth: 1,
+        endurance_cycles: 100_000,
+        geometry: GeometrySettings {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            planes_per_die: 1,
+            blocks_per_plane: blocks,
+            pages_per_block: b as u32,
+            page_size: Bytes::kib(4),
+            spare_size: Bytes(128),
+        },
+        timing: TimingSettings {
+            page_read: Nanos(1),
+            page_program: Nanos(1),
+            block_erase: Nanos(1),
+            bus_rate: ByteRate(1_000_000_000),
+        },
+        link: None,
+    }
+}
+
+/// Programs per write, after `warm_up` overwrites of the host space, over `measured` of them.
+fn simulate(settings: &SsdSettings, warm_up: u64, measured: u64) -> f64 {
+    let geometry = Geometry::new(&settings.geometry, settings.block_summary).unwrap();
+    let space = Space::new(settings, &geometry).unwrap();
+    let context = FtlContext { geometry: &geometry, space: &space, settings, seed: 1 };
+    let mut ftl = ftl::build(&context).unwrap();
+    let mut flash = FlashState::new(&geometry);
+    let host = u64::from(space.host_pages);
+    let fill: Vec<LogicalPage> = (0..space.host_pages).map(LogicalPage).collect();
+    ftl.write_untimed(&fill, &mut flash).unwrap();
+    let mut rng = Rng::new(11);
+    let mut overwrite = |passes: u64, flash: &mut FlashState| {
+        for _ in 0..passes {
+            let pages: Vec<LogicalPage> = (0..host).map(|_| LogicalPage(rng.below(host) as u32)).collect();
+            ftl.write_untimed(&pages, flash).unwrap();
+        }
+    };
+    overwrite(warm_up, &mut flash);
+    let before = flash.counts().programs().total();
+    overwrite(measured, &mut flash);
+    let programs = flash.counts().programs().total() - before;
+    flash.check();
+    programs as f64 / (measured * host) as f64
+}
+
+fn compare(victim: &Choice, column: usize, tolerance: f64, blocks: [u32; 2]) {
+    for (spare, b, expected) in TABLE {
+        let blocks = if b == 64 { blocks[0] } else { blocks[1] };
+        let measured = simulate(&settings(spare, b, blocks, victim.clone()), 4, 4);
+        let expected = expected[column];
+        let off = measured / expected - 1.0;
+        assert!(off.abs() < tolerance, "{victim:?}, S {spare}, b {b}: {measured:.4} against {expected}: {off:+.4}");
+    }
+}
+
+fn choices(d: u64) -> Choice {
+    Choice { kind: "d-choices".into(), parameters: [("d".to_string(), Parameter::Integer(d))].into() }
+}
+
+#[test]
+fn greedy_is_within_half_a_percent() {
+    compare(&Choice::named("greedy"), 0, 0.005, [4096, 2048]);
+}
+
+#[test]
+fn fifo_is_within_half_a_percent() {
+    compare(&Choice::named("fifo"), 1, 0.005, [4096, 2048]);
+}
+
+#[test]
+fn random_is_within_two_percent() {
+    compare(&Choice::named("random"), 2, 0.02, [4096, 1024]);
+}
+
+#[test]
+fn d_choices_are_within_two_percent() {
+    compare(&choices(2), 3, 0.02, [4096, 1024]);
+    compare(&choices(10), 4, 0.02, [4096, 1024]);
+    compare(&choices(30), 5, 0.02, [4096, 1024]);
+}
