@@ -36,8 +36,8 @@ pub struct Geometry {
 
 /// Pages are numbered in 32 bits, and the last number says "none".
 const PAGES_MAX: u64 = u32::MAX as u64;
-/// Pages of a block are counted in 16 bits.
-const PAGES_PER_BLOCK_MAX: u32 = u16::MAX as u32;
+/// Pages of a block are counted in 16 bits, and the last number says "none".
+const PAGES_PER_BLOCK_MAX: u32 = u16::MAX as u32 - 1;
 const PAGE_SIZE_MAX: u64 = 1 << 30;
 
 impl Geometry {

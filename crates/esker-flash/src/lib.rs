@@ -25,6 +25,7 @@ mod error;
 pub mod ftl;
 pub mod gc;
 mod geometry;
+mod memory;
 pub mod nand;
 mod precondition;
 mod presets;

@@ -8,11 +8,12 @@ use crate::nand::FlashState;
 
 /// Write amplification is steady once two consecutive stretches agree within this.
 const TOLERANCE: f64 = 0.0015;
-/// Stretches are at least this many page writes long, so that chance alone stays well below the tolerance.
+/// A stretch is half of the filled part, and at least this many page writes long, so that chance alone stays well below
+/// the tolerance.
 const STRETCH_MIN: u64 = 1 << 20;
-/// Overwriting ends, steady or not, once the filled part has been overwritten this often; and small devices, whose
-/// stretches are longer than that, after this many stretches.
-const PASSES_MAX: u64 = 16;
+/// Overwriting ends, steady or not, this many stretches after cleaning has begun; and it begins, at the latest, when as
+/// many pages were written as the array has.
+const STRETCHES_MAX: u64 = 32;
 /// Pages that are drawn at a time.
 const BATCH: u64 = 1 << 16;
 
@@ -42,8 +43,17 @@ pub(crate) fn run(
 fn overwrite(writer: &mut Writer<'_>, pages: u64, seed: u64, report: &mut PreconditionReport) {
     let mut rng = Rng::derive(seed, "precondition");
     let stretch = pages.div_ceil(2).max(STRETCH_MIN);
+    // While there is free space left, write amplification is one, and steady for the wrong reason.
+    let erases = writer.flash.counts().erases;
+    while writer.flash.counts().erases == erases {
+        let written = writer.write((0..BATCH).map(|_| LogicalPage(rng.below(pages) as u32)));
+        report.overwritten_pages += written;
+        if written < BATCH {
+            return;
+        }
+    }
     let mut before = f64::NAN;
-    for _ in 0..PASSES_MAX * 2 {
+    for _ in 0..STRETCHES_MAX {
         let programs = writer.flash.counts().programs().total();
         let written = writer.write((0..stretch).map(|_| LogicalPage(rng.below(pages) as u32)));
         report.overwritten_pages += written;

@@ -65,6 +65,8 @@ enum Phase {
     Idle,
     /// The next operation waits for one on another die.
     Waiting,
+    /// Before or in an erase.
+    Erase,
     /// Before or in the only transfer of an operation.
     Only,
     /// Before or in the first transfer of a copy: out.
@@ -82,6 +84,8 @@ pub(super) struct Die {
     pub(super) current: DieOp,
     /// Order of asking among equal times.
     pub(super) sequence: u64,
+    /// Cell work of the current operation before its next transfer.
+    before: u64,
     /// Bus time of the next transfer.
     pub(super) hold: u64,
     /// What follows the transfer on the die.
@@ -170,42 +174,29 @@ impl Die {
         (self.current, self.sequence)
     }
 
-    /// Begins `op` at [`Self::free`]. Says when it asks for the bus; `None` where it needs none, and ends at the new
-    /// [`Self::free`].
+    /// Whether what it asks for next includes the bus.
+    #[inline(always)]
+    pub(super) fn needs_bus(&self) -> bool {
+        self.phase != Phase::Erase
+    }
+
+    /// Begins `op` at [`Self::free`]. Says when it asks for the bus.
     #[inline]
-    pub(super) fn begin(&mut self, op: DieOp, sequence: u64, timing: &Timing) -> Option<u64> {
+    pub(super) fn begin(&mut self, op: DieOp, sequence: u64, timing: &Timing) -> u64 {
         let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
+        let (before, phase, hold, tail) = match op.kind {
+            Kind::Read => (read, Phase::Only, page, 0),
+            Kind::Program => (0, Phase::Only, page, program),
+            Kind::ProgramSector => (0, Phase::Only, timing.sector_transfer.0, program),
+            Kind::Copy => (read, Phase::CopyOut, page, 0),
+            Kind::Erase => (0, Phase::Erase, 0, timing.block_erase.0),
+        };
         self.start = self.free;
         self.sequence = sequence;
         self.current = op;
-        let before = match op.kind {
-            Kind::Read => {
-                (self.hold, self.tail, self.phase) = (page, 0, Phase::Only);
-                read
-            }
-            Kind::Program => {
-                (self.hold, self.tail, self.phase) = (page, program, Phase::Only);
-                0
-            }
-            Kind::ProgramSector => {
-                (self.hold, self.tail, self.phase) = (timing.sector_transfer.0, program, Phase::Only);
-                0
-            }
-            Kind::Copy => {
-                (self.hold, self.tail, self.phase) = (page, 0, Phase::CopyOut);
-                read
-            }
-            Kind::Erase => {
-                self.phase = Phase::Idle;
-                self.busy += timing.block_erase.0;
-                self.reached += timing.block_erase.0;
-                self.free = self.start + timing.block_erase.0;
-                return None;
-            }
-        };
-        self.busy += before;
-        self.reached += before + self.hold + self.tail;
-        Some(self.start + before)
+        (self.phase, self.before, self.hold, self.tail) = (phase, before, hold, tail);
+        self.reached += before + hold + tail;
+        self.start + before
     }
 
     /// The transfer was granted, and what follows it ends at `end`. Says when the same operation asks again; `None` where
@@ -215,6 +206,7 @@ impl Die {
         match self.phase {
             Phase::CopyOut => {
                 // The data are in the controller, and go back at once.
+                self.start = end;
                 (self.hold, self.tail, self.phase) = (timing.page_transfer.0, timing.page_program.0, Phase::CopyIn);
                 self.sequence += 1;
                 self.reached += self.hold + self.tail;
@@ -223,7 +215,7 @@ impl Die {
             Phase::CopyIn if self.current.count > 1 => {
                 self.current.count -= 1;
                 self.free = end;
-                self.begin(self.current, self.sequence + 1, timing)
+                Some(self.begin(self.current, self.sequence + 1, timing))
             }
             _ => {
                 self.free = end;
@@ -249,7 +241,10 @@ impl Die {
         match self.host_ops.front() {
             None => NEVER,
             Some(_) if ask == NEVER => NEVER,
-            Some(planned) => ask.max(bus_free) + self.hold + self.tail + (planned - self.reached),
+            Some(planned) => {
+                let from = if self.needs_bus() { ask.max(bus_free) } else { ask };
+                from + self.hold + self.tail + (planned - self.reached)
+            }
         }
     }
 }

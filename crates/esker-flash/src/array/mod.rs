@@ -1,8 +1,8 @@
 //! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
 //!
 //! A die does its operations first in, first out. A read occupies it from the cell read until its register has been
-//! drained over the bus; a program from the moment it asks for the bus until the cells are written; an erase needs no
-//! bus. A bus serves the dies in the order in which they ask, ties by the order in which the operations were pushed.
+//! drained over the bus; a program from the moment it asks for the bus until the cells are written; an erase asks too, but
+//! needs no bus. A bus serves the dies in the order in which they ask, ties by the order in which the operations were pushed.
 //! Interleaving follows from these two rules; it is never a formula.
 //!
 //! # Why there are so few events
@@ -222,59 +222,46 @@ impl Array {
 
     /// Gives the bus to `die`, which asked before all others, and works out when it asks next.
     fn grant(&mut self, index: usize) {
-        let channel = self.geometry.channel_of(DieIndex(index as u32));
-        let bus = &mut self.buses[channel.0 as usize];
+        let ask = self.asks[index];
         let die = &mut self.dies[index];
-        let granted = self.asks[index].max(bus.free);
-        debug_assert!(granted >= die.start, "a die was granted the bus before it began");
-        bus.free = granted + die.hold;
-        bus.busy += die.hold;
-        die.busy += die.hold + die.tail;
-        let end = bus.free + die.tail;
+        let end = if die.needs_bus() {
+            let channel = self.geometry.channel_of(DieIndex(index as u32));
+            let bus = &mut self.buses[channel.0 as usize];
+            bus.free = ask.max(bus.free) + die.hold;
+            bus.busy += die.hold;
+            bus.free + die.tail
+        } else {
+            ask + die.tail
+        };
+        debug_assert!(ask >= die.start, "a die asked for the bus before it began");
         if let Some(ask) = die.go_on(end, &self.timing) {
             self.asks[index] = ask;
             return;
         }
-        let op = die.current;
-        if op.signals != NOBODY {
-            self.signal(op.signals, end);
-        }
         self.asks[index] = NEVER;
+        let signals = die.current.signals;
+        if signals != NOBODY {
+            self.signal(signals, end);
+        }
         if let Some((op, sequence)) = self.dies[index].dequeue() {
             self.begin(index, op, sequence);
         }
     }
 
     /// Begins `op` as soon as the die is free and what it waits for has ended.
-    fn begin(&mut self, index: usize, mut op: DieOp, mut sequence: u64) {
-        loop {
-            if op.waits != NOBODY {
-                let mark = &mut self.marks[op.waits as usize];
-                if mark.end == NEVER {
-                    mark.waiter = index as u32;
-                    self.dies[index].wait(op, sequence);
-                    return;
-                }
-                let end = mark.end;
-                self.free_marks.push(op.waits);
-                let die = &mut self.dies[index];
-                die.free = die.free.max(end);
-            }
-            let die = &mut self.dies[index];
-            if let Some(ask) = die.begin(op, sequence, &self.timing) {
-                self.asks[index] = ask;
+    fn begin(&mut self, index: usize, op: DieOp, sequence: u64) {
+        let die = &mut self.dies[index];
+        if op.waits != NOBODY {
+            let mark = &mut self.marks[op.waits as usize];
+            if mark.end == NEVER {
+                mark.waiter = index as u32;
+                die.wait(op, sequence);
                 return;
             }
-            // An erase: it asks for no bus.
-            let end = die.free;
-            if op.signals != NOBODY {
-                self.signal(op.signals, end);
-            }
-            match self.dies[index].dequeue() {
-                Some(next) => (op, sequence) = next,
-                None => return,
-            }
+            die.free = die.free.max(mark.end);
+            self.free_marks.push(op.waits);
         }
+        self.asks[index] = die.begin(op, sequence, &self.timing);
     }
 
     /// The operation behind `mark` ends at `end`. Those that wait for it begin then, where they are their die's next.
@@ -301,7 +288,7 @@ impl Array {
             let width = self.dies_per_island.get() as usize;
             let first = index - index % width;
             let ask = self.asks[first..first + width].iter().min().expect("an island has dies");
-            ask.saturating_add(self.timing.sector_transfer.0)
+            ask.saturating_add(self.timing.sector_transfer.min(self.timing.block_erase).0)
         } else {
             die.wake(self.asks[index], self.buses[channel.0 as usize].free)
         };

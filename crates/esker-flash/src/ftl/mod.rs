@@ -85,7 +85,7 @@ use crate::choice::Parameters;
 use crate::nand::{FlashState, OpList};
 use crate::{Choice, Geometry, Space, SsdError, SsdSettings};
 
-pub use pools::Pools;
+pub use pools::{Owners, Pools};
 
 /// Every translation layer, in the order in which lists show them.
 pub static FTLS: &[&FtlEntry] = &[&page::ENTRY];
@@ -94,6 +94,18 @@ pub static FTLS: &[&FtlEntry] = &[&page::ENTRY];
 pub trait Ftl: fmt::Debug + Send {
     /// Where the data of `page` lie; `None` where it was never written, or trimmed.
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage>;
+
+    /// A request for `page` will come soon: what it needs may be fetched into the processor's caches. Nothing but speed
+    /// depends on it.
+    fn expect(&self, page: LogicalPage) {
+        let _ = page;
+    }
+
+    /// A write of `page` that was expected is now near: what could not be asked for before the first fetch had arrived
+    /// may be fetched, too.
+    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
+        let _ = (page, flash);
+    }
 
     /// Emits the reads that bring the data of `page`; none where it has no data.
     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);

@@ -4,8 +4,10 @@
 use esker_core::{LogicalPage, PhysicalPage};
 
 use crate::SsdError;
+use crate::ftl::pools::Owners;
 use crate::ftl::pools::Striping;
 use crate::ftl::{Ftl, FtlContext, FtlEntry, FtlError, Part, Pools};
+use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpList, OpSink, Silent};
 
 pub(crate) static ENTRY: FtlEntry = FtlEntry {
@@ -18,21 +20,50 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-const UNMAPPED: u32 = u32::MAX;
+/// A map entry: the physical page plus one, or zero where there are no data, so that a fresh map is fresh memory.
+#[inline(always)]
+fn entry(page: PhysicalPage) -> u32 {
+    page.0 + 1
+}
+
+/// The physical page of a map entry.
+#[inline(always)]
+fn page_of(entry: u32) -> Option<PhysicalPage> {
+    entry.checked_sub(1).map(PhysicalPage)
+}
+
+/// How many writes ahead of its own a map entry is fetched, where the writes are known.
+const FAR: usize = 24;
+/// How many writes ahead of its own the block of the page that it supersedes is fetched.
+const NEAR: usize = 12;
 
 /// The page-mapped translation layer.
 #[derive(Debug)]
 struct PageFtl {
     striping: Striping,
-    /// Per slot of a logical page its physical page, or [`UNMAPPED`].
+    /// Per slot of a logical page its [`entry`].
     map: Vec<u32>,
     pools: Pools,
+}
+
+/// Owners are slots of the map.
+struct Map<'a>(&'a mut [u32]);
+
+impl Owners for Map<'_> {
+    #[inline(always)]
+    fn expect(&self, owner: u32) {
+        prefetch(self.0, owner as usize);
+    }
+    #[inline(always)]
+    fn moved(&mut self, owner: u32, to: PhysicalPage) {
+        self.0[owner as usize] = entry(to);
+    }
 }
 
 impl PageFtl {
     fn new(context: &FtlContext<'_>) -> Result<Self, SsdError> {
         let striping = Striping::new(context);
-        Ok(Self { map: vec![UNMAPPED; striping.slots()], striping, pools: Pools::new(context)? })
+        Ok(Self { map: zeroed(striping.slots()), striping, pools: Pools::new(context)? })
     }
 
     #[inline]
@@ -46,15 +77,15 @@ impl PageFtl {
         let Self { striping, map, pools } = self;
         let (pool, slot) = striping.locate(page.0);
         // Space first: cleaning may move the very page that is about to be superseded.
-        let block = pools.place(pool, flash, sink, &mut |owner, to| map[owner as usize] = to.0)?;
-        let old = map[slot as usize];
-        let read = match part {
-            Part::Some if old != UNMAPPED => Some(flash.read(PhysicalPage(old), Cause::Host, sink)),
+        let block = pools.place(pool, flash, sink, &mut Map(map))?;
+        let old = page_of(map[slot as usize]);
+        let read = match (part, old) {
+            (Part::Some, Some(old)) => Some(flash.read(old, Cause::Host, sink)),
             _ => None,
         };
-        map[slot as usize] = flash.program(block, slot, Cause::Host, read, sink).0;
-        if old != UNMAPPED {
-            let (block, valid) = flash.supersede(PhysicalPage(old));
+        map[slot as usize] = entry(flash.program(block, slot, Cause::Host, read, sink));
+        if let Some(old) = old {
+            let (block, valid) = flash.supersede(old);
             pools.superseded(block, valid);
         }
         Ok(())
@@ -64,8 +95,19 @@ impl PageFtl {
 impl Ftl for PageFtl {
     #[inline]
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
-        let at = self.map[self.striping.locate(page.0).1 as usize];
-        (at != UNMAPPED).then_some(PhysicalPage(at))
+        page_of(self.map[self.striping.locate(page.0).1 as usize])
+    }
+
+    #[inline]
+    fn expect(&self, page: LogicalPage) {
+        prefetch(&self.map, self.striping.locate(page.0).1 as usize);
+    }
+
+    #[inline]
+    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
+        if let Some(old) = self.find(page) {
+            flash.expect_block(flash.geometry().block_of(old));
+        }
     }
 
     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
@@ -86,20 +128,28 @@ impl Ftl for PageFtl {
 
     fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, _: &mut OpList) {
         let slot = self.striping.locate(page.0).1 as usize;
-        let old = std::mem::replace(&mut self.map[slot], UNMAPPED);
-        if old != UNMAPPED {
-            let (block, valid) = flash.supersede(PhysicalPage(old));
+        if let Some(old) = page_of(std::mem::take(&mut self.map[slot])) {
+            let (block, valid) = flash.supersede(old);
             self.pools.superseded(block, valid);
         }
     }
 
     fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
         let Self { map, pools, .. } = self;
-        pools.clean(pools.neediest(), flash, ops, &mut |owner, to| map[owner as usize] = to.0)
+        pools.clean(pools.neediest(), flash, ops, &mut Map(map))
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
-        pages.iter().try_for_each(|page| self.write_to(*page, Part::Whole, flash, &mut Silent))
+        for (index, page) in pages.iter().enumerate() {
+            if let Some(far) = pages.get(index + FAR) {
+                self.expect(*far);
+            }
+            if let Some(near) = pages.get(index + NEAR) {
+                self.expect_write(*near, flash);
+            }
+            self.write_to(*page, Part::Whole, flash, &mut Silent)?;
+        }
+        Ok(())
     }
 
     fn writable_pages(&self) -> u64 {
@@ -112,8 +162,8 @@ impl Ftl for PageFtl {
 
     fn check(&self, flash: &FlashState) {
         let mut mapped = 0;
-        for (slot, &at) in self.map.iter().enumerate().filter(|(_, at)| **at != UNMAPPED) {
-            let at = PhysicalPage(at);
+        for (slot, &entry) in self.map.iter().enumerate() {
+            let Some(at) = page_of(entry) else { continue };
             assert!(flash.is_valid(at), "slot {slot} maps to {at}, which holds no valid data");
             assert_eq!(flash.owner(at) as usize, slot, "slot {slot} maps to data of another");
             mapped += 1;

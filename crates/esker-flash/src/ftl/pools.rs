@@ -18,6 +18,17 @@ pub struct Pools {
     summary: bool,
 }
 
+/// Those whose pages cleaning moves: the map of a translation layer.
+pub trait Owners {
+    /// The page of `owner`, as written into its spare area, will move soon: whatever that takes may be fetched into the
+    /// processor's caches. Nothing but speed depends on it.
+    fn expect(&self, owner: u32) {
+        let _ = owner;
+    }
+    /// The page of `owner` is now at `to`.
+    fn moved(&mut self, owner: u32, to: PhysicalPage);
+}
+
 /// A block that takes writes.
 #[derive(Clone, Copy, Debug)]
 struct Frontier {
@@ -69,16 +80,16 @@ impl Pools {
     }
 
     /// The block that the next page written to `pool` goes to, with room for it. Cleans first where the free blocks fell
-    /// below the reserve; `moved` is told the owner of each copied page and where it is now.
+    /// below the reserve; `owners` are told where each copied page is now.
     #[inline]
     pub fn place<S: OpSink>(
         &mut self,
         pool: u32,
         flash: &mut FlashState,
         sink: &mut S,
-        moved: &mut impl FnMut(u32, PhysicalPage),
+        owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place(self.summary, flash, sink, moved)
+        self.pools[pool as usize].place(self.summary, flash, sink, owners)
     }
 
     /// A page of `block` was superseded; `valid` are left.
@@ -94,11 +105,11 @@ impl Pools {
         pool: u32,
         flash: &mut FlashState,
         sink: &mut S,
-        moved: &mut impl FnMut(u32, PhysicalPage),
+        owners: &mut impl Owners,
     ) -> Result<bool, FtlError> {
         let pool = &mut self.pools[pool as usize];
         let before = pool.writable_pages();
-        pool.clean(self.summary, flash, sink, moved)?;
+        pool.clean(self.summary, flash, sink, owners)?;
         Ok(pool.writable_pages() > before)
     }
 
@@ -163,12 +174,12 @@ impl Pool {
         summary: bool,
         flash: &mut FlashState,
         sink: &mut S,
-        moved: &mut impl FnMut(u32, PhysicalPage),
+        owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
         let turn = self.turn as usize;
         self.turn = if turn + 1 == self.frontiers.len() { 0 } else { turn as u32 + 1 };
         let index =
-            if self.frontiers[turn].room > 0 { turn } else { self.make_room(turn, summary, flash, sink, moved)? };
+            if self.frontiers[turn].room > 0 { turn } else { self.make_room(turn, summary, flash, sink, owners)? };
         let frontier = &mut self.frontiers[index];
         frontier.room -= 1;
         Ok(frontier.block.expect("a frontier with room has a block"))
@@ -183,14 +194,14 @@ impl Pool {
         summary: bool,
         flash: &mut FlashState,
         sink: &mut S,
-        moved: &mut impl FnMut(u32, PhysicalPage),
+        owners: &mut impl Owners,
     ) -> Result<usize, FtlError> {
         // A policy may pick blocks without a superseded page, and gains nothing by them; but hardly this often.
         let mut attempts = 64 * self.closed.len() * 64;
         while self.frontiers[index].room == 0 {
             self.open(index, summary, flash, sink)?;
             while self.free_blocks < self.reserve {
-                index = self.clean(summary, flash, sink, moved)?;
+                index = self.clean(summary, flash, sink, owners)?;
                 attempts = attempts.checked_sub(1).ok_or(FtlError::NoSpace)?;
             }
         }
@@ -237,7 +248,7 @@ impl Pool {
         summary: bool,
         flash: &mut FlashState,
         sink: &mut S,
-        moved: &mut impl FnMut(u32, PhysicalPage),
+        owners: &mut impl Owners,
     ) -> Result<usize, FtlError> {
         let victim = self.victims.take().ok_or(FtlError::NoSpace)?;
         self.closed[victim as usize / 64] &= !(1 << (victim % 64));
@@ -245,6 +256,11 @@ impl Pool {
         let die = victim / self.blocks_per_die;
         let index = self.frontier_of_die[die as usize] as usize;
         let first_page = flash.geometry().first_page(block).0;
+        // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
+        flash.expect_owners(block);
+        for page in valid_pages(flash, block) {
+            owners.expect(flash.owner(page));
+        }
         for word in 0..flash.words_per_block() {
             let mut valid = flash.valid_word(block, word);
             while valid != 0 {
@@ -256,7 +272,7 @@ impl Pool {
                 let frontier = &mut self.frontiers[index];
                 frontier.room -= 1;
                 let (owner, to) = flash.copy(from, frontier.block.expect("it was opened"), Cause::Cleaning, sink);
-                moved(owner, to);
+                owners.moved(owner, to);
             }
         }
         flash.erase(block, Cause::Cleaning, sink);
@@ -306,6 +322,21 @@ impl Pool {
     fn blocks(&self) -> usize {
         self.blocks_per_die as usize * self.free.len()
     }
+}
+
+/// The valid pages of `block`.
+fn valid_pages(flash: &FlashState, block: BlockIndex) -> impl Iterator<Item = PhysicalPage> {
+    let first_page = flash.geometry().first_page(block).0;
+    (0..flash.words_per_block()).flat_map(move |word| {
+        let mut valid = flash.valid_word(block, word);
+        std::iter::from_fn(move || {
+            let offset = valid.trailing_zeros();
+            (valid != 0).then(|| {
+                valid &= valid - 1;
+                PhysicalPage(first_page + 64 * word as u32 + offset)
+            })
+        })
+    })
 }
 
 /// Spreads logical pages over pools, page by page: page n belongs to the pool whose turn n is.

@@ -8,77 +8,86 @@ pub(crate) static ENTRY: VictimEntry = VictimEntry {
     source: "Agrawal et al. 2008, section 3.1",
     build: |shape, parameters, _seed| {
         parameters.finish()?;
-        Ok(Box::new(Greedy::new(shape.blocks, shape.data_pages_per_block)))
+        Ok(Box::new(Greedy::new(shape.blocks)))
     },
 };
 
-/// A node's neighbours in its ring.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    previous: u32,
-    next: u32,
-}
+/// More valid pages than any block has: the block is not closed.
+const NOT_CLOSED: u16 = u16::MAX;
+/// Children of a node: a cache line of numbers.
+const WIDTH: usize = 32;
 
-/// One ring of blocks per number of valid pages, in the order in which they came to that number; each ring begins and
-/// ends at a node of its own behind the blocks'. So every step is a few loads and stores without a branch.
+/// A tree of least numbers of valid pages. A superseded page lowers its block's number and, where that is the least of
+/// its group, the group's: mostly one store. Linked lists per number of valid pages need no search when a victim is
+/// taken, but touch five cache lines all over memory for each superseded page; this was measured to be faster. Among
+/// equals the first block goes first.
 #[derive(Debug)]
 struct Greedy {
-    links: Vec<Link>,
-    blocks: u32,
-    pages_per_block: u32,
-    /// No ring below this one has a block.
-    lowest: u32,
+    /// From the blocks up to the root, which is one number.
+    levels: Vec<Vec<u16>>,
 }
 
 impl Greedy {
-    fn new(blocks: u32, pages_per_block: u32) -> Self {
-        let links = (0..blocks + pages_per_block + 1).map(|node| Link { previous: node, next: node }).collect();
-        Self { links, blocks, pages_per_block, lowest: 0 }
-    }
-
-    /// Puts `block` at the end of its ring.
-    #[inline]
-    fn insert(&mut self, block: u32, valid: u32) {
-        let ring = self.blocks + valid;
-        let last = std::mem::replace(&mut self.links[ring as usize].previous, block);
-        self.links[block as usize] = Link { previous: last, next: ring };
-        self.links[last as usize].next = block;
-        self.lowest = self.lowest.min(valid);
+    fn new(blocks: u32) -> Self {
+        let mut levels = vec![vec![NOT_CLOSED; blocks as usize]];
+        while levels[levels.len() - 1].len() > 1 {
+            let groups = levels[levels.len() - 1].len().div_ceil(WIDTH);
+            levels.push(vec![NOT_CLOSED; groups]);
+        }
+        Self { levels }
     }
 
     #[inline]
-    fn remove(&mut self, block: u32) {
-        let Link { previous, next } = self.links[block as usize];
-        self.links[previous as usize].next = next;
-        self.links[next as usize].previous = previous;
+    fn lower(&mut self, block: u32, valid: u32) {
+        let mut index = block as usize;
+        let valid = valid as u16;
+        self.levels[0][index] = valid;
+        for level in &mut self.levels[1..] {
+            index /= WIDTH;
+            if level[index] <= valid {
+                return;
+            }
+            level[index] = valid;
+        }
+    }
+
+    fn group(level: &[u16], index: usize) -> &[u16] {
+        &level[index * WIDTH..level.len().min((index + 1) * WIDTH)]
     }
 }
 
 impl VictimPolicy for Greedy {
     fn closed(&mut self, block: u32, valid: u32) {
-        self.insert(block, valid);
+        self.lower(block, valid);
     }
 
     #[inline]
     fn superseded(&mut self, block: u32, valid: u32) {
-        self.remove(block);
-        self.insert(block, valid);
+        self.lower(block, valid);
     }
 
     fn take(&mut self) -> Option<u32> {
-        while self.lowest <= self.pages_per_block {
-            let ring = self.blocks + self.lowest;
-            let first = self.links[ring as usize].next;
-            if first != ring {
-                self.remove(first);
-                return Some(first);
-            }
-            self.lowest += 1;
+        let least = self.levels[self.levels.len() - 1][0];
+        if least == NOT_CLOSED {
+            return None;
         }
-        None
+        let mut index = 0;
+        for level in self.levels.iter().rev().skip(1) {
+            let group = Self::group(level, index);
+            let first = group.iter().position(|valid| *valid == least).expect("a group has the least of its members");
+            index = index * WIDTH + first;
+        }
+        let taken = index;
+        self.levels[0][taken] = NOT_CLOSED;
+        for level in 1..self.levels.len() {
+            index /= WIDTH;
+            let (below, above) = self.levels.split_at_mut(level);
+            above[0][index] = *Self::group(&below[level - 1], index).iter().min().expect("no group is empty");
+        }
+        Some(taken as u32)
     }
 
     fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.links)
+        self.levels.iter().map(|level| size_of_val(&**level)).sum()
     }
 }

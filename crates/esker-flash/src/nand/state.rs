@@ -3,6 +3,7 @@
 
 use esker_core::{EraseCounts, PageOperations, PhysicalPage};
 
+use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, OpSink, Transfer};
 use crate::{BlockIndex, Geometry};
 
@@ -47,7 +48,8 @@ fn by_cause(counts: &[u64; 4]) -> PageOperations {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// A block's counts in one word, so that they lie beside its bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Block {
     /// Pages that hold data that was not superseded.
     valid: u16,
@@ -56,16 +58,33 @@ struct Block {
     erases: u32,
 }
 
+impl Block {
+    #[inline(always)]
+    fn unpack(word: u64) -> Self {
+        Self { valid: word as u16, written: (word >> 16) as u16, erases: (word >> 32) as u32 }
+    }
+    #[inline(always)]
+    fn pack(self) -> u64 {
+        u64::from(self.valid) | u64::from(self.written) << 16 | u64::from(self.erases) << 32
+    }
+}
+
+/// One valid page more in a packed [`Block`].
+const VALID: u64 = 1;
+/// One programmed page more in a packed [`Block`].
+const WRITTEN: u64 = 1 << 16;
+/// One erase more in a packed [`Block`].
+const ERASE: u64 = 1 << 32;
+
 /// The cells of an array: which pages are programmed and valid, and what their spare areas say.
 #[derive(Clone, Debug)]
 pub struct FlashState {
     geometry: Geometry,
     /// Per page, what the translation layer wrote into the spare area: whose data it is.
     owners: Vec<u32>,
-    /// Per page one bit; each block begins a new word.
-    valid: Vec<u64>,
-    words_per_block: usize,
-    blocks: Vec<Block>,
+    /// Per block its counts, then one bit per page: whether it is valid.
+    records: Vec<u64>,
+    words_per_record: usize,
     counts: OperationCounts,
     /// Whether the block under cleaning had pages to copy; see [`Self::erase`].
     copied_from: Option<BlockIndex>,
@@ -76,13 +95,12 @@ pub struct FlashState {
 impl FlashState {
     /// Erased cells that were never worn.
     pub fn new(geometry: &Geometry) -> Self {
-        let words_per_block = geometry.pages_per_block().div_ceil(64) as usize;
+        let words_per_record = 1 + geometry.pages_per_block().div_ceil(64) as usize;
         Self {
             geometry: *geometry,
-            owners: vec![0; geometry.pages() as usize],
-            valid: vec![0; geometry.blocks() as usize * words_per_block],
-            words_per_block,
-            blocks: vec![Block::default(); geometry.blocks() as usize],
+            owners: zeroed(geometry.pages() as usize),
+            records: zeroed(geometry.blocks() as usize * words_per_record),
+            words_per_record,
             counts: OperationCounts::default(),
             copied_from: None,
             formatted: 0,
@@ -91,10 +109,37 @@ impl FlashState {
 
     /// Makes every cell as new but for its wear and the counters.
     pub fn format(&mut self) {
-        self.valid.fill(0);
-        for block in &mut self.blocks {
+        for record in self.records.chunks_exact_mut(self.words_per_record) {
+            let block = Block::unpack(record[0]);
             self.formatted += u64::from(block.written);
-            *block = Block { erases: block.erases, ..Block::default() };
+            record.fill(0);
+            record[0] = Block { erases: block.erases, ..Block::default() }.pack();
+        }
+    }
+
+    #[inline(always)]
+    fn record(&self, block: BlockIndex) -> usize {
+        block.0 as usize * self.words_per_record
+    }
+    #[inline(always)]
+    fn block(&self, block: BlockIndex) -> Block {
+        Block::unpack(self.records[self.record(block)])
+    }
+    fn blocks(&self) -> impl Iterator<Item = Block> {
+        self.records.iter().step_by(self.words_per_record).map(|word| Block::unpack(*word))
+    }
+
+    /// Fetches the counts and bits of `block` into the processor's caches.
+    #[inline(always)]
+    pub(crate) fn expect_block(&self, block: BlockIndex) {
+        prefetch(&self.records, self.record(block));
+    }
+
+    /// Fetches the owners of the pages of `block` into the processor's caches.
+    pub(crate) fn expect_owners(&self, block: BlockIndex) {
+        let first = self.geometry.first_page(block).0 as usize;
+        for page in (0..self.geometry.pages_per_block() as usize).step_by(16) {
+            prefetch(&self.owners, first + page);
         }
     }
 
@@ -110,18 +155,17 @@ impl FlashState {
     /// Valid pages of `block`.
     #[inline(always)]
     pub fn valid_in(&self, block: BlockIndex) -> u32 {
-        u32::from(self.blocks[block.0 as usize].valid)
+        u32::from(self.block(block).valid)
     }
     /// Programmed pages of `block`.
     #[inline(always)]
     pub fn written_in(&self, block: BlockIndex) -> u32 {
-        u32::from(self.blocks[block.0 as usize].written)
+        u32::from(self.block(block).written)
     }
     /// Whether `page` holds data that was not superseded.
     pub fn is_valid(&self, page: PhysicalPage) -> bool {
         let (block, offset) = self.geometry.split_page(page);
-        let word = block.0 as usize * self.words_per_block + offset as usize / 64;
-        self.valid[word] >> (offset % 64) & 1 == 1
+        self.records[self.record(block) + 1 + offset as usize / 64] >> (offset % 64) & 1 == 1
     }
     /// What the spare area of `page` says.
     #[inline(always)]
@@ -130,18 +174,18 @@ impl FlashState {
     }
     /// Pages that hold data that was not superseded, in the whole array.
     pub fn valid_pages(&self) -> u64 {
-        self.blocks.iter().map(|block| u64::from(block.valid)).sum()
+        self.blocks().map(|block| u64::from(block.valid)).sum()
     }
     /// The valid pages of `block` among its pages `64 * word..64 * word + 64`, as bits. `word` counts up to
     /// [`Self::words_per_block`].
     #[inline(always)]
     pub fn valid_word(&self, block: BlockIndex, word: usize) -> u64 {
-        self.valid[block.0 as usize * self.words_per_block + word]
+        self.records[self.record(block) + 1 + word]
     }
     /// Words of [`Self::valid_word`].
     #[inline(always)]
     pub fn words_per_block(&self) -> usize {
-        self.words_per_block
+        self.words_per_record - 1
     }
 
     /// Reads `page`.
@@ -169,14 +213,11 @@ impl FlashState {
 
     /// Programs the last page of `block` with the block's map.
     pub fn program_summary<S: OpSink>(&mut self, block: BlockIndex, sink: &mut S) {
-        let state = &mut self.blocks[block.0 as usize];
-        debug_assert_eq!(
-            u32::from(state.written),
-            self.geometry.data_pages_per_block(),
-            "a summary closes a full block"
-        );
-        let page = PhysicalPage(self.geometry.first_page(block).0 + u32::from(state.written));
-        state.written += 1;
+        let written = self.written_in(block);
+        debug_assert_eq!(written, self.geometry.data_pages_per_block(), "a summary closes a full block");
+        let page = PhysicalPage(self.geometry.first_page(block).0 + written);
+        let record = self.record(block);
+        self.records[record] += WRITTEN;
         self.counts.programs[Cause::Mapping as usize] += 1;
         let kind = FlashOpKind::Program { page, transfer: Transfer::Sector };
         sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None });
@@ -204,12 +245,11 @@ impl FlashState {
 
     #[inline(always)]
     fn take_page(&mut self, block: BlockIndex, owner: u32) -> PhysicalPage {
-        let state = &mut self.blocks[block.0 as usize];
-        let offset = u32::from(state.written);
+        let record = self.record(block);
+        let offset = u32::from(Block::unpack(self.records[record]).written);
         assert!(offset < self.geometry.data_pages_per_block(), "a full block was programmed");
-        state.written += 1;
-        state.valid += 1;
-        self.valid[block.0 as usize * self.words_per_block + offset as usize / 64] |= 1 << (offset % 64);
+        self.records[record] += VALID + WRITTEN;
+        self.records[record + 1 + offset as usize / 64] |= 1 << (offset % 64);
         let page = PhysicalPage(self.geometry.first_page(block).0 + offset);
         self.owners[page.0 as usize] = owner;
         page
@@ -219,20 +259,20 @@ impl FlashState {
     #[inline]
     pub fn supersede(&mut self, page: PhysicalPage) -> (BlockIndex, u32) {
         let (block, offset) = self.geometry.split_page(page);
-        let word = &mut self.valid[block.0 as usize * self.words_per_block + offset as usize / 64];
-        debug_assert!(*word >> (offset % 64) & 1 == 1, "{page} was superseded twice");
+        let record = self.record(block);
+        let word = &mut self.records[record + 1 + offset as usize / 64];
+        assert!(*word >> (offset % 64) & 1 == 1, "{page} was superseded twice");
         *word &= !(1 << (offset % 64));
-        let state = &mut self.blocks[block.0 as usize];
-        state.valid -= 1;
-        (block, u32::from(state.valid))
+        self.records[record] -= VALID;
+        (block, u32::from(Block::unpack(self.records[record]).valid))
     }
 
     /// Erases `block`, which holds no valid page.
     pub fn erase<S: OpSink>(&mut self, block: BlockIndex, cause: Cause, sink: &mut S) {
-        let state = &mut self.blocks[block.0 as usize];
+        let record = self.record(block);
+        let state = Block::unpack(self.records[record]);
         assert_eq!(state.valid, 0, "a block with valid pages was erased");
-        state.written = 0;
-        state.erases += 1;
+        self.records[record] = Block { written: 0, ..state }.pack() + ERASE;
         self.counts.erases += 1;
         if self.copied_from.take() != Some(block) {
             self.counts.erases_without_copies += 1;
@@ -242,24 +282,24 @@ impl FlashState {
 
     /// Erases per block since new.
     pub fn erase_counts(&self) -> EraseCounts {
-        let count = self.blocks.len() as f64;
-        let mean = self.blocks.iter().map(|block| u64::from(block.erases)).sum::<u64>() as f64 / count;
-        let variance = self.blocks.iter().map(|block| (f64::from(block.erases) - mean).powi(2)).sum::<f64>() / count;
-        let max = self.blocks.iter().map(|block| u64::from(block.erases)).max().unwrap_or(0);
+        let count = f64::from(self.geometry.blocks());
+        let mean = self.blocks().map(|block| u64::from(block.erases)).sum::<u64>() as f64 / count;
+        let variance = self.blocks().map(|block| (f64::from(block.erases) - mean).powi(2)).sum::<f64>() / count;
+        let max = self.blocks().map(|block| u64::from(block.erases)).max().unwrap_or(0);
         EraseCounts { mean, stddev: variance.sqrt(), max }
     }
 
     /// Bytes of memory that this takes.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.owners) + size_of_val(&*self.valid) + size_of_val(&*self.blocks)
+        size_of_val(&*self.owners) + size_of_val(&*self.records)
     }
 
     /// Asserts what must hold at any time.
     pub fn check(&self) {
         let mut written = 0;
-        for (index, block) in self.blocks.iter().enumerate() {
-            let words = &self.valid[index * self.words_per_block..][..self.words_per_block];
-            let valid: u32 = words.iter().map(|word| word.count_ones()).sum();
+        for (index, record) in self.records.chunks_exact(self.words_per_record).enumerate() {
+            let block = Block::unpack(record[0]);
+            let valid: u32 = record[1..].iter().map(|word| word.count_ones()).sum();
             assert_eq!(valid, u32::from(block.valid), "block {index} counts its valid pages wrongly");
             assert!(valid <= u32::from(block.written), "block {index} has more valid pages than programmed ones");
             assert!(u32::from(block.written) <= self.geometry.pages_per_block());

@@ -6,7 +6,7 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use esker_core::{
@@ -51,6 +51,8 @@ pub struct Ssd {
     /// Requests that end at this instant.
     ready: VecDeque<(Nanos, u32)>,
     ended: Vec<Ended>,
+    /// The first page of the write that will probably come next.
+    expected: Cell<Option<LogicalPage>>,
     /// The last time that anything happened.
     now: Nanos,
     next: Nanos,
@@ -107,6 +109,7 @@ impl Ssd {
             link,
             ready: VecDeque::new(),
             ended: Vec::new(),
+            expected: Cell::new(None),
             now: Nanos::ZERO,
             next: Nanos::NEVER,
             completed: 0,
@@ -289,6 +292,9 @@ impl Device for Ssd {
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         assert!(now == self.next, "the next event is at {}, not at {now}", self.next);
         self.now = now;
+        if let Some(page) = self.expected.take() {
+            self.ftl.expect_write(page, &self.flash);
+        }
         while let Some(slot) = self.link.as_mut().and_then(|link| link.received(now)) {
             self.dispatch(now, slot);
         }
@@ -314,6 +320,15 @@ impl Device for Ssd {
             self.complete(now, slot, done);
         }
         self.update_next();
+    }
+
+    #[inline]
+    fn expect(&self, request: &Request) {
+        if request.end_byte() <= self.capacity.0 && request.length > Bytes::ZERO {
+            let page = LogicalPage((request.start.byte_offset() >> self.page_shift) as u32);
+            self.ftl.expect(page);
+            self.expected.set(request.kind.is_write().then_some(page));
+        }
     }
 
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
