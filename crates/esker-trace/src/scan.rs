@@ -9,7 +9,7 @@ pub(crate) const PADDING: usize = 16;
 /// Longest line that is accepted.
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
 /// Longest name of a volume.
-const LONGEST_NAME: usize = 4096;
+const LONGEST_NAME: usize = 512;
 
 const POWERS_OF_TEN: [u64; 20] = {
     let mut powers = [1; 20];
@@ -76,13 +76,15 @@ impl<'a> Scanner<'a> {
     #[inline(always)]
     pub(crate) fn number(&mut self, what: &'static str) -> Result<u64, Expected> {
         let (value, count) = eight_digits(&self.bytes[self.position..]);
-        if count == 0 {
-            return self.expected(what);
-        }
-        self.position += count;
         if count < 8 {
+            if count == 0 {
+                return self.expected(what);
+            }
+            self.position += count;
             return Ok(value);
         }
+        // A constant: where the next field is need not wait for how many digits there were.
+        self.position += 8;
         let (more, count) = eight_digits(&self.bytes[self.position..]);
         self.position += count;
         let value = value * POWERS_OF_TEN[count] + more;
@@ -121,14 +123,12 @@ impl<'a> Scanner<'a> {
         if self.peek() == b'.' {
             self.position += 1;
             let (value, count) = eight_digits(&self.bytes[self.position..]);
-            self.position += count;
-            fraction = if count as u32 <= PLACES {
-                value * POWERS_OF_TEN[PLACES as usize - count]
+            if count == 6 && PLACES >= 6 {
+                // What most programs print; as in `number`, the next field need not wait.
+                self.position += 6;
+                fraction = value * const { POWERS_OF_TEN[(PLACES.saturating_sub(6)) as usize] };
             } else {
-                value / POWERS_OF_TEN[count - PLACES as usize]
-            };
-            if count == 8 {
-                self.rest_of_fraction(PLACES, &mut fraction);
+                fraction = self.fraction(PLACES, value, count);
             }
         }
         if self.peek() | 0x20 == b'e' {
@@ -141,16 +141,24 @@ impl<'a> Scanner<'a> {
             .ok_or(Expected { what, at: start })
     }
 
-    /// After eight decimals.
-    fn rest_of_fraction(&mut self, places: u32, fraction: &mut u64) {
-        let mut place = 8;
-        while self.peek().is_ascii_digit() {
+    /// `count` decimals of that value and those that follow, in units of 10^-`places`.
+    #[inline]
+    fn fraction(&mut self, places: u32, value: u64, count: usize) -> u64 {
+        self.position += count;
+        let mut fraction = if count as u32 <= places {
+            value * POWERS_OF_TEN[places as usize - count]
+        } else {
+            value / POWERS_OF_TEN[count - places as usize]
+        };
+        let mut place = count as u32;
+        while count == 8 && self.peek().is_ascii_digit() {
             place += 1;
             if place <= places {
-                *fraction += u64::from(self.peek() - b'0') * POWERS_OF_TEN[(places - place) as usize];
+                fraction += u64::from(self.peek() - b'0') * POWERS_OF_TEN[(places - place) as usize];
             }
             self.position += 1;
         }
+        fraction
     }
 
     /// As some programs print very small numbers: `7.3902e-05`.

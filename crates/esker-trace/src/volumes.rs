@@ -6,6 +6,8 @@ use crate::VolumeIndex;
 
 /// More different volumes than this is not a trace but a misread file.
 pub(crate) const VOLUMES_MAX: usize = 1 << 20;
+/// Nor is one whose volumes have more bytes in their names.
+const NAME_BYTES_MAX: usize = 256 << 20;
 /// Numbers below this are looked up by index.
 const SMALL: usize = 65_536;
 const NONE: u32 = u32::MAX;
@@ -14,6 +16,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
     names: Vec<String>,
+    name_bytes: usize,
     by_small_number: Vec<u32>,
     by_number: BTreeMap<u64, u32>,
     by_key: BTreeMap<Vec<u8>, u32>,
@@ -32,7 +35,7 @@ fn recent_slot(key: &[u8]) -> usize {
     (byte(last) + 5 * byte(last.wrapping_sub(1)) + 11 * byte(0) + 3 * key.len()) % RECENT
 }
 
-/// There are [`VOLUMES_MAX`] already.
+/// There are [`VOLUMES_MAX`] already, or their names are too long.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
@@ -104,7 +107,8 @@ impl Volumes {
     }
 
     fn add(&mut self, name: String) -> Result<u32, TooMany> {
-        if self.names.len() >= VOLUMES_MAX {
+        self.name_bytes += name.len();
+        if self.names.len() >= VOLUMES_MAX || self.name_bytes > NAME_BYTES_MAX {
             return Err(TooMany);
         }
         self.names.push(name);
