@@ -142,3 +142,90 @@ impl Space {
 fn share_left(spare: Ratio, whole: u32) -> u32 {
     spare.complement().of(u64::from(whole)) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Hint;
+
+    use super::*;
+    use crate::{PRESETS, PoolScope};
+
+    fn agrawal() -> SsdSettings {
+        toml::from_str(PRESETS[0].toml).unwrap()
+    }
+
+    fn space(settings: &SsdSettings) -> Result<Space, SsdError> {
+        Space::new(settings, &Geometry::new(&settings.geometry, settings.block_summary)?)
+    }
+
+    #[test]
+    fn over_provisioning_is_a_share_of_all_raw_pages() {
+        let mut settings = agrawal();
+        settings.over_provisioning = Some(Ratio::percent(15));
+        settings.block_summary = true;
+        let space = space(&settings).unwrap();
+        let counts = space.page_counts();
+        assert_eq!(counts.raw, 8_388_608);
+        assert_eq!(counts.data, 8_388_608 / 64 * 63);
+        assert_eq!(counts.host, 8_388_608 * 85 / 100);
+        // 5 % of 16,384 blocks are 819.2.
+        assert_eq!(counts.reserve, 8 * 820 * 63);
+    }
+
+    #[test]
+    fn the_spare_factor_is_exact() {
+        let mut settings = agrawal();
+        for percent in [7, 15, 28, 50] {
+            settings.spare_factor = Some(Ratio::percent(percent));
+            let space = space(&settings).unwrap();
+            let usable = space.data_pages() - space.reserve_pages();
+            assert_eq!(space.host_pages, (u64::from(usable) * (100 - percent) / 100) as u32);
+            assert!((space.effective_spare_factor() - percent as f64 / 100.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_reserve_is_at_least_the_open_frontiers() {
+        let mut settings = agrawal();
+        settings.cleaning.threshold = Ratio::ZERO;
+        settings.pool = PoolScope::Device;
+        assert_eq!(space(&settings).unwrap().reserve, 16);
+        settings.write_frontiers = WriteFrontiers::Pool;
+        assert_eq!(space(&settings).unwrap().reserve, 1);
+    }
+
+    #[test]
+    fn a_threshold_above_the_spare_space_is_refused_with_a_value_that_works() {
+        let mut settings = agrawal();
+        settings.over_provisioning = Some(Ratio::percent(4));
+        let error = space(&settings).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a pool of 16384 blocks x 64 data pages holds 1006633 host pages; 820 free blocks \
+             (`cleaning.threshold` = 5%) and 2 open ones leave room for 996031"
+        );
+        assert_eq!(error.hint().unwrap(), "over_provisioning = \"6%\" would work, or a lower `cleaning.threshold`");
+        settings.over_provisioning = Some(Ratio::percent(6));
+        assert!(space(&settings).is_ok());
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let mut settings = agrawal();
+        settings.over_provisioning = Some(Ratio::percent(10));
+        settings.spare_factor = Some(Ratio::percent(15));
+        assert_eq!(
+            space(&settings).unwrap_err().to_string(),
+            "`over_provisioning` (10%) and `spare_factor` (15%) exclude each other"
+        );
+        settings.over_provisioning = None;
+        settings.factory_over_provisioning = None;
+        assert!(space(&settings).is_ok());
+        settings.spare_factor = None;
+        assert_eq!(space(&settings), Err(SsdError::NoSpareSpaceStated));
+        settings.spare_factor = Some(Ratio::ONE);
+        assert!(matches!(space(&settings), Err(SsdError::NotAShare { .. })));
+        settings.spare_factor = Some(Ratio::parts_per_billion(999_999_999));
+        assert_eq!(space(&settings), Err(SsdError::NoHostPages { host: 0, pools: 8 }));
+    }
+}

@@ -203,11 +203,12 @@ impl Die {
     /// it ends then.
     #[inline]
     pub(super) fn go_on(&mut self, end: u64, timing: &Timing) -> Option<u64> {
+        self.busy += self.before + self.hold + self.tail;
         match self.phase {
             Phase::CopyOut => {
                 // The data are in the controller, and go back at once.
                 self.start = end;
-                (self.hold, self.tail, self.phase) = (timing.page_transfer.0, timing.page_program.0, Phase::CopyIn);
+                (self.phase, self.before, self.tail) = (Phase::CopyIn, 0, timing.page_program.0);
                 self.sequence += 1;
                 self.reached += self.hold + self.tail;
                 Some(end)

@@ -75,6 +75,7 @@ mod reference {
         /// (request, start, end) of the host's operations.
         pub(super) log: Vec<(u32, u64, u64)>,
         pub(super) bus_busy: Vec<u64>,
+        pub(super) die_busy: Vec<u64>,
     }
 
     impl Scheduler {
@@ -87,6 +88,7 @@ mod reference {
                 doing: vec![Doing::Nothing; dies],
                 log: Vec::new(),
                 bus_busy: vec![0; dies / dies_per_bus],
+                die_busy: vec![0; dies],
             }
         }
 
@@ -145,6 +147,11 @@ mod reference {
             }
             self.doing[die] = Doing::Nothing;
             self.queues[die].pop_front();
+            self.die_busy[die] += match step {
+                Step::Read => self.timing.page_read.0 + self.transfer_time(step),
+                Step::Program | Step::ProgramSector => self.transfer_time(step) + self.timing.page_program.0,
+                Step::Erase => self.timing.block_erase.0,
+            };
             self.ops[index].ended = true;
             if let Some(request) = self.ops[index].request {
                 self.log.push((request, self.ops[index].start, now));
@@ -231,7 +238,7 @@ fn to_ops(list: &[Drawn], one_channel: bool) -> Vec<FlashOp> {
         .collect()
 }
 
-/// Runs both and compares when each host operation began and ended, and how long the buses were busy.
+/// Runs both and compares when each host operation began and ended, and how long dies and buses were busy.
 fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Result<(), TestCaseError> {
     let geometry = geometry();
     let mut array = Array::new(&geometry, timing, pool);
@@ -287,6 +294,8 @@ fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Res
     array.settle(Nanos(u64::MAX - 1));
     let busy: Vec<u64> = array.bus_busy().map(|busy| busy.0).collect();
     prop_assert_eq!(&busy, &reference.bus_busy);
+    let busy: Vec<u64> = array.die_busy().map(|busy| busy.0).collect();
+    prop_assert_eq!(&busy, &reference.die_busy);
     Ok(())
 }
 

@@ -1,0 +1,6 @@
+//! The drive as a device: its presets, its times under load, and whatever configuration one may think of.
+
+mod common;
+mod presets;
+mod queueing;
+mod random_configurations;

@@ -1,0 +1,46 @@
+//! Every preset is a drive that works, and serves an unloaded read in exactly the sum of its parts.
+
+use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request};
+use esker_flash::{PRESETS, Ssd, SsdSettings};
+
+#[test]
+fn every_preset_serves_an_unloaded_read_in_the_sum_of_its_parts() {
+    for preset in PRESETS {
+        let settings = crate::common::preset(preset.name);
+        let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+        let page = settings.geometry.page_size;
+        let (write, read) = (Request::write(Lba(0), page), Request::read(Lba(0), page));
+        let now = Nanos::from_secs(1);
+        let arrivals = [Arrival { at: Nanos::ZERO, request: write }, Arrival { at: now, request: read }];
+        let run = crate::common::run(&mut ssd, arrivals, &ReplaySettings::OPEN);
+        let transfer = settings.timing.bus_rate.time(page + settings.geometry.spare_size);
+        let link = settings.link.map_or(Nanos::ZERO, |link| link.overhead + link.rate.time(page));
+        let expected = link + settings.timing.page_read + transfer;
+        assert_eq!(run.last_event - now, expected, "{}", preset.name);
+        let written = link + transfer + settings.timing.page_program;
+        assert_eq!(run.statistics.write_response().max(), written, "{}", preset.name);
+        assert!(crate::common::report(&ssd).simulator_bytes_per_page <= 8.0, "{}", preset.name);
+    }
+}
+
+#[test]
+fn the_drive_of_agrawal_is_the_one_of_the_paper() {
+    let ssd = Ssd::new("flash", &crate::common::preset("samsung-k9xxg08-slc-32g"), 1).unwrap();
+    let geometry = ssd.geometry();
+    assert_eq!(Bytes(u64::from(geometry.pages()) * geometry.page_size().0), Bytes::gib(32));
+    // Section 4.2: "around 27 GB".
+    assert_eq!(ssd.capacity().0 >> 30, 27);
+    // Below 5 % of 16,384 blocks of a package.
+    assert_eq!(ssd.space().reserve, 820);
+}
+
+#[test]
+fn presets_have_names_of_their_own_and_can_be_written_back() {
+    for (index, preset) in PRESETS.iter().enumerate() {
+        assert!(PRESETS[..index].iter().all(|other| other.name != preset.name));
+        assert_eq!(preset.kind, "ssd");
+        let settings = crate::common::preset(preset.name);
+        let text = toml::to_string(&settings).unwrap();
+        assert_eq!(toml::from_str::<SsdSettings>(&text).unwrap(), settings);
+    }
+}

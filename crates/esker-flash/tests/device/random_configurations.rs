@@ -1,0 +1,162 @@
+//! Any configuration either works or is refused with the numbers that clash; and what works keeps its books.
+
+use crate::common::{report, run};
+use esker_core::{
+    Arrival, ByteRate, Bytes, Control, Device, Hint, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request,
+    RequestKind, Rng,
+};
+use esker_flash::{
+    Choice, CleaningSettings, GeometrySettings, LinkSettings, PoolScope, Ssd, SsdError, SsdSettings, TimingSettings,
+    VICTIM_POLICIES, WriteFrontiers,
+};
+use proptest::prelude::*;
+
+/// Mostly from `range`; now and then zero.
+fn mostly(range: std::ops::Range<u32>) -> impl Strategy<Value = u32> {
+    prop_oneof![1 => Just(0), 40 => range]
+}
+
+fn geometry() -> impl Strategy<Value = GeometrySettings> {
+    let page_size = prop::sample::select(vec![512, 512, 4096, 4096, 4096, 16384, 16384, 0, 5000]);
+    (mostly(1..4), mostly(1..3), mostly(1..4), mostly(1..3), mostly(4..40), mostly(2..70), page_size).prop_map(
+        |(channels, packages, dies, planes, blocks, pages, page_size)| GeometrySettings {
+            channels,
+            packages_per_channel: packages,
+            dies_per_package: dies,
+            planes_per_die: planes,
+            blocks_per_plane: blocks,
+            pages_per_block: pages,
+            page_size: Bytes(page_size),
+            spare_size: Bytes(128),
+        },
+    )
+}
+
+fn settings() -> impl Strategy<Value = SsdSettings> {
+    let share = || prop::option::of((5u64..105).prop_map(Ratio::percent));
+    let time = || prop_oneof![1 => Just(Nanos::ZERO), 30 => (1u64..3_000_000).prop_map(Nanos)];
+    let pool = prop::sample::select(vec![
+        PoolScope::Plane,
+        PoolScope::Die,
+        PoolScope::Package,
+        PoolScope::Gang,
+        PoolScope::Device,
+    ]);
+    let link = prop::option::of((prop_oneof![1 => Just(0), 20 => 1_000_000u64..4_000_000_000], 0u64..50_000));
+    (
+        (share(), share(), geometry(), time(), time(), time()),
+        (0usize..VICTIM_POLICIES.len(), 0u64..40, pool, any::<bool>(), any::<bool>(), mostly(1..40), link),
+    )
+        .prop_map(
+            |(
+                (over, spare, geometry, read, program, erase),
+                (victim, threshold, pool, single, summary, depth, link),
+            )| {
+                SsdSettings {
+                    over_provisioning: over,
+                    // Both at once is one error only.
+                    spare_factor: if over.is_some_and(|over| over.as_parts_per_billion() % 7 > 0) {
+                        None
+                    } else {
+                        spare
+                    },
+                    factory_over_provisioning: Some(Ratio::percent(20)),
+                    block_summary: summary,
+                    ftl: Choice::named("page"),
+                    cleaning: CleaningSettings {
+                        victim: Choice::named(VICTIM_POLICIES[victim].name),
+                        threshold: Ratio::percent(threshold),
+                    },
+                    pool,
+                    write_frontiers: if single { WriteFrontiers::Pool } else { WriteFrontiers::Die },
+                    queue_depth: depth,
+                    endurance_cycles: 1000,
+                    geometry,
+                    timing: TimingSettings {
+                        page_read: read,
+                        page_program: program,
+                        block_erase: erase,
+                        bus_rate: ByteRate(40_000_000),
+                    },
+                    link: link.map(|(rate, overhead)| LinkSettings { rate: ByteRate(rate), overhead: Nanos(overhead) }),
+                }
+            },
+        )
+}
+
+/// Requests of all kinds, aligned or not, some beyond the end.
+fn requests(seed: u64, count: usize, capacity: Bytes) -> impl Iterator<Item = Arrival> {
+    let mut rng = Rng::new(seed);
+    let sectors = capacity.0 / 512;
+    let mut at = Nanos::ZERO;
+    (0..count).map(move |_| {
+        let kind = match rng.below(20) {
+            0 => RequestKind::Trim,
+            1 => RequestKind::WriteZeroes { fua: false },
+            2 => RequestKind::Flush,
+            3..8 => RequestKind::Read,
+            _ => RequestKind::Write { fua: false },
+        };
+        at += Nanos(rng.below(400_000));
+        let start = rng.below(sectors);
+        let length = match rng.below(10) {
+            0 => 0,
+            1 => rng.below(200),
+            _ => rng.below(20).min(sectors - start) + 1,
+        };
+        let length = if kind == RequestKind::Flush { 0 } else { length };
+        Arrival { at, request: Request::new(kind, Lba(start), Bytes(length * 512)) }
+    })
+}
+
+/// Runs a drive and checks its books: every program has a cause, and erases free what is programmed again.
+fn exercise(settings: &SsdSettings, seed: u64, closed: bool) -> Result<String, TestCaseError> {
+    let mut ssd = Ssd::new("flash", settings, seed).expect("it was built before");
+    let capacity = ssd.capacity();
+    let replay = if closed { ReplaySettings::closed(8) } else { ReplaySettings::OPEN };
+    let condition = Precondition::Filled { utilisation: Ratio::percent(80) };
+    ssd.control(Nanos::ZERO, Control::Precondition(condition)).unwrap();
+    let before = report(&ssd);
+    prop_assert_eq!(before.host_page_writes, before.precondition.unwrap().filled_pages);
+    let outcome = run(&mut ssd, requests(seed, 1500, capacity), &replay);
+    ssd.check();
+    let flash = report(&ssd);
+    prop_assert_eq!(flash.programs.host, flash.host_page_writes);
+    prop_assert_eq!(flash.programs.cleaning, flash.reads.cleaning);
+    prop_assert_eq!(flash.merges.switch + flash.merges.partial, flash.erases);
+    prop_assert!(
+        flash.erases * u64::from(ssd.geometry().pages_per_block()) + flash.pages.raw >= flash.programs.total()
+    );
+    prop_assert!(flash.pages.host <= flash.pages.data - flash.pages.reserve);
+    if !settings.block_summary {
+        prop_assert_eq!(flash.programs.mapping, 0);
+    }
+    for (name, share) in ssd.telemetry().busy.iter().map(|busy| (busy.kind, busy.busiest)) {
+        prop_assert!(share <= outcome.last_event + Nanos::from_secs(1), "{:?} was busy longer than the run", name);
+    }
+    Ok(format!("{:?} {:?}", outcome.statistics.results(), flash))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn a_drive_works_or_says_what_clashes(settings in settings(), seed: u64, closed: bool) {
+        match Ssd::new("flash", &settings, seed) {
+            Err(error) => {
+                prop_assert!(!error.to_string().is_empty());
+                prop_assert!(error.hint().is_some(), "{}", error);
+                if let SsdError::NoSpareSpace { remedy: (key, value), .. } = error {
+                    let mut settings = settings;
+                    let stated = if key == "spare_factor" { &mut settings.spare_factor } else { &mut settings.over_provisioning };
+                    *stated = Some(value);
+                    let again = Ssd::new("flash", &settings, seed);
+                    prop_assert!(!matches!(again, Err(SsdError::NoSpareSpace { .. })), "the remedy does not help");
+                }
+            }
+            Ok(_) => {
+                let outcome = exercise(&settings, seed, closed)?;
+                prop_assert_eq!(outcome, exercise(&settings, seed, closed)?, "the same seed gave another run");
+            }
+        }
+    }
+}
