@@ -32,7 +32,8 @@ fn curve(records: &[Record], settings: CurveSettings) -> MissRatioCurve {
 fn the_exact_curve_of_the_virtual_disk_is_the_published_one() {
     let Some(records) = records() else { return };
     let start_blocks = CurveSettings { objects: CurveObjects::StartBlock, ..CurveSettings::default() };
-    let cases: [(CurveSettings, u64, u64, &[(u64, f64)]); 2] = [
+    type Case = (CurveSettings, u64, u64, &'static [(u64, f64)]);
+    let cases: [Case; 2] = [
         (
             start_blocks,
             113_872,

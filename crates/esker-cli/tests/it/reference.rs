@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::support::esker_ok;
 
-/// Name and requests of each trace.
+/// Name, and reads and writes, of each trace.
 const TRACES: &[(&str, u64)] = &[
     ("Financial1-first10k.spc", 10_000),
     ("WebSearch1-first25k.spc", 24_783),
@@ -33,7 +33,8 @@ fn every_reference_trace_is_studied_unaided() {
         let run = esker_ok(folder.path(), &["study", path.to_str().unwrap(), "--json", "-", "-q"]);
         let study: Value = serde_json::from_str(&run.stdout).unwrap();
         let workload = &study["workloads"][0];
-        assert_eq!(workload["profile"]["requests"], *requests, "{name}");
+        let count = |field: &str| workload["profile"][field].as_u64().unwrap();
+        assert_eq!(count("read_requests") + count("write_requests"), *requests, "{name}");
         for candidate in workload["candidates"].as_array().unwrap() {
             assert_ne!(candidate["outcome"]["result"], "failed", "{name}: {candidate}");
         }
