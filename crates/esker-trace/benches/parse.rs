@@ -55,8 +55,7 @@ fn written(format: &str, records: &[Record], volumes: &[String]) -> Vec<u8> {
         writer.push(record).unwrap();
     }
     writer.finish().unwrap();
-    let bytes = std::mem::take(&mut *output.0.lock().unwrap());
-    bytes
+    std::mem::take(&mut *output.0.lock().unwrap())
 }
 
 fn read(bytes: &'static [u8]) -> u64 {
@@ -97,9 +96,9 @@ fn main() {
         let format = format.name;
         // Never freed, so that giving memory back is not measured.
         let bytes = OnceCell::<&'static [u8]>::new();
-        let bytes = &|| -> &'static [u8] { *bytes.get_or_init(|| written(format, &records, names).leak()) };
+        let bytes = &|| -> &'static [u8] { bytes.get_or_init(|| written(format, &records, names).leak()) };
         let packed = OnceCell::<&'static [u8]>::new();
-        let packed = &|| -> &'static [u8] { *packed.get_or_init(|| zstd::encode_all(bytes(), 3).unwrap().leak()) };
+        let packed = &|| -> &'static [u8] { packed.get_or_init(|| zstd::encode_all(bytes(), 3).unwrap().leak()) };
         Bench::new(format!("read {format} from memory")).rate_with_setup("bytes", bytes, |bytes| {
             read(bytes);
             bytes.len() as u64
