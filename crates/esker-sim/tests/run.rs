@@ -1,0 +1,183 @@
+//! Runs: what is measured, and when they end.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, RunResults, replay};
+use esker_sim::{Constant, ConstantSettings, Experiment, Measured, RunError, RunOptions, build_device, run};
+
+fn experiment(workload: &str, station: &str, run: &str) -> Experiment {
+    let text = format!(
+        "[workload]\n{workload}\n[device.d]\nkind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n{station}\n\
+         [run]\ntarget = \"d\"\n{run}\n"
+    );
+    Experiment::from_str(&text, "x.toml").unwrap()
+}
+
+fn results(workload: &str, station: &str, run_keys: &str) -> RunResults {
+    run(&experiment(workload, station, run_keys), &RunOptions::default()).unwrap()
+}
+
+const FIXED: &str = r#"synthetic = { requests = 1000, arrivals = { kind = "fixed", rate = "500/s" } }"#;
+
+#[test]
+fn an_idle_station_answers_in_its_service_time() {
+    let results = results(FIXED, "", "");
+    let all = results.requests.all;
+    assert_eq!((all.count, all.response_time.mean_us, all.response_time.max_us), (1000, 1000.0, 1000.0));
+    assert_eq!((all.queue_time.max_us, all.device_time.p50_us), (0.0, 1000.0));
+    assert_eq!(results.requests.read.count + results.requests.write.count, 1000);
+    let workload = &results.workload;
+    assert_eq!((workload.requests, workload.read_bytes + workload.write_bytes), (1000, 1000 * 4096));
+    assert!((workload.duration_s - 999.0 * 0.002).abs() < 1e-9);
+    // From the first arrival to the last completion.
+    let elapsed = 999.0 * 0.002 + 0.001;
+    assert!((results.throughput.requests_per_s - 1000.0 / elapsed).abs() < 1e-6);
+    assert!((results.devices["d"].utilisation["server"] - 0.5).abs() < 1e-3);
+}
+
+#[test]
+fn a_series_divides_the_run_into_intervals() {
+    let results = results(FIXED, "", "series = \"100ms\"");
+    assert_eq!(results.series.len(), 20);
+    for (index, point) in results.series.iter().enumerate() {
+        assert!((point.start_s - index as f64 * 0.1).abs() < 1e-9);
+        assert!((49..=51).contains(&point.requests) && point.mean_us == 1000.0, "{point:?}");
+        assert!((point.utilisation["server"] - 0.5).abs() < 0.02, "{point:?}");
+    }
+    assert_eq!(results.series.iter().map(|point| point.requests).sum::<u64>(), 1000);
+}
+
+/// Two servers' work arrives for one: the queue grows by one request per 2 ms until the limit.
+#[test]
+fn a_station_that_cannot_keep_up_is_given_up() {
+    let workload = r#"synthetic = { requests = 100_000, arrivals = { kind = "fixed", rate = "2000/s" } }"#;
+    let results = results(workload, "queue_depth = 4", "backlog_limit = 100");
+    let saturated = results.saturated.unwrap();
+    assert_eq!(saturated.backlog_requests, 101);
+    assert!(saturated.since_s < 0.01 && (0.1..0.12).contains(&saturated.stopped_s), "{saturated:?}");
+    assert!(results.requests.all.count < 120);
+}
+
+#[test]
+fn waiting_too_long_ends_a_run_too() {
+    let workload = r#"synthetic = { requests = 100_000, arrivals = { kind = "fixed", rate = "2000/s" } }"#;
+    let results = results(workload, "queue_depth = 1", "wait_limit = \"50ms\"");
+    assert!((0.09..0.12).contains(&results.saturated.unwrap().stopped_s));
+}
+
+#[test]
+fn without_arrival_times_requests_come_one_at_a_time() {
+    let alone = results("synthetic = { requests = 100 }", "servers = 8", "");
+    assert_eq!(alone.throughput.requests_per_s, 1000.0);
+    let deep = results("synthetic = { requests = 800 }\nqueue_depth = 8", "servers = 8", "");
+    assert_eq!(deep.throughput.requests_per_s, 8000.0);
+}
+
+#[test]
+fn time_scale_stretches_arrivals() {
+    for (scale, load) in [("2", 0.25), ("\"50%\"", 1.0)] {
+        let results = results(&format!("{FIXED}\ntime_scale = {scale}"), "", "");
+        assert!((results.devices["d"].utilisation["server"] - load).abs() < 2e-3, "{scale}");
+    }
+}
+
+/// 200 requests arrive twice as fast as they are served; the rest comes when they are done, and meets an idle station.
+#[test]
+fn warming_up_is_not_measured() {
+    let workload = r#"synthetic = { requests = 300, arrivals = { kind = "fixed", rate = "2000/s" } }"#;
+    let all = results(workload, "servers = 2", "warm_up_requests = 200");
+    assert_eq!((all.workload.requests, all.devices["d"].requests), (100, 100));
+    assert_eq!(all.requests.all.queue_time.max_us, 0.0);
+    assert!((all.workload.duration_s - 99.0 * 0.0005).abs() < 1e-9);
+    let late = results(workload, "", "warm_up_requests = 200\nseries = \"10ms\"");
+    // The measured part begins with an empty queue, whatever the warm-up had left.
+    assert_eq!(late.requests.all.response_time.max_us, 1000.0 + 99.0 * 500.0);
+    assert!(late.series[0].start_s >= 0.2 && late.series[0].utilisation["server"] > 0.99, "{:?}", late.series[0]);
+}
+
+#[test]
+fn the_caller_hears_of_progress_and_can_stop() {
+    let heard = Mutex::new(Vec::new());
+    let progress = |done, total| heard.lock().unwrap().push((done, total));
+    let long = experiment("synthetic = { requests = 50_000 }\nqueue_depth = 4", "", "");
+    run(&long, &RunOptions { progress: Some(&progress), ..RunOptions::default() }).unwrap();
+    let heard = heard.into_inner().unwrap();
+    assert_eq!(heard, [8192, 16384, 24576, 32768, 40960, 49152].map(|done| (done, 50_000)));
+
+    let cancel = AtomicBool::new(false);
+    let progress = |done, _| cancel.store(done > 20_000, Ordering::Relaxed);
+    let options = RunOptions { progress: Some(&progress), cancel: Some(&cancel), cost: false };
+    assert!(matches!(run(&long, &options), Err(RunError::Cancelled)));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
+    let workload = r#"synthetic = { requests = 5000, arrivals = { kind = "poisson", rate = "800/s" } }"#;
+    let bytes = |keys: &str| serde_json::to_string(&results(workload, "", keys)).unwrap();
+    assert_eq!(bytes("seed = 7"), bytes("seed = 7"));
+    assert_ne!(bytes("seed = 7"), bytes("seed = 8").replace("\"seed\":8", "\"seed\":7"));
+}
+
+#[test]
+fn traces_are_filtered_and_cut_and_their_volumes_lie_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("t.spc"),
+        "0,0,4096,r,10.0\n1,0,8192,w,10.5\n0,8,4096,w,11.0\n1,2000,512,r,12.0\n0,0,4096,r,13.0\n",
+    )
+    .unwrap();
+    let run_trace = |keys: &str| {
+        let experiment = experiment(&format!("trace = \"t.spc\"\n{keys}"), "", "").in_folder(folder.path());
+        run(&experiment, &RunOptions::default()).unwrap().workload
+    };
+    let all = run_trace("");
+    assert_eq!((all.requests, all.read_bytes, all.write_bytes, all.duration_s), (5, 8704, 12288, 3.0));
+    assert_eq!(run_trace("head = 2").requests, 2);
+    let one = run_trace("filter = { volumes = [\"1\"] }");
+    assert_eq!((one.requests, one.duration_s), (2, 1.5));
+    let none = experiment("trace = \"t.spc\"\nfilter = { volumes = [\"7\"] }", "", "").in_folder(folder.path());
+    let message = run(&none, &RunOptions::default()).unwrap_err().to_string();
+    assert!(message.starts_with("x.toml:3:1: workload.filter: "), "{message}");
+}
+
+#[test]
+fn a_window_keeps_the_times_of_its_arrivals() {
+    let settings = ConstantSettings {
+        service_time: Nanos::from_millis(1),
+        servers: 1,
+        capacity: Bytes::gib(1),
+        queue_depth: None,
+    };
+    let mut device = Constant::new("d", &settings);
+    // Ten requests at once every second: they wait 0 to 9 ms.
+    let arrivals = (0..5u64).flat_map(|second| {
+        (0..10).map(move |_| Arrival { at: Nanos::from_secs(second), request: Request::read(Lba(0), Bytes(512)) })
+    });
+    let mut measured = Measured::new().with_window(Nanos::from_secs(2), Nanos::from_secs(4));
+    let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut measured).unwrap();
+    let window = measured.window().unwrap();
+    assert_eq!((window.response().count(), measured.statistics().response().count()), (20, 50));
+    assert_eq!(window.response().max(), Nanos::from_millis(10));
+    assert_eq!(measured.workload(&end).requests, 50);
+}
+
+#[test]
+fn a_device_can_be_built_from_a_table() {
+    let table = |text: &str| text.parse::<toml::Table>().unwrap();
+    let device = build_device("d", &table("preset = \"ibm-ultrastar-36z15\"\ncapacity = \"1GiB\""), 1).unwrap();
+    assert_eq!(device.capacity(), Bytes::gib(1));
+    let error =
+        |text: &str| build_device("d", &table(text), 1).map(|device| device.capacity()).unwrap_err().to_string();
+    assert_eq!(
+        error("kind = \"constant\"\nservice_tim = \"1ms\""),
+        "device `d`: service_tim: unknown key; did you mean `service_time`?"
+    );
+    assert_eq!(
+        error("kind = \"array\"\nlevel = \"0\"\nchildren = [\"x\"]"),
+        "device `d`: the kind `array` has children; it needs a whole experiment"
+    );
+    assert!(
+        error("preset = \"ibm-ultrastar-36z15\"\ncapacity = \"1TiB\"").starts_with("device `d`: `capacity` is 1TiB")
+    );
+}
