@@ -11,15 +11,15 @@ pub static PRESETS: &[Preset] = &[
         toml: include_str!("../presets/ssd/samsung-k9xxg08-slc-32g.toml"),
     },
     Preset {
-        name: "mlc-nvme-512g",
+        name: "mlc-512g",
         kind: "ssd",
-        summary: "512 GiB of MLC flash on 8 channels: the default drive of MQSim (FAST 2018)",
-        toml: include_str!("../presets/ssd/mlc-nvme-512g.toml"),
+        summary: "512 GiB of planar MLC flash around 2015: MQSim's default drive",
+        toml: include_str!("../presets/ssd/mlc-512g.toml"),
     },
     Preset {
-        name: "tlc-nvme-240g",
+        name: "tlc-data-centre",
         kind: "ssd",
-        summary: "a data-centre class drive of 96-layer TLC flash, with the ZN540's array as nvmevirt (FAST 2023) has it",
-        toml: include_str!("../presets/ssd/tlc-nvme-240g.toml"),
+        summary: "480 GiB of 3D TLC flash around 2021, with the flash times that NVMeVirt measured",
+        toml: include_str!("../presets/ssd/tlc-data-centre.toml"),
     },
 ];
