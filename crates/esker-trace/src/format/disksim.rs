@@ -3,6 +3,7 @@
 use std::io;
 
 use super::lines::{self, LineError, LineFormat};
+use super::ssdsim::SsdSim;
 use super::{FormatEntry, Holds, Open, Responses, Sample, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
@@ -24,18 +25,15 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     write: Some(|| Box::new(DiskSim)),
 };
 
-/// Without decimals in any time, it is rather SSDsim's.
+/// Whatever reads as SSDsim's reads as DiskSim's, too: without decimals in any time, it is rather SSDsim's.
 fn detect(sample: &Sample<'_>) -> u8 {
-    let confidence = lines::confidence::<DiskSim>(sample);
-    let decimals = sample.bytes.split(|byte| *byte == b'\n').take(100).any(|line| {
-        line.split(u8::is_ascii_whitespace).find(|field| !field.is_empty()).is_some_and(|time| time.contains(&b'.'))
-    });
-    if decimals { confidence } else { confidence.saturating_sub(20) }
+    let (own, narrower) = (lines::confidence::<DiskSim>(sample), lines::confidence::<SsdSim>(sample));
+    if own > narrower { own } else { own.saturating_sub(20) }
 }
 
 /// Keeps nothing between lines.
 #[derive(Default)]
-struct DiskSim;
+pub(super) struct DiskSim;
 
 impl LineFormat for DiskSim {
     #[inline(always)]

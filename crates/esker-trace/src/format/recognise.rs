@@ -22,20 +22,26 @@ pub(crate) fn entry(name: &str) -> Result<&'static FormatEntry, TraceError> {
 
 /// The format that fits the beginning of the input called `name`.
 pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static FormatEntry, TraceError> {
-    let mut fits: Vec<(u8, &'static FormatEntry)> =
-        FORMATS.iter().map(|format| ((format.detect)(sample), format)).collect();
-    fits.sort_by_key(|(confidence, _)| Reverse(*confidence));
-    let (best, format) = fits[0];
-    if best < FITS {
-        let nearest = (best >= NEAR / 2).then_some(format.name);
-        return Err(TraceError::Unrecognised { name: name.to_string(), found: describe(sample.bytes), nearest });
+    let fits: Vec<u8> = FORMATS.iter().map(|format| (format.detect)(sample)).collect();
+    match choose(&fits)[..] {
+        [best] if fits[best] >= FITS => Ok(&FORMATS[best]),
+        [best, ..] if fits[best] >= FITS => {
+            let candidates = choose(&fits).into_iter().map(|index| FORMATS[index].name).collect();
+            Err(TraceError::Ambiguous { name: name.to_string(), candidates })
+        }
+        ref all => {
+            let nearest = all.first().filter(|best| fits[**best] >= NEAR / 2).map(|best| FORMATS[*best].name);
+            Err(TraceError::Unrecognised { name: name.to_string(), found: describe(sample.bytes), nearest })
+        }
     }
-    let candidates: Vec<&str> =
-        fits.iter().filter(|(confidence, _)| confidence + CLEAR > best).map(|(_, format)| format.name).collect();
-    if candidates.len() > 1 {
-        return Err(TraceError::Ambiguous { name: name.to_string(), candidates });
-    }
-    Ok(format)
+}
+
+/// Indices of the largest confidence and of those that are not clearly smaller, largest first.
+fn choose(fits: &[u8]) -> Vec<usize> {
+    let best = fits.iter().copied().max().unwrap_or(0);
+    let mut near: Vec<usize> = (0..fits.len()).filter(|index| fits[*index] + CLEAR > best).collect();
+    near.sort_by_key(|index| Reverse(fits[*index]));
+    near
 }
 
 /// Files that come with traces or look like some, and are none: how to tell them, what they are.
@@ -112,6 +118,14 @@ mod tests {
         assert_eq!(sample(b"0.5 0 100 8 1\n1.5 0 100 8 0\n").unwrap(), "disksim");
         assert_eq!(sample(b"5 0 100 8 1\n1000 0 100 8 0\n").unwrap(), "ssdsim");
         assert_eq!(sample(b"5 0 100 8 1a\n1000 0 100 8 3\n").unwrap(), "disksim");
+    }
+
+    #[test]
+    fn formats_that_fit_equally_well_are_a_question() {
+        assert_eq!(choose(&[0, 80, 100, 20]), [2]);
+        assert_eq!(choose(&[95, 0, 100, 90]), [2, 0]);
+        assert_eq!(sample(&[b"5 0 100 8 1\n".repeat(19), b"6 0 100 8 a\n".to_vec()].concat()).unwrap(), "disksim");
+        assert_eq!(sample(&[b"5 0 100 8 1\n".repeat(19), b"rubbish\n".to_vec()].concat()).unwrap(), "ssdsim");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::io;
 
 use esker_core::Nanos;
 
+use super::disksim::DiskSim;
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times};
+use super::{FormatEntry, Holds, Open, Responses, Sample, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
@@ -21,14 +22,20 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     times: Times::Relative,
     responses: Responses::Never,
     holds: Holds::SECTORS,
-    detect: lines::confidence::<SsdSim>,
+    detect,
     open: Open::One(lines::open::<SsdSim>),
     write: Some(|| Box::new(SsdSim)),
 };
 
+/// Lines that only DiskSim has say that all are DiskSim's.
+fn detect(sample: &Sample<'_>) -> u8 {
+    let (own, wider) = (lines::confidence::<SsdSim>(sample), lines::confidence::<DiskSim>(sample));
+    if own >= wider { own } else { own.saturating_sub(20) }
+}
+
 /// Keeps nothing between lines.
 #[derive(Default)]
-struct SsdSim;
+pub(super) struct SsdSim;
 
 impl LineFormat for SsdSim {
     #[inline(always)]

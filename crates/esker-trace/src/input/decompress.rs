@@ -64,25 +64,22 @@ pub(super) fn recognise(name: &str, head: &[u8]) -> Result<Option<Compression>, 
 /// A thread that decompresses. It ends by itself when this is dropped, after at most one more block.
 pub(super) struct Decompressor {
     compression: Compression,
-    blocks: Receiver<io::Result<Vec<u8>>>,
+    blocks: Receiver<io::Result<Option<Vec<u8>>>>,
     used: Sender<Vec<u8>>,
 }
 
 impl Decompressor {
     /// Begins to decompress `reader`.
-    pub(super) fn start(compression: Compression, reader: Box<dyn Read + Send>) -> Self {
+    pub(super) fn start(compression: Compression, reader: Box<dyn Read + Send>) -> io::Result<Self> {
         let (send, blocks) = sync_channel(AHEAD);
         let (used, recycled) = channel();
-        std::thread::Builder::new()
-            .name(format!("{} decompression", compression.name()))
-            .spawn(move || {
-                if let Err(error) = decompress(compression, reader, &send, &recycled) {
-                    // Nobody waits for the error where the reader is gone.
-                    let _ = send.send(Err(error));
-                }
-            })
-            .expect("the system has room for one more thread");
-        Self { compression, blocks, used }
+        std::thread::Builder::new().name(format!("{} decompression", compression.name())).spawn(move || {
+            if let Err(error) = decompress(compression, reader, &send, &recycled) {
+                // Nobody waits for the error where the reader is gone.
+                let _ = send.send(Err(error));
+            }
+        })?;
+        Ok(Self { compression, blocks, used })
     }
 
     pub(super) fn compression(&self) -> Compression {
@@ -91,7 +88,8 @@ impl Decompressor {
 
     /// The next block between its headroom and padding, or `None` at the end.
     pub(super) fn next_block(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.blocks.recv().ok().transpose()
+        // The thread says when it has come to the end: if it is just gone, the rest is missing.
+        self.blocks.recv().unwrap_or_else(|_| Err(io::Error::other("decompression broke down")))
     }
 
     /// Gives a buffer back.
@@ -104,13 +102,18 @@ impl Decompressor {
 fn decompress(
     compression: Compression,
     reader: Box<dyn Read + Send>,
-    blocks: &SyncSender<io::Result<Vec<u8>>>,
+    blocks: &SyncSender<io::Result<Option<Vec<u8>>>>,
     recycled: &Receiver<Vec<u8>>,
 ) -> io::Result<()> {
     let reader = BufReader::with_capacity(COMPRESSED_BLOCK, reader);
     let mut reader: Box<dyn Read> = match compression {
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
-        Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(reader)?),
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
+            // Also what was compressed with --long=31.
+            decoder.window_log_max(31)?;
+            Box::new(decoder)
+        }
         Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(reader)),
     };
     loop {
@@ -118,7 +121,8 @@ fn decompress(
         block.resize(HEADROOM + BLOCK + PADDING, 0);
         let count = read_full(&mut reader, &mut block[HEADROOM..HEADROOM + BLOCK])?;
         block.truncate(HEADROOM + count + PADDING);
-        if count == 0 || blocks.send(Ok(block)).is_err() {
+        let block = (count > 0).then_some(block);
+        if blocks.send(Ok(block)).is_err() || count == 0 {
             return Ok(());
         }
     }

@@ -110,7 +110,14 @@ impl Input {
         let whole: Box<dyn Read + Send> = Box::new(io::Cursor::new(head).chain(reader));
         let (blocks, plain_file) = match compression {
             None => (Blocks::Plain(whole), file),
-            Some(compression) => (Blocks::Decompressed(Decompressor::start(compression, whole)), None),
+            Some(compression) => {
+                let decompressor = Decompressor::start(compression, whole).map_err(|source| TraceError::Read {
+                    name: name.to_string(),
+                    offset: 0,
+                    source,
+                })?;
+                (Blocks::Decompressed(decompressor), None)
+            }
         };
         let mut input = Self {
             name: name.to_string(),
