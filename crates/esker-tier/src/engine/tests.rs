@@ -21,14 +21,17 @@ fn settings(devices: &[u64], weights: &str) -> EngineSettings {
 struct Store {
     live: Vec<u64>,
     survivors: Vec<Vec<u64>>,
+    touched: Vec<bool>,
 }
 
 impl Store {
     fn new(sectors: u64) -> Self {
-        Self { live: vec![0; sectors as usize], survivors: vec![vec![0]; sectors as usize] }
+        let sectors = sectors as usize;
+        Self { live: vec![0; sectors], survivors: vec![vec![0]; sectors], touched: vec![false; sectors] }
     }
     fn write(&mut self, sector: usize, value: u64, durable: bool) {
         self.live[sector] = value;
+        self.touched[sector] = true;
         if durable {
             self.survivors[sector].clear();
         }
@@ -99,6 +102,20 @@ impl World {
         }
     }
 
+    /// Hands an input to the engine. A record that it issues speaks of an extent of which something is durable.
+    fn tell(&mut self, input: Input) {
+        let mut effects = Vec::new();
+        self.engine.on(Nanos(self.step), input, &mut effects);
+        for effect in &effects {
+            let Effect::Record { record: MapRecord::Mapped { place, .. }, .. } = effect else { continue };
+            let store = &self.stores[place.device.0 as usize];
+            let first = place.extent.0 as usize * EXTENT as usize;
+            let durable = |sector: usize| store.touched[sector] && store.survivors[sector].len() == 1;
+            assert!((first..first + EXTENT as usize).any(durable), "a record speaks of what may be lost: {effect:?}");
+        }
+        self.effects.append(&mut effects);
+    }
+
     fn range(request: &Request) -> std::ops::Range<usize> {
         request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
     }
@@ -125,7 +142,7 @@ impl World {
         }
         let tag = self.tags.insert(());
         self.pending.insert(tag, Pending { request, issued: self.step, buffer });
-        self.engine.on(Nanos(self.step), Input::Host { tag, request }, &mut self.effects);
+        self.tell(Input::Host { tag, request });
         self.take_replies();
     }
 
@@ -140,7 +157,7 @@ impl World {
             Effect::Io { io, device, request, data } => {
                 self.effects.swap_remove(index);
                 self.perform_io(device.0 as usize, request, data);
-                self.engine.on(Nanos(self.step), Input::Done { io, result: Ok(()) }, &mut self.effects);
+                self.tell(Input::Done { io, result: Ok(()) });
             }
             Effect::Record { number, record } => {
                 self.effects.swap_remove(index);
@@ -150,7 +167,7 @@ impl World {
             Effect::Harden { through } if (1..=through.0).all(|n| self.journal.contains_key(&RecordNumber(n))) => {
                 self.effects.swap_remove(index);
                 self.hardened = self.hardened.max(through);
-                self.engine.on(Nanos(self.step), Input::Durable { through }, &mut self.effects);
+                self.tell(Input::Durable { through });
             }
             Effect::Harden { .. } => {}
             effect => panic!("unexpected: {effect:?}"),
