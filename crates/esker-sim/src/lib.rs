@@ -10,8 +10,8 @@ mod system;
 mod workload;
 
 pub use config::{
-    BeyondCapacity, CommonSettings, ConfigError, Dimension, Experiment, Position, PreconditionKind, RunSettings,
-    WorkloadSettings,
+    BeyondCapacity, CommonSettings, ConfigError, Dimension, Experiment, OneOrMore, Position, PreconditionKind,
+    RunSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, Array, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault,

@@ -1,5 +1,6 @@
 //! Mistakes in experiment files: one line each, with place, key and remedy.
 
+use esker_core::Hint;
 use esker_sim::{Experiment, RunOptions, System, run};
 
 const GOOD: &str = r#"
@@ -132,6 +133,11 @@ fn values() {
             "static-slip",
             "x.toml:16:19: device.volume.policy.kind: `static-slip` is no policy; did you mean `static-split`?",
         ),
+        (
+            "static-split",
+            "best",
+            "x.toml:16:19: device.volume.policy.kind: `best` is no policy; there is: static-split",
+        ),
         ("[1, 1]", "[1, 1, 1]", "x.toml:16:35: device.volume.policy.weights: `weights` has 3 entries for 2 devices"),
         (
             "= \"station\"",
@@ -238,6 +244,13 @@ fn workloads() {
             "synthetic = { requests = 10, footprint = \"5GiB\" }",
             "x.toml:3:1: workload.synthetic: a footprint of 5GiB does not fit into 4GiB (target `station`)",
         ),
+        (synthetic, "trace = 5", "x.toml:3:9: workload.trace: expected a file name or a list of them"),
+        (synthetic, "trace = []", "x.toml:3:1: workload.trace: it names no file"),
+        (
+            synthetic,
+            "trace = [\"a.spc\", \"b.spc\"]",
+            "a.spc: cannot be opened: No such file or directory (os error 2)",
+        ),
         (synthetic, "trace = \"nowhere.spc\"", "nowhere.spc: cannot be opened: No such file or directory (os error 2)"),
         (
             synthetic,
@@ -312,6 +325,73 @@ fn sweeps() {
          (powers of 1024)"
     );
     assert_eq!(point("\"run.target.name\" = [1]"), "x.toml:27:1: run.target.name: `name` cannot be set in a string");
+}
+
+/// What would do stands beside the message.
+#[test]
+fn hints() {
+    let hint = |from: &str, to: &str| {
+        let error = Experiment::from_str(&GOOD.replacen(from, to, 1), "x.toml").unwrap_err();
+        error.hint().unwrap_or_default()
+    };
+    assert_eq!(hint("service_time", "time"), "its table knows: service_time, servers, capacity, queue_depth");
+    assert_eq!(hint("kind = \"constant\"", ""), "the kinds are: ssd, hdd, hybrid, array, constant");
+    let presets = hint("preset = \"ibm-ultrastar-36z15\"", "");
+    assert!(presets.starts_with("name a preset, which gives all of them: ibm-ultrastar-36z15, "), "{presets}");
+    let presets = hint("\"ibm-ultrastar-36z15\"", "\"unheard-of\"");
+    assert!(presets.starts_with("there is: ibm-ultrastar-36z15, "), "{presets}");
+}
+
+/// Whatever stands in a file, it is read or refused.
+mod any_text {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pieces() -> impl Strategy<Value = String> {
+        let line = prop::sample::select(GOOD.lines().collect::<Vec<_>>()).prop_map(str::to_string);
+        let odd = prop::sample::select(vec![
+            "x = 0x1F",
+            "x = inf",
+            "x = 1979-05-27T07:32:00Z",
+            "[device]",
+            "[[device]]",
+            "device = 3",
+            "[sweep]",
+            "\"run.seed\" = [1, {}, []]",
+            "seed = -1",
+            "capacity = \"999999999999TiB\"",
+            "servers = 4294967296",
+            "weights = [4294967295, 4294967295]",
+            "children = []",
+            "\"\" = 1",
+            "kind = 5",
+            "preset = []",
+            "\u{0}",
+            "é = \"ü\"",
+        ]);
+        prop_oneof![4 => line, 1 => odd.prop_map(str::to_string)]
+    }
+
+    proptest! {
+        #[test]
+        fn lines_in_any_order(lines in prop::collection::vec(pieces(), 0..30)) {
+            if let Ok(experiment) = Experiment::from_str(&lines.join("\n"), "x.toml") {
+                let _ = experiment.resolved();
+            }
+        }
+
+        #[test]
+        fn with_characters_changed(changes in prop::collection::vec((0usize..GOOD.len(), "[a-z0-9\"\\[\\]{}=., \n]"), 1..5)) {
+            let mut text = GOOD.to_string();
+            for (at, with) in changes {
+                text.replace_range(at..at + 1, &with);
+            }
+            if let Err(error) = Experiment::from_str(&text, "x.toml") {
+                prop_assert!(error.position.is_some() && !error.to_string().contains('\n'), "{error}");
+            }
+        }
+    }
 }
 
 /// Values from a command line have a key but no place.

@@ -16,4 +16,4 @@ pub use experiment::Experiment;
 pub(crate) use read::Document;
 pub use run::RunSettings;
 pub use sweep::Dimension;
-pub use workload::{BeyondCapacity, WorkloadSettings};
+pub use workload::{BeyondCapacity, OneOrMore, WorkloadSettings};

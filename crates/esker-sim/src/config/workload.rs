@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSettings {
-    /// Trace file, relative to the experiment's.
+    /// Trace file, relative to the experiment's folder; `-` for standard input. A list only for the files per CPU of one
+    /// blktrace recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<String>,
+    pub trace: Option<OneOrMore>,
     /// Made-up requests instead of a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticSettings>,
@@ -36,6 +37,26 @@ pub struct WorkloadSettings {
     /// What to do with addresses that the target does not have.
     #[serde(default)]
     pub beyond_capacity: BeyondCapacity,
+}
+
+/// One name, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a file name or a list of them")]
+pub enum OneOrMore {
+    /// A single name.
+    One(String),
+    /// Several.
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    /// All of them.
+    pub fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::More(names) => names,
+        }
+    }
 }
 
 /// What to do with requests that reach past the target's end.
@@ -64,6 +85,9 @@ impl WorkloadSettings {
         match (&self.trace, &self.synthetic) {
             (None, None) => return Err(("", "it needs a `trace` or a `synthetic` workload".to_string())),
             (Some(_), Some(_)) => return Err(("synthetic", "it excludes `trace`; give one of them".to_string())),
+            (Some(trace), None) if trace.as_slice().is_empty() => {
+                return Err(("trace", "it names no file".to_string()));
+            }
             (None, Some(_)) if self.format.is_some() => return Err(("format", "it goes with a `trace`".to_string())),
             (None, Some(_)) if self.filter.is_some() => return Err(("filter", "it goes with a `trace`".to_string())),
             _ => {}

@@ -83,7 +83,7 @@ pub enum PlacementError {
 fn suggestion(found: &str) -> String {
     match did_you_mean(found, PLACEMENTS.iter().map(|entry| entry.name)) {
         Some(name) => format!("; did you mean `{name}`?"),
-        None => String::new(),
+        None => format!("; there is: {}", PLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")),
     }
 }
 
