@@ -85,8 +85,11 @@ fn header_lines_of_columns_are_passed_over() {
         b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\r\n128166372003061629,usr,0,Read,512,1024,10\r\n";
     let (reader, records) = common::read(text.to_vec(), &ReadOptions::default()).unwrap();
     assert_eq!((reader.format().name, records.len(), reader.notes().ignored("header")), ("msr", 1, 1));
-    let (reader, _) = common::read(b"1455592881.089876,,R,0,32768,4096\n".to_vec(), &ReadOptions::default()).unwrap();
-    assert_eq!(reader.format().name, "systor");
+    let text = b"1456135200.013118000,0.5,R,4,32768,4096\n1456135201.013118000,,,4,4096,4096\n".to_vec();
+    let (reader, records) = common::read(text, &ReadOptions::default()).unwrap();
+    assert_eq!((reader.format().name, records.len()), ("systor", 1));
+    assert_eq!((records[0].at, records[0].response), (Nanos(1_456_135_200_013_118_000), Some(Nanos::from_millis(500))));
+    assert_eq!(reader.notes().ignored("request of unknown type"), 1);
 }
 
 #[test]

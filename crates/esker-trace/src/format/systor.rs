@@ -15,9 +15,9 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "systor",
     summary: "Virtual desktop storage, SYSTOR 2017 (SNIA IOTTA)",
     layout: "text with a header line `Timestamp,Response,IOType,LUN,Offset,Size`: timestamp in seconds since 1970 with \
-             decimals, response time in seconds (may be empty), type R or W, logical unit, offset and size in bytes",
-    remarks: "each logical unit is a volume; a response time that is empty or 0 means that it is not known; the header \
-              may be missing or repeated",
+             decimals, response time in seconds (may be empty), type R, W or empty, logical unit, offset and size in bytes",
+    remarks: "each logical unit is a volume; a response time that is empty or 0 means that it is not known; requests \
+              without a type, which got no response, are counted and left out; the header may be missing or repeated",
     binary: false,
     times: Times::Absolute,
     responses: Responses::ZeroIfUnknown,
@@ -52,7 +52,13 @@ impl LineFormat for Systor {
             response = Some(scanner.time::<9>("a response time in seconds")?).filter(|response| response.0 != 0);
         }
         scanner.comma()?;
-        let operation = scanner.one_of(b'r', b'w', "R or W")?;
+        if scanner.peek() == b',' {
+            // The recording has no answer to this request, which says neither what nor how much it was for certain.
+            scanner.rest_of_line()?;
+            sink.notes.ignore("request of unknown type");
+            return Ok(());
+        }
+        let operation = scanner.one_of(b'r', b'w', "R, W or nothing")?;
         scanner.comma()?;
         let unit = scanner.number_u32("a logical unit")?;
         scanner.comma()?;
