@@ -67,3 +67,14 @@ fn two_traces_alone_and_together() {
     assert_eq!(together["workloads"][0]["profile"]["requests"], 4_000);
     assert_eq!(together["workloads"][0]["profile"]["devices"], 2);
 }
+
+#[test]
+fn the_published_schemas_are_current() {
+    let folder = tempfile::tempdir().unwrap();
+    for (of, file) in [("study", "study-1.json"), ("trace", "trace-1.json")] {
+        let path = format!("{}/../../docs/schema/{file}", env!("CARGO_MANIFEST_DIR"));
+        let published = std::fs::read_to_string(&path).unwrap_or_default();
+        let current = esker_ok(folder.path(), &["schema", of]).stdout;
+        assert!(published == current, "docs/schema/{file} is not what the code says: run scripts/generate-docs.sh");
+    }
+}

@@ -43,6 +43,7 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod random;
+mod windowed;
 
 use std::fmt;
 
@@ -52,7 +53,8 @@ use crate::choice::Parameters;
 use crate::{Choice, SsdError};
 
 /// Every policy, in the order in which lists show them.
-pub static VICTIM_POLICIES: &[&VictimEntry] = &[&greedy::ENTRY, &fifo::ENTRY, &random::ENTRY, &d_choices::ENTRY];
+pub static VICTIM_POLICIES: &[&VictimEntry] =
+    &[&greedy::ENTRY, &fifo::ENTRY, &random::ENTRY, &d_choices::ENTRY, &windowed::ENTRY];
 
 /// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
 pub trait VictimPolicy: fmt::Debug + Send {

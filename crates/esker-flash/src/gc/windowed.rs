@@ -1,0 +1,48 @@
+//! The block with the fewest valid pages among those that were filled longest ago.
+
+use std::collections::VecDeque;
+
+use super::{VictimEntry, VictimPolicy};
+
+pub(crate) static ENTRY: VictimEntry = VictimEntry {
+    name: "windowed",
+    summary: "the block with the fewest valid pages among the `window` (32) that were filled longest ago",
+    source: "Hu, Eleftheriou, Haas, Iliadis and Pletka, SYSTOR 2009",
+    build: |shape, mut parameters, _seed| {
+        let window = parameters.integer("window", 32, 1..=1_000_000)?;
+        parameters.finish()?;
+        Ok(Box::new(Windowed {
+            window: window as usize,
+            closed: VecDeque::with_capacity(shape.blocks as usize),
+            valid: vec![0; shape.blocks as usize],
+        }))
+    },
+};
+
+#[derive(Debug)]
+struct Windowed {
+    window: usize,
+    /// Oldest first.
+    closed: VecDeque<u32>,
+    /// Per block, while it is closed.
+    valid: Vec<u32>,
+}
+
+impl VictimPolicy for Windowed {
+    fn closed(&mut self, block: u32, valid: u32) {
+        self.valid[block as usize] = valid;
+        self.closed.push_back(block);
+    }
+    fn superseded(&mut self, block: u32, valid: u32) {
+        self.valid[block as usize] = valid;
+    }
+    fn take(&mut self) -> Option<u32> {
+        // Among equals the oldest: `min_by_key` keeps the first.
+        let window = self.closed.iter().take(self.window).enumerate();
+        let (index, _) = window.min_by_key(|(_, block)| self.valid[**block as usize])?;
+        self.closed.remove(index)
+    }
+    fn memory_bytes(&self) -> usize {
+        (self.closed.capacity() + self.valid.len()) * size_of::<u32>()
+    }
+}
