@@ -1,6 +1,6 @@
 //! The designs that a study compares, sized to the data that the workload touches.
 
-use esker_core::{Bytes, Preset, Ratio};
+use esker_core::{Bytes, Nanos, Preset, Ratio};
 use esker_flash::SsdSettings;
 
 use crate::StudyError;
@@ -95,8 +95,8 @@ static RECIPES: &[Recipe] = &[
     },
 ];
 
-const TLC: &str = "tlc-data-centre";
-const MLC: &str = "mlc-512g";
+const TLC: &str = "tlc-nvme-240g";
+const MLC: &str = "mlc-nvme-512g";
 const SLC: &str = "samsung-k9xxg08-slc-32g";
 const DISK_15K: &str = "seagate-cheetah-15k5-146g";
 const DISK_7200: &str = "nearline-7200-20t";
@@ -105,13 +105,17 @@ const DISK_7200: &str = "nearline-7200-20t";
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
 /// The same per plane.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
+/// A part of a drive has fewer blocks than the drive, and the few that are kept free would weigh too much in it: blocks are
+/// halved, with the time of an erase, until a plane has so many or blocks are as small as the next constant.
+const BLOCKS_PER_PLANE_WANTED: u64 = 128;
+const PAGES_PER_BLOCK_MIN: u32 = 128;
 /// Share of a disk that data may fill.
 const DISK_FILL: Ratio = Ratio::percent(90);
 
 /// What sizing does to a drive's shape, for the report.
 pub(crate) fn min_note() -> String {
     format!(
-        "A design keeps its preset's channels, dies and times; only blocks per plane change with its size (at least {BLOCKS_PER_PLANE_MIN})."
+        "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are smaller and their erases shorter in proportion."
     )
 }
 
@@ -163,16 +167,25 @@ fn ssd(
         * u64::from(geometry.packages_per_channel)
         * u64::from(geometry.dies_per_package)
         * u64::from(geometry.planes_per_die);
-    let block = u64::from(geometry.pages_per_block) * geometry.page_size.0;
     // The host's share of the raw pages has to hold the active data at the stated utilisation.
     let host = u128::from(active.0) * 1_000_000_000 / u128::from(utilisation.as_parts_per_billion().max(1));
-    let raw = (host * 100 / u128::from(100 - over_provisioning)) as u64;
-    let blocks_per_plane = raw.max(RAW_MIN.0).div_ceil(planes * block).max(BLOCKS_PER_PLANE_MIN) + 1;
-    let sold = Bytes(planes * block * u64::from(geometry.blocks_per_plane));
+    let raw = ((host * 100 / u128::from(100 - over_provisioning)) as u64).max(RAW_MIN.0);
+    let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;
+    let sold = Bytes(planes * block(geometry.pages_per_block) * u64::from(geometry.blocks_per_plane));
+    let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
+    while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
+        && pages_per_block > PAGES_PER_BLOCK_MIN
+        && pages_per_block.is_multiple_of(2)
+    {
+        pages_per_block /= 2;
+        block_erase = Nanos(block_erase.0 / 2);
+    }
+    let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(BLOCKS_PER_PLANE_MIN) + 1;
     let toml = format!(
         "[device.ssd]\nkind = \"ssd\"\npreset = \"{preset}\"\nover_provisioning = \"{over_provisioning}%\"\n\
          precondition = \"steady\"\nutilisation = \"{utilisation}\"\n\
-         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane} }}\n\n[run]\ntarget = \"ssd\"\n"
+         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = {pages_per_block} }}\n\
+         timing = {{ block_erase = \"{block_erase}\" }}\n\n[run]\ntarget = \"ssd\"\n"
     );
     Ok((toml, sold))
 }
