@@ -95,8 +95,8 @@ static RECIPES: &[Recipe] = &[
     },
 ];
 
-const TLC: &str = "tlc-nvme-240g";
-const MLC: &str = "mlc-nvme-512g";
+const TLC: &str = "tlc-data-centre";
+const MLC: &str = "mlc-512g";
 const SLC: &str = "samsung-k9xxg08-slc-32g";
 const DISK_15K: &str = "seagate-cheetah-15k5-146g";
 const DISK_7200: &str = "nearline-7200-20t";
