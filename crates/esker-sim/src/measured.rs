@@ -47,7 +47,12 @@ struct Series {
     response: LatencyHistogram,
     busy_before: Vec<(ResourceKind, Nanos)>,
     points: Vec<SeriesPoint>,
+    /// There were more than [`SERIES_POINTS_MAX`].
+    too_long: bool,
 }
+
+/// Nobody looks at more points than this, and they would fill the memory.
+pub(crate) const SERIES_POINTS_MAX: usize = 1_000_000;
 
 impl<'a> Measured<'a> {
     /// An observer without series, window and watch.
@@ -65,6 +70,7 @@ impl<'a> Measured<'a> {
             response: LatencyHistogram::default(),
             busy_before: busy(device).into_iter().map(|(kind, _, busy)| (kind, busy)).collect(),
             points: Vec::new(),
+            too_long: false,
         });
         self
     }
@@ -84,6 +90,11 @@ impl<'a> Measured<'a> {
     /// Whether the watch ended the replay.
     pub fn stopped(&self) -> bool {
         self.stopped
+    }
+
+    /// Whether the series grew beyond a million points, which ends the replay.
+    pub fn series_too_long(&self) -> bool {
+        self.series.as_ref().is_some_and(|series| series.too_long)
     }
 
     /// Times of all requests.
@@ -163,6 +174,9 @@ impl Observer for Measured<'_> {
             window.statistics.record(arrival, request.kind, completion);
         }
         if let Some(series) = &mut self.series {
+            if series.too_long {
+                return Verdict::Stop;
+            }
             series.requests += 1;
             if completion.result.is_ok() {
                 series.bytes += moved.0;
@@ -184,7 +198,9 @@ impl Observer for Measured<'_> {
     fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) {
         if let Some(series) = &mut self.series
             && now > series.begin
+            && !series.too_long
         {
+            series.too_long = series.points.len() >= SERIES_POINTS_MAX;
             series.close(now, backlog, device);
         }
     }

@@ -11,7 +11,7 @@ use esker_trace::TraceError;
 use thiserror::Error;
 
 use crate::config::{ConfigError, Experiment};
-use crate::measured::{Measured, Watch};
+use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
 use crate::system::System;
 use crate::workload::{Workload, WorkloadFault};
 
@@ -130,6 +130,10 @@ pub fn run_workload(
         replay_settings.sample_every = run.series;
     }
     let end = replay(&mut device, arrivals, &replay_settings, &mut measured)?;
+    if measured.series_too_long() {
+        let message = format!("the run has more than {SERIES_POINTS_MAX} of these intervals");
+        return Err(experiment.error_at("run.series", message, Some("take longer ones".to_string())).into());
+    }
     check_end(&end, &measured)?;
     let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
     Ok(finish_results(experiment, &mut measured, &end, &*device, cost))

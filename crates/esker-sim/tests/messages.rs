@@ -170,6 +170,22 @@ fn devices_that_cannot_be_built() {
     ]);
 }
 
+#[test]
+fn run_settings() {
+    check(&[
+        (
+            "target = \"station\"",
+            "target = \"station\"\nseries = \"0s\"",
+            "x.toml:25:1: run.series: an interval is longer than 0s",
+        ),
+        (
+            "target = \"station\"",
+            "target = \"station\"\nseed = -1",
+            "x.toml:25:8: run.seed: invalid value: integer `-1`, expected u64",
+        ),
+    ]);
+}
+
 /// The same for devices that other devices are made of.
 #[test]
 fn trees() {

@@ -48,6 +48,13 @@ fn a_series_divides_the_run_into_intervals() {
     assert_eq!(results.series.iter().map(|point| point.requests).sum::<u64>(), 1000);
 }
 
+#[test]
+fn a_series_without_measure_is_refused() {
+    let long = experiment(FIXED, "", "series = \"1us\"");
+    let message = run(&long, &RunOptions::default()).unwrap_err().to_string();
+    assert_eq!(message, "x.toml:10:1: run.series: the run has more than 1000000 of these intervals");
+}
+
 /// Two servers' work arrives for one: the queue grows by one request per 2 ms until the limit.
 #[test]
 fn a_station_that_cannot_keep_up_is_given_up() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use esker_core::Nanos;
 use serde_json::json;
 
 use super::device::{DeviceTable, check_tree, read_device, unknown};
@@ -187,6 +188,10 @@ impl Experiment {
                 let known = devices.keys().map(String::as_str).collect();
                 let at = places.get("run.target").cloned().unwrap_or_default();
                 return Err(unknown("device of this experiment", &run.target, known, &at, "run.target"));
+            }
+            if run.series == Some(Nanos::ZERO) {
+                let at = places.get("run.series").cloned().unwrap_or_default();
+                return Err(Finding::new(&at, "run.series", "an interval is longer than 0s"));
             }
             workload.check().map_err(|(key, message)| {
                 let key = if key.is_empty() { "workload".to_string() } else { join("workload", key) };

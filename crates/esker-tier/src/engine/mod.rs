@@ -22,6 +22,9 @@ pub use settings::{Checkpoint, EngineSettings, RestoreError, SettingsError};
 /// Most devices of one engine.
 const DEVICES_MAX: usize = 1024;
 
+/// Most extents of one engine: at 16 bytes each, a map of 1 GiB.
+const EXTENTS_MAX: u64 = 1 << 26;
+
 /// Turns host requests into child I/O: splits them at extents, finds a place for what is written first, keeps the map's
 /// records, and replies when what was promised is so. It reads no clock, does no I/O and sees no data.
 ///
@@ -392,7 +395,7 @@ fn device_sizes(settings: &EngineSettings) -> Result<Vec<u32>, SettingsError> {
         return Err(SettingsError::Devices(devices.len()));
     }
     let extents = devices.iter().fold(0u64, |sum, device| sum.saturating_add(device.0 / extent.0));
-    if extents > u64::from(u32::MAX) {
+    if extents > EXTENTS_MAX {
         return Err(SettingsError::TooMany { extents, extent });
     }
     if let Some(device) = devices.iter().position(|&device| device < extent) {

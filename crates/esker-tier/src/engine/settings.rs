@@ -36,8 +36,8 @@ pub enum SettingsError {
         /// The extent.
         extent: Bytes,
     },
-    /// More extents than the map can number.
-    #[error("the devices hold {extents} extents of {extent}, more than 2^32 - 1")]
+    /// A map that would fill the memory.
+    #[error("the devices hold {extents} pieces of one `extent` of {extent}, more than 2^26 (a map of 1 GiB)")]
     TooMany {
         /// How many they hold.
         extents: u64,

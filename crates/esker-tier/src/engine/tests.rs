@@ -457,6 +457,12 @@ fn impossible_settings_say_what_is_wrong() {
     odd.extent = Bytes(1000);
     assert_eq!(error(&odd), "`extent` is 1kB; it has to be whole sectors of 512B");
     assert_eq!(error(&settings(&[16, 2], "[1, 1]")), "device 1 holds 1KiB, less than one `extent` of 2KiB");
+    let mut vast = settings(&[16, 16], "[1, 1]");
+    vast.devices[1] = Bytes(1 << 50);
+    assert_eq!(
+        error(&vast),
+        "the devices hold 549755813892 pieces of one `extent` of 2KiB, more than 2^26 (a map of 1 GiB)"
+    );
     assert_eq!(error(&settings(&[], "[]")), "there are 0 devices; an engine takes 1 to 1024");
     assert_eq!(error(&settings(&[16], "[1, 1]")), "policy `static-split`: `weights` has 2 entries for 1 devices");
     assert_eq!(error(&settings(&[16], "[0]")), "policy `static-split`: `weights` are all zero");

@@ -266,3 +266,6 @@ impl Device for EngineDevice {
         into.add(&self.name, composite_report(KIND.name, self.capacity(), self.requests, children));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+use esker_core::{Arrival, DeviceState, Lba, Observer, ReplayEnd, ReplaySettings, RequestKind, Verdict, replay};
+use proptest::prelude::*;
+
+use super::*;
+use crate::device::{ArraySettings, Child, Constant, ConstantSettings};
+
+const EXTENT: Bytes = Bytes::kib(4);
+
+fn constant(name: &str, capacity: Bytes) -> Constant {
+    let service_time = Nanos::from_millis(1);
+    Constant::new(name, &ConstantSettings { service_time, servers: 1, capacity, queue_depth: Some(2) })
+}
+
+fn instance(children: Vec<Box<dyn Device>>) -> Instance {
+    let child = |(index, device)| Child { name: format!("c{index}"), device };
+    Instance { name: "parent".to_string(), seed: 1, children: children.into_iter().enumerate().map(child).collect() }
+}
+
+fn settings(children: usize, allocate: Allocate) -> HybridSettings {
+    let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
+    let children = (0..children).map(|index| format!("c{index}")).collect();
+    HybridSettings { children, policy, extent: EXTENT, allocate, queue_depth: Some(1000) }
+}
+
+#[derive(Default)]
+struct Log(Vec<(Nanos, Nanos, Nanos, Result<(), DeviceError>)>);
+
+impl Observer for Log {
+    fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
+        self.0.push((arrival, completion.service_start, completion.at, completion.result));
+        Verdict::Continue
+    }
+}
+
+fn run(mut device: impl Device, arrivals: &[Arrival]) -> (Log, Report) {
+    let mut log = Log::default();
+    let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut log).unwrap();
+    assert_eq!(end.end, ReplayEnd::Complete);
+    let mut report = Report::default();
+    device.report(&mut report);
+    (log, report)
+}
+
+fn at_millis(list: &[(u64, Request)]) -> Vec<Arrival> {
+    list.iter().map(|&(millis, request)| Arrival { at: Nanos::from_millis(millis), request }).collect()
+}
+
+const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
+proptest! {
+    /// Equal weights over extents of the stripe's size are RAID-0: two implementations, the same times.
+    #[test]
+    fn an_even_split_is_raid_0(
+        requests in prop::collection::vec((0u64..3000, 0u64..400, 1u64..17, 0u8..8), 1..60),
+        children in 2usize..5,
+    ) {
+        let devices = || (0..children).map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Device>);
+        let sectors = children as u64 * 128;
+        let mut at = Nanos::ZERO;
+        // At most as many extents as there are devices: beyond that the array joins what lies side by side on a device.
+        let longest = (children as u64 - 1) * 8;
+        let arrivals: Vec<Arrival> = requests.iter().map(|&(gap, start, length, kind)| {
+            at += Nanos::from_micros(gap);
+            let start = start % sectors;
+            let length = Bytes(length.min(longest).min(sectors - start) * 512);
+            let request = match kind {
+                0..3 => Request::read(Lba(start), length),
+                3..6 => Request::write(Lba(start), length),
+                6 => Request::new(RequestKind::Trim, Lba(start), length),
+                _ => Request::new(RequestKind::WriteZeroes { fua: true }, Lba(start), length),
+            };
+            Arrival { at, request }
+        }).collect();
+        let table = format!(r#"{{"level":"0","child":"c","count":{children},"stripe":"4KiB","queue_depth":1000}}"#);
+        let array: ArraySettings = serde_json::from_str(&table).unwrap();
+        let array = array.build(instance(devices().collect())).unwrap();
+        let hybrid = settings(children, Allocate::AtStart).build(instance(devices().collect())).unwrap();
+        let (array, array_report) = run(array, &arrivals);
+        let (hybrid, hybrid_report) = run(hybrid, &arrivals);
+        prop_assert_eq!(array.0, hybrid.0);
+        prop_assert_eq!(&array_report.devices["parent"].children, &hybrid_report.devices["parent"].children);
+    }
+}
+
+#[test]
+fn what_was_never_written_is_read_in_no_time() {
+    let devices = [0, 1].map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Device>);
+    let hybrid = settings(2, Allocate::OnWrite).build(instance(devices.into())).unwrap();
+    let arrivals = at_millis(&[
+        (0, Request::read(Lba(8), Bytes(4096))),
+        (10, Request::write(Lba(8), Bytes(4096))),
+        (20, Request::read(Lba(8), Bytes(4096))),
+        (30, FLUSH),
+        (40, FLUSH),
+    ]);
+    let (log, report) = run(hybrid, &arrivals);
+    let responses: Vec<u64> = log.0.iter().map(|(arrival, _, at, _)| (*at - *arrival).0 / 1_000_000).collect();
+    // The second flush finds nothing to flush.
+    assert_eq!(responses, [0, 1, 1, 1, 0]);
+    let requests = |name: &str| report.devices["parent"].children[name].requests;
+    assert_eq!((requests("c0"), requests("c1")), (0, 3), "extent 1 lies on the second device, and only it is flushed");
+}
+
+/// Serves reads; writes fail, and telemetry says so.
+struct WornOut(Constant, Vec<Tag>);
+
+impl Device for WornOut {
+    fn capacity(&self) -> Bytes {
+        self.0.capacity()
+    }
+    fn free_slots(&self) -> usize {
+        self.0.free_slots()
+    }
+    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
+        if request.kind.is_write() {
+            self.1.push(tag);
+        }
+        self.0.submit(now, tag, request);
+    }
+    fn next_event(&self) -> Nanos {
+        self.0.next_event()
+    }
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.0.advance(now, done);
+        for completion in done.iter_mut().filter(|completion| self.1.contains(&completion.tag)) {
+            completion.result = Err(DeviceError::ReadOnly);
+        }
+    }
+    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
+        self.0.control(now, command)
+    }
+    fn telemetry(&self) -> Telemetry {
+        Telemetry { state: DeviceState::ReadOnly, ..self.0.telemetry() }
+    }
+    fn report(&self, into: &mut Report) {
+        self.0.report(into);
+    }
+}
+
+/// The first failed write tells the engine that a device takes no more; from then on fresh extents go elsewhere.
+#[test]
+fn a_worn_out_child_gets_no_fresh_extents() {
+    let devices: Vec<Box<dyn Device>> =
+        vec![Box::new(WornOut(constant("c0", Bytes::kib(64)), Vec::new())), Box::new(constant("c1", Bytes::kib(64)))];
+    let hybrid = settings(2, Allocate::OnWrite).build(instance(devices)).unwrap();
+    let extent = |number: u64| Request::write(Lba(number * 8), Bytes(4096));
+    let (log, report) = run(hybrid, &at_millis(&[(0, extent(0)), (10, extent(2)), (20, extent(4)), (30, extent(0))]));
+    let results: Vec<_> = log.0.iter().map(|(.., result)| *result).collect();
+    assert_eq!(results, [Err(DeviceError::ReadOnly), Ok(()), Ok(()), Err(DeviceError::ReadOnly)]);
+    assert_eq!(report.devices["parent"].children["c1"].requests, 2);
+}
+
+#[test]
+fn a_range_past_the_end_fails_at_once() {
+    let device: Box<dyn Device> = Box::new(constant("c0", Bytes::kib(10)));
+    let hybrid = settings(1, Allocate::AtStart).build(instance(vec![device])).unwrap();
+    assert_eq!(hybrid.capacity(), Bytes::kib(8), "only whole extents are used");
+    let (log, _) = run(hybrid, &at_millis(&[(3, Request::read(Lba(15), Bytes(1024)))]));
+    let error = DeviceError::OutOfRange { end: 17 * 512, capacity: Bytes::kib(8) };
+    assert_eq!(log.0, [(Nanos::from_millis(3), Nanos::from_millis(3), Nanos::from_millis(3), Err(error))]);
+}
