@@ -50,6 +50,8 @@ pub(crate) struct Array {
     /// Per die, a time before which no host operation of it ends.
     wakes: Timetable,
     sequence: u64,
+    /// The die of the last operation of the list that is being pushed; its wake is still to be worked out.
+    pushed_to: u32,
     /// Operations that others on another die wait for.
     marks: Vec<Mark>,
     free_marks: Vec<u32>,
@@ -81,6 +83,7 @@ impl Array {
             dies_per_island: crate::divide::Divisor::new(per_island),
             wakes: Timetable::new(dies),
             sequence: 0,
+            pushed_to: NOBODY,
             marks: Vec::new(),
             free_marks: Vec::new(),
             list_marks: Vec::new(),
@@ -93,18 +96,37 @@ impl Array {
         self.wakes.next()
     }
 
-    /// Takes the operations of one call of the translation layer at `now`. Those for the host belong to `request`; says
+    /// Takes the operations of one call of the translation layer at `now`, at least one. Those for the host belong to `request`; says
     /// how many those are.
     #[inline]
     pub(crate) fn push(&mut self, now: Nanos, ops: &[FlashOp], request: u32) -> u32 {
-        if let [op] = ops {
-            return u32::from(self.push_one(now.0, op, request, NOBODY, NOBODY));
-        }
-        self.push_list(now.0, ops, request)
+        let count = match ops {
+            [op] => u32::from(self.push_one(now.0, op, request, NOBODY, NOBODY)),
+            ops => self.push_list(now.0, ops, request),
+        };
+        self.wake(self.pushed_to as usize);
+        self.pushed_to = NOBODY;
+        count
     }
 
     fn push_list(&mut self, now: u64, ops: &[FlashOp], request: u32) -> u32 {
         let mut count = 0;
+        if ops.iter().all(|op| op.after.is_none()) {
+            for op in ops {
+                count += u32::from(self.push_one(now, op, request, NOBODY, NOBODY));
+            }
+        } else {
+            self.mark(ops);
+            for (index, op) in ops.iter().enumerate() {
+                let (waits, signals) = self.list_marks[index];
+                count += u32::from(self.push_one(now, op, request, waits, signals));
+            }
+        }
+        count
+    }
+
+    /// Works out which operations of a list wait for which, where their dies differ.
+    fn mark(&mut self, ops: &[FlashOp]) {
         self.list_marks.clear();
         self.list_marks.resize(ops.len(), (NOBODY, NOBODY));
         for (index, op) in ops.iter().enumerate() {
@@ -116,11 +138,6 @@ impl Array {
                 self.list_marks[index].0 = mark;
             }
         }
-        for (index, op) in ops.iter().enumerate() {
-            let (waits, signals) = self.list_marks[index];
-            count += u32::from(self.push_one(now, op, request, waits, signals));
-        }
-        count
     }
 
     fn first_die(&self, op: &FlashOp) -> DieIndex {
@@ -181,8 +198,14 @@ impl Array {
 
     #[inline]
     fn enqueue(&mut self, now: u64, die: DieIndex, op: DieOp) {
-        let island = self.dies_per_island.quotient(die.0);
-        self.catch_up(island, now);
+        // Most lists are for one die.
+        if die.0 != self.pushed_to {
+            if self.pushed_to != NOBODY {
+                self.wake(self.pushed_to as usize);
+            }
+            self.pushed_to = die.0;
+            self.catch_up(self.dies_per_island.quotient(die.0), now);
+        }
         let sequence = self.sequence;
         self.sequence += if op.kind == Kind::Copy { 2 } else { 1 };
         let index = die.0 as usize;
@@ -194,7 +217,6 @@ impl Array {
         } else {
             state.queue(op, sequence);
         }
-        self.wake(index);
     }
 
     /// Decides all grants to dies of `island` that asked before `now`.
