@@ -225,25 +225,28 @@ impl Array {
         let width = self.dies_per_island.get() as usize;
         let first = island as usize * width;
         loop {
-            let mut die = first;
-            let mut ask = self.asks[first];
+            let (mut die, mut ask, mut second) = (first, self.asks[first], NEVER);
             for other in first + 1..first + width {
                 let other_ask = self.asks[other];
-                if other_ask < ask
-                    || other_ask == ask && ask != NEVER && self.dies[other].sequence < self.dies[die].sequence
-                {
+                let before = other_ask < ask
+                    || other_ask == ask && ask != NEVER && self.dies[other].sequence < self.dies[die].sequence;
+                second = second.min(if before { ask } else { other_ask });
+                if before {
                     (die, ask) = (other, other_ask);
                 }
             }
             if ask >= now {
                 return;
             }
-            self.grant(die);
+            // The same die asks first again until it comes up to another, or lets another one begin.
+            let limit = second.min(now);
+            while !self.grant(die) && self.asks[die] < limit {}
         }
     }
 
-    /// Gives the bus to `die`, which asked before all others, and works out when it asks next.
-    fn grant(&mut self, index: usize) {
+    /// Gives the bus to `die`, which asked before all others, and works out when it asks next. Says whether that let
+    /// another die begin.
+    fn grant(&mut self, index: usize) -> bool {
         let ask = self.asks[index];
         let die = &mut self.dies[index];
         let end = if die.needs_bus() {
@@ -258,7 +261,7 @@ impl Array {
         debug_assert!(ask >= die.start, "a die asked for the bus before it began");
         if let Some(ask) = die.go_on(end, &self.timing) {
             self.asks[index] = ask;
-            return;
+            return false;
         }
         self.asks[index] = NEVER;
         let signals = die.current.signals;
@@ -268,6 +271,7 @@ impl Array {
         if let Some((op, sequence)) = self.dies[index].dequeue() {
             self.begin(index, op, sequence);
         }
+        signals != NOBODY
     }
 
     /// Begins `op` as soon as the die is free and what it waits for has ended.
