@@ -4,7 +4,7 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Report,
     Request, Rng, Verdict, replay,
 };
-use esker_flash::{PRESETS, Ssd, SsdSettings};
+use esker_flash::{PRESETS, PoolScope, Ssd, SsdSettings};
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
@@ -53,53 +53,62 @@ fn describe(ssd: &Ssd) {
     );
 }
 
-fn main() {
+/// Random writes of a page into the steady state.
+fn random_writes(name: &str, build: impl Fn() -> Ssd) {
     let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
-    let filled = Precondition::Filled { utilisation: Ratio::ONE };
-    let pages = |ssd: &Ssd| ssd.capacity().0 / PAGE;
-    let page_at = |page: u64| (Lba(page * PAGE / 512), Bytes(PAGE));
-    for (name, spare) in [("spare factor 15 %", true), ("over-provisioning 15 %", false)] {
-        let build = || {
-            agrawal(|settings| {
-                if spare {
-                    settings.spare_factor = Some(Ratio::percent(15));
-                } else {
-                    settings.over_provisioning = Some(Ratio::percent(15));
-                }
-            })
-        };
-        Bench::new(format!("precondition 32 GB to steady, {name}")).rate_with_setup("devices", build, |ssd| {
-            describe(&condition(ssd, steady));
-            1
-        });
-        Bench::new(format!("random 4 KiB writes, steady, {name}")).rate_with_setup(
-            "requests",
-            || condition(build(), steady),
-            |mut ssd| {
-                let pages = pages(&ssd);
-                let done = run(&mut ssd, REQUESTS, |_, rng| {
-                    let (start, length) = page_at(rng.below(pages));
-                    Request::write(start, length)
-                });
-                describe(&ssd);
-                done
-            },
-        );
-    }
-    let build = || condition(agrawal(|settings| settings.spare_factor = Some(Ratio::percent(15))), filled);
-    Bench::new("random 4 KiB reads").rate_with_setup("requests", build, |mut ssd| {
-        let pages = pages(&ssd);
-        run(&mut ssd, REQUESTS, |_, rng| {
-            let (start, length) = page_at(rng.below(pages));
-            Request::read(start, length)
+    Bench::new(format!("random 4 KiB writes, steady, {name}")).rate_with_setup(
+        "requests",
+        || condition(build(), steady),
+        |mut ssd| {
+            let pages = ssd.capacity().0 / PAGE;
+            let done = run(&mut ssd, REQUESTS, |_, rng| Request::write(page_at(rng.below(pages)), Bytes(PAGE)));
+            describe(&ssd);
+            done
+        },
+    );
+}
+
+fn page_at(page: u64) -> Lba {
+    Lba(page * PAGE / 512)
+}
+
+fn main() {
+    let spare = |settings: &mut SsdSettings| settings.spare_factor = Some(Ratio::percent(15));
+    let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
+    Bench::new("precondition 32 GB to steady, spare factor 15 %").rate_with_setup(
+        "page writes",
+        || agrawal(spare),
+        |ssd| {
+            let ssd = condition(ssd, steady);
+            describe(&ssd);
+            let mut report = Report::default();
+            ssd.report(&mut report);
+            let outcome = report.devices["flash"].flash.as_ref().and_then(|flash| flash.precondition);
+            outcome.map_or(0, |outcome| outcome.filled_pages + outcome.overwritten_pages)
+        },
+    );
+    random_writes("spare factor 15 %", || agrawal(spare));
+    random_writes("over-provisioning 15 %", || {
+        agrawal(|settings| settings.over_provisioning = Some(Ratio::percent(15)))
+    });
+    random_writes("spare factor 15 %, one pool", || {
+        agrawal(|settings| {
+            spare(settings);
+            settings.pool = PoolScope::Device;
         })
     });
-    Bench::new("sequential 64 KiB reads").rate_with_setup("requests", build, |mut ssd| {
-        let last = pages(&ssd) - 16;
-        run(&mut ssd, REQUESTS / 16, |index, _| Request::read(page_at(index * 16 % last).0, Bytes::kib(64)))
+    let filled = || condition(agrawal(spare), Precondition::Filled { utilisation: Ratio::ONE });
+    Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {
+        let pages = ssd.capacity().0 / PAGE;
+        run(&mut ssd, REQUESTS, |_, rng| Request::read(page_at(rng.below(pages)), Bytes(PAGE)))
     });
-    Bench::new("sequential 64 KiB writes").rate_with_setup("requests", build, |mut ssd| {
-        let last = pages(&ssd) - 16;
-        run(&mut ssd, REQUESTS / 16, |index, _| Request::write(page_at(index * 16 % last).0, Bytes::kib(64)))
-    });
+    for (name, write) in [("reads", false), ("writes", true)] {
+        Bench::new(format!("sequential 64 KiB {name}")).rate_with_setup("requests", filled, |mut ssd| {
+            let last = ssd.capacity().0 / PAGE - 16;
+            run(&mut ssd, REQUESTS / 16, |index, _| {
+                let start = page_at(index * 16 % last);
+                if write { Request::write(start, Bytes::kib(64)) } else { Request::read(start, Bytes::kib(64)) }
+            })
+        });
+    }
 }
