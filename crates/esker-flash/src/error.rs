@@ -55,6 +55,12 @@ pub enum SsdError {
         /// The most that can be.
         limit: u64,
     },
+    /// Block summaries would leave no page for data.
+    #[error("`block_summary` takes the last page of each block, and blocks have {pages_per_block}")]
+    NoDataPages {
+        /// Pages of a block.
+        pages_per_block: u32,
+    },
     /// Both ways to state the spare space are used.
     #[error("`over_provisioning` ({over_provisioning}) and `spare_factor` ({spare_factor}) exclude each other")]
     TwoSpareSpaces {
@@ -172,6 +178,7 @@ impl Hint for SsdError {
                 "use fewer blocks, or larger pages: the same bytes in pages {} times as large would do",
                 found.div_ceil(limit - limit % u64::from(*pages_per_block)).next_power_of_two()
             )),
+            Self::NoDataPages { .. } => Some("use blocks of at least 2 pages, or block_summary = false".to_string()),
             Self::TwoSpareSpaces { .. } => Some("keep one of them".to_string()),
             Self::NoSpareSpaceStated => Some("add over_provisioning = \"15%\", or name a preset".to_string()),
             Self::NotAShare { key, .. } => Some(format!("{key} = \"15%\" would work")),

@@ -68,7 +68,7 @@ impl Geometry {
             }
         }
         if block_summary && settings.pages_per_block < 2 {
-            return Err(SsdError::TooLarge { key: "block_summary (pages per block)", found: 1, limit: 0 });
+            return Err(SsdError::NoDataPages { pages_per_block: settings.pages_per_block });
         }
         let product = |factors: &[u32]| factors.iter().fold(1u64, |all, &factor| all.saturating_mul(u64::from(factor)));
         let dies = product(&[settings.channels, settings.packages_per_channel, settings.dies_per_package]);
@@ -194,12 +194,23 @@ impl Geometry {
         }
     }
 
-    /// `count` consecutive parts of the array (dies, pools) in the order in which they take turns: channels first, since
-    /// each has its own bus, then what shares a channel.
+    /// `count` consecutive ones of the array's `parts` (dies, pools) in the order in which they take turns: channels first,
+    /// since each has its own bus, then packages, dies, planes.
     pub(crate) fn turns(&self, first: u32, count: u32, parts: u32) -> Vec<u32> {
-        let per_channel = (parts / self.channels()).max(1);
+        let settings = &self.settings;
+        let levels =
+            [settings.channels, settings.packages_per_channel, settings.dies_per_package, settings.planes_per_die];
+        // Parts are what is left when the array is divided level by level.
+        let mut below = parts;
+        let mut place = Vec::new();
+        for level in levels {
+            if below > 1 && below.is_multiple_of(level) {
+                below /= level;
+                place.push((below, level));
+            }
+        }
         let mut turns: Vec<u32> = (first..first + count).collect();
-        turns.sort_by_key(|part| (part % per_channel, part / per_channel));
+        turns.sort_by_key(|part| place.iter().rev().map(|(below, level)| part / below % level).collect::<Vec<_>>());
         turns
     }
 }
@@ -239,6 +250,10 @@ mod tests {
         assert_eq!(&dies[..10], &[0, 2, 4, 6, 8, 10, 12, 14, 1, 3]);
         assert_eq!(geometry.turns(4, 2, 16), vec![4, 5]);
         assert_eq!(geometry.turns(0, 1, 1), vec![0]);
+        // Planes of one die come last.
+        let planes = geometry.turns(0, 64, 64);
+        assert_eq!(&planes[..10], &[0, 8, 16, 24, 32, 40, 48, 56, 4, 12]);
+        assert_eq!(&planes[16..18], &[1, 9]);
     }
 
     #[test]

@@ -160,12 +160,19 @@ fn simulate(settings: &SsdSettings, warm_up: u64, measured: u64) -> f64 {
     programs as f64 / (measured * host) as f64
 }
 
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
 fn compare(victim: &Choice, column: usize, tolerance: f64, blocks: [u32; 2]) {
     for (spare, b, expected) in TABLE {
         let blocks = if b == 64 { blocks[0] } else { blocks[1] };
         let measured = simulate(&settings(spare, b, blocks, victim.clone()), 4, 4);
         let expected = expected[column];
         let off = measured / expected - 1.0;
+        println!(
+            "{:<9} {:?} S {spare} b {b}: {measured:.4}, theory {expected}: {:+.2} %",
+            victim.kind,
+            victim.parameters.values(),
+            off * 100.0
+        );
         assert!(off.abs() < tolerance, "{victim:?}, S {spare}, b {b}: {measured:.4} against {expected}: {off:+.4}");
     }
 }

@@ -181,6 +181,59 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+    /// As little spare space as is allowed is enough: cleaning always finds something to gain.
+    #[test]
+    fn the_least_spare_space_is_enough(
+        (dies, planes, blocks, pages) in (1u32..4, 1u32..3, 3u32..14, 1u32..9),
+        pool in prop::sample::select(vec![
+            PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Gang, PoolScope::Device,
+        ]),
+        single: bool,
+        threshold in 0u64..40,
+        seed: u64,
+        hot in 1u64..100,
+    ) {
+        let mut settings = settings();
+        settings.geometry.dies_per_package = dies;
+        settings.geometry.planes_per_die = planes;
+        settings.geometry.blocks_per_plane = blocks;
+        settings.geometry.pages_per_block = pages;
+        settings.cleaning.threshold = Ratio::percent(threshold);
+        settings.pool = pool;
+        if single {
+            settings.write_frontiers = WriteFrontiers::Pool;
+        }
+        let geometry = Geometry::new(&settings.geometry, false).unwrap();
+        let least = (0u64..1000).find_map(|tenth| {
+            settings.over_provisioning = Some(Ratio::parts_per_billion(tenth * 1_000_000));
+            Space::new(&settings, &geometry).ok()
+        });
+        let Some(space) = least else { return Ok(()) };
+        for layer in FTLS {
+            for policy in VICTIM_POLICIES {
+                settings.ftl = Choice::named(layer.name);
+                settings.cleaning.victim = Choice::named(policy.name);
+                let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed };
+                let mut ftl = build(&context).unwrap();
+                let mut flash = FlashState::new(&geometry);
+                let host = u64::from(space.host_pages);
+                let mut rng = esker_core::Rng::new(seed);
+                let fill = (0..host).map(|page| LogicalPage(page as u32));
+                // All over the space, then in a part of it, as hot data are.
+                let cold = (0..2 * host).map(|_| rng.below(host));
+                let mut pages: Vec<LogicalPage> = fill.chain(cold.map(|page| LogicalPage(page as u32))).collect();
+                let part = (host * hot / 100).max(1);
+                pages.extend((0..4 * host).map(|_| LogicalPage(rng.below(part) as u32)));
+                prop_assert_eq!(ftl.write_untimed(&pages, &mut flash), Ok(()), "{}", policy.name);
+                flash.check();
+                ftl.check(&flash);
+            }
+        }
+    }
+}
+
 /// Forgets where every third write went: the check above has to notice.
 #[derive(Debug)]
 struct LeakyFtl {

@@ -1,8 +1,8 @@
 //! What the integration tests share.
 
 use esker_core::{
-    Arrival, Completion, Control, Device, FlashReport, Nanos, Observer, Precondition, Ratio, ReplayEnd, ReplaySettings,
-    Report, Request, RequestStatistics, Verdict, replay,
+    Arrival, Completion, Control, Device, DeviceError, FlashReport, Nanos, Observer, Precondition, Ratio, ReplayEnd,
+    ReplaySettings, Report, Request, RequestStatistics, Verdict, replay,
 };
 use esker_flash::{PRESETS, Ssd, SsdSettings};
 
@@ -46,6 +46,8 @@ impl Observer for Watch {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         assert!(completion.at >= self.last, "simulated time went back");
         assert!(completion.service_start >= arrival && completion.service_start <= completion.at);
+        let only_the_range = matches!(completion.result, Ok(()) | Err(DeviceError::OutOfRange { .. }));
+        assert!(only_the_range, "{request:?} ended with {:?}", completion.result);
         self.last = completion.at;
         self.statistics.record(arrival, request.kind, completion);
         Verdict::Continue

@@ -110,11 +110,11 @@ fn requests(seed: u64, count: usize, capacity: Bytes) -> impl Iterator<Item = Ar
 }
 
 /// Runs a drive and checks its books: every program has a cause, and erases free what is programmed again.
-fn exercise(settings: &SsdSettings, seed: u64, closed: bool) -> Result<String, TestCaseError> {
+fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio) -> Result<String, TestCaseError> {
     let mut ssd = Ssd::new("flash", settings, seed).expect("it was built before");
     let capacity = ssd.capacity();
     let replay = if closed { ReplaySettings::closed(8) } else { ReplaySettings::OPEN };
-    let condition = Precondition::Filled { utilisation: Ratio::percent(80) };
+    let condition = Precondition::Filled { utilisation };
     ssd.control(Nanos::ZERO, Control::Precondition(condition)).unwrap();
     let before = report(&ssd);
     prop_assert_eq!(before.host_page_writes, before.precondition.unwrap().filled_pages);
@@ -140,7 +140,12 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool) -> Result<String, T
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn a_drive_works_or_says_what_clashes(settings in settings(), seed: u64, closed: bool) {
+    fn a_drive_works_or_says_what_clashes(
+        settings in settings(),
+        seed: u64,
+        closed: bool,
+        utilisation in (0u64..=100).prop_map(Ratio::percent),
+    ) {
         match Ssd::new("flash", &settings, seed) {
             Err(error) => {
                 prop_assert!(!error.to_string().is_empty());
@@ -154,8 +159,8 @@ proptest! {
                 }
             }
             Ok(_) => {
-                let outcome = exercise(&settings, seed, closed)?;
-                prop_assert_eq!(outcome, exercise(&settings, seed, closed)?, "the same seed gave another run");
+                let outcome = exercise(&settings, seed, closed, utilisation)?;
+                prop_assert_eq!(outcome, exercise(&settings, seed, closed, utilisation)?, "the same seed gave another run");
             }
         }
     }
