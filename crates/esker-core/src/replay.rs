@@ -114,7 +114,8 @@ pub struct Livelock(pub Nanos);
 /// Far beyond what any device needs at one instant.
 const ROUNDS_MAX: u32 = 10_000_000;
 
-/// Feeds `arrivals` to `device` until all are served, and tells `observer` of each completion.
+/// Feeds `arrivals` to `device` until all are served, and tells `observer` of each completion. The device may have events
+/// left then, all of them at the time of the last completion or later.
 ///
 /// At one instant: internal events, completions upward, arrivals last. Requests that the device cannot take yet wait
 /// first in, first out.
@@ -183,11 +184,13 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
                 (Some(depth), Some(_)) if self.in_flight.len() + self.waiting.len() < depth => now,
                 _ => Nanos::NEVER,
             };
+            // What the device goes on to do for itself (cleaning, say) is no part of the run.
+            if self.upcoming.is_none() && self.in_flight.is_empty() && self.waiting.is_empty() {
+                break;
+            }
             let next = arrives.min(self.device.next_event());
             if next == Nanos::NEVER {
-                if !self.in_flight.is_empty() || !self.waiting.is_empty() {
-                    self.summary.end = ReplayEnd::Stalled { in_flight: self.in_flight.len() + self.waiting.len() };
-                }
+                self.summary.end = ReplayEnd::Stalled { in_flight: self.in_flight.len() + self.waiting.len() };
                 break;
             }
             assert!(next >= now, "time went back from {now} to {next}");

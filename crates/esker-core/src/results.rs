@@ -285,11 +285,32 @@ pub struct FlashReport {
     /// was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projected_lifetime_years: Option<f64>,
+    /// What the write buffer did, where the drive has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<BufferReport>,
     /// Memory that the simulator keeps per flash page.
     pub simulator_bytes_per_page: f64,
     /// How preconditioning went.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precondition: Option<PreconditionReport>,
+}
+
+/// What a drive's write buffer did. All counts are pages of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BufferReport {
+    /// Pages that reads asked for.
+    pub pages_read: u64,
+    /// Those that the buffer held.
+    pub pages_read_from_buffer: u64,
+    /// Pages that writes brought.
+    pub pages_written: u64,
+    /// Those that met an earlier write of the same page that was not on flash yet.
+    pub pages_overwritten_in_buffer: u64,
+    /// Pages written from the buffer to flash.
+    pub pages_to_flash: u64,
+    /// Writes that waited for room.
+    pub writes_that_waited: u64,
 }
 
 /// How preconditioning went.

@@ -80,6 +80,44 @@ pub enum SsdError {
         /// As given.
         found: Ratio,
     },
+    /// Cleaning ahead of need would begin when it is needed already.
+    #[error("`{key}` is {found}: it has to lie between `cleaning.threshold` ({threshold}) and 100%")]
+    NotAboveThreshold {
+        /// The key.
+        key: &'static str,
+        /// As given.
+        found: Ratio,
+        /// As given.
+        threshold: Ratio,
+    },
+    /// Cleaning ahead of need would never be done.
+    #[error("`{key}` asks for {blocks} free blocks of a pool's {of}, and the data leave at most {most}")]
+    NeverFree {
+        /// The key.
+        key: &'static str,
+        /// Free blocks that it asks for.
+        blocks: u32,
+        /// Free blocks that can be had.
+        most: u32,
+        /// Blocks of a pool.
+        of: u32,
+    },
+    /// The marks of the write buffer stand the wrong way round.
+    #[error("`write_buffer.low_water` ({low}) is above `write_buffer.high_water` ({high}), or that is above 100%")]
+    WaterMarks {
+        /// As given.
+        low: Ratio,
+        /// As given.
+        high: Ratio,
+    },
+    /// The write buffer has no room for a page.
+    #[error("`write_buffer.size` is {found}: pages are of {page_size}")]
+    BufferTooSmall {
+        /// As given.
+        found: Bytes,
+        /// A flash page.
+        page_size: Bytes,
+    },
     /// The host could address nothing, or not a page in each pool.
     #[error("{host} host pages are left for {pools} pools, which need at least one each")]
     NoHostPages {
@@ -182,6 +220,19 @@ impl Hint for SsdError {
             Self::TwoSpareSpaces { .. } => Some("keep one of them".to_string()),
             Self::NoSpareSpaceStated => Some("add over_provisioning = \"15%\", or name a preset".to_string()),
             Self::NotAShare { key, .. } => Some(format!("{key} = \"15%\" would work")),
+            Self::NotAboveThreshold { key, threshold, .. } => {
+                let above = Ratio::parts_per_billion(threshold.as_parts_per_billion().saturating_mul(3) / 2);
+                let value = above.max(Ratio::percent(1)).min(Ratio::percent(99));
+                Some(format!("{key} = \"{value}\" would work, or a lower `cleaning.threshold`"))
+            }
+            Self::NeverFree { key, most, of, .. } => {
+                let share = Ratio::parts_per_billion(u64::from(*most) * 1_000_000_000 / u64::from(*of));
+                Some(format!("less than {share} for `{key}`, or more spare space, would work"))
+            }
+            Self::WaterMarks { .. } => Some("low_water = \"50%\" and high_water = \"75%\" would work".to_string()),
+            Self::BufferTooSmall { page_size, .. } => {
+                Some(format!("at least {page_size} would work; left out, the drive has no buffer"))
+            }
             Self::NoHostPages { .. } => Some("use more blocks or less spare space".to_string()),
             Self::PoolTooSmall { needed, reserve, frontiers, .. } => Some(format!(
                 "give a pool at least {} blocks: a larger `pool` or `geometry.blocks_per_plane`{}{}",

@@ -40,7 +40,8 @@ pub use gc::VICTIM_POLICIES;
 pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry};
 pub use presets::PRESETS;
 pub use settings::{
-    CleaningSettings, GeometrySettings, LinkSettings, PoolScope, SsdSettings, TimingSettings, WriteFrontiers,
+    BufferMode, CleaningSettings, GeometrySettings, LinkSettings, PoolScope, SsdSettings, TimingSettings,
+    WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;
 pub use ssd::Ssd;

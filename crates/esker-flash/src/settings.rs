@@ -49,6 +49,9 @@ pub struct SsdSettings {
     /// The way to the host; left out, requests and data reach the drive in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSettings>,
+    /// Memory for data; left out, every write waits for the flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<WriteBufferSettings>,
 }
 
 fn page_ftl() -> Choice {
@@ -101,6 +104,50 @@ pub struct LinkSettings {
     pub overhead: Nanos,
 }
 
+/// The drive's memory for data. Writes of the same page meet in it, reads of what it holds need no flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteBufferSettings {
+    /// How much data it holds, in whole pages.
+    pub size: Bytes,
+    /// Whether writes end in memory or in flash.
+    #[serde(default)]
+    pub mode: BufferMode,
+    /// What a request takes that needs nothing but the memory.
+    pub latency: Nanos,
+    /// Writing to flash begins when more than this share of the memory holds what the flash lacks.
+    #[serde(default = "three_quarters")]
+    pub high_water: Ratio,
+    /// It ends when no more than this share does. The pages that were used longest ago go first.
+    #[serde(default = "half")]
+    pub low_water: Ratio,
+    /// Whether pages that were read from flash are kept for further reads.
+    #[serde(default)]
+    pub keep_reads: bool,
+    /// Whether capacitors bring the content to flash when power fails. Then flushes have nothing to do, and writes with
+    /// forced unit access end in memory as others do.
+    #[serde(default)]
+    pub power_protected: bool,
+}
+
+fn three_quarters() -> Ratio {
+    Ratio::percent(75)
+}
+fn half() -> Ratio {
+    Ratio::percent(50)
+}
+
+/// When a write is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferMode {
+    /// Once it is in memory. It waits for room where everything there is still to be written to flash.
+    #[default]
+    WriteBack,
+    /// Once it is in flash. The memory keeps it for reads.
+    WriteThrough,
+}
+
 /// How space is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,6 +158,22 @@ pub struct CleaningSettings {
     /// A pool cleans when its free blocks fall below this share of its blocks.
     #[serde(default = "five_percent")]
     pub threshold: Ratio,
+    /// Below this share of free blocks each page written to a pool also copies some pages of a victim: as many as it takes
+    /// to clean the victim by the time that the space it gives is used up. So no single write waits for a whole block.
+    /// Above `threshold`; left out, writes clean only when they must, and then whole blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gradual: Option<Ratio>,
+    /// Below this share of free blocks a pool is cleaned while the drive has no requests. Above `threshold`; left out,
+    /// idle time is not used. The more is kept free, the less spare space is left for cleaning to be cheap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Ratio>,
+    /// How long the drive has had no requests before it begins with `background`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub idle_before_background: Nanos,
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 fn greedy() -> Choice {
@@ -123,7 +186,13 @@ fn five_percent() -> Ratio {
 
 impl Default for CleaningSettings {
     fn default() -> Self {
-        Self { victim: greedy(), threshold: five_percent() }
+        Self {
+            victim: greedy(),
+            threshold: five_percent(),
+            gradual: None,
+            background: None,
+            idle_before_background: Nanos::ZERO,
+        }
     }
 }
 

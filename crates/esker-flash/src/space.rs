@@ -15,6 +15,10 @@ pub struct Space {
     pub frontiers: u32,
     /// Free blocks below which a pool cleans.
     pub reserve: u32,
+    /// Free blocks below which each write to a pool cleans a little; 0 for never.
+    pub gradual: u32,
+    /// Free blocks below which a pool is cleaned in idle time; 0 for never.
+    pub background: u32,
     /// Pages of a block that can hold data.
     pub data_pages_per_block: u32,
     /// Pages that the host can address, in all pools together.
@@ -35,13 +39,26 @@ impl Space {
             WriteFrontiers::Pool => 1,
             WriteFrontiers::Die => (geometry.dies() / pools).max(1),
         };
-        let share = u128::from(blocks_per_pool) * u128::from(threshold.as_parts_per_billion());
-        let reserve = (share.div_ceil(1_000_000_000) as u32).max(frontiers);
+        let blocks = |share: Ratio| {
+            let blocks = u128::from(blocks_per_pool) * u128::from(share.as_parts_per_billion());
+            blocks.div_ceil(1_000_000_000) as u32
+        };
+        let reserve = blocks(threshold).max(frontiers);
+        let ahead = |key, share: Option<Ratio>| match share {
+            None => Ok(0),
+            Some(share) if share <= threshold || share >= Ratio::ONE => {
+                Err(SsdError::NotAboveThreshold { key, found: share, threshold })
+            }
+            // At least one more than cleaning keeps free anyway, or it would never begin.
+            Some(share) => Ok(blocks(share).max(reserve + 1)),
+        };
         let mut space = Self {
             pools,
             blocks_per_pool,
             frontiers,
             reserve,
+            gradual: ahead("cleaning.gradual", settings.cleaning.gradual)?,
+            background: ahead("cleaning.background", settings.cleaning.background)?,
             data_pages_per_block: geometry.data_pages_per_block(),
             host_pages: 0,
             raw_pages: geometry.pages(),
@@ -80,7 +97,7 @@ impl Space {
         if self.host_pages < self.pools {
             return Err(SsdError::NoHostPages { host: u64::from(self.host_pages), pools: self.pools });
         }
-        let room = self.room_per_pool();
+        let room = self.room_per_pool(self.reserve);
         if self.host_pages_per_pool() > room {
             let stated = if key == "factory_over_provisioning" { "over_provisioning" } else { key };
             return Err(SsdError::NoSpareSpace {
@@ -94,20 +111,30 @@ impl Space {
                 remedy: (stated, self.least_spare(whole)),
             });
         }
+        for (key, blocks) in [("cleaning.gradual", self.gradual), ("cleaning.background", self.background)] {
+            // Free blocks that could never be had would be cleaned for without end.
+            let most = (self.reserve..self.blocks_per_pool)
+                .take_while(|free| self.host_pages_per_pool() <= self.room_per_pool(*free))
+                .last()
+                .unwrap_or(self.reserve);
+            if blocks > most {
+                return Err(SsdError::NeverFree { key, blocks, most, of: self.blocks_per_pool });
+            }
+        }
         Ok(())
     }
 
-    /// Host pages that a pool can hold so that cleaning always gains: with all of them in closed blocks, at least one page
+    /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed blocks, at least one page
     /// of those is superseded (Agrawal 2008, section 3.1: "enough spare blocks to allow writes and cleaning to proceed").
-    fn room_per_pool(&self) -> u32 {
-        (self.blocks_per_pool - self.reserve + 1 - self.frontiers) * self.data_pages_per_block - 1
+    fn room_per_pool(&self, free: u32) -> u32 {
+        ((self.blocks_per_pool + 1).saturating_sub(free + self.frontiers) * self.data_pages_per_block).saturating_sub(1)
     }
 
     /// The least share of `whole`, in whole percent, that leaves enough room.
     fn least_spare(&self, whole: u32) -> Ratio {
         (1..100)
             .map(Ratio::percent)
-            .find(|spare| share_left(*spare, whole).div_ceil(self.pools) <= self.room_per_pool())
+            .find(|spare| share_left(*spare, whole).div_ceil(self.pools) <= self.room_per_pool(self.reserve))
             .unwrap_or(Ratio::percent(99))
     }
 

@@ -110,7 +110,7 @@ fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
         factory_over_provisioning: None,
         block_summary: false,
         ftl: Choice::named("page"),
-        cleaning: CleaningSettings { victim, threshold: Ratio::ZERO },
+        cleaning: CleaningSettings { victim, threshold: Ratio::ZERO, ..CleaningSettings::default() },
         pool: PoolScope::Device,
         write_frontiers: WriteFrontiers::Pool,
         queue_depth: 1,
@@ -132,6 +132,7 @@ fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
             bus_rate: ByteRate(1_000_000_000),
         },
         link: None,
+        write_buffer: None,
     }
 }
 

@@ -27,6 +27,9 @@ use crate::nand::{FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{DieIndex, Geometry, PoolScope};
 use die::{Bus, Die, DieOp, Kind, NEVER, NOBODY};
 
+/// The request of cleaning in idle time, which waits for operations of every cause.
+pub(crate) const BACKGROUND: u32 = NOBODY - 1;
+
 /// An operation for a host request that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
@@ -173,7 +176,8 @@ impl Array {
     /// Says whether the operation is one that the host waits for.
     #[inline]
     fn push_one(&mut self, now: u64, op: &FlashOp, request: u32, waits: u32, signals: u32) -> bool {
-        let request = if op.cause == crate::nand::Cause::Host { request } else { NOBODY };
+        let awaited = op.cause == crate::nand::Cause::Host || request == BACKGROUND;
+        let request = if awaited { request } else { NOBODY };
         let die = self.first_die(op);
         let kind = match op.kind {
             FlashOpKind::Read { .. } => Kind::Read,

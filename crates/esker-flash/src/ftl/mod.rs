@@ -122,7 +122,8 @@ pub trait Ftl: fmt::Debug + Send {
     /// Forgets the data of `page`.
     fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);
 
-    /// Cleans one block though nothing forces it, as in idle time. Says whether that made space.
+    /// Does a step of cleaning ahead of need, as in idle time, if `cleaning.background` asks for it: copies a page, or
+    /// erases a block. Says whether there was anything to do.
     fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError>;
 
     /// Writes `pages` one after the other in no time. A layer may do this faster than page by page, with the same

@@ -136,7 +136,7 @@ impl Ftl for PageFtl {
 
     fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
         let Self { map, pools, .. } = self;
-        pools.clean(pools.neediest(), flash, ops, &mut Map(map))
+        pools.clean_ahead(flash, ops, &mut Map(map))
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {

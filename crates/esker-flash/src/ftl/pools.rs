@@ -16,6 +16,8 @@ pub struct Pools {
     pools: Vec<Pool>,
     blocks_per_pool: crate::divide::Divisor,
     summary: bool,
+    /// The pool that may next clean ahead of need.
+    ahead_turn: u32,
 }
 
 /// Those whose pages cleaning moves: the map of a translation layer.
@@ -57,6 +59,21 @@ struct Pool {
     /// Whether a block is closed: full, and a candidate for cleaning.
     closed: Vec<u64>,
     victims: Box<dyn VictimPolicy>,
+    /// The block that is being cleaned little by little.
+    under_cleaning: Option<Victim>,
+    /// Free blocks below which each write cleans a little; 0 for never.
+    gradual: u32,
+    /// Free blocks below which idle time is used for cleaning; 0 for never.
+    background: u32,
+}
+
+/// A block under cleaning.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    /// Counted within the pool.
+    block: u32,
+    /// Pages copied per page written, so that the block is clean once the host has written as many pages as it gains.
+    pace: u32,
 }
 
 impl Pools {
@@ -76,6 +93,7 @@ impl Pools {
             pools,
             blocks_per_pool: crate::divide::Divisor::new(space.blocks_per_pool),
             summary: geometry.block_summary(),
+            ahead_turn: 0,
         })
     }
 
@@ -99,25 +117,22 @@ impl Pools {
         self.pools[pool as usize].superseded(local, valid);
     }
 
-    /// Cleans one block of `pool`. Says whether that made space.
-    pub fn clean<S: OpSink>(
+    /// Does a step of cleaning ahead of need in the next pool that is to be cleaned in idle time: copies a page, or
+    /// erases a block that has none left. Says whether there was anything to do.
+    pub fn clean_ahead<S: OpSink>(
         &mut self,
-        pool: u32,
         flash: &mut FlashState,
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<bool, FtlError> {
-        let pool = &mut self.pools[pool as usize];
-        let before = pool.writable_pages();
-        pool.clean(self.summary, flash, sink, owners)?;
-        Ok(pool.writable_pages() > before)
-    }
-
-    /// The pool with the fewest free blocks: where cleaning ahead of need pays first.
-    pub fn neediest(&self) -> u32 {
-        let (index, _) =
-            self.pools.iter().enumerate().min_by_key(|(_, pool)| pool.free_blocks).expect("there is a pool");
-        index as u32
+        for _ in 0..self.pools.len() {
+            let turn = self.ahead_turn as usize;
+            self.ahead_turn = if turn + 1 == self.pools.len() { 0 } else { turn as u32 + 1 };
+            if self.pools[turn].clean_ahead(self.summary, flash, sink, owners)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Pages that can be written before anything has to be cleaned.
@@ -165,6 +180,9 @@ impl Pool {
             free_blocks: space.blocks_per_pool,
             closed: vec![0; space.blocks_per_pool.div_ceil(64) as usize],
             victims,
+            under_cleaning: None,
+            gradual: space.gradual,
+            background: space.background,
         }
     }
 
@@ -176,6 +194,9 @@ impl Pool {
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
+        if self.free_blocks < self.gradual {
+            self.clean_gradually(summary, flash, sink, owners)?;
+        }
         let turn = self.turn as usize;
         self.turn = if turn + 1 == self.frontiers.len() { 0 } else { turn as u32 + 1 };
         let index =
@@ -250,20 +271,102 @@ impl Pool {
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<usize, FtlError> {
-        let victim = self.victims.take().ok_or(FtlError::NoSpace)?;
-        self.closed[victim as usize / 64] &= !(1 << (victim % 64));
-        let block = BlockIndex(self.first_block + victim);
-        let die = victim / self.blocks_per_die;
-        let index = self.frontier_of_die[die as usize] as usize;
-        let first_page = flash.geometry().first_page(block).0;
+        let victim = match self.under_cleaning {
+            Some(victim) => victim.block,
+            None => self.take_victim(flash, owners)?.block,
+        };
+        self.clean_some(u32::MAX, summary, flash, sink, owners)?;
+        Ok(self.frontier_for(victim))
+    }
+
+    /// Copies some pages of a victim, at its pace, or erases it, where that gains anything.
+    #[cold]
+    fn clean_gradually<S: OpSink>(
+        &mut self,
+        summary: bool,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        if let Some(victim) = self.gainful_victim(flash, owners) {
+            self.clean_some(victim.pace, summary, flash, sink, owners)?;
+        }
+        Ok(())
+    }
+
+    fn clean_ahead<S: OpSink>(
+        &mut self,
+        summary: bool,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<bool, FtlError> {
+        let wanted = self.background > 0 && (self.free_blocks < self.background || self.under_cleaning.is_some());
+        if !wanted || self.gainful_victim(flash, owners).is_none() {
+            return Ok(false);
+        }
+        self.clean_some(1, summary, flash, sink, owners)?;
+        Ok(true)
+    }
+
+    /// The block under cleaning, or else a new one, if its cleaning makes space.
+    fn gainful_victim(&mut self, flash: &FlashState, owners: &impl Owners) -> Option<Victim> {
+        if self.under_cleaning.is_none() {
+            let victim = self.take_victim(flash, owners).ok()?;
+            let valid = flash.valid_in(BlockIndex(self.first_block + victim.block));
+            if valid == self.data_pages_per_block {
+                self.under_cleaning = None;
+                self.closed[victim.block as usize / 64] |= 1 << (victim.block % 64);
+                self.victims.closed(victim.block, valid);
+            }
+        }
+        self.under_cleaning
+    }
+
+    /// Has the policy choose the block that is cleaned next.
+    fn take_victim(&mut self, flash: &FlashState, owners: &impl Owners) -> Result<Victim, FtlError> {
+        let block = self.victims.take().ok_or(FtlError::NoSpace)?;
+        self.closed[block as usize / 64] &= !(1 << (block % 64));
+        let index = BlockIndex(self.first_block + block);
         // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
-        flash.expect_owners(block);
-        for page in valid_pages(flash, block) {
+        flash.expect_owners(index);
+        for page in valid_pages(flash, index) {
             owners.expect(flash.owner(page));
         }
+        let valid = flash.valid_in(index);
+        let gain = (self.data_pages_per_block - valid).max(1);
+        let victim = Victim { block, pace: valid.div_ceil(gain).max(1) };
+        self.under_cleaning = Some(victim);
+        Ok(victim)
+    }
+
+    fn frontier_for(&self, block: u32) -> usize {
+        self.frontier_of_die[(block / self.blocks_per_die) as usize] as usize
+    }
+
+    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Erases it where no more
+    /// are left.
+    #[inline]
+    fn clean_some<S: OpSink>(
+        &mut self,
+        mut copies: u32,
+        summary: bool,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        let victim = self.under_cleaning.expect("a block is under cleaning").block;
+        let block = BlockIndex(self.first_block + victim);
+        let die = victim / self.blocks_per_die;
+        let index = self.frontier_for(victim);
+        let first_page = flash.geometry().first_page(block).0;
         for word in 0..flash.words_per_block() {
             let mut valid = flash.valid_word(block, word);
             while valid != 0 {
+                if copies == 0 {
+                    return Ok(());
+                }
+                copies -= 1;
                 let from = PhysicalPage(first_page + 64 * word as u32 + valid.trailing_zeros());
                 valid &= valid - 1;
                 if self.frontiers[index].room == 0 {
@@ -275,10 +378,13 @@ impl Pool {
                 owners.moved(owner, to);
             }
         }
-        flash.erase(block, Cause::Cleaning, sink);
-        self.free[die as usize].push_back(victim);
-        self.free_blocks += 1;
-        Ok(index)
+        if copies > 0 {
+            flash.erase(block, Cause::Cleaning, sink);
+            self.free[die as usize].push_back(victim);
+            self.free_blocks += 1;
+            self.under_cleaning = None;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -311,7 +417,8 @@ impl Pool {
         assert_eq!(free, self.free_blocks as usize, "free blocks were lost");
         let closed: u32 = self.closed.iter().map(|word| word.count_ones()).sum();
         let open = self.frontiers.iter().filter(|frontier| frontier.block.is_some()).count();
-        assert_eq!(free + closed as usize + open, self.blocks(), "a block is neither free, open nor closed");
+        let victims = usize::from(self.under_cleaning.is_some());
+        assert_eq!(free + closed as usize + open + victims, self.blocks(), "a block is neither free, open nor closed");
         for frontier in &self.frontiers {
             if let Some(block) = frontier.block {
                 assert_eq!(flash.written_in(block) + frontier.room, self.data_pages_per_block);

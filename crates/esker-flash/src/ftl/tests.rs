@@ -59,6 +59,7 @@ fn settings() -> SsdSettings {
             bus_rate: esker_core::ByteRate(1_000_000_000),
         },
         link: None,
+        write_buffer: None,
     }
 }
 

@@ -1,5 +1,8 @@
 //! The drive: takes requests, splits them into pages, asks the translation layer, schedules what it emits.
 
+mod background;
+mod buffer;
+mod buffering;
 mod link;
 mod report;
 mod slots;
@@ -14,15 +17,20 @@ use esker_core::{
     RequestKind, Tag, Telemetry, Unsupported,
 };
 
-use crate::array::{Array, Ended};
+use crate::array::{Array, BACKGROUND, Ended};
 use crate::ftl::{self, Ftl, FtlContext, FtlError, Part};
 use crate::nand::{FlashState, OpList, OperationCounts, Timing};
 use crate::{Geometry, Space, SsdError, SsdSettings, precondition};
+use background::Background;
+use buffer::Rounding;
+use buffering::{Buffering, covered};
 use link::Link;
 use slots::Slots;
 
 /// Most requests that a drive may take at once.
 const QUEUE_DEPTH_MAX: u32 = 1 << 20;
+/// The array's name for operations that write out a page of the buffer: this, plus the buffer's entry.
+const FIRST_ENTRY: u32 = QUEUE_DEPTH_MAX;
 
 /// A solid-state drive.
 ///
@@ -30,8 +38,9 @@ const QUEUE_DEPTH_MAX: u32 = 1 << 20;
 /// own flash operations begins on its die; waiting for the die, for the link, and for cleaning that a write set off is
 /// queueing. Reads of pages without data and trims need no flash operation. A write of a part of a page that has data
 /// reads the page first. Zeroes are written by forgetting whole pages, which then read as zeroes, and by rewriting parts
-/// of pages. There is no write buffer: a write that completed is durable, and a flush completes when all writes that were
-/// submitted before it have.
+/// of pages. Without a write buffer a write that completed is durable, and a flush completes when all writes that were
+/// submitted before it have. With one, a flush also waits for what the buffer held then to reach flash, unless the buffer
+/// is protected against power failures.
 #[derive(Debug)]
 pub struct Ssd {
     name: String,
@@ -48,6 +57,8 @@ pub struct Ssd {
     array: RefCell<Array>,
     slots: Slots,
     link: Option<Link>,
+    buffer: Option<Buffering>,
+    background: Option<Background>,
     /// Requests that end at this instant.
     ready: VecDeque<(Nanos, u32)>,
     ended: Vec<Ended>,
@@ -92,6 +103,8 @@ impl Ssd {
             return Err(SsdError::TooLarge { key: "queue_depth", found, limit });
         }
         let link = settings.link.as_ref().map(Link::new).transpose()?;
+        let buffer = settings.write_buffer.as_ref().map(|buffer| Buffering::new(buffer, &geometry)).transpose()?;
+        let background = Background::new(&settings.cleaning)?;
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
         Ok(Self {
             name: name.to_string(),
@@ -107,6 +120,8 @@ impl Ssd {
             array: RefCell::new(Array::new(&geometry, &timing, settings.pool)),
             slots: Slots::new(settings.queue_depth),
             link,
+            buffer,
+            background,
             ready: VecDeque::new(),
             ended: Vec::new(),
             expected: Cell::new(None),
@@ -144,6 +159,9 @@ impl Ssd {
         if request.end_byte() > self.capacity.0 {
             let error = DeviceError::OutOfRange { end: request.end_byte(), capacity: self.capacity };
             self.slots.get_mut(slot).result = Err(error);
+        } else if self.buffer.as_ref().is_some_and(|buffer| buffer.takes(request.kind)) && request.length > Bytes::ZERO
+        {
+            return self.admit_in_turn(now, slot);
         } else if request.length > Bytes::ZERO {
             match self.serve(now, slot, &request) {
                 Ok(count) => ops = count,
@@ -155,7 +173,23 @@ impl Ssd {
         }
         self.slots.get_mut(slot).remaining = ops;
         if ops == 0 {
-            self.served(now, slot);
+            match &mut self.buffer {
+                Some(buffer) if request.kind == RequestKind::Read => {
+                    self.slots.get_mut(slot).start = now;
+                    buffer.serve(now, slot);
+                }
+                _ => self.served(now, slot),
+            }
+        }
+    }
+
+    /// How much of `page` a request covers.
+    #[inline(always)]
+    fn part(&self, request: &Request, page: u64) -> Part {
+        let (first, size) = (page << self.page_shift, 1u64 << self.page_shift);
+        match request.start.byte_offset() <= first && first + size <= request.end_byte() {
+            true => Part::Whole,
+            false => Part::Some,
         }
     }
 
@@ -163,14 +197,12 @@ impl Ssd {
     #[inline]
     fn serve(&mut self, now: Nanos, slot: u32, request: &Request) -> Result<u32, (u32, DeviceError)> {
         let (start, end) = (request.start.byte_offset(), request.end_byte());
-        let page_size = 1u64 << self.page_shift;
         let mut count = 0;
         for page in start >> self.page_shift..=(end - 1) >> self.page_shift {
-            let first_byte = page << self.page_shift;
-            let part = match start <= first_byte && first_byte + page_size <= end {
-                true => Part::Whole,
-                false => Part::Some,
-            };
+            let part = self.part(request, page);
+            if self.buffer.is_some() && self.beside_flash(request, page, part) {
+                continue;
+            }
             let page = LogicalPage(page as u32);
             self.ops.clear();
             let written = match request.kind {
@@ -199,6 +231,24 @@ impl Ssd {
             }
         }
         Ok(count)
+    }
+
+    /// What a request that goes to flash has to do with the buffer. Says whether that is all, and no flash is needed.
+    fn beside_flash(&mut self, request: &Request, page: u64, part: Part) -> bool {
+        let Some(buffer) = &mut self.buffer else { return false };
+        let logical = LogicalPage(page as u32);
+        match request.kind {
+            RequestKind::Read => {
+                let has_data = self.ftl.find(logical).is_some();
+                return buffer.read(logical, covered(request, page, &self.geometry, Rounding::Outward), has_data);
+            }
+            RequestKind::Write { .. } => {
+                buffer.written_through(logical, covered(request, page, &self.geometry, Rounding::Inward));
+            }
+            RequestKind::WriteZeroes { .. } | RequestKind::Trim if part == Part::Whole => buffer.forget(logical),
+            RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush => {}
+        }
+        false
     }
 
     #[inline]
@@ -231,7 +281,22 @@ impl Ssd {
         let served = state.start != Nanos::NEVER;
         if state.request.kind == RequestKind::Flush && served && !state.flushed {
             state.flushed = true;
-            self.ready.push_back((now, first));
+            if self.buffer.as_mut().is_some_and(|buffer| buffer.hold_back(first)) {
+                self.write_out(now);
+            } else {
+                self.ready.push_back((now, first));
+            }
+        }
+    }
+
+    /// A flash operation has ended that no request waits for.
+    #[cold]
+    fn ended_beside_requests(&mut self, now: Nanos, name: u32) {
+        if name == BACKGROUND {
+            self.cleaned_in_background(now);
+        } else {
+            self.left(now, name - FIRST_ENTRY);
+            self.look_idle(now);
         }
     }
 
@@ -246,6 +311,7 @@ impl Ssd {
         if ordered {
             self.flush_if_first(now);
         }
+        self.look_idle(now);
     }
 
     #[inline]
@@ -256,6 +322,12 @@ impl Ssd {
         }
         if let Some(link) = &self.link {
             next = next.min(link.next_event());
+        }
+        if let Some(buffer) = &self.buffer {
+            next = next.min(buffer.next_event());
+        }
+        if let Some(background) = &self.background {
+            next = next.min(background.next_event());
         }
         self.next = next;
     }
@@ -276,6 +348,9 @@ impl Device for Ssd {
         assert!(now <= self.next, "an event at {} was skipped", self.next);
         self.now = now;
         let slot = self.slots.take(tag, request);
+        if let Some(background) = &mut self.background {
+            background.hold();
+        }
         match &mut self.link {
             None => self.dispatch(now, slot),
             Some(link) => link.receive(now, slot, &request),
@@ -303,6 +378,10 @@ impl Device for Ssd {
             let mut ended = std::mem::take(&mut self.ended);
             array.advance(now, &mut ended);
             for Ended { request, start } in ended.drain(..) {
+                if request >= FIRST_ENTRY {
+                    self.ended_beside_requests(now, request);
+                    continue;
+                }
                 let state = self.slots.get_mut(request);
                 state.start = state.start.min(start);
                 state.remaining -= 1;
@@ -312,8 +391,14 @@ impl Device for Ssd {
             }
             self.ended = ended;
         }
+        while let Some(slot) = self.buffer.as_mut().and_then(|buffer| buffer.due(now)) {
+            self.served(now, slot);
+        }
         while let Some(slot) = self.link.as_mut().and_then(|link| link.sent(now)) {
             self.ready.push_back((now, slot));
+        }
+        if self.background.as_ref().is_some_and(|background| background.next_event() == now) {
+            self.clean_in_background(now);
         }
         while let Some((at, slot)) = self.ready.pop_front() {
             debug_assert_eq!(at, now, "a request should have ended before");

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    BusyTime, Bytes, DeviceReport, DeviceState, FlashReport, MergeCounts, Nanos, Ratio, ResourceKind, Telemetry,
+    BufferReport, BusyTime, Bytes, DeviceReport, DeviceState, FlashReport, MergeCounts, Nanos, Ratio, ResourceKind,
+    Telemetry,
 };
 
 use super::{Baseline, Ssd};
@@ -17,6 +18,9 @@ impl Ssd {
         array.reset_busy();
         if let Some(link) = &mut self.link {
             link.reset_busy();
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.earlier = buffer.counts;
         }
         self.measuring = Baseline {
             at: now,
@@ -105,9 +109,21 @@ impl Ssd {
             erase_count,
             endurance_cycles: endurance,
             projected_lifetime_years: lifetime,
+            write_buffer: self.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
             simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
             precondition: self.precondition,
         }
+    }
+}
+
+fn buffer_report(now: &BufferReport, earlier: &BufferReport) -> BufferReport {
+    BufferReport {
+        pages_read: now.pages_read - earlier.pages_read,
+        pages_read_from_buffer: now.pages_read_from_buffer - earlier.pages_read_from_buffer,
+        pages_written: now.pages_written - earlier.pages_written,
+        pages_overwritten_in_buffer: now.pages_overwritten_in_buffer - earlier.pages_overwritten_in_buffer,
+        pages_to_flash: now.pages_to_flash - earlier.pages_to_flash,
+        writes_that_waited: now.writes_that_waited - earlier.writes_that_waited,
     }
 }
 

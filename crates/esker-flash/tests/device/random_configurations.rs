@@ -6,8 +6,8 @@ use esker_core::{
     RequestKind, Rng,
 };
 use esker_flash::{
-    Choice, CleaningSettings, GeometrySettings, LinkSettings, PoolScope, Ssd, SsdError, SsdSettings, TimingSettings,
-    VICTIM_POLICIES, WriteFrontiers,
+    BufferMode, Choice, CleaningSettings, GeometrySettings, LinkSettings, PoolScope, Ssd, SsdError, SsdSettings,
+    TimingSettings, VICTIM_POLICIES, WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -32,6 +32,36 @@ fn geometry() -> impl Strategy<Value = GeometrySettings> {
     )
 }
 
+fn write_buffer() -> impl Strategy<Value = Option<WriteBufferSettings>> {
+    let mode = prop::sample::select(vec![BufferMode::WriteBack, BufferMode::WriteThrough]);
+    let marks = (0u64..104, 0u64..104);
+    prop::option::of((0u64..200_000, mode, 0u64..50_000, marks, any::<bool>(), any::<bool>()).prop_map(
+        |(size, mode, latency, marks, keep_reads, power_protected)| WriteBufferSettings {
+            size: Bytes(size),
+            mode,
+            latency: Nanos(latency),
+            // Mostly the right way round.
+            high_water: Ratio::percent(if marks.0 % 10 == 0 { marks.0 } else { marks.0.max(marks.1).min(100) }),
+            low_water: Ratio::percent(if marks.0 % 10 == 0 { marks.1 } else { marks.0.min(marks.1) }),
+            keep_reads,
+            power_protected,
+        },
+    ))
+}
+
+fn cleaning() -> impl Strategy<Value = CleaningSettings> {
+    let ahead = || prop::option::of((1u64..50).prop_map(Ratio::percent));
+    (0usize..VICTIM_POLICIES.len(), 0u64..40, ahead(), ahead(), 0u64..3_000_000).prop_map(
+        |(victim, threshold, gradual, background, idle)| CleaningSettings {
+            victim: Choice::named(VICTIM_POLICIES[victim].name),
+            threshold: Ratio::percent(threshold),
+            gradual,
+            background,
+            idle_before_background: Nanos(idle),
+        },
+    )
+}
+
 fn settings() -> impl Strategy<Value = SsdSettings> {
     let share = || prop::option::of((5u64..105).prop_map(Ratio::percent));
     let time = || prop_oneof![1 => Just(Nanos::ZERO), 30 => (1u64..3_000_000).prop_map(Nanos)];
@@ -45,12 +75,12 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
     let link = prop::option::of((prop_oneof![1 => Just(0), 20 => 1_000_000u64..4_000_000_000], 0u64..50_000));
     (
         (share(), share(), geometry(), time(), time(), time()),
-        (0usize..VICTIM_POLICIES.len(), 0u64..40, pool, any::<bool>(), any::<bool>(), mostly(1..40), link),
+        (cleaning(), pool, any::<bool>(), any::<bool>(), mostly(1..40), link, write_buffer()),
     )
         .prop_map(
             |(
                 (over, spare, geometry, read, program, erase),
-                (victim, threshold, pool, single, summary, depth, link),
+                (cleaning, pool, single, summary, depth, link, write_buffer),
             )| {
                 SsdSettings {
                     over_provisioning: over,
@@ -63,10 +93,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     factory_over_provisioning: Some(Ratio::percent(20)),
                     block_summary: summary,
                     ftl: Choice::named("page"),
-                    cleaning: CleaningSettings {
-                        victim: Choice::named(VICTIM_POLICIES[victim].name),
-                        threshold: Ratio::percent(threshold),
-                    },
+                    cleaning,
                     pool,
                     write_frontiers: if single { WriteFrontiers::Pool } else { WriteFrontiers::Die },
                     queue_depth: depth,
@@ -79,6 +106,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                         bus_rate: ByteRate(40_000_000),
                     },
                     link: link.map(|(rate, overhead)| LinkSettings { rate: ByteRate(rate), overhead: Nanos(overhead) }),
+                    write_buffer,
                 }
             },
         )
@@ -121,7 +149,16 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     let outcome = run(&mut ssd, requests(seed, 1500, capacity), &replay);
     ssd.check();
     let flash = report(&ssd);
-    prop_assert_eq!(flash.programs.host, flash.host_page_writes);
+    match flash.write_buffer {
+        None => prop_assert_eq!(flash.programs.host, flash.host_page_writes),
+        // What is still in memory was not programmed yet.
+        Some(buffer) if settings.write_buffer.unwrap().mode == BufferMode::WriteBack => {
+            let filled = before.host_page_writes;
+            prop_assert_eq!(flash.programs.host, filled + buffer.pages_to_flash);
+            prop_assert_eq!(flash.host_page_writes, filled + buffer.pages_written);
+        }
+        Some(_) => prop_assert_eq!(flash.programs.host, flash.host_page_writes),
+    }
     prop_assert_eq!(flash.programs.cleaning, flash.reads.cleaning);
     prop_assert_eq!(flash.merges.switch + flash.merges.partial, flash.erases);
     prop_assert!(
@@ -150,6 +187,9 @@ proptest! {
             Err(error) => {
                 prop_assert!(!error.to_string().is_empty());
                 prop_assert!(error.hint().is_some(), "{}", error);
+                if let SsdError::NotAboveThreshold { key, .. } = error {
+                    prop_assert!(error.hint().unwrap().contains(key));
+                }
                 if let SsdError::NoSpareSpace { remedy: (key, value), .. } = error {
                     let mut settings = settings;
                     let stated = if key == "spare_factor" { &mut settings.spare_factor } else { &mut settings.over_provisioning };

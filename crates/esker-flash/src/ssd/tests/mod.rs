@@ -1,3 +1,6 @@
+mod buffer;
+mod cleaning_ahead;
+
 use esker_core::{Lba, Ratio};
 
 use super::*;

@@ -1,0 +1,86 @@
+//! Cleaning while the drive has nothing else to do.
+
+use esker_core::Nanos;
+
+use super::Ssd;
+use crate::array::BACKGROUND;
+use crate::{CleaningSettings, SsdError};
+
+/// Longer times are refused, so that sums stay far from the end of `u64` nanoseconds.
+const IDLE_MAX: Nanos = Nanos::from_secs(86_400);
+
+/// When the next round of cleaning begins. A round is one step (a copy, or an erase) in each pool that needs it; so a request
+/// that comes meanwhile waits for one operation of its die, and not for a whole victim.
+#[derive(Debug)]
+pub(super) struct Background {
+    idle: Nanos,
+    due: Nanos,
+    /// Flash operations of the round under way.
+    under_way: u32,
+}
+
+impl Background {
+    /// `None` where idle time is not used.
+    pub(super) fn new(settings: &CleaningSettings) -> Result<Option<Self>, SsdError> {
+        let idle = settings.idle_before_background;
+        if idle > IDLE_MAX {
+            return Err(SsdError::TooLong { key: "cleaning.idle_before_background", found: idle, limit: IDLE_MAX });
+        }
+        Ok(settings.background.map(|_| Self { idle, due: Nanos::NEVER, under_way: 0 }))
+    }
+
+    pub(super) fn next_event(&self) -> Nanos {
+        self.due
+    }
+
+    /// A request came.
+    pub(super) fn hold(&mut self) {
+        self.due = Nanos::NEVER;
+    }
+}
+
+impl Ssd {
+    /// Whether nothing is under way that cleaning could disturb.
+    fn is_idle(&self) -> bool {
+        self.slots.in_use() == 0 && !self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving())
+    }
+
+    /// Something ended: if the drive is idle now, the time runs after which it cleans.
+    #[inline]
+    pub(super) fn look_idle(&mut self, now: Nanos) {
+        if self.background.is_none() || !self.is_idle() {
+            return;
+        }
+        let background = self.background.as_mut().expect("it was asked for");
+        if background.under_way == 0 {
+            background.due = now + background.idle;
+        }
+    }
+
+    /// Begins a round.
+    pub(super) fn clean_in_background(&mut self, now: Nanos) {
+        let mut under_way = 0;
+        for _ in 0..self.space.pools {
+            self.ops.clear();
+            // An error is that of cleaning that gains nothing: idle time cannot help then.
+            let something = self.ftl.collect(&mut self.flash, &mut self.ops).unwrap_or(false);
+            if !self.ops.as_slice().is_empty() {
+                under_way += self.array.get_mut().push(now, self.ops.as_slice(), BACKGROUND);
+            }
+            if !something {
+                break;
+            }
+        }
+        let background = self.background.as_mut().expect("it was due");
+        (background.due, background.under_way) = (Nanos::NEVER, under_way);
+    }
+
+    /// An operation of the round has ended; the last one lets the next round begin at once, if the drive is idle still.
+    pub(super) fn cleaned_in_background(&mut self, now: Nanos) {
+        let background = self.background.as_mut().expect("it is under way");
+        background.under_way -= 1;
+        if background.under_way == 0 && self.is_idle() {
+            self.background.as_mut().expect("it is under way").due = now;
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The drive's memory for data: takes writes, puts them together, answers reads. A state machine over logical pages that
+//! knows nothing of time, requests and flash.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use esker_core::LogicalPage;
+
+use crate::ftl::Part;
+
+const NOBODY: u32 = u32::MAX;
+
+/// Which parts of a page are there: a bit per sector, or per group of sectors where a page has more than 64.
+pub(super) type Coverage = u64;
+
+/// Pages in memory. A page is *dirty* while the flash lacks what was written to it, and is then written out at some time;
+/// others are *clean*, and make room, least recently used first.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    entries: Vec<Entry>,
+    unused: Vec<u32>,
+    of_page: HashMap<u32, u32, BuildHasherDefault<PageHasher>>,
+    capacity: u32,
+    whole: Coverage,
+    /// By [`State`].
+    lists: [List; 3],
+    /// Dirty or leaving pages that a flush waits for.
+    awaited: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    page: u32,
+    covered: Coverage,
+    state: State,
+    /// While leaving: whether it was written again meanwhile.
+    again: bool,
+    /// While leaving: whether it was forgotten meanwhile.
+    forgotten: bool,
+    /// Whether a flush waits for it.
+    awaited: bool,
+    /// While leaving: flash operations under way.
+    operations: u32,
+    newer: u32,
+    older: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Clean = 0,
+    Dirty = 1,
+    Leaving = 2,
+}
+
+/// Entries by recency.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    newest: u32,
+    oldest: u32,
+    length: u32,
+}
+
+impl List {
+    const EMPTY: Self = Self { newest: NOBODY, oldest: NOBODY, length: 0 };
+}
+
+/// What became of a page that was to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It was there, dirty: one write to flash less.
+    Coalesced,
+    /// It is there now.
+    Taken,
+    /// There is no room: all pages are dirty.
+    Full,
+}
+
+impl Buffer {
+    /// Room for `capacity` pages of `sectors_per_page`.
+    pub(super) fn new(capacity: u32, sectors_per_page: u32) -> Self {
+        Self {
+            entries: Vec::new(),
+            unused: Vec::new(),
+            of_page: HashMap::default(),
+            capacity,
+            whole: coverage(0, sectors_per_page, sectors_per_page, Rounding::Inward),
+            lists: [List::EMPTY; 3],
+            awaited: 0,
+        }
+    }
+
+    /// Pages that the flash lacks, those on their way included.
+    pub(super) fn unwritten(&self) -> u32 {
+        self.list(State::Dirty).length + self.leaving()
+    }
+    /// Pages on their way to flash.
+    pub(super) fn leaving(&self) -> u32 {
+        self.list(State::Leaving).length
+    }
+    /// Whether a flush still waits.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.awaited > 0
+    }
+
+    /// Whether all of `covered` of `page` is here.
+    pub(super) fn read(&mut self, page: LogicalPage, covered: Coverage) -> bool {
+        let Some(&entry) = self.of_page.get(&page.0) else { return false };
+        self.touch(entry);
+        covered & !self.entries[entry as usize].covered == 0
+    }
+
+    /// Keeps a page that was read from flash, where a clean one can make room for it.
+    pub(super) fn keep(&mut self, page: LogicalPage, covered: Coverage) {
+        match self.of_page.get(&page.0) {
+            Some(&entry) => self.entries[entry as usize].covered |= covered,
+            None => {
+                if let Some(entry) = self.take(page, covered) {
+                    self.push(entry, State::Clean);
+                }
+            }
+        }
+    }
+
+    /// Takes `covered` of `page` as newly written.
+    pub(super) fn write(&mut self, page: LogicalPage, covered: Coverage) -> Admission {
+        if let Some(&index) = self.of_page.get(&page.0) {
+            let entry = &mut self.entries[index as usize];
+            entry.covered |= covered;
+            match entry.state {
+                State::Leaving => {
+                    let coalesced = std::mem::replace(&mut entry.again, true);
+                    return if coalesced { Admission::Coalesced } else { Admission::Taken };
+                }
+                State::Dirty => {
+                    self.touch(index);
+                    return Admission::Coalesced;
+                }
+                State::Clean => {
+                    self.unlink(index);
+                    self.push(index, State::Dirty);
+                    return Admission::Taken;
+                }
+            }
+        }
+        match self.take(page, covered) {
+            None => Admission::Full,
+            Some(entry) => {
+                self.push(entry, State::Dirty);
+                Admission::Taken
+            }
+        }
+    }
+
+    /// The dirty page that was used longest ago is on its way to flash from now on. Names the entry for [`Self::started`]
+    /// and [`Self::ended`].
+    pub(super) fn leave(&mut self) -> Option<(u32, LogicalPage, Part)> {
+        let index = self.list(State::Dirty).oldest;
+        if index == NOBODY {
+            return None;
+        }
+        self.unlink(index);
+        self.push(index, State::Leaving);
+        let entry = &mut self.entries[index as usize];
+        (entry.again, entry.forgotten) = (false, false);
+        let part = if entry.covered == self.whole { Part::Whole } else { Part::Some };
+        Some((index, LogicalPage(entry.page), part))
+    }
+
+    /// So many flash operations bring the page of `entry` to flash.
+    pub(super) fn started(&mut self, entry: u32, operations: u32) {
+        self.entries[entry as usize].operations = operations;
+    }
+
+    /// One of them has ended. Says whether that was the last one.
+    pub(super) fn ended(&mut self, index: u32) -> bool {
+        let entry = &mut self.entries[index as usize];
+        entry.operations -= 1;
+        if entry.operations > 0 {
+            return false;
+        }
+        self.awaited -= u32::from(std::mem::take(&mut entry.awaited));
+        let (again, forgotten) = (entry.again, entry.forgotten);
+        self.unlink(index);
+        match (forgotten, again) {
+            (true, _) => self.unused.push(index),
+            (false, true) => self.push(index, State::Dirty),
+            (false, false) => self.push(index, State::Clean),
+        }
+        true
+    }
+
+    /// Forgets `page`.
+    pub(super) fn forget(&mut self, page: LogicalPage) {
+        let Some(index) = self.of_page.remove(&page.0) else { return };
+        let entry = &mut self.entries[index as usize];
+        if entry.state == State::Leaving {
+            entry.forgotten = true;
+            return;
+        }
+        self.awaited -= u32::from(std::mem::take(&mut entry.awaited));
+        self.unlink(index);
+        self.unused.push(index);
+    }
+
+    /// From now on a flush waits for every page that the flash lacks.
+    pub(super) fn await_all(&mut self) {
+        for state in [State::Dirty, State::Leaving] {
+            let mut index = self.list(state).newest;
+            while index != NOBODY {
+                let entry = &mut self.entries[index as usize];
+                self.awaited += u32::from(!std::mem::replace(&mut entry.awaited, true));
+                index = entry.older;
+            }
+        }
+    }
+
+    /// An entry for `page` in no list; `None` where nothing clean can make room.
+    fn take(&mut self, page: LogicalPage, covered: Coverage) -> Option<u32> {
+        let entry = Entry {
+            page: page.0,
+            covered,
+            state: State::Clean,
+            again: false,
+            forgotten: false,
+            awaited: false,
+            operations: 0,
+            newer: NOBODY,
+            older: NOBODY,
+        };
+        let index = match self.unused.pop() {
+            Some(index) => index,
+            None if (self.entries.len() as u32) < self.capacity => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+            None if self.list(State::Clean).oldest != NOBODY => {
+                let index = self.list(State::Clean).oldest;
+                self.unlink(index);
+                self.of_page.remove(&self.entries[index as usize].page);
+                index
+            }
+            None => return None,
+        };
+        self.entries[index as usize] = entry;
+        self.of_page.insert(page.0, index);
+        Some(index)
+    }
+
+    fn list(&self, state: State) -> &List {
+        &self.lists[state as usize]
+    }
+
+    /// Makes `index` the newest of its list.
+    fn touch(&mut self, index: u32) {
+        let state = self.entries[index as usize].state;
+        self.unlink(index);
+        self.push(index, state);
+    }
+
+    fn push(&mut self, index: u32, state: State) {
+        let list = &mut self.lists[state as usize];
+        let older = std::mem::replace(&mut list.newest, index);
+        list.length += 1;
+        match older {
+            NOBODY => list.oldest = index,
+            older => self.entries[older as usize].newer = index,
+        }
+        let entry = &mut self.entries[index as usize];
+        (entry.state, entry.newer, entry.older) = (state, NOBODY, older);
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let Entry { state, newer, older, .. } = self.entries[index as usize];
+        let list = &mut self.lists[state as usize];
+        list.length -= 1;
+        match newer {
+            NOBODY => list.newest = older,
+            newer => self.entries[newer as usize].older = older,
+        }
+        match older {
+            NOBODY => list.oldest = newer,
+            older => self.entries[older as usize].newer = newer,
+        }
+    }
+}
+
+/// What to make of groups of sectors that a range covers in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rounding {
+    /// Left out: for what is there.
+    Inward,
+    /// Taken in: for what is asked for.
+    Outward,
+}
+
+/// The coverage of sectors `from..to` of a page.
+pub(super) fn coverage(from: u32, to: u32, sectors_per_page: u32, rounding: Rounding) -> Coverage {
+    let group = sectors_per_page.div_ceil(64);
+    let (first, end) = match rounding {
+        Rounding::Inward => (from.div_ceil(group), to / group),
+        Rounding::Outward => (from / group, to.div_ceil(group)),
+    };
+    match end.saturating_sub(first) {
+        0 => 0,
+        count => (u64::MAX >> (64 - count)) << first,
+    }
+}
+
+/// Page numbers spread well under one multiplication, and no adversary chooses them.
+#[derive(Clone, Copy, Debug, Default)]
+struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u32");
+    }
+    fn write_u32(&mut self, page: u32) {
+        let mixed = u64::from(page).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}

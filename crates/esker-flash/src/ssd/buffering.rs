@@ -1,0 +1,273 @@
+//! Requests through the write buffer.
+
+use std::collections::VecDeque;
+
+use esker_core::{BufferReport, DeviceError, LogicalPage, Nanos, Request, RequestKind};
+
+use super::Ssd;
+use super::buffer::{Admission, Buffer, Coverage, Rounding, coverage};
+use crate::ftl::Part;
+use crate::{BufferMode, Geometry, SsdError, WriteBufferSettings};
+use esker_core::Ratio;
+
+/// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
+const LATENCY_MAX: Nanos = Nanos::from_secs(60);
+/// Pages are numbered in 32 bits, and so are requests of the array.
+const PAGES_MAX: u64 = 1 << 30;
+
+/// The buffer with all that waits for it.
+#[derive(Debug)]
+pub(super) struct Buffering {
+    memory: Buffer,
+    settings: WriteBufferSettings,
+    /// In pages.
+    high_water: u32,
+    low_water: u32,
+    /// Pages on their way to flash at once: as many as there are dies to take them.
+    leaving_max: u32,
+    /// Between high and low water.
+    draining: bool,
+    /// Writes that wait for room, each with the page that it goes on with.
+    blocked: VecDeque<(u32, u64)>,
+    /// When requests end that need nothing but the memory.
+    timers: VecDeque<(Nanos, u32)>,
+    /// The flush that waits for the content to reach flash.
+    flush: Option<u32>,
+    /// The flash takes nothing any more.
+    failed: bool,
+    pub(super) counts: BufferReport,
+    /// `counts` when measuring began.
+    pub(super) earlier: BufferReport,
+}
+
+impl Buffering {
+    pub(super) fn new(settings: &WriteBufferSettings, geometry: &Geometry) -> Result<Self, SsdError> {
+        let WriteBufferSettings { size, latency, high_water, low_water, .. } = *settings;
+        if low_water > high_water || high_water > Ratio::ONE {
+            return Err(SsdError::WaterMarks { low: low_water, high: high_water });
+        }
+        if latency > LATENCY_MAX {
+            return Err(SsdError::TooLong { key: "write_buffer.latency", found: latency, limit: LATENCY_MAX });
+        }
+        let pages = size.0 / geometry.page_size().0;
+        if pages == 0 {
+            return Err(SsdError::BufferTooSmall { found: size, page_size: geometry.page_size() });
+        }
+        if pages > PAGES_MAX {
+            let limit = PAGES_MAX.saturating_mul(geometry.page_size().0);
+            return Err(SsdError::TooLarge { key: "write_buffer.size", found: size.0, limit });
+        }
+        Ok(Self {
+            memory: Buffer::new(pages as u32, geometry.sectors_per_page()),
+            settings: *settings,
+            high_water: high_water.of(pages) as u32,
+            low_water: low_water.of(pages) as u32,
+            leaving_max: geometry.dies(),
+            draining: false,
+            blocked: VecDeque::new(),
+            timers: VecDeque::new(),
+            flush: None,
+            failed: false,
+            counts: BufferReport::default(),
+            earlier: BufferReport::default(),
+        })
+    }
+
+    pub(super) fn next_event(&self) -> Nanos {
+        self.timers.front().map_or(Nanos::NEVER, |(at, _)| *at)
+    }
+
+    /// A request whose time in memory is over at `now`.
+    pub(super) fn due(&mut self, now: Nanos) -> Option<u32> {
+        self.timers.pop_front_if(|(at, _)| *at == now).map(|(_, slot)| slot)
+    }
+
+    /// Pages that are on their way to flash.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.memory.leaving() > 0
+    }
+
+    /// Whether a write of this kind ends in memory.
+    pub(super) fn takes(&self, kind: RequestKind) -> bool {
+        let forced = match kind {
+            RequestKind::Write { fua } | RequestKind::WriteZeroes { fua } => fua && !self.settings.power_protected,
+            RequestKind::Trim => false,
+            RequestKind::Read | RequestKind::Flush => return false,
+        };
+        self.settings.mode == BufferMode::WriteBack && !forced
+    }
+
+    /// Holds back a flush that has its turn, where the flash lacks something. Says whether it did.
+    pub(super) fn hold_back(&mut self, slot: u32) -> bool {
+        if self.settings.power_protected {
+            return false;
+        }
+        self.memory.await_all();
+        let waits = self.memory.is_awaited() && !self.failed;
+        if waits {
+            self.flush = Some(slot);
+        }
+        waits
+    }
+
+    /// The request spends its time in memory from now on.
+    pub(super) fn serve(&mut self, now: Nanos, slot: u32) {
+        self.timers.push_back((now + self.settings.latency, slot));
+    }
+
+    /// Whether a read of `covered` of `page` needs no flash. One that does may leave the page in memory.
+    pub(super) fn read(&mut self, page: LogicalPage, covered: Coverage, has_data: bool) -> bool {
+        self.counts.pages_read += 1;
+        let held = self.memory.read(page, covered);
+        self.counts.pages_read_from_buffer += u64::from(held);
+        if !held && has_data && self.settings.keep_reads {
+            self.memory.keep(page, Coverage::MAX);
+        }
+        held
+    }
+
+    /// Keeps what was written to flash beside the buffer.
+    pub(super) fn written_through(&mut self, page: LogicalPage, covered: Coverage) {
+        self.counts.pages_written += 1;
+        self.memory.keep(page, covered);
+    }
+
+    pub(super) fn forget(&mut self, page: LogicalPage) {
+        self.memory.forget(page);
+    }
+}
+
+/// The parts of `page` that `request` covers.
+pub(super) fn covered(request: &Request, page: u64, geometry: &Geometry, rounding: Rounding) -> Coverage {
+    let sectors = u64::from(geometry.sectors_per_page());
+    let first = page * sectors;
+    let (start, end) = (request.start.0, request.end_byte() / 512);
+    let from = start.saturating_sub(first).min(sectors);
+    let to = end.saturating_sub(first).min(sectors);
+    coverage(from as u32, to as u32, geometry.sectors_per_page(), rounding)
+}
+
+impl Ssd {
+    /// Takes a write, or what goes the same way, into the buffer from `page` on.
+    pub(super) fn admit(&mut self, now: Nanos, slot: u32, from: u64) {
+        let request = self.slots.get(slot).request;
+        let end = (request.end_byte() - 1) >> self.page_shift;
+        for page in from..=end {
+            let covered = covered(&request, page, &self.geometry, Rounding::Inward);
+            let logical = LogicalPage(page as u32);
+            match (request.kind, self.part(&request, page)) {
+                (RequestKind::Trim | RequestKind::WriteZeroes { .. }, Part::Whole) => {
+                    self.ops.clear();
+                    self.buffering().forget(logical);
+                    self.ftl.trim(logical, &mut self.flash, &mut self.ops);
+                    if !self.ops.as_slice().is_empty() {
+                        self.array.get_mut().push(now, self.ops.as_slice(), slot);
+                    }
+                }
+                (RequestKind::Trim, Part::Some) => {}
+                _ => {
+                    let buffering = self.buffer.as_mut().expect("it is in use");
+                    match buffering.memory.write(logical, covered) {
+                        Admission::Full => {
+                            buffering.blocked.push_front((slot, page));
+                            return self.write_out(now);
+                        }
+                        Admission::Coalesced => buffering.counts.pages_overwritten_in_buffer += 1,
+                        Admission::Taken => {}
+                    }
+                    buffering.counts.pages_written += 1;
+                    self.host_page_writes += 1;
+                    self.write_out(now);
+                }
+            }
+        }
+        self.slots.get_mut(slot).start = now;
+        self.buffering().serve(now, slot);
+    }
+
+    /// Takes a write whose turn it is, or lets it wait behind others.
+    pub(super) fn admit_in_turn(&mut self, now: Nanos, slot: u32) {
+        let first = self.slots.get(slot).request.start.byte_offset() >> self.page_shift;
+        let buffering = self.buffering();
+        if buffering.failed {
+            self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
+            self.served(now, slot);
+        } else if buffering.blocked.is_empty() {
+            self.admit(now, slot, first);
+            let buffering = self.buffering();
+            buffering.counts.writes_that_waited += buffering.blocked.len() as u64;
+        } else {
+            buffering.counts.writes_that_waited += 1;
+            buffering.blocked.push_back((slot, first));
+        }
+    }
+
+    /// Sends pages to flash while there are too many that it lacks, or a flush waits.
+    pub(super) fn write_out(&mut self, now: Nanos) {
+        loop {
+            let buffering = self.buffer.as_mut().expect("it is in use");
+            let unwritten = buffering.memory.unwritten();
+            if unwritten > buffering.high_water || !buffering.blocked.is_empty() {
+                buffering.draining = true;
+            } else if unwritten <= buffering.low_water {
+                buffering.draining = false;
+            }
+            let wanted = buffering.draining || buffering.memory.is_awaited();
+            if !wanted || buffering.failed || buffering.memory.leaving() >= buffering.leaving_max {
+                return;
+            }
+            let Some((entry, page, part)) = buffering.memory.leave() else { return };
+            buffering.counts.pages_to_flash += 1;
+            self.ops.clear();
+            let written = self.ftl.write(page, part, &mut self.flash, &mut self.ops);
+            let count = match self.ops.as_slice() {
+                [] => 0,
+                // What was emitted before an error was done to the cells, too.
+                ops => self.array.get_mut().push(now, ops, super::FIRST_ENTRY + entry),
+            };
+            if written.is_err() {
+                return self.fail(now);
+            }
+            self.buffering().memory.started(entry, count);
+        }
+    }
+
+    /// The flash has no space left: what waits for it never gets there.
+    fn fail(&mut self, now: Nanos) {
+        let buffering = self.buffering();
+        buffering.failed = true;
+        let waiting = buffering.blocked.drain(..).map(|(slot, _)| slot).chain(buffering.flush.take());
+        for slot in waiting.collect::<Vec<_>>() {
+            self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
+            if self.slots.get(slot).start == Nanos::NEVER {
+                self.slots.get_mut(slot).start = now;
+            }
+            self.ready.push_back((now, slot));
+        }
+    }
+
+    /// A flash operation of a page that left the buffer has ended.
+    pub(super) fn left(&mut self, now: Nanos, entry: u32) {
+        let buffering = self.buffering();
+        if buffering.failed || !buffering.memory.ended(entry) {
+            return;
+        }
+        if !buffering.memory.is_awaited()
+            && let Some(flush) = buffering.flush.take()
+        {
+            self.ready.push_back((now, flush));
+        }
+        while let Some((slot, page)) = self.buffering().blocked.pop_front() {
+            let before = self.buffering().blocked.len();
+            self.admit(now, slot, page);
+            if self.buffering().blocked.len() > before {
+                break;
+            }
+        }
+        self.write_out(now);
+    }
+
+    fn buffering(&mut self) -> &mut Buffering {
+        self.buffer.as_mut().expect("it is in use")
+    }
+}

@@ -1,0 +1,118 @@
+//! Cleaning in idle time and little by little.
+
+use esker_core::{Precondition, Ratio};
+
+use super::*;
+
+/// One die of 40 small blocks with 30 per cent spare space, filled twice at random, so that it has to be cleaned.
+fn worn_in(change: impl FnOnce(&mut SsdSettings)) -> Ssd {
+    let mut settings = agrawal();
+    settings.geometry.channels = 1;
+    settings.geometry.dies_per_package = 1;
+    settings.geometry.planes_per_die = 1;
+    settings.geometry.blocks_per_plane = 40;
+    settings.geometry.pages_per_block = 16;
+    settings.over_provisioning = Some(Ratio::percent(30));
+    change(&mut settings);
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Steady { utilisation: Ratio::ONE, seed: 3 })).unwrap();
+    ssd
+}
+
+const WRITE: u64 = 305_600;
+/// Read, out, in, program.
+const COPY: u64 = 25_000 + 2 * 105_600 + 200_000;
+const ERASE: u64 = 1_500_000;
+
+/// Random writes one after the other with a pause after each; says how long each took.
+fn writes(ssd: &mut Ssd, count: u64, pause: Nanos) -> Vec<u64> {
+    let mut rng = esker_core::Rng::new(9);
+    let mut now = ssd.now + Nanos::from_millis(1);
+    (0..count)
+        .map(|_| {
+            while ssd.next_event() < now {
+                ssd.advance(ssd.next_event(), &mut Vec::new());
+            }
+            let end = serve(ssd, now, write(rng.below(448))).at;
+            let took = end - now;
+            now = end + pause;
+            took.0
+        })
+        .collect()
+}
+
+#[test]
+fn idle_time_spares_writes_the_cleaning() {
+    let pause = Nanos::from_millis(20);
+    let mut without = worn_in(|_| {});
+    assert!(writes(&mut without, 300, pause).iter().any(|took| *took > WRITE + ERASE));
+    let mut with = worn_in(|settings| settings.cleaning.background = Some(Ratio::percent(10)));
+    let took = writes(&mut with, 300, pause);
+    // The first ones still find what preconditioning left.
+    assert!(took[20..].iter().all(|took| *took == WRITE), "{took:?}");
+    with.check();
+    assert!(with.flash.counts().erases_without_copies < with.flash.counts().erases);
+}
+
+#[test]
+fn background_cleaning_ends_by_itself_and_waits_for_idleness() {
+    let mut ssd = worn_in(|settings| {
+        settings.cleaning.background = Some(Ratio::percent(15));
+        settings.cleaning.idle_before_background = Nanos::from_millis(2);
+    });
+    let start = Nanos::from_millis(1);
+    let end = serve(&mut ssd, start, write(0)).at;
+    assert_eq!(ssd.next_event(), end + Nanos::from_millis(2));
+    let erases = ssd.flash.counts().erases;
+    drain(&mut ssd);
+    assert!(ssd.flash.counts().erases > erases);
+    let free = ssd.ftl.writable_pages();
+    // 15 % of 40 blocks, of which 2 are the reserve.
+    assert!(free >= 4 * 16, "{free}");
+    ssd.check();
+}
+
+#[test]
+fn a_request_waits_for_one_step_of_background_cleaning() {
+    let mut ssd = worn_in(|settings| settings.cleaning.background = Some(Ratio::percent(15)));
+    let end = serve(&mut ssd, Nanos::from_millis(1), write(0)).at;
+    let mut steps = 0;
+    ssd.advance(end, &mut Vec::new());
+    for delay in [1, 100_000, 300_000] {
+        let now = ssd.now + Nanos(delay);
+        while ssd.next_event() < now {
+            ssd.advance(ssd.next_event(), &mut Vec::new());
+        }
+        let took = (serve(&mut ssd, now, read(5)).at - now).0;
+        assert!(took <= 130_600 + COPY.max(ERASE), "{took}");
+        steps += u64::from(took > 130_600);
+    }
+    assert!(steps > 0, "the reads met no cleaning: the test shows nothing");
+}
+
+#[test]
+fn gradual_cleaning_bounds_what_a_write_waits_for() {
+    let mut whole = worn_in(|_| {});
+    let worst_whole = *writes(&mut whole, 2000, Nanos::ZERO).iter().max().unwrap();
+    let mut gradual = worn_in(|settings| settings.cleaning.gradual = Some(Ratio::percent(15)));
+    let took = writes(&mut gradual, 2000, Nanos::ZERO);
+    let worst = *took[50..].iter().max().unwrap();
+    assert!(worst <= WRITE + 4 * COPY + ERASE, "{worst}");
+    assert!(worst_whole > worst, "{worst_whole} against {worst}");
+    gradual.check();
+}
+
+#[test]
+fn cleaning_ahead_that_cannot_be_is_refused() {
+    let refuse = |change: fn(&mut SsdSettings)| {
+        let mut settings = agrawal();
+        settings.over_provisioning = Some(Ratio::percent(15));
+        change(&mut settings);
+        Ssd::new("flash", &settings, 1).unwrap_err()
+    };
+    let error = refuse(|settings| settings.cleaning.background = Some(Ratio::percent(5)));
+    let expected = "`cleaning.background` is 5%: it has to lie between `cleaning.threshold` (5%) and 100%";
+    assert_eq!(error.to_string(), expected);
+    let error = refuse(|settings| settings.cleaning.gradual = Some(Ratio::percent(20)));
+    assert!(matches!(error, SsdError::NeverFree { key: "cleaning.gradual", .. }), "{error}");
+}
