@@ -239,7 +239,8 @@ pub struct MergeCounts {
     pub switch: u64,
     /// A block was completed with copies (page-mapped: a victim with valid pages).
     pub partial: u64,
-    /// Data was gathered from several blocks.
+    /// Data was gathered from several blocks. With shared log blocks, one per log block that was emptied, however many data
+    /// blocks that took.
     pub full: u64,
 }
 
@@ -274,6 +275,14 @@ pub struct FlashReport {
     pub erases: u64,
     /// Merges by kind.
     pub merges: MergeCounts,
+    /// Full merges by the number of data blocks that took part in each (Kim 2009, figure 3.10).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub full_merge_data_blocks: BTreeMap<u32, u64>,
+    /// Log blocks that were erased without a merge, since all their pages had been superseded.
+    pub dead_log_blocks: u64,
+    /// Bytes of controller memory that the translation layer's tables take: what the drive would need, not what the
+    /// simulator takes.
+    pub map_bytes: u64,
     /// Programs per host page written; absent where the host wrote nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use esker_core::did_you_mean;
+use esker_core::{Ratio, did_you_mean};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -33,6 +33,17 @@ pub enum Parameter {
     Number(f64),
     /// A name, or a value with its unit.
     Text(String),
+}
+
+/// A parameter of a component, as lists and reference pages show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParameterEntry {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// What applies where it is left out.
+    pub default: &'static str,
+    /// What it means, in one line.
+    pub meaning: &'static str,
 }
 
 impl Choice {
@@ -77,6 +88,40 @@ impl<'a> Parameters<'a> {
                 found: other.to_string(),
             }),
         }
+    }
+
+    /// The share `name`, such as `"3%"` or `0.03`, within `range`, or `default`.
+    pub fn share(
+        &mut self,
+        name: &'static str,
+        default: Ratio,
+        range: std::ops::RangeInclusive<Ratio>,
+    ) -> Result<Ratio, SsdError> {
+        self.known.push(name);
+        let given = match self.choice.parameters.get(name) {
+            None => return Ok(default),
+            Some(Parameter::Text(text)) => text.parse().ok(),
+            Some(Parameter::Number(value)) if (0.0..=1e9).contains(value) => Some(Ratio::from_f64(*value)),
+            Some(Parameter::Integer(value)) if *value <= 1 => Some(Ratio::percent(100 * value)),
+            Some(_) => None,
+        };
+        given.filter(|share| range.contains(share)).ok_or_else(|| SsdError::Parameter {
+            key: format!("{}.{name}", self.key),
+            expected: format!("a share from {} to {}", range.start(), range.end()),
+            found: self.choice.parameters[name].to_string(),
+        })
+    }
+
+    /// Which of `names` the parameter `name` is, or the first.
+    pub fn one_of(&mut self, name: &'static str, names: &[&'static str]) -> Result<usize, SsdError> {
+        self.known.push(name);
+        let Some(given) = self.choice.parameters.get(name) else { return Ok(0) };
+        let found = names.iter().position(|known| matches!(given, Parameter::Text(text) if text == known));
+        found.ok_or_else(|| SsdError::Parameter {
+            key: format!("{}.{name}", self.key),
+            expected: names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
+            found: given.to_string(),
+        })
     }
 
     /// Refuses parameters that nobody asked for. To be called last.

@@ -161,6 +161,29 @@ pub enum SsdError {
         /// The key that states the spare space, and a value of it that would work.
         remedy: (&'static str, Ratio),
     },
+    /// The blocks that a block-mapped translation layer needs are more than a pool has.
+    #[error(
+        "`ftl` of kind `{kind}`: a pool of {blocks} blocks cannot hold {logical} logical blocks of {data_pages} pages, {update} \
+         {purpose} and {free} that stay free"
+    )]
+    NoUpdateBlocks {
+        /// The translation layer.
+        kind: &'static str,
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Logical blocks of a pool.
+        logical: u32,
+        /// Data pages of a block.
+        data_pages: u32,
+        /// Blocks that take updates.
+        update: u32,
+        /// What those are, and which parameter says how many.
+        purpose: &'static str,
+        /// Blocks that stay free for merging.
+        free: u32,
+        /// A value of `over_provisioning` that would work.
+        remedy: Ratio,
+    },
     /// A name is in no registry.
     #[error("`{key}` knows no `{found}`; it knows {known}")]
     UnknownKind {
@@ -243,6 +266,10 @@ impl Hint for SsdError {
             Self::NoSpareSpace { remedy: (key, value), .. } => {
                 Some(format!("{key} = \"{value}\" would work, or a lower `cleaning.threshold`"))
             }
+            Self::NoUpdateBlocks { remedy, .. } if *remedy < Ratio::ONE => {
+                Some(format!("over_provisioning = \"{remedy}\" would work"))
+            }
+            Self::NoUpdateBlocks { .. } => Some("give a pool more blocks: a larger `pool`".to_string()),
             Self::UnknownKind { nearest, .. } | Self::UnknownParameter { nearest, .. } => {
                 nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
             }

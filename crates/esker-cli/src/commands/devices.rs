@@ -40,9 +40,24 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
     let kinds: Vec<String> =
         esker_sim::DEVICE_KINDS.iter().map(|kind| format!("  {}: {}", kind.name, kind.summary)).collect();
     output::print(&format!(
-        "{}\nKinds of devices in an experiment file:\n{}\n\n`esker devices PRESET` shows every figure with its source.\n",
+        "{}\nKinds of devices in an experiment file:\n{}\n\nTranslation layers of a drive, `ftl = \"NAME\"` or \
+         `ftl = {{ kind = \"NAME\", PARAMETER = VALUE }}`:\n{}\n\n\
+         `esker devices PRESET` shows every figure with its source.\n",
         table.render(),
-        kinds.join("\n")
+        kinds.join("\n"),
+        translation_layers(),
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The translation layers with their parameters.
+fn translation_layers() -> String {
+    let mut lines = Vec::new();
+    for entry in esker_flash::FTLS {
+        lines.push(format!("  {}: {}", entry.name, entry.summary));
+        for parameter in entry.parameters {
+            lines.push(format!("    {} = {}: {}", parameter.name, parameter.default, parameter.meaning));
+        }
+    }
+    lines.join("\n")
 }

@@ -5,7 +5,7 @@
 //!
 //! # How to add a translation layer
 //!
-//! A layer that maps whole blocks, `ftl/block.rs`, implements [`Ftl`] against the [`FlashState`]:
+//! A layer that writes each page once, `ftl/write_once.rs`, implements [`Ftl`] against the [`FlashState`]:
 //!
 //! ```
 //! use esker_core::{LogicalPage, PhysicalPage};
@@ -17,6 +17,7 @@
 //!     name: "write-once",
 //!     summary: "pages go to flash in the order in which they are first written; no page is written twice",
 //!     source: "none: an example",
+//!     parameters: &[],
 //!     build: |context, parameters| {
 //!         parameters.finish()?;
 //!         let map = vec![None; context.space.host_pages as usize];
@@ -63,6 +64,9 @@
 //!     fn memory_bytes(&self) -> usize {
 //!         size_of_val(&*self.map)
 //!     }
+//!     fn map_bytes(&self) -> u64 {
+//!         4 * self.map.len() as u64
+//!     }
 //!     fn check(&self, flash: &FlashState) {
 //!         assert_eq!(self.map.iter().flatten().count() as u64, flash.valid_pages());
 //!     }
@@ -71,24 +75,34 @@
 //!
 //! and one line, `write_once::ENTRY`, in [`FTLS`]. The tests that walk the registry (the map property, the timing suite)
 //! cover it from then on, and `ftl = "write-once"` selects it. A layer that maps single pages, such as one with a cached
-//! map, builds on [`Pools`], which has the frontiers, the free blocks and the cleaning.
+//! map, builds on [`Pools`], which has the frontiers, the free blocks and the cleaning. A layer that maps whole blocks,
+//! with or without log blocks, is a `Scheme` of `blocks`, which has the data blocks, the free blocks and the merges.
 
+mod bast;
+mod block;
+mod blocks;
+mod counters;
+mod fast;
+mod last;
 mod page;
 mod pools;
+mod replacement_block;
 
 use std::fmt;
 
 use esker_core::{LogicalPage, PhysicalPage, did_you_mean};
 use thiserror::Error;
 
-use crate::choice::Parameters;
+use crate::choice::{ParameterEntry, Parameters};
 use crate::nand::{FlashState, OpList};
 use crate::{Choice, Geometry, Space, SsdError, SsdSettings};
 
+pub use counters::FtlCounters;
 pub use pools::{Owners, Pools};
 
 /// Every translation layer, in the order in which lists show them.
-pub static FTLS: &[&FtlEntry] = &[&page::ENTRY];
+pub static FTLS: &[&FtlEntry] =
+    &[&page::ENTRY, &block::ENTRY, &replacement_block::ENTRY, &bast::ENTRY, &fast::ENTRY, &last::ENTRY];
 
 /// Maps logical pages to flash.
 pub trait Ftl: fmt::Debug + Send {
@@ -105,6 +119,12 @@ pub trait Ftl: fmt::Debug + Send {
     /// may be fetched, too.
     fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
         let _ = (page, flash);
+    }
+
+    /// The next `pages` writes belong to one request. Layers that tell sequential from random writes by the size of requests
+    /// heed it.
+    fn begin_request(&mut self, pages: u32) {
+        let _ = pages;
     }
 
     /// Emits the reads that bring the data of `page`; none where it has no data.
@@ -142,6 +162,15 @@ pub trait Ftl: fmt::Debug + Send {
 
     /// Bytes of memory that this takes.
     fn memory_bytes(&self) -> usize;
+
+    /// Bytes of controller memory that the layer's tables take, by the accounting of its paper: an entry of 4 bytes per
+    /// block or page that is mapped (Kim 2009, section 2.3.2: 32 MB for 16 GB in pages of 2 KB).
+    fn map_bytes(&self) -> u64;
+
+    /// What the layer counted beside the operations that [`FlashState`] counts, since it was built.
+    fn counters(&self) -> FtlCounters {
+        FtlCounters::default()
+    }
 
     /// Asserts what must hold between calls; takes long.
     fn check(&self, flash: &FlashState);
@@ -189,6 +218,8 @@ pub struct FtlEntry {
     pub summary: &'static str,
     /// Where it is described.
     pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [ParameterEntry],
     /// Builds it.
     pub build: BuildFtl,
 }

@@ -14,6 +14,7 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
     name: "page",
     summary: "a map of all pages in memory",
     source: "Agrawal et al. 2008, section 3.1; the baseline of Kim 2009, chapter 3",
+    parameters: &[],
     build: |context, parameters| {
         parameters.finish()?;
         Ok(Box::new(PageFtl::new(context)?))
@@ -43,6 +44,7 @@ struct PageFtl {
     striping: Striping,
     /// Per slot of a logical page its [`entry`].
     map: Vec<u32>,
+    host_pages: u64,
     pools: Pools,
 }
 
@@ -63,7 +65,8 @@ impl Owners for Map<'_> {
 impl PageFtl {
     fn new(context: &FtlContext<'_>) -> Result<Self, SsdError> {
         let striping = Striping::new(context);
-        Ok(Self { map: zeroed(striping.slots()), striping, pools: Pools::new(context)? })
+        let host_pages = u64::from(context.space.host_pages);
+        Ok(Self { map: zeroed(striping.slots()), striping, host_pages, pools: Pools::new(context)? })
     }
 
     #[inline]
@@ -74,7 +77,7 @@ impl PageFtl {
         flash: &mut FlashState,
         sink: &mut S,
     ) -> Result<(), FtlError> {
-        let Self { striping, map, pools } = self;
+        let Self { striping, map, pools, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         // Space first: cleaning may move the very page that is about to be superseded.
         let block = pools.place(pool, flash, sink, &mut Map(map))?;
@@ -158,6 +161,10 @@ impl Ftl for PageFtl {
 
     fn memory_bytes(&self) -> usize {
         size_of_val(&*self.map) + self.pools.memory_bytes()
+    }
+
+    fn map_bytes(&self) -> u64 {
+        4 * self.host_pages
     }
 
     fn check(&self, flash: &FlashState) {

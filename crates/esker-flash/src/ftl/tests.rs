@@ -13,6 +13,8 @@ use crate::{CleaningSettings, GeometrySettings, PoolScope, TimingSettings, VICTI
 enum Step {
     Write(u32),
     WritePart(u32),
+    /// So many pages from one on, all of one request.
+    WriteRun(u32, u32),
     Trim(u32),
     Read(u32),
     Collect,
@@ -24,6 +26,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => page.clone().prop_map(Step::Write),
         1 => page.clone().prop_map(Step::WritePart),
+        2 => (page.clone(), 1u32..12).prop_map(|(page, count)| Step::WriteRun(page, count)),
         1 => page.clone().prop_map(Step::Trim),
         2 => page.prop_map(Step::Read),
         1 => Just(Step::Collect),
@@ -81,9 +84,19 @@ impl Pair {
     }
 
     fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+        if let Step::WriteRun(page, count) = step {
+            self.ftl.begin_request(count);
+            return (page..page + count).try_for_each(|page| self.perform(Step::Write(page)));
+        }
+        self.ftl.begin_request(1);
+        self.perform(step)
+    }
+
+    fn perform(&mut self, step: Step) -> Result<(), TestCaseError> {
         let mut ops = OpList::default();
         let number = |page: u32| LogicalPage(page % self.host_pages);
         match step {
+            Step::WriteRun(..) => unreachable!("it was taken apart"),
             Step::Write(page) | Step::WritePart(page) => {
                 let part = if matches!(step, Step::Write(_)) { Part::Whole } else { Part::Some };
                 self.ftl.write(number(page), part, &mut self.flash, &mut ops).unwrap();
@@ -176,7 +189,14 @@ proptest! {
                 let geometry = Geometry::new(&settings.geometry, block_summary).unwrap();
                 let space = Space::new(&settings, &geometry).unwrap();
                 let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
-                run(build(&context).unwrap(), &geometry, space.host_pages, &steps)?;
+                match build(&context) {
+                    Ok(ftl) => run(ftl, &geometry, space.host_pages, &steps)?,
+                    // Six blocks are few for log blocks.
+                    Err(error) => prop_assert!(
+                        pool == PoolScope::Plane && matches!(error, SsdError::NoUpdateBlocks { .. }),
+                        "{}", error
+                    ),
+                }
             }
         }
     }
@@ -217,7 +237,13 @@ proptest! {
                 settings.ftl = Choice::named(layer.name);
                 settings.cleaning.victim = Choice::named(policy.name);
                 let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed };
-                let mut ftl = build(&context).unwrap();
+                let mut ftl = match build(&context) {
+                    Ok(ftl) => ftl,
+                    Err(error) => {
+                        prop_assert!(matches!(error, SsdError::NoUpdateBlocks { .. }), "{}", error);
+                        continue;
+                    }
+                };
                 let mut flash = FlashState::new(&geometry);
                 let host = u64::from(space.host_pages);
                 let mut rng = esker_core::Rng::new(seed);
@@ -227,7 +253,7 @@ proptest! {
                 let mut pages: Vec<LogicalPage> = fill.chain(cold.map(|page| LogicalPage(page as u32))).collect();
                 let part = (host * hot / 100).max(1);
                 pages.extend((0..4 * host).map(|_| LogicalPage(rng.below(part) as u32)));
-                prop_assert_eq!(ftl.write_untimed(&pages, &mut flash), Ok(()), "{}", policy.name);
+                prop_assert_eq!(ftl.write_untimed(&pages, &mut flash), Ok(()), "{} {}", layer.name, policy.name);
                 flash.check();
                 ftl.check(&flash);
             }
@@ -274,6 +300,9 @@ impl Ftl for LeakyFtl {
     }
     fn memory_bytes(&self) -> usize {
         self.inner.memory_bytes()
+    }
+    fn map_bytes(&self) -> u64 {
+        self.inner.map_bytes()
     }
     fn check(&self, flash: &FlashState) {
         self.inner.check(flash);

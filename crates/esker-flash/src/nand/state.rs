@@ -53,7 +53,8 @@ fn by_cause(counts: &[u64; 4]) -> PageOperations {
 struct Block {
     /// Pages that hold data that was not superseded.
     valid: u16,
-    /// Pages programmed since the last erase. Pages are programmed in order.
+    /// Pages that were programmed or skipped since the last erase: where the next program may go at the earliest. Pages
+    /// are programmed in ascending order.
     written: u16,
     erases: u32,
 }
@@ -77,6 +78,9 @@ const WRITTEN: u64 = 1 << 16;
 const ERASE: u64 = 1 << 32;
 
 /// The cells of an array: which pages are programmed and valid, and what their spare areas say.
+///
+/// Pages of a block are programmed in ascending order (Kim 2009, section 2.3.2: the rule of large-block NAND). A program
+/// may skip ahead; what it skipped stays unprogrammed, and cannot be used before the next erase.
 #[derive(Clone, Debug)]
 pub struct FlashState {
     geometry: Geometry,
@@ -88,8 +92,10 @@ pub struct FlashState {
     counts: OperationCounts,
     /// Whether the block under cleaning had pages to copy; see [`Self::erase`].
     copied_from: Option<BlockIndex>,
-    /// Pages that were programmed, and forgotten by [`Self::format`].
-    formatted: u64,
+    /// Pages that were programmed or skipped, and erased or forgotten by [`Self::format`] since.
+    freed: u64,
+    /// Pages that were skipped.
+    skipped: u64,
 }
 
 impl FlashState {
@@ -103,7 +109,8 @@ impl FlashState {
             words_per_record,
             counts: OperationCounts::default(),
             copied_from: None,
-            formatted: 0,
+            freed: 0,
+            skipped: 0,
         }
     }
 
@@ -111,7 +118,7 @@ impl FlashState {
     pub fn format(&mut self) {
         for record in self.records.chunks_exact_mut(self.words_per_record) {
             let block = Block::unpack(record[0]);
-            self.formatted += u64::from(block.written);
+            self.freed += u64::from(block.written);
             record.fill(0);
             record[0] = Block { erases: block.erases, ..Block::default() }.pack();
         }
@@ -157,7 +164,7 @@ impl FlashState {
     pub fn valid_in(&self, block: BlockIndex) -> u32 {
         u32::from(self.block(block).valid)
     }
-    /// Programmed pages of `block`.
+    /// Pages of `block` that were programmed or skipped: the first offset that can still be programmed.
     #[inline(always)]
     pub fn written_in(&self, block: BlockIndex) -> u32 {
         u32::from(self.block(block).written)
@@ -211,6 +218,20 @@ impl FlashState {
         page
     }
 
+    /// Programs the page `offset` of `block` with data of `owner`, skipping those before it that are not programmed.
+    /// `offset` is not below [`Self::written_in`].
+    pub fn program_at<S: OpSink>(
+        &mut self,
+        block: BlockIndex,
+        offset: u32,
+        owner: u32,
+        after: Option<OpIndex>,
+        sink: &mut S,
+    ) -> PhysicalPage {
+        self.skip_to(block, offset);
+        self.program(block, owner, Cause::Host, after, sink)
+    }
+
     /// Programs the last page of `block` with the block's map.
     pub fn program_summary<S: OpSink>(&mut self, block: BlockIndex, sink: &mut S) {
         let written = self.written_in(block);
@@ -243,6 +264,37 @@ impl FlashState {
         (owner, to)
     }
 
+    /// Moves the data of `from`, which is valid, to the page `offset` of `block`, skipping those before it that are not
+    /// programmed. `offset` is not below [`Self::written_in`].
+    pub fn copy_at<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        block: BlockIndex,
+        offset: u32,
+        cause: Cause,
+        sink: &mut S,
+    ) -> (OpIndex, PhysicalPage) {
+        self.skip_to(block, offset);
+        let owner = self.owner(from);
+        let (source, _) = self.supersede(from);
+        self.copied_from = Some(source);
+        let to = self.take_page(block, owner);
+        self.counts.reads[cause as usize] += 1;
+        self.counts.programs[cause as usize] += 1;
+        (sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None }), to)
+    }
+
+    /// Leaves the pages of `block` before `offset` that are not programmed as they are, until the next erase.
+    #[inline(always)]
+    fn skip_to(&mut self, block: BlockIndex, offset: u32) {
+        let record = self.record(block);
+        let written = u32::from(Block::unpack(self.records[record]).written);
+        assert!(written <= offset, "page {offset} of a block was programmed after page {written}");
+        let skipped = u64::from(offset - written);
+        self.records[record] += skipped * WRITTEN;
+        self.skipped += skipped;
+    }
+
     #[inline(always)]
     fn take_page(&mut self, block: BlockIndex, owner: u32) -> PhysicalPage {
         let record = self.record(block);
@@ -269,15 +321,22 @@ impl FlashState {
 
     /// Erases `block`, which holds no valid page.
     pub fn erase<S: OpSink>(&mut self, block: BlockIndex, cause: Cause, sink: &mut S) {
+        self.erase_after(block, cause, None, sink);
+    }
+
+    /// Erases `block`, which holds no valid page, once `after` has ended: a copy to another die, without which the data
+    /// would be lost.
+    pub fn erase_after<S: OpSink>(&mut self, block: BlockIndex, cause: Cause, after: Option<OpIndex>, sink: &mut S) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
         assert_eq!(state.valid, 0, "a block with valid pages was erased");
         self.records[record] = Block { written: 0, ..state }.pack() + ERASE;
+        self.freed += u64::from(state.written);
         self.counts.erases += 1;
         if self.copied_from.take() != Some(block) {
             self.counts.erases_without_copies += 1;
         }
-        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after: None });
+        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after });
     }
 
     /// Erases per block since new.
@@ -306,7 +365,59 @@ impl FlashState {
             written += u64::from(block.written);
         }
         let programs = self.counts.programs().total();
-        let freed = self.counts.erases * u64::from(self.geometry.pages_per_block());
-        assert!(programs <= written + freed + self.formatted, "more pages were programmed than were ever free");
+        assert_eq!(programs + self.skipped, written + self.freed, "pages were programmed that nobody counted");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Bytes;
+
+    use super::*;
+    use crate::GeometrySettings;
+    use crate::nand::{OpList, Silent};
+
+    fn flash() -> FlashState {
+        let settings = GeometrySettings {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 2,
+            pages_per_block: 8,
+            page_size: Bytes::kib(4),
+            spare_size: Bytes(0),
+        };
+        FlashState::new(&Geometry::new(&settings, false).unwrap())
+    }
+
+    #[test]
+    fn a_program_may_skip_ahead_and_what_it_skipped_is_gone_until_the_erase() {
+        let mut flash = flash();
+        let block = BlockIndex(0);
+        assert_eq!(flash.program_at(block, 3, 7, None, &mut Silent), PhysicalPage(3));
+        assert_eq!((flash.written_in(block), flash.valid_in(block)), (4, 1));
+        assert!((0..3).all(|page| !flash.is_valid(PhysicalPage(page))));
+        assert_eq!(flash.program(block, 8, Cause::Host, None, &mut Silent), PhysicalPage(4));
+        let mut ops = OpList::default();
+        let (_, to) = flash.copy_at(PhysicalPage(3), BlockIndex(1), 5, Cause::Cleaning, &mut ops);
+        assert_eq!((to, flash.owner(to)), (PhysicalPage(13), 7));
+        assert_eq!(ops.as_slice()[0].kind, FlashOpKind::Copy { from: PhysicalPage(3), to });
+        flash.check();
+        flash.supersede(PhysicalPage(4));
+        flash.erase(block, Cause::Cleaning, &mut Silent);
+        assert_eq!(flash.program(block, 8, Cause::Host, None, &mut Silent), PhysicalPage(0));
+        flash.check();
+        flash.format();
+        flash.check();
+        assert_eq!((flash.skipped, flash.counts().programs().total()), (8, 4));
+    }
+
+    #[test]
+    #[should_panic(expected = "page 2 of a block was programmed after page 4")]
+    fn no_program_goes_back() {
+        let mut flash = flash();
+        flash.program_at(BlockIndex(0), 3, 7, None, &mut Silent);
+        flash.program_at(BlockIndex(0), 2, 7, None, &mut Silent);
     }
 }

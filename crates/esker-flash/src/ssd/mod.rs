@@ -18,7 +18,7 @@ use esker_core::{
 };
 
 use crate::array::{Array, BACKGROUND, Ended};
-use crate::ftl::{self, Ftl, FtlContext, FtlError, Part};
+use crate::ftl::{self, Ftl, FtlContext, FtlCounters, FtlError, Part};
 use crate::nand::{FlashState, OpList, OperationCounts, Timing};
 use crate::{Geometry, Space, SsdError, SsdSettings, precondition};
 use background::Background;
@@ -71,16 +71,19 @@ pub struct Ssd {
     completed: u64,
     host_page_writes: u64,
     measuring: Baseline,
+    /// What the translation layers before this one counted: preconditioning builds a new one.
+    former: FtlCounters,
     precondition: Option<PreconditionReport>,
 }
 
 /// The counters when measuring began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Baseline {
     at: Nanos,
     completed: u64,
     host_page_writes: u64,
     counts: OperationCounts,
+    layer: FtlCounters,
 }
 
 impl Ssd {
@@ -130,6 +133,7 @@ impl Ssd {
             completed: 0,
             host_page_writes: 0,
             measuring: Baseline::default(),
+            former: FtlCounters::default(),
             precondition: None,
         })
     }
@@ -149,6 +153,13 @@ impl Ssd {
     pub fn check(&self) {
         self.flash.check();
         self.ftl.check(&self.flash);
+    }
+
+    /// What the translation layer counted since the drive was new.
+    fn layer_counters(&self) -> FtlCounters {
+        let mut counters = self.former.clone();
+        counters.add(&self.ftl.counters());
+        counters
     }
 
     /// Hands a request on to flash.
@@ -198,7 +209,11 @@ impl Ssd {
     fn serve(&mut self, now: Nanos, slot: u32, request: &Request) -> Result<u32, (u32, DeviceError)> {
         let (start, end) = (request.start.byte_offset(), request.end_byte());
         let mut count = 0;
-        for page in start >> self.page_shift..=(end - 1) >> self.page_shift {
+        let pages = start >> self.page_shift..=(end - 1) >> self.page_shift;
+        if matches!(request.kind, RequestKind::Write { .. }) {
+            self.ftl.begin_request((pages.end() - pages.start() + 1) as u32);
+        }
+        for page in pages {
             let part = self.part(request, page);
             if self.buffer.is_some() && self.beside_flash(request, page, part) {
                 continue;
@@ -425,6 +440,7 @@ impl Device for Ssd {
                 let context = FtlContext { geometry: &self.geometry, space: &self.space, settings, seed: self.seed };
                 let ftl = ftl::build(&context).expect("it was built from the same settings before");
                 self.flash.format();
+                self.former.add(&self.ftl.counters());
                 self.ftl = ftl;
                 let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
                 self.host_page_writes += writes;

@@ -27,6 +27,7 @@ impl Ssd {
             completed: self.completed,
             host_page_writes: self.host_page_writes,
             counts: *self.flash.counts(),
+            layer: self.layer_counters(),
         };
     }
 
@@ -84,6 +85,7 @@ impl Ssd {
 
     fn flash_report(&self, measured_s: f64) -> FlashReport {
         let counts = self.flash.counts().since(&self.measuring.counts);
+        let layer = self.layer_counters().since(&self.measuring.layer);
         let host_page_writes = self.host_page_writes - self.measuring.host_page_writes;
         let erase_count = self.flash.erase_counts();
         let endurance = self.settings.endurance_cycles;
@@ -99,11 +101,15 @@ impl Ssd {
             pages: self.space.page_counts(),
             effective_spare_factor: self.space.effective_spare_factor(),
             erases: counts.erases,
-            merges: MergeCounts {
+            // Where pages are mapped, every victim is a merge.
+            merges: layer.merges.unwrap_or(MergeCounts {
                 switch: counts.erases_without_copies,
                 partial: counts.erases - counts.erases_without_copies,
                 full: 0,
-            },
+            }),
+            full_merge_data_blocks: layer.full_merge_data_blocks,
+            dead_log_blocks: layer.dead_log_blocks,
+            map_bytes: self.ftl.map_bytes(),
             write_amplification: (host_page_writes > 0)
                 .then(|| counts.programs().total() as f64 / host_page_writes as f64),
             erase_count,

@@ -60,6 +60,13 @@ pub fn experiments_page() -> String {
     }
     page += "\n## Choices by name\n";
     list(&mut page, "Translation layers: `ftl`", esker_flash::FTLS.iter().map(|entry| (entry.name, entry.summary)));
+    for entry in esker_flash::FTLS.iter().filter(|entry| !entry.parameters.is_empty()) {
+        page += &format!("\nParameters of `ftl = {{ kind = \"{}\", ... }}` ({}):\n", entry.name, entry.source);
+        page += "\n| parameter | default | meaning |\n|---|---|---|\n";
+        for parameter in entry.parameters {
+            page += &format!("| `{}` | {} | {} |\n", parameter.name, parameter.default, cell(parameter.meaning));
+        }
+    }
     let victims = esker_flash::VICTIM_POLICIES.iter().map(|entry| (entry.name, entry.summary));
     list(&mut page, "Which block is cleaned: `cleaning.victim`", victims);
     list(

@@ -1,0 +1,126 @@
+//! Block-associative sector translation: each data block may have a log block of its own.
+
+use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, LOG, Place, Scheme, log_share};
+use crate::ftl::{FtlEntry, FtlError};
+use crate::nand::{FlashState, OpSink};
+use crate::{BlockIndex, ParameterEntry};
+
+pub(crate) static ENTRY: FtlEntry = FtlEntry {
+    name: "bast",
+    summary: "data blocks mapped by block, and a log block for each of the few that were written again",
+    source: "Kim 2009, sections 2.3.3 and 2.4, and table 3.1, after Kim et al. 2002 (BAST)",
+    parameters: &[
+        LOG,
+        ParameterEntry {
+            name: "eviction",
+            default: "lru",
+            meaning: "whose log block is merged when another needs it: `lru`, written longest ago, or `fifo`, given longest ago",
+        },
+    ],
+    build: |context, mut parameters| {
+        let share = log_share(&mut parameters)?;
+        let lru = parameters.one_of("eviction", &["lru", "fifo"])? == 0;
+        parameters.finish()?;
+        let needs = BlockNeeds { kind: "bast", run: 1, share, least: 1, purpose: "log blocks (`ftl.log`)", free: 1 };
+        let scheme = |pool: &BlockPool| Bast { logs: Associated::new(pool.logical()), most: pool.updates(), lru };
+        Ok(Box::new(BlockMapped::new(context, &needs, scheme)?))
+    },
+};
+
+/// A page goes to its data block as long as that can be programmed at its offset, then to the next page of its log block.
+/// A full log block is merged, and so is another one's when all log blocks are in use.
+#[derive(Debug)]
+struct Bast {
+    logs: Associated<BlockIndex>,
+    most: u32,
+    lru: bool,
+}
+
+impl Bast {
+    fn merge<S: OpSink>(
+        &mut self,
+        block: u32,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let log = self.logs.remove(block).expect("it has a log block");
+        let data = pool.data(block).expect("a block has a data block before it has a log block");
+        if pool.can_complete(block, log, |from| from == data, flash) {
+            let last = pool.complete(block, log, 0, |from| from == data, flash, sink);
+            pool.erase(data, last, flash, sink);
+        } else {
+            let last = pool.gather(block, flash, sink)?;
+            pool.erase(log, last, flash, sink);
+            pool.counters.gathered(1);
+        }
+        Ok(())
+    }
+}
+
+impl Scheme for Bast {
+    #[inline]
+    fn place<S: OpSink>(
+        &mut self,
+        at: Place,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(BlockIndex, u32), FtlError> {
+        if let Some(data) = pool.in_place(at, flash)? {
+            return Ok((data, at.offset));
+        }
+        if let Some(&log) = self.logs.get(at.block) {
+            let written = flash.written_in(log);
+            if written < pool.pages() {
+                if self.lru {
+                    self.logs.touch(at.block);
+                }
+                return Ok((log, written));
+            }
+            self.merge(at.block, pool, flash, sink)?;
+            if let Some(data) = pool.in_place(at, flash)? {
+                return Ok((data, at.offset));
+            }
+        } else if self.logs.len() == self.most {
+            let oldest = self.logs.oldest().expect("there are some");
+            self.merge(oldest, pool, flash, sink)?;
+        }
+        let log = pool.take_for(at.block)?;
+        self.logs.insert(at.block, log);
+        Ok((log, 0))
+    }
+
+    fn collect<S: OpSink>(
+        &mut self,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<bool, FtlError> {
+        let Some(oldest) = self.logs.oldest() else { return Ok(false) };
+        self.merge(oldest, pool, flash, sink)?;
+        Ok(true)
+    }
+
+    fn unused(&self) -> u32 {
+        self.most - self.logs.len()
+    }
+
+    fn map_bytes(&self, pool: &BlockPool) -> u64 {
+        // Per log block the logical and the physical block, and where each page is.
+        4 * (u64::from(pool.logical()) + u64::from(self.most) * (2 + u64::from(pool.pages())))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.logs.memory_bytes()
+    }
+
+    fn update_blocks(&self) -> Vec<(BlockIndex, Option<u32>)> {
+        self.logs.iter().map(|(block, log)| (*log, Some(block))).collect()
+    }
+
+    fn check(&self, pool: &BlockPool, _: &FlashState) {
+        assert!(self.logs.len() <= self.most);
+        assert!(self.logs.iter().all(|(block, _)| pool.data(block).is_some()), "a log block without a data block");
+    }
+}

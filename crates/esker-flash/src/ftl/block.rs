@@ -1,0 +1,146 @@
+//! Whole blocks are mapped, pages have fixed offsets in them.
+
+use crate::BlockIndex;
+use crate::ParameterEntry;
+use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Place, Scheme};
+use crate::ftl::{FtlEntry, FtlError};
+use crate::nand::{FlashState, OpSink};
+use esker_core::Ratio;
+
+pub(crate) static ENTRY: FtlEntry = FtlEntry {
+    name: "block",
+    summary: "a map of blocks; a page that is written again sets off a copy of its block",
+    source: "Kim 2009, section 2.3.2, block-level FTL schemes",
+    parameters: &[ParameterEntry {
+        name: "open",
+        default: "1",
+        meaning: "logical blocks of a pool that can be amid being rewritten",
+    }],
+    build: |context, mut parameters| {
+        let open = parameters.integer("open", 1, 1..=1 << 20)? as u32;
+        parameters.finish()?;
+        let needs = BlockNeeds {
+            kind: "block",
+            run: 1,
+            share: Ratio::ZERO,
+            least: open,
+            purpose: "that are being rewritten (`ftl.open`)",
+            free: 0,
+        };
+        let scheme = |pool: &BlockPool| Block { rewrites: Associated::new(pool.logical()), open };
+        Ok(Box::new(BlockMapped::new(context, &needs, scheme)?))
+    },
+};
+
+/// A page that cannot be programmed in its data block, since that was programmed at or beyond its offset, begins a
+/// rewrite: a free block becomes the data block, and takes the pages before it and itself. Pages that follow in ascending
+/// order go there, too, and what they leave out is copied. The rest is copied once the rewrite is closed: when the block
+/// is written at a lower offset again, or another rewrite needs its place.
+#[derive(Debug)]
+struct Block {
+    /// Logical blocks amid being rewritten, each with its former data block.
+    rewrites: Associated<Rewrite>,
+    open: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rewrite {
+    former: BlockIndex,
+    /// Pages that were copied so far.
+    copies: u32,
+}
+
+impl Block {
+    /// Copies the pages of `at`'s logical block from the first one that `to` can take up to `at`.
+    fn copy_before<S: OpSink>(
+        at: Place,
+        to: BlockIndex,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> u32 {
+        let mut copies = 0;
+        for offset in flash.written_in(to)..at.offset {
+            let slot = at.slot - at.offset + offset;
+            if pool.page(slot).is_some() {
+                pool.copy(slot, to, offset, flash, sink);
+                copies += 1;
+            }
+        }
+        copies
+    }
+
+    /// Copies what is left, and erases the former data block.
+    fn close<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, flash: &mut FlashState, sink: &mut S) {
+        let Some(Rewrite { former, copies }) = self.rewrites.remove(block) else { return };
+        let data = pool.data(block).expect("a rewritten block has a data block");
+        let last = pool.complete(block, data, copies, |lies_in| lies_in == former, flash, sink);
+        pool.erase(former, last, flash, sink);
+    }
+}
+
+impl Scheme for Block {
+    fn place<S: OpSink>(
+        &mut self,
+        at: Place,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(BlockIndex, u32), FtlError> {
+        if let Some(data) = pool.in_place(at, flash)? {
+            if let Some(rewrite) = self.rewrites.get_mut(at.block) {
+                rewrite.copies += Self::copy_before(at, data, pool, flash, sink);
+                self.rewrites.touch(at.block);
+            }
+            return Ok((data, at.offset));
+        }
+        self.close(at.block, pool, flash, sink);
+        if self.rewrites.len() == self.open {
+            let oldest = self.rewrites.oldest().expect("there are some");
+            self.close(oldest, pool, flash, sink);
+        }
+        let former = pool.data(at.block).expect("it cannot take the page");
+        let data = pool.take_for(at.block)?;
+        let copies = Self::copy_before(at, data, pool, flash, sink);
+        pool.set_data(at.block, Some(data));
+        self.rewrites.insert(at.block, Rewrite { former, copies });
+        Ok((data, at.offset))
+    }
+
+    fn collect<S: OpSink>(
+        &mut self,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<bool, FtlError> {
+        let Some(oldest) = self.rewrites.oldest() else { return Ok(false) };
+        self.close(oldest, pool, flash, sink);
+        Ok(true)
+    }
+
+    fn unused(&self) -> u32 {
+        self.open - self.rewrites.len()
+    }
+
+    fn map_bytes(&self, pool: &BlockPool) -> u64 {
+        // A rewrite is a logical block and its former data block.
+        4 * (u64::from(pool.logical()) + 2 * u64::from(self.open))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.rewrites.memory_bytes()
+    }
+
+    fn update_blocks(&self) -> Vec<(BlockIndex, Option<u32>)> {
+        self.rewrites.iter().map(|(block, rewrite)| (rewrite.former, Some(block))).collect()
+    }
+
+    fn check(&self, pool: &BlockPool, flash: &FlashState) {
+        assert!(self.rewrites.len() <= self.open);
+        for (block, rewrite) in self.rewrites.iter() {
+            let data = pool.data(block).expect("a rewritten block has a data block");
+            assert!(pool.can_complete(block, data, |from| from == rewrite.former, flash), "a page was left behind");
+            assert!(pool.can_complete(block, rewrite.former, |_| false, flash), "a former page is out of place");
+        }
+    }
+}

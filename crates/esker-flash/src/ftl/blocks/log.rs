@@ -1,0 +1,94 @@
+//! Log blocks that any logical block may write to.
+
+use std::collections::VecDeque;
+
+use esker_core::PhysicalPage;
+
+use super::BlockPool;
+use super::pool::Last;
+use crate::BlockIndex;
+use crate::ftl::FtlError;
+use crate::nand::{FlashState, OpSink};
+
+/// Log blocks in the order in which they were opened; the last one takes the next page.
+#[derive(Debug)]
+pub(in crate::ftl) struct SharedLog {
+    blocks: VecDeque<BlockIndex>,
+    most: u32,
+}
+
+impl SharedLog {
+    /// At most `most` blocks.
+    pub(in crate::ftl) fn new(most: u32) -> Self {
+        Self { blocks: VecDeque::with_capacity(most as usize), most }
+    }
+
+    /// The blocks, the one that was opened first first.
+    pub(in crate::ftl) fn blocks(&self) -> &VecDeque<BlockIndex> {
+        &self.blocks
+    }
+    /// Blocks that can still be opened before one has to be emptied.
+    pub(in crate::ftl) fn unused(&self) -> u32 {
+        self.most - self.blocks.len() as u32
+    }
+    /// As many as there can be.
+    pub(in crate::ftl) fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// The block that takes the next page, and at which offset, if one is open and not full.
+    #[inline]
+    pub(in crate::ftl) fn room(&self, pool: &BlockPool, flash: &FlashState) -> Option<(BlockIndex, u32)> {
+        let open = *self.blocks.back()?;
+        let written = flash.written_in(open);
+        (written < pool.pages()).then_some((open, written))
+    }
+
+    /// Opens a block.
+    pub(in crate::ftl) fn open(&mut self, pool: &mut BlockPool) -> Result<(BlockIndex, u32), FtlError> {
+        debug_assert!(self.unused() > 0);
+        let block = pool.take_next()?;
+        self.blocks.push_back(block);
+        Ok((block, 0))
+    }
+
+    /// Logical blocks with valid data in the block that is number `index` in the order of opening.
+    pub(in crate::ftl) fn data_blocks(&self, index: usize, pool: &BlockPool, flash: &FlashState) -> usize {
+        let block = self.blocks[index];
+        let first = flash.geometry().first_page(block).0;
+        let valid = (first..first + pool.pages()).map(PhysicalPage).filter(|page| flash.is_valid(*page));
+        let mut data_blocks: Vec<u32> = valid.map(|page| pool.block_of_slot(flash.owner(page))).collect();
+        data_blocks.sort_unstable();
+        data_blocks.dedup();
+        data_blocks.len()
+    }
+
+    /// Empties the block that is number `index` in the order of opening, which is no longer one of them: gathers every
+    /// logical block with valid data in it, and erases it. `gathered` is told of each of those.
+    pub(in crate::ftl) fn empty<S: OpSink>(
+        &mut self,
+        index: usize,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+        mut gathered: impl FnMut(u32, Option<Last>, &mut BlockPool, &mut FlashState, &mut S),
+    ) -> Result<(), FtlError> {
+        let victim = self.blocks.remove(index).expect("there is such a block");
+        let mut data_blocks = 0;
+        let mut last = None;
+        let first = flash.geometry().first_page(victim).0;
+        for word in 0..flash.words_per_block() {
+            // Gathering a logical block takes all of its pages away from the victim.
+            while flash.valid_word(victim, word) != 0 {
+                let page = PhysicalPage(first + 64 * word as u32 + flash.valid_word(victim, word).trailing_zeros());
+                let block = pool.block_of_slot(flash.owner(page));
+                last = pool.gather(block, flash, sink)?;
+                gathered(block, last, pool, flash, sink);
+                data_blocks += 1;
+            }
+        }
+        pool.erase(victim, last, flash, sink);
+        pool.counters.gathered(data_blocks);
+        Ok(())
+    }
+}

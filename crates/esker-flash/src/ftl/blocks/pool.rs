@@ -1,0 +1,363 @@
+//! The blocks of one pool: data blocks, free blocks, and the moves that merges are made of.
+
+use std::collections::VecDeque;
+
+use esker_core::PhysicalPage;
+
+use super::Place;
+use super::space::Layout;
+use crate::BlockIndex;
+use crate::ftl::{FtlContext, FtlCounters, FtlError, Part};
+use crate::memory::{prefetch, zeroed};
+use crate::nand::{Cause, FlashState, OpIndex, OpSink};
+
+/// A copy after which a block may be erased.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ftl) struct Last {
+    op: OpIndex,
+    to: BlockIndex,
+}
+
+/// The data blocks and free blocks of one pool.
+#[derive(Debug)]
+pub(in crate::ftl) struct BlockPool {
+    first_block: u32,
+    blocks_per_die: u32,
+    pages: u32,
+    summary: bool,
+    updates: u32,
+    /// Per page of the pool's logical blocks where its data lie: the physical page plus one, or zero.
+    map: Vec<u32>,
+    /// Per logical block its data block plus one, or zero.
+    data: Vec<u32>,
+    /// Logical blocks without a data block.
+    absent: u32,
+    /// The pool's dies in the order in which they take turns.
+    turns: Vec<u32>,
+    /// The die of the next update block that belongs to no logical block.
+    turn: usize,
+    /// Free blocks per die; the one that was erased first is used first, so that all take turns.
+    free: Vec<VecDeque<u32>>,
+    /// Merges.
+    pub(in crate::ftl) counters: FtlCounters,
+}
+
+impl BlockPool {
+    pub(super) fn new(context: &FtlContext<'_>, first_block: u32, layout: &Layout) -> Self {
+        let (geometry, space) = (context.geometry, context.space);
+        let first_die = geometry.die_of(BlockIndex(first_block)).0;
+        // A pool is a plane at least, or several whole dies.
+        let dies = (space.blocks_per_pool / geometry.blocks_per_die()).max(1);
+        let blocks_per_die = space.blocks_per_pool / dies;
+        let turns = geometry.turns(first_die, dies, geometry.dies()).into_iter().map(|die| die - first_die).collect();
+        let pages = space.data_pages_per_block;
+        Self {
+            first_block,
+            blocks_per_die,
+            pages,
+            summary: geometry.block_summary(),
+            updates: layout.updates,
+            map: zeroed(layout.logical as usize * pages as usize),
+            data: zeroed(layout.logical as usize),
+            absent: layout.logical,
+            turns,
+            turn: 0,
+            free: (0..dies).map(|die| (die * blocks_per_die..(die + 1) * blocks_per_die).collect()).collect(),
+            counters: FtlCounters::merging(),
+        }
+    }
+
+    /// Data pages of a block.
+    #[inline(always)]
+    pub(in crate::ftl) fn pages(&self) -> u32 {
+        self.pages
+    }
+    /// Logical blocks.
+    pub(in crate::ftl) fn logical(&self) -> u32 {
+        self.data.len() as u32
+    }
+    /// Blocks that may take updates at the same time.
+    pub(in crate::ftl) fn updates(&self) -> u32 {
+        self.updates
+    }
+    /// Logical blocks without a data block.
+    pub(in crate::ftl) fn absent(&self) -> u32 {
+        self.absent
+    }
+    /// All blocks.
+    pub(in crate::ftl) fn blocks(&self) -> u32 {
+        self.blocks_per_die * self.free.len() as u32
+    }
+    /// Which of the pool's blocks `block` is.
+    #[inline(always)]
+    pub(in crate::ftl) fn local(&self, block: BlockIndex) -> usize {
+        (block.0 - self.first_block) as usize
+    }
+
+    /// The logical block of page `slot`.
+    #[inline(always)]
+    pub(in crate::ftl) fn block_of_slot(&self, slot: u32) -> u32 {
+        slot / self.pages
+    }
+    /// Where the data of page `slot` lie.
+    #[inline(always)]
+    pub(in crate::ftl) fn page(&self, slot: u32) -> Option<PhysicalPage> {
+        self.map[slot as usize].checked_sub(1).map(PhysicalPage)
+    }
+    /// The block in which the data of page `slot` lie.
+    #[inline]
+    pub(in crate::ftl) fn block_of(&self, slot: u32, flash: &FlashState) -> Option<BlockIndex> {
+        self.page(slot).map(|page| flash.geometry().block_of(page))
+    }
+    /// The data block of logical block `block`.
+    #[inline(always)]
+    pub(in crate::ftl) fn data(&self, block: u32) -> Option<BlockIndex> {
+        self.data[block as usize].checked_sub(1).map(BlockIndex)
+    }
+    /// Fetches the entries of a page into the processor's caches.
+    pub(super) fn expect(&self, at: Place) {
+        prefetch(&self.map, at.slot as usize);
+        prefetch(&self.data, at.block as usize);
+    }
+
+    /// Makes `data` the data block of `block`.
+    pub(in crate::ftl) fn set_data(&mut self, block: u32, data: Option<BlockIndex>) {
+        let entry = &mut self.data[block as usize];
+        self.absent += u32::from(*entry != 0 && data.is_none());
+        self.absent -= u32::from(*entry == 0 && data.is_some());
+        *entry = data.map_or(0, |data| data.0 + 1);
+    }
+
+    /// The data block of `at`'s logical block, which is taken if there is none, where it can be programmed at `at`'s
+    /// offset.
+    #[inline]
+    pub(in crate::ftl) fn in_place(&mut self, at: Place, flash: &FlashState) -> Result<Option<BlockIndex>, FtlError> {
+        match self.data(at.block) {
+            Some(data) => Ok((at.offset >= flash.written_in(data)).then_some(data)),
+            None => {
+                let data = self.take_for(at.block)?;
+                self.set_data(at.block, Some(data));
+                Ok(Some(data))
+            }
+        }
+    }
+
+    /// A free block for logical block `block`. Its blocks lie on one die, as far as that has free ones, so that merging it
+    /// leaves the other dies alone.
+    pub(in crate::ftl) fn take_for(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
+        self.take(self.turns[block as usize % self.turns.len()])
+    }
+
+    /// A free block for no logical block in particular, from the next die.
+    pub(in crate::ftl) fn take_next(&mut self) -> Result<BlockIndex, FtlError> {
+        self.turn = (self.turn + 1) % self.turns.len();
+        self.take(self.turns[self.turn])
+    }
+
+    fn take(&mut self, die: u32) -> Result<BlockIndex, FtlError> {
+        let die = match self.free[die as usize].is_empty() {
+            false => die as usize,
+            // Among equals the first one, as for everything that results depend on.
+            true => (0..self.free.len()).rev().max_by_key(|&die| self.free[die].len()).expect("a pool has dies"),
+        };
+        let block = self.free[die].pop_front().ok_or(FtlError::NoSpace)?;
+        Ok(BlockIndex(self.first_block + block))
+    }
+
+    /// Erases `block`, which holds nothing valid, after the last copy that may have come from it.
+    pub(in crate::ftl) fn erase<S: OpSink>(
+        &mut self,
+        block: BlockIndex,
+        last: Option<Last>,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) {
+        // On one die the order of operations is enough.
+        let geometry = flash.geometry();
+        let after = last.filter(|last| geometry.die_of(last.to) != geometry.die_of(block)).map(|last| last.op);
+        flash.erase_after(block, Cause::Cleaning, after, sink);
+        let local = block.0 - self.first_block;
+        self.free[(local / self.blocks_per_die) as usize].push_back(local);
+    }
+
+    /// Programs page `slot` at `offset` of `block`.
+    #[inline]
+    pub(super) fn program<S: OpSink>(
+        &mut self,
+        slot: u32,
+        part: Part,
+        block: BlockIndex,
+        offset: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) {
+        let old = self.page(slot);
+        let read = match (part, old) {
+            (Part::Some, Some(old)) => Some(flash.read(old, Cause::Host, sink)),
+            _ => None,
+        };
+        let page = flash.program_at(block, offset, slot, read, sink);
+        self.map[slot as usize] = page.0 + 1;
+        if let Some(old) = old {
+            flash.supersede(old);
+        }
+        self.summarise(block, flash, sink);
+    }
+
+    /// Forgets the data of page `slot`.
+    pub(super) fn forget(&mut self, slot: u32, flash: &mut FlashState) {
+        if let Some(old) = self.page(slot) {
+            self.map[slot as usize] = 0;
+            flash.supersede(old);
+        }
+    }
+
+    /// Copies page `slot`, which has data, to `offset` of `block`.
+    #[inline]
+    pub(in crate::ftl) fn copy<S: OpSink>(
+        &mut self,
+        slot: u32,
+        block: BlockIndex,
+        offset: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Last {
+        let from = PhysicalPage(self.map[slot as usize] - 1);
+        let (op, to) = flash.copy_at(from, block, offset, Cause::Cleaning, sink);
+        self.map[slot as usize] = to.0 + 1;
+        self.summarise(block, flash, sink);
+        Last { op, to: block }
+    }
+
+    /// Closes `block` with its map, if it is full and drives do so.
+    #[inline(always)]
+    fn summarise<S: OpSink>(&self, block: BlockIndex, flash: &mut FlashState, sink: &mut S) {
+        if self.summary && flash.written_in(block) == self.pages {
+            flash.program_summary(block, sink);
+        }
+    }
+
+    /// Gathers all data of logical block `block` in a free block, which becomes its data block, and erases the former one.
+    /// A full merge, but for erasing the update blocks.
+    pub(in crate::ftl) fn gather<S: OpSink>(
+        &mut self,
+        block: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<Option<Last>, FtlError> {
+        let former = self.data(block);
+        let mut data = None;
+        let mut last = None;
+        for offset in 0..self.pages {
+            let slot = block * self.pages + offset;
+            if self.page(slot).is_none() {
+                continue;
+            }
+            let to = match data {
+                Some(to) => to,
+                None => *data.insert(self.take_for(block)?),
+            };
+            last = Some(self.copy(slot, to, offset, flash, sink));
+        }
+        if let Some(former) = former {
+            self.erase(former, last, flash, sink);
+        }
+        self.set_data(block, data);
+        Ok(last)
+    }
+
+    /// Whether `update`, which holds pages of logical block `block` alone, can become its data block once the pages that lie
+    /// in a block of `from` were added: its own are at their offsets, the others beyond them.
+    pub(in crate::ftl) fn can_complete(
+        &self,
+        block: u32,
+        update: BlockIndex,
+        from: impl Fn(BlockIndex) -> bool,
+        flash: &FlashState,
+    ) -> bool {
+        let written = flash.written_in(update);
+        (0..self.pages).all(|offset| {
+            let Some(page) = self.page(block * self.pages + offset) else { return true };
+            let (lies_in, at) = flash.geometry().split_page(page);
+            if lies_in == update { at == offset } else { offset >= written || !from(lies_in) }
+        })
+    }
+
+    /// Copies the pages of logical block `block` that lie in a block of `from` to their offsets in `update`, which becomes
+    /// its data block. A switch merge where no page was copied, neither now nor, as `copies` says, before; else a partial one;
+    /// but for erasing those blocks.
+    pub(in crate::ftl) fn complete<S: OpSink>(
+        &mut self,
+        block: u32,
+        update: BlockIndex,
+        mut copies: u32,
+        from: impl Fn(BlockIndex) -> bool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Option<Last> {
+        let mut last = None;
+        for offset in flash.written_in(update).min(self.pages)..self.pages {
+            let slot = block * self.pages + offset;
+            if self.block_of(slot, flash).is_some_and(&from) {
+                last = Some(self.copy(slot, update, offset, flash, sink));
+                copies += 1;
+            }
+        }
+        self.set_data(block, Some(update));
+        self.counters.completed(copies);
+        last
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
+        size_of_val(&*self.map) + size_of_val(&*self.data) + free
+    }
+
+    /// Asserts that every block has one role, and that every page is where the controller would look for it. Says how many
+    /// pages have data.
+    pub(super) fn check(&self, updates: &[(BlockIndex, Option<u32>)], flash: &FlashState) -> u64 {
+        const UNSEEN: u32 = u32::MAX;
+        const SHARED: u32 = u32::MAX - 1;
+        const FREE: u32 = u32::MAX - 2;
+        const DATA: u32 = 1 << 31;
+        let mut roles = vec![UNSEEN; self.blocks() as usize];
+        let mut give = |local: usize, role: u32| {
+            assert_eq!(roles[local], UNSEEN, "block {local} of the pool has two roles");
+            roles[local] = role;
+        };
+        for (die, blocks) in self.free.iter().enumerate() {
+            for &block in blocks {
+                assert_eq!(block / self.blocks_per_die, die as u32, "block {block} is on another die's free list");
+                assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
+                give(block as usize, FREE);
+            }
+        }
+        let mut absent = 0;
+        for block in 0..self.logical() {
+            match self.data(block) {
+                Some(data) => give(self.local(data), DATA | block),
+                None => absent += 1,
+            }
+        }
+        assert_eq!(absent, self.absent, "data blocks are counted wrongly");
+        for (update, owner) in updates {
+            give(self.local(*update), owner.unwrap_or(SHARED));
+        }
+        assert!(!roles.contains(&UNSEEN), "a block was lost");
+        let mut mapped = 0;
+        for slot in 0..self.map.len() as u32 {
+            let Some(page) = self.page(slot) else { continue };
+            assert!(flash.is_valid(page), "slot {slot} maps to {page}, which holds no valid data");
+            assert_eq!(flash.owner(page), slot, "slot {slot} maps to data of another");
+            let (lies_in, at) = flash.geometry().split_page(page);
+            let (block, offset) = (slot / self.pages, slot % self.pages);
+            match roles[self.local(lies_in)] {
+                SHARED => {}
+                role if role == DATA | block => assert_eq!(at, offset, "a page of a data block is out of place"),
+                role => assert_eq!(role, block, "slot {slot} lies in a block of another logical block"),
+            }
+            mapped += 1;
+        }
+        mapped
+    }
+}

@@ -1,0 +1,255 @@
+//! Locality-aware sector translation: log blocks apart for sequential, hot and cold writes.
+
+use esker_core::Ratio;
+
+use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, LOG, Place, Scheme, SharedLog, log_share};
+use crate::ftl::{FtlEntry, FtlError};
+use crate::nand::{FlashState, OpSink};
+use crate::{BlockIndex, ParameterEntry};
+
+pub(crate) static ENTRY: FtlEntry = FtlEntry {
+    name: "last",
+    summary: "data blocks mapped by block, and log blocks apart for sequential, hot and cold writes",
+    source: "Kim 2009, section 2.4 and table 3.1, after Lee et al. 2008 (LAST)",
+    parameters: &[
+        LOG,
+        ParameterEntry {
+            name: "sequential",
+            default: "25%",
+            meaning: "share of the log blocks for sequential writes (m of M)",
+        },
+        ParameterEntry { name: "hot", default: "50%", meaning: "share of the other log blocks for hot pages" },
+        ParameterEntry {
+            name: "sequential_pages",
+            default: "4",
+            meaning: "a write of so many pages or more is sequential",
+        },
+        ParameterEntry {
+            name: "hot_window",
+            default: "100%",
+            meaning: "a page is hot whose data were written to a log block that is not sequential no longer ago than this share \
+                      of those log blocks takes to fill; beyond 100%, wherever in them they lie",
+        },
+        ParameterEntry {
+            name: "candidates",
+            default: "8",
+            meaning: "the log block that is emptied is the one with the fewest data blocks among so many oldest ones",
+        },
+    ],
+    build: |context, mut parameters| {
+        let share = log_share(&mut parameters)?;
+        let part = Ratio::ZERO..=Ratio::ONE;
+        let sequential = parameters.share("sequential", Ratio::percent(25), part.clone())?;
+        let hot = parameters.share("hot", Ratio::percent(50), part)?;
+        let sequential_pages = parameters.integer("sequential_pages", 4, 1..=1 << 30)? as u32;
+        let window = parameters.share("hot_window", Ratio::ONE, Ratio::ZERO..=Ratio::percent(100_000))?;
+        let candidates = parameters.integer("candidates", 8, 1..=1 << 20)? as usize;
+        parameters.finish()?;
+        let purpose = "log blocks (`ftl.log`, at least one each for sequential, hot and cold writes)";
+        let needs = BlockNeeds { kind: "last", run: 1, share, least: 3, purpose, free: 1 };
+        let scheme = |pool: &BlockPool| {
+            // Each part has a block at least.
+            let all = pool.updates();
+            let most_sequential = (sequential.of(u64::from(all)) as u32).clamp(1, all - 2);
+            let shared = all - most_sequential;
+            let most_hot = (hot.of(u64::from(shared)) as u32).clamp(1, shared - 1);
+            Last {
+                sequential: Associated::new(pool.logical()),
+                most_sequential,
+                sequential_pages,
+                request_pages: 1,
+                hot: SharedLog::new(most_hot),
+                cold: SharedLog::new(shared - most_hot),
+                opened: vec![0; pool.blocks() as usize],
+                opens: 0,
+                window: window.of(u64::from(shared)),
+                candidates,
+            }
+        };
+        Ok(Box::new(BlockMapped::new(context, &needs, scheme)?))
+    },
+};
+
+/// A page goes to its data block as long as that can be programmed at its offset. Else pages of large writes go to their
+/// offsets in a sequential log block of their logical block, and pages of small ones to the shared log blocks for hot or
+/// for cold pages.
+#[derive(Debug)]
+struct Last {
+    sequential: Associated<BlockIndex>,
+    most_sequential: u32,
+    sequential_pages: u32,
+    request_pages: u32,
+    hot: SharedLog,
+    cold: SharedLog,
+    /// Per block of the pool the number of its last opening as a shared log block, or zero where it is none.
+    opened: Vec<u64>,
+    /// Openings of shared log blocks so far.
+    opens: u64,
+    /// So many openings ago a page that is still hot may have been written.
+    window: u64,
+    candidates: usize,
+}
+
+impl Last {
+    /// Makes the sequential log block of `block` a data block. Pages in shared log blocks stay there where they can.
+    fn merge_sequential<S: OpSink>(
+        &mut self,
+        block: u32,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let log = self.sequential.remove(block).expect("it has a sequential log block");
+        let data = pool.data(block).expect("a block has a data block before it has a log block");
+        if pool.can_complete(block, log, |from| from == data, flash) {
+            let last = pool.complete(block, log, 0, |from| from == data, flash, sink);
+            pool.erase(data, last, flash, sink);
+        } else {
+            let last = pool.gather(block, flash, sink)?;
+            pool.erase(log, last, flash, sink);
+            pool.counters.gathered(1);
+        }
+        Ok(())
+    }
+
+    /// Whether page `slot` was written to a shared log block not long ago.
+    fn is_hot(&self, slot: u32, pool: &BlockPool, flash: &FlashState) -> bool {
+        let opened = pool.block_of(slot, flash).map_or(0, |block| self.opened[pool.local(block)]);
+        opened > 0 && self.opens - opened <= self.window
+    }
+
+    /// Empties a shared log block: a dead one if there is any, else the one with the fewest data blocks among the oldest.
+    fn merge_shared<S: OpSink>(
+        &mut self,
+        hot: bool,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let Self { sequential, opened, candidates, .. } = self;
+        let log = if hot { &mut self.hot } else { &mut self.cold };
+        let dead = log.blocks().iter().position(|block| flash.valid_in(*block) == 0);
+        let oldest =
+            || (0..log.blocks().len().min(*candidates)).min_by_key(|&index| log.data_blocks(index, pool, flash));
+        let index = dead.or_else(oldest).expect("all log blocks are in use");
+        opened[pool.local(log.blocks()[index])] = 0;
+        log.empty(index, pool, flash, sink, |block, last, pool, flash, sink| {
+            // The pages of its sequential log block were gathered, too.
+            if let Some(log) = sequential.remove(block) {
+                pool.erase(log, last, flash, sink);
+            }
+        })
+    }
+}
+
+impl Scheme for Last {
+    fn begin_request(&mut self, pages: u32) {
+        self.request_pages = pages;
+    }
+
+    fn place<S: OpSink>(
+        &mut self,
+        at: Place,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(BlockIndex, u32), FtlError> {
+        let large = self.request_pages >= self.sequential_pages;
+        let log = self.sequential.get(at.block).copied();
+        let written = log.map_or(0, |log| flash.written_in(log));
+        if let Some(log) = log
+            && (at.offset == written || large && at.offset > written)
+        {
+            self.sequential.touch(at.block);
+            return Ok((log, at.offset));
+        }
+        // The data block must not take what the sequential log block holds already: the two could not be merged.
+        if at.offset >= written
+            && let Some(data) = pool.in_place(at, flash)?
+        {
+            return Ok((data, at.offset));
+        }
+        if large {
+            if log.is_some() {
+                self.merge_sequential(at.block, pool, flash, sink)?;
+            } else if self.sequential.len() == self.most_sequential {
+                let oldest = self.sequential.oldest().expect("there are some");
+                self.merge_sequential(oldest, pool, flash, sink)?;
+            }
+            if let Some(data) = pool.in_place(at, flash)? {
+                return Ok((data, at.offset));
+            }
+            let log = pool.take_for(at.block)?;
+            self.sequential.insert(at.block, log);
+            return Ok((log, at.offset));
+        }
+        let hot = self.is_hot(at.slot, pool, flash);
+        let part = if hot { &self.hot } else { &self.cold };
+        if let Some(room) = part.room(pool, flash) {
+            return Ok(room);
+        }
+        if part.unused() == 0 {
+            self.merge_shared(hot, pool, flash, sink)?;
+        }
+        let (block, offset) = if hot { &mut self.hot } else { &mut self.cold }.open(pool)?;
+        self.opens += 1;
+        self.opened[pool.local(block)] = self.opens;
+        Ok((block, offset))
+    }
+
+    fn collect<S: OpSink>(
+        &mut self,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<bool, FtlError> {
+        // A log block that is open is not emptied before it is full.
+        for hot in [true, false] {
+            let part = if hot { &self.hot } else { &self.cold };
+            if part.unused() == 0 && part.room(pool, flash).is_none() {
+                self.merge_shared(hot, pool, flash, sink)?;
+                return Ok(true);
+            }
+        }
+        let Some(oldest) = self.sequential.oldest() else { return Ok(false) };
+        self.merge_sequential(oldest, pool, flash, sink)?;
+        Ok(true)
+    }
+
+    fn unused(&self) -> u32 {
+        self.hot.unused() + self.cold.unused() + self.most_sequential - self.sequential.len()
+    }
+
+    fn map_bytes(&self, pool: &BlockPool) -> u64 {
+        // A sequential log block is a logical and a physical block; a page in a shared one is a logical page.
+        let shared = u64::from(self.hot.most() + self.cold.most());
+        let sequential = u64::from(self.most_sequential);
+        4 * (u64::from(pool.logical()) + 2 * sequential + shared * (1 + u64::from(pool.pages())))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let shared = self.hot.blocks().capacity() + self.cold.blocks().capacity();
+        self.sequential.memory_bytes() + shared * size_of::<BlockIndex>() + size_of_val(&*self.opened)
+    }
+
+    fn update_blocks(&self) -> Vec<(BlockIndex, Option<u32>)> {
+        let shared = self.hot.blocks().iter().chain(self.cold.blocks()).map(|block| (*block, None));
+        shared.chain(self.sequential.iter().map(|(block, log)| (*log, Some(block)))).collect()
+    }
+
+    fn check(&self, pool: &BlockPool, flash: &FlashState) {
+        assert!(self.sequential.len() <= self.most_sequential);
+        for (block, log) in self.sequential.iter() {
+            assert!(pool.data(block).is_some(), "a log block without a data block");
+            assert!(
+                pool.can_complete(block, *log, |_| false, flash),
+                "a page of a sequential log block is out of place"
+            );
+        }
+        let shared: Vec<usize> =
+            self.hot.blocks().iter().chain(self.cold.blocks()).map(|block| pool.local(*block)).collect();
+        for (block, opened) in self.opened.iter().enumerate() {
+            assert_eq!(shared.contains(&block), *opened > 0, "block {block} is a shared log block in one list only");
+        }
+    }
+}
