@@ -273,7 +273,7 @@ impl Hint for SsdError {
             Self::UnknownKind { nearest, .. } | Self::UnknownParameter { nearest, .. } => {
                 nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
             }
-            Self::Parameter { .. } => None,
+            Self::Parameter { key, .. } => Some(format!("leave `{key}` out for its default")),
         }
     }
 }

@@ -23,6 +23,7 @@ pub(super) struct Bus {
 pub(super) enum Kind {
     #[default]
     Read,
+    ReadSector,
     Program,
     ProgramSector,
     Erase,
@@ -51,6 +52,7 @@ impl DieOp {
         let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
         match self.kind {
             Kind::Read => read + page,
+            Kind::ReadSector => read + timing.sector_transfer.0,
             Kind::Program => page + program,
             Kind::ProgramSector => timing.sector_transfer.0 + program,
             Kind::Erase => timing.block_erase.0,
@@ -186,6 +188,7 @@ impl Die {
         let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
         let (before, phase, hold, tail) = match op.kind {
             Kind::Read => (read, Phase::Only, page, 0),
+            Kind::ReadSector => (read, Phase::Only, timing.sector_transfer.0, 0),
             Kind::Program => (0, Phase::Only, page, program),
             Kind::ProgramSector => (0, Phase::Only, timing.sector_transfer.0, program),
             Kind::Copy => (read, Phase::CopyOut, page, 0),

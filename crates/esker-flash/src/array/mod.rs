@@ -145,9 +145,10 @@ impl Array {
 
     fn first_die(&self, op: &FlashOp) -> DieIndex {
         match op.kind {
-            FlashOpKind::Read { page } | FlashOpKind::Program { page, .. } | FlashOpKind::Copy { from: page, .. } => {
-                self.geometry.die_of_page(page)
-            }
+            FlashOpKind::Read { page }
+            | FlashOpKind::ReadSpare { page }
+            | FlashOpKind::Program { page, .. }
+            | FlashOpKind::Copy { from: page, .. } => self.geometry.die_of_page(page),
             FlashOpKind::Erase { block } => self.geometry.die_of(block),
         }
     }
@@ -181,6 +182,7 @@ impl Array {
         let die = self.first_die(op);
         let kind = match op.kind {
             FlashOpKind::Read { .. } => Kind::Read,
+            FlashOpKind::ReadSpare { .. } => Kind::ReadSector,
             FlashOpKind::Program { transfer: Transfer::Page, .. } => Kind::Program,
             FlashOpKind::Program { transfer: Transfer::Sector, .. } => Kind::ProgramSector,
             FlashOpKind::Erase { .. } => Kind::Erase,

@@ -33,9 +33,16 @@ mod reference {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum Step {
         Read,
+        ReadSector,
         Program,
         ProgramSector,
         Erase,
+    }
+
+    impl Step {
+        fn is_read(self) -> bool {
+            matches!(self, Self::Read | Self::ReadSector)
+        }
     }
 
     #[derive(Clone, Copy, Debug)]
@@ -99,7 +106,10 @@ mod reference {
         }
 
         fn transfer_time(&self, step: Step) -> u64 {
-            if step == Step::ProgramSector { self.timing.sector_transfer.0 } else { self.timing.page_transfer.0 }
+            match step {
+                Step::ProgramSector | Step::ReadSector => self.timing.sector_transfer.0,
+                _ => self.timing.page_transfer.0,
+            }
         }
 
         /// The next time at which anything ends, after everything that is due before has been done.
@@ -137,7 +147,7 @@ mod reference {
                     self.doing[die] = Doing::Asking { since: now };
                     return true;
                 }
-                Doing::Transfer { until } if until == now && step != Step::Read => {
+                Doing::Transfer { until } if until == now && !step.is_read() => {
                     let until = now + self.timing.page_program.0;
                     self.doing[die] = Doing::Cells { before_transfer: false, until };
                     return true;
@@ -148,7 +158,7 @@ mod reference {
             self.doing[die] = Doing::Nothing;
             self.queues[die].pop_front();
             self.die_busy[die] += match step {
-                Step::Read => self.timing.page_read.0 + self.transfer_time(step),
+                Step::Read | Step::ReadSector => self.timing.page_read.0 + self.transfer_time(step),
                 Step::Program | Step::ProgramSector => self.transfer_time(step) + self.timing.page_program.0,
                 Step::Erase => self.timing.block_erase.0,
             };
@@ -167,9 +177,9 @@ mod reference {
             }
             assert_eq!(op.die, die);
             self.ops[index].start = now;
-            let cells = |until| Doing::Cells { before_transfer: op.step == Step::Read, until };
+            let cells = |until| Doing::Cells { before_transfer: op.step.is_read(), until };
             self.doing[die] = match op.step {
-                Step::Read => cells(now + self.timing.page_read.0),
+                Step::Read | Step::ReadSector => cells(now + self.timing.page_read.0),
                 Step::Erase => cells(now + self.timing.block_erase.0),
                 Step::Program | Step::ProgramSector => Doing::Asking { since: now },
             };
@@ -207,7 +217,7 @@ struct Drawn {
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
-    let kind = prop_oneof![4 => Just(0u8), 4 => Just(1), 1 => Just(2), 1 => Just(3), 4 => Just(4)];
+    let kind = prop_oneof![4 => Just(0u8), 4 => Just(1), 1 => Just(2), 1 => Just(3), 4 => Just(4), 1 => Just(5)];
     (kind, 0..DIES, 0..DIES, any::<bool>(), prop::option::weighted(0.3, any::<prop::sample::Index>()))
         .prop_map(|(kind, die, other, host, after)| Drawn { kind, die, other, host, after })
 }
@@ -227,6 +237,7 @@ fn to_ops(list: &[Drawn], one_channel: bool) -> Vec<FlashOp> {
                 1 => FlashOpKind::Program { page: at, transfer: Transfer::Page },
                 2 => FlashOpKind::Program { page: at, transfer: Transfer::Sector },
                 3 => FlashOpKind::Erase { block: BlockIndex(at.0 / 4) },
+                5 => FlashOpKind::ReadSpare { page: at },
                 // Half of the copies stay on their die, and form runs.
                 _ if op.other % 2 == 0 => FlashOpKind::Copy { from: at, to: page(op.die, index + 1) },
                 _ => FlashOpKind::Copy { from: at, to: page(op.other, index + 1) },
@@ -269,6 +280,9 @@ fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Res
             let request = (op.cause == Cause::Host).then_some(request as u32);
             let last = match op.kind {
                 FlashOpKind::Read { page } => reference.push(die(page), reference::Step::Read, after, request),
+                FlashOpKind::ReadSpare { page } => {
+                    reference.push(die(page), reference::Step::ReadSector, after, request)
+                }
                 FlashOpKind::Program { page, transfer: Transfer::Page } => {
                     reference.push(die(page), reference::Step::Program, after, request)
                 }

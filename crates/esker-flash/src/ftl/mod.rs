@@ -87,6 +87,7 @@ mod last;
 mod page;
 mod pools;
 mod replacement_block;
+mod superblock;
 
 use std::fmt;
 
@@ -101,8 +102,15 @@ pub use counters::FtlCounters;
 pub use pools::{Owners, Pools};
 
 /// Every translation layer, in the order in which lists show them.
-pub static FTLS: &[&FtlEntry] =
-    &[&page::ENTRY, &block::ENTRY, &replacement_block::ENTRY, &bast::ENTRY, &fast::ENTRY, &last::ENTRY];
+pub static FTLS: &[&FtlEntry] = &[
+    &page::ENTRY,
+    &block::ENTRY,
+    &replacement_block::ENTRY,
+    &bast::ENTRY,
+    &fast::ENTRY,
+    &superblock::ENTRY,
+    &last::ENTRY,
+];
 
 /// Maps logical pages to flash.
 pub trait Ftl: fmt::Debug + Send {

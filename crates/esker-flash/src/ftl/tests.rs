@@ -122,7 +122,7 @@ impl Pair {
         }
         for op in ops.as_slice() {
             match op.kind {
-                FlashOpKind::Read { .. } => {}
+                FlashOpKind::Read { .. } | FlashOpKind::ReadSpare { .. } => {}
                 FlashOpKind::Program { page, .. } if op.cause == Cause::Host => {
                     prop_assert_eq!(self.content.insert(page.0, self.writes), None, "programmed without an erase");
                 }

@@ -35,6 +35,11 @@ pub enum FlashOpKind {
         /// The page.
         page: PhysicalPage,
     },
+    /// Cells to register, and the spare area alone to the controller. A sector is charged for it on the bus.
+    ReadSpare {
+        /// The page.
+        page: PhysicalPage,
+    },
     /// Controller to register to cells.
     Program {
         /// The page.

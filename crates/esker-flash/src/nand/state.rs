@@ -202,6 +202,24 @@ impl FlashState {
         sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after: None })
     }
 
+    /// Reads `page` once `after` has ended.
+    pub fn read_after<S: OpSink>(
+        &mut self,
+        page: PhysicalPage,
+        cause: Cause,
+        after: Option<OpIndex>,
+        sink: &mut S,
+    ) -> OpIndex {
+        self.counts.reads[cause as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after })
+    }
+
+    /// Reads the spare area of `page`.
+    pub fn read_spare<S: OpSink>(&mut self, page: PhysicalPage, cause: Cause, sink: &mut S) -> OpIndex {
+        self.counts.reads[cause as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::ReadSpare { page }, cause, after: None })
+    }
+
     /// Programs the next page of `block` with data of `owner`.
     #[inline]
     pub fn program<S: OpSink>(

@@ -219,6 +219,8 @@ impl Ssd {
             let Some((entry, page, part)) = buffering.memory.leave() else { return };
             buffering.counts.pages_to_flash += 1;
             self.ops.clear();
+            // Pages leave one by one, whatever requests brought them.
+            self.ftl.begin_request(1);
             let written = self.ftl.write(page, part, &mut self.flash, &mut self.ops);
             let count = match self.ops.as_slice() {
                 [] => 0,

@@ -6,8 +6,8 @@ use esker_core::{
     RequestKind, Rng,
 };
 use esker_flash::{
-    BufferMode, Choice, CleaningSettings, GeometrySettings, LinkSettings, PoolScope, Ssd, SsdError, SsdSettings,
-    TimingSettings, VICTIM_POLICIES, WriteBufferSettings, WriteFrontiers,
+    BufferMode, Choice, CleaningSettings, FTLS, GeometrySettings, LinkSettings, Parameter, PoolScope, Ssd, SsdError,
+    SsdSettings, TimingSettings, VICTIM_POLICIES, WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -62,6 +62,25 @@ fn cleaning() -> impl Strategy<Value = CleaningSettings> {
     )
 }
 
+/// Mostly with defaults, some with a number for one of their parameters.
+fn ftl() -> impl Strategy<Value = Choice> {
+    (0..FTLS.len(), any::<prop::sample::Index>(), prop::option::weighted(0.4, 0u64..40)).prop_map(
+        |(layer, parameter, value)| {
+            let entry = FTLS[layer];
+            let mut choice = Choice::named(entry.name);
+            if let (Some(value), false) = (value, entry.parameters.is_empty()) {
+                let parameter = parameter.get(entry.parameters);
+                let value = match parameter.default.contains('%') {
+                    true => Parameter::Text(format!("{value}%")),
+                    false => Parameter::Integer(value),
+                };
+                choice.parameters.insert(parameter.name.to_string(), value);
+            }
+            choice
+        },
+    )
+}
+
 fn settings() -> impl Strategy<Value = SsdSettings> {
     let share = || prop::option::of((5u64..105).prop_map(Ratio::percent));
     let time = || prop_oneof![1 => Just(Nanos::ZERO), 30 => (1u64..3_000_000).prop_map(Nanos)];
@@ -75,12 +94,12 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
     let link = prop::option::of((prop_oneof![1 => Just(0), 20 => 1_000_000u64..4_000_000_000], 0u64..50_000));
     (
         (share(), share(), geometry(), time(), time(), time()),
-        (cleaning(), pool, any::<bool>(), any::<bool>(), mostly(1..40), link, write_buffer()),
+        ((cleaning(), ftl()), pool, any::<bool>(), any::<bool>(), mostly(1..40), link, write_buffer()),
     )
         .prop_map(
             |(
                 (over, spare, geometry, read, program, erase),
-                (cleaning, pool, single, summary, depth, link, write_buffer),
+                ((cleaning, ftl), pool, single, summary, depth, link, write_buffer),
             )| {
                 SsdSettings {
                     over_provisioning: over,
@@ -92,7 +111,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     },
                     factory_over_provisioning: Some(Ratio::percent(20)),
                     block_summary: summary,
-                    ftl: Choice::named("page"),
+                    ftl,
                     cleaning,
                     pool,
                     write_frontiers: if single { WriteFrontiers::Pool } else { WriteFrontiers::Die },
@@ -160,7 +179,13 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
         Some(_) => prop_assert_eq!(flash.programs.host, flash.host_page_writes),
     }
     prop_assert_eq!(flash.programs.cleaning, flash.reads.cleaning);
-    prop_assert_eq!(flash.merges.switch + flash.merges.partial, flash.erases);
+    let merges = flash.merges.switch + flash.merges.partial + flash.merges.full + flash.dead_log_blocks;
+    match settings.ftl.kind.as_str() {
+        "page" | "block" => prop_assert_eq!(merges, flash.erases),
+        "bast" => prop_assert_eq!(merges + flash.merges.full, flash.erases),
+        _ => prop_assert!(merges <= flash.erases),
+    }
+    prop_assert_eq!(flash.full_merge_data_blocks.values().sum::<u64>(), flash.merges.full);
     prop_assert!(
         flash.erases * u64::from(ssd.geometry().pages_per_block()) + flash.pages.raw >= flash.programs.total()
     );
@@ -189,6 +214,14 @@ proptest! {
                 prop_assert!(error.hint().is_some(), "{}", error);
                 if let SsdError::NotAboveThreshold { key, .. } = error {
                     prop_assert!(error.hint().unwrap().contains(key));
+                }
+                if let SsdError::NoUpdateBlocks { remedy, .. } = error
+                    && remedy < Ratio::ONE
+                {
+                    let settings =
+                        SsdSettings { over_provisioning: Some(remedy), spare_factor: None, ..settings.clone() };
+                    let again = Ssd::new("flash", &settings, seed);
+                    prop_assert!(!matches!(again, Err(SsdError::NoUpdateBlocks { .. })), "the remedy does not help");
                 }
                 if let SsdError::NoSpareSpace { remedy: (key, value), .. } = error {
                     let mut settings = settings;

@@ -20,7 +20,7 @@ use esker_core::{LogicalPage, PhysicalPage};
 
 use crate::divide::Divisor;
 use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlError, Part};
-use crate::nand::{FlashState, OpList, OpSink, Silent};
+use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
 
 pub(super) use associated::Associated;
@@ -46,9 +46,17 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
         let _ = pages;
     }
 
-    /// What has to be read before a page can be found, or written.
-    fn translate<S: OpSink>(&mut self, at: Place, pool: &BlockPool, flash: &mut FlashState, sink: &mut S) {
+    /// Reads what is needed to find a page, or to write it; says the last read.
+    #[inline]
+    fn translate<S: OpSink>(
+        &mut self,
+        at: Place,
+        pool: &BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Option<OpIndex> {
         let _ = (at, pool, flash, sink);
+        None
     }
 
     /// The block and the offset in it that take the page `at`, which is programmed next. Merges first where none can.
@@ -67,6 +75,11 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
         flash: &mut FlashState,
         sink: &mut S,
     ) -> Result<bool, FtlError>;
+
+    /// Blocks that can still be taken for logical blocks that were never written.
+    fn unwritten(&self, pool: &BlockPool) -> u32 {
+        pool.absent()
+    }
 
     /// Blocks that can still be taken for updates before something has to be merged.
     fn unused(&self) -> u32;
@@ -146,10 +159,10 @@ impl<T: Scheme> BlockMapped<T> {
     ) -> Result<(), FtlError> {
         let (index, at) = self.locate(page);
         let (pool, scheme) = &mut self.parts[index];
-        scheme.translate(at, pool, flash, sink);
+        let translated = scheme.translate(at, pool, flash, sink);
         // Space first: merging may move the very page that is about to be superseded.
         let (block, offset) = scheme.place(at, pool, flash, sink)?;
-        pool.program(at.slot, part, block, offset, flash, sink);
+        pool.program(at.slot, part, block, offset, translated, flash, sink);
         Ok(())
     }
 }
@@ -185,8 +198,8 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         let (index, at) = self.locate(page);
         let (pool, scheme) = &mut self.parts[index];
         if let Some(page) = pool.page(at.slot) {
-            scheme.translate(at, pool, flash, ops);
-            flash.read(page, crate::nand::Cause::Host, ops);
+            let translated = scheme.translate(at, pool, flash, ops);
+            flash.read_after(page, Cause::Host, translated, ops);
         }
     }
 
@@ -230,7 +243,7 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
     /// Whole blocks only: those never written, and those that are left for updates.
     fn writable_pages(&self) -> u64 {
         let blocks: u64 =
-            self.parts.iter().map(|(pool, scheme)| u64::from(pool.absent()) + u64::from(scheme.unused())).sum();
+            self.parts.iter().map(|(pool, scheme)| u64::from(scheme.unwritten(pool) + scheme.unused())).sum();
         blocks * u64::from(self.pages_per_block.get())
     }
 

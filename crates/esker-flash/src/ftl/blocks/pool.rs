@@ -180,21 +180,23 @@ impl BlockPool {
         self.free[(local / self.blocks_per_die) as usize].push_back(local);
     }
 
-    /// Programs page `slot` at `offset` of `block`.
+    /// Programs page `slot` at `offset` of `block`, once `translated` has ended.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "a page, a place, and where operations go")]
     pub(super) fn program<S: OpSink>(
         &mut self,
         slot: u32,
         part: Part,
         block: BlockIndex,
         offset: u32,
+        translated: Option<OpIndex>,
         flash: &mut FlashState,
         sink: &mut S,
     ) {
         let old = self.page(slot);
         let read = match (part, old) {
-            (Part::Some, Some(old)) => Some(flash.read(old, Cause::Host, sink)),
-            _ => None,
+            (Part::Some, Some(old)) => Some(flash.read_after(old, Cause::Host, translated, sink)),
+            _ => translated,
         };
         let page = flash.program_at(block, offset, slot, read, sink);
         self.map[slot as usize] = page.0 + 1;
