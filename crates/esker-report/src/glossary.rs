@@ -34,6 +34,11 @@ pub(crate) static TERMS: &[Term] = &[
         "p99, busiest hour",
         "99 of 100 requests of the busiest hour took at most this long: what the response-time budget is judged by.",
     ),
+    term(
+        "grown_p99",
+        "p99 of the grown load",
+        "The same percentile when requests come as many times as fast as the stated growth makes them by the end of the budgeted years.",
+    ),
     term("busiest_minute", "busiest minute", "The minute with the most requests."),
     term(
         "busiest_one",

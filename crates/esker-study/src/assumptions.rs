@@ -31,8 +31,8 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "--growth; a longer trace",
         ),
         assumption(
-            "No write cache in front of the flash or in the disk: every write is timed to the medium.".into(),
-            "not yet a setting",
+            "Drives have the write buffer that their preset states; in a disk, and where it states none, every write is timed to the medium. Where a buffer survives power failures, flushes cost nothing.".into(),
+            "`write_buffer` in an experiment file",
         ),
         assumption(
             "Requests arrive as they did on the traced system: a faster device does not make its users ask sooner.".into(),

@@ -145,7 +145,7 @@ fn page_bytes(run: &Run, host_pages: u64) -> u64 {
 }
 
 fn changes_per_pass(workload: &Workload) -> u64 {
-    workload.profile.write_requests + workload.profile.trim_requests
+    workload.profile.requests - workload.profile.read_requests
 }
 
 /// How repeating ended.

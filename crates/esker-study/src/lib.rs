@@ -181,7 +181,8 @@ fn study_workload(
 ) -> Result<WorkloadStudy, StudyError> {
     let active = Bytes(workload.map.footprint());
     let designs = candidates::designs(active, settings.utilisation, settings.thorough)?;
-    let expected = workload.profile.requests * designs.len() as u64;
+    let grows = workload.has_times && settings.budgets.load_at_the_end() > 1.0;
+    let expected = workload.profile.requests * designs.len() as u64 * if grows { 2 } else { 1 };
     let before = hooks.simulated.load(Ordering::Relaxed);
     let report = |what: &str, _: u64, _: Option<u64>| {
         let done = hooks.simulated.load(Ordering::Relaxed).saturating_sub(before);

@@ -34,9 +34,22 @@ pub fn lifetime_years(wear: &Wear) -> (f64, bool) {
         endurable / yearly
     } else {
         let rate = wear.growth_per_year.ln_1p();
-        (endurable / yearly * rate).ln_1p() / rate
+        // A load that shrinks may never write what the flash can take.
+        match 1.0 + endurable / yearly * rate {
+            left if left <= 0.0 => f64::INFINITY,
+            left => left.ln() / rate,
+        }
     };
     if years >= LIFETIME_LIMIT_YEARS { (LIFETIME_LIMIT_YEARS, true) } else { (years, false) }
+}
+
+/// First years' loads that are written in `years` years: the flash that lasts so long has to be in proportion to it.
+pub(crate) fn load_of(years: f64, growth_per_year: f64) -> f64 {
+    if growth_per_year.abs() < 1e-9 {
+        return years;
+    }
+    let rate = growth_per_year.ln_1p();
+    (rate * years).exp_m1() / rate
 }
 
 #[cfg(test)]
@@ -63,6 +76,23 @@ mod tests {
         let written: f64 = (0..1_000_000).map(|step| 500e9 * 365.0 * 1.2f64.powf(years * f64::from(step) / 1e6)).sum();
         let endurable = 1e12 * 3_650.0 / 2.0;
         assert!((written * years / 1e6 / endurable - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_drive_enlarged_as_the_load_asks_lasts_as_long_as_asked() {
+        for growth_per_year in [-0.02, 0.0, 0.2, 1.0] {
+            let wear = Wear { growth_per_year, ..DRIVE };
+            let (years, _) = lifetime_years(&wear);
+            let ratio = load_of(years + 3.0, growth_per_year) / load_of(years, growth_per_year);
+            let enlarged = Wear { raw: Bytes((wear.raw.0 as f64 * ratio) as u64), ..wear };
+            assert!((lifetime_years(&enlarged).0 - years - 3.0).abs() < 1e-6, "{growth_per_year}");
+        }
+    }
+
+    #[test]
+    fn a_load_that_fades_may_never_wear_the_drive_out() {
+        let (_, bounded) = lifetime_years(&Wear { growth_per_year: -0.5, ..DRIVE });
+        assert!(bounded);
     }
 
     #[test]

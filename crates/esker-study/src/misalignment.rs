@@ -7,7 +7,7 @@ use crate::arrivals::Shift;
 use crate::candidates::Design;
 use crate::load::Workload;
 use crate::model::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
-use crate::simulate::{Run, flash_report, measured_run};
+use crate::simulate::{Load, Run, flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
 
 /// Volumes with a smaller share of the requests than this are not worth a finding.
@@ -73,7 +73,8 @@ pub(crate) fn cost(
     if Bytes(map.end()) > Bytes(candidate.capacity_bytes) {
         return Ok(None);
     }
-    let run = measured_run(workload, design, &map, shift, settings, hooks)?;
+    let load = Load { map: &map, shift, factor: 1.0 };
+    let run = measured_run(workload, design, &load, settings, hooks)?;
     Ok(aligned(&run).map(|aligned| MisalignmentCost { candidate: candidate.name.clone(), as_traced, aligned }))
 }
 

@@ -48,6 +48,13 @@ pub struct Budgets {
     pub devices: Option<u32>,
 }
 
+impl Budgets {
+    /// How many times as high the load is at the end of the budgeted years.
+    pub fn load_at_the_end(&self) -> f64 {
+        (1.0 + self.growth_per_year).powf(self.years)
+    }
+}
+
 /// One workload, characterised and simulated.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -198,7 +205,7 @@ pub struct Candidate {
     pub device_count: u32,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
-    /// The device as an experiment file has it; `esker sim` takes it.
+    /// The whole experiment, with its workload, devices and run, as `esker sim` takes it.
     pub config: serde_json::Value,
     /// How it went.
     pub outcome: Outcome,
@@ -218,6 +225,10 @@ pub struct Candidate {
     /// Wear and cleaning; flash only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub endurance: Option<Endurance>,
+    /// Under the load at the end of the budgeted years; absent where the load does not grow, the trace has no times, or
+    /// the design does not even carry the load of today.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub grown: Option<GrownLoad>,
     /// Which budgets it keeps.
     pub judgement: Judgement,
     /// Each device in full, by name.
@@ -234,7 +245,7 @@ pub enum Outcome {
     Saturated {
         /// Since when requests had been waiting without a break, seconds after the start.
         since_s: f64,
-        /// The same as hh:mm of the trace's clock.
+        /// The same as hh:mm after the start, with days before it where there are any.
         since_clock: String,
         /// When it was stopped.
         stopped_s: f64,
@@ -246,6 +257,19 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+}
+
+/// A design under a load that has grown.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrownLoad {
+    /// Requests come so many times as fast as in the trace.
+    pub factor: f64,
+    /// Whether every request was served.
+    pub keeps_up: bool,
+    /// 99th percentile in the busiest hour; absent where it cannot keep up.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busiest_hour_p99_us: Option<f64>,
 }
 
 /// The hour with the most requests.

@@ -5,13 +5,13 @@ use esker_core::{
     SeriesPoint, replay, words,
 };
 use esker_sim::{Experiment, Measured, System, Watch};
-use esker_trace::DenseMap;
+use esker_trace::{DenseMap, Operation, Record};
 
 use crate::arrivals::{Arrivals, Shift};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
-use crate::model::{BusiestHour, Candidate, CurvePoint, Judgement, Outcome, ResourceLimit};
+use crate::model::{BusiestHour, Candidate, CurvePoint, GrownLoad, Judgement, Outcome, ResourceLimit};
 use crate::{Hooks, StudyError, StudySettings};
 
 /// Requests under way in closed replay.
@@ -59,10 +59,11 @@ pub(crate) fn simulate(
         series: Vec::new(),
         limits: Vec::new(),
         endurance: None,
+        grown: None,
         judgement: Judgement::default(),
         devices: Default::default(),
     };
-    let mut run = match measured_run(workload, design, &workload.map, Shift::None, settings, hooks) {
+    let mut run = match measured_run(workload, design, &Load::as_traced(workload), settings, hooks) {
         Ok(run) => run,
         Err(StudyError::Design { message }) => {
             candidate.outcome = Outcome::Failed { reason: message };
@@ -104,19 +105,53 @@ pub(crate) fn simulate(
             candidate.endurance = Some(endurance::judge(workload, &mut run, &flash, sold, &rates, hooks)?);
         }
     }
+    let factor = settings.budgets.load_at_the_end();
+    if candidate.outcome == Outcome::Served && workload.has_times && factor > 1.0 {
+        // The wear that the further passes left is no matter: this run has a device of its own.
+        let load = Load { factor, ..Load::as_traced(workload) };
+        let run = measured_run(workload, design, &load, settings, hooks)?;
+        candidate.grown = Some(GrownLoad {
+            factor,
+            keeps_up: run.replay.end == ReplayEnd::Complete,
+            busiest_hour_p99_us: match run.replay.end {
+                ReplayEnd::Complete => busiest_hour(workload, &run).map(|hour| hour.response_time.p99_us),
+                _ => None,
+            },
+        });
+    }
     candidate.judgement = crate::verdict::judge(&candidate, &settings.budgets);
     Ok(candidate)
+}
+
+/// How the workload is laid on a design.
+#[derive(Clone, Copy)]
+pub(crate) struct Load<'a> {
+    pub(crate) map: &'a DenseMap,
+    pub(crate) shift: Shift<'a>,
+    /// Requests come so many times as fast as in the trace.
+    pub(crate) factor: f64,
+}
+
+impl<'a> Load<'a> {
+    pub(crate) fn as_traced(workload: &'a Workload) -> Self {
+        Self { map: &workload.map, shift: Shift::None, factor: 1.0 }
+    }
+
+    /// A moment of the trace under this load.
+    fn scaled(&self, at: Nanos) -> Nanos {
+        if self.factor == 1.0 { at } else { Nanos((at.0 as f64 / self.factor) as u64) }
+    }
 }
 
 /// Builds the design and replays the workload on it once.
 pub(crate) fn measured_run(
     workload: &Workload,
     design: &Design,
-    map: &DenseMap,
-    shift: Shift<'_>,
+    load: &Load<'_>,
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<Run, StudyError> {
+    let map = load.map;
     let input = workload.inputs.first().map_or("", |input| input.name.as_str());
     let mut text = format!("[workload]\ntrace = {}\nbeyond_capacity = \"dense\"\n", toml::Value::from(input));
     if !workload.has_times {
@@ -134,7 +169,7 @@ pub(crate) fn measured_run(
             map.end()
         )));
     }
-    let duration = Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0));
+    let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
     let replay_settings = ReplaySettings {
         start: Nanos::ZERO,
         queue_depth: (!workload.has_times).then_some(CLOSED_DEPTH as usize),
@@ -148,10 +183,11 @@ pub(crate) fn measured_run(
         measured = measured.with_series(Nanos::ZERO, &*device);
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {
             let from = Nanos::from_secs_f64(hour.start_s);
-            measured = measured.with_window(from, from + HOUR);
+            measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));
         }
     }
-    let arrivals = Arrivals::new(workload.records(), map, shift);
+    let records = workload.records().map(|record| Record { at: load.scaled(record.at), ..record });
+    let arrivals = Arrivals::new(records, map, load.shift);
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let (statistics, hour) = (measured.statistics().clone(), measured.window().cloned());
@@ -217,7 +253,8 @@ fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
         }
         limit.peak = limit.peak.max(limit.utilisation);
     }
-    limits.sort_by(|a, b| b.peak.total_cmp(&a.peak).then_with(|| a.resource.cmp(&b.resource)));
+    let most = |limit: &ResourceLimit| limit.peak.max(limit.busiest);
+    limits.sort_by(|a, b| most(b).total_cmp(&most(a)).then_with(|| a.resource.cmp(&b.resource)));
     limits
 }
 
@@ -228,10 +265,9 @@ pub(crate) fn flash_report(device: &dyn Device) -> Option<FlashReport> {
     report.devices.into_values().find_map(|device| device.flash)
 }
 
-/// The writes and trims of the workload, for passes in which only wear counts.
+/// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
+/// buffers.
 pub(crate) fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
-    let records = workload
-        .records()
-        .filter(|record| matches!(record.operation, esker_trace::Operation::Write | esker_trace::Operation::Trim));
+    let records = workload.records().filter(|record| record.operation != Operation::Read);
     Arrivals::new(records, &workload.map, Shift::None)
 }

@@ -3,6 +3,7 @@
 //! No prices are known here, so "best" means: keeps the budgets, then fewest devices, then the smallest 99th percentile
 //! in the busiest hour. The assumptions of the report say so.
 
+use crate::lifetime::load_of;
 use crate::model::{
     Budgets, Candidate, Endurance, Finding, Judgement, Level, Measured, Misalignment, MissRatioCurve, Outcome,
     ReplayMode, ReplaySummary, Verdict,
@@ -34,6 +35,32 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         }
         _ => None,
     };
+    let (p99, carries) = match &candidate.grown {
+        None => (p99, true),
+        Some(grown) => {
+            let after = format!(
+                "after {} of growth ({} times the load)",
+                words::years(budgets.years),
+                words::factor(grown.factor)
+            );
+            let mut p99 = p99;
+            if !grown.keeps_up {
+                reasons.push(format!("cannot keep up {after}"));
+            } else if let (Some(limit), Some(then)) = (budgets.p99_us, grown.busiest_hour_p99_us)
+                && then > limit
+            {
+                if p99 == Some(true) {
+                    reasons.push(format!(
+                        "p99 in the busiest hour is {} {after}, the budget {}",
+                        words::time(then),
+                        words::time(limit)
+                    ));
+                }
+                p99 = Some(false);
+            }
+            (p99, grown.keeps_up)
+        }
+    };
     let years = candidate.endurance.as_ref().filter(|endurance| endurance.judged).and_then(|endurance| {
         let lifetime = endurance.lifetime_years?;
         let kept = lifetime >= budgets.years;
@@ -54,7 +81,13 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         kept
     });
     let kept = |verdict: Option<bool>| verdict.unwrap_or(true);
-    Judgement { keeps_budgets: served && kept(p99) && kept(years) && kept(devices), p99, years, devices, reasons }
+    Judgement {
+        keeps_budgets: served && carries && kept(p99) && kept(years) && kept(devices),
+        p99,
+        years,
+        devices,
+        reasons,
+    }
 }
 
 /// What the verdict is made from.
@@ -209,6 +242,8 @@ fn lifetime(evidence: &Evidence<'_>, recommended: Option<&Candidate>, findings: 
         .collect();
     for (candidate, endurance, years) in &judged {
         if *years < evidence.budgets.years {
+            let growth = evidence.budgets.growth_per_year;
+            let enlarged = load_of(evidence.budgets.years, growth) / load_of(years.max(1e-6), growth);
             say(
                 Level::Bad,
                 format!(
@@ -217,7 +252,7 @@ fn lifetime(evidence: &Evidence<'_>, recommended: Option<&Candidate>, findings: 
                     words::years(*years),
                     words::bytes(endurance.lifetime_capacity_bytes as f64),
                     words::amplification(endurance.write_amplification),
-                    words::bytes(endurance.lifetime_capacity_bytes as f64 * evidence.budgets.years / years.max(1e-6)),
+                    words::bytes(endurance.lifetime_capacity_bytes as f64 * enlarged),
                     words::years(evidence.budgets.years),
                 ),
             );
@@ -227,15 +262,22 @@ fn lifetime(evidence: &Evidence<'_>, recommended: Option<&Candidate>, findings: 
         recommended.and_then(|best| judged.iter().find(|(candidate, ..)| candidate.name == best.name))
     {
         let more = if endurance.lifetime_is_lower_bound { "more than " } else { "" };
+        let writes = endurance.drive_writes_per_day.unwrap_or(0.0);
+        let load = if writes == 0.0 {
+            "the host writes nothing".to_string()
+        } else {
+            let often = if writes < 0.01 { "less than 0.01".to_string() } else { words::factor(writes) };
+            let amplification = words::amplification(endurance.write_amplification);
+            format!("the host writes {often} times that per day, and each page written costs {amplification} programs")
+        };
         say(
             if *years >= evidence.budgets.years { Level::Good } else { Level::Bad },
             format!(
-                "The flash of {} lasts {more}{} at a capacity of {}: the host writes {} times that per day, and each page written costs {} programs. A larger drive lasts longer in proportion.",
+                "The flash of {} lasts {more}{} at a capacity of {}: {load}. A larger drive lasts longer{}.",
                 candidate.title,
                 words::years(*years),
                 words::bytes(endurance.lifetime_capacity_bytes as f64),
-                words::factor(endurance.drive_writes_per_day.unwrap_or(0.0)),
-                words::amplification(endurance.write_amplification),
+                if evidence.budgets.growth_per_year == 0.0 { " in proportion" } else { "" },
             ),
         );
     } else if evidence.candidates.iter().any(|candidate| candidate.endurance.is_some()) && judged.is_empty() {

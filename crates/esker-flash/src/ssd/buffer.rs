@@ -1,10 +1,10 @@
 //! The drive's memory for data: takes writes, puts them together, answers reads. A state machine over logical pages that
 //! knows nothing of time, requests and flash.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use esker_core::LogicalPage;
+use esker_core::{LogicalPage, mix64};
+use hashbrown::HashMap;
 
 use crate::ftl::Part;
 
@@ -306,7 +306,7 @@ pub(super) fn coverage(from: u32, to: u32, sectors_per_page: u32, rounding: Roun
     }
 }
 
-/// Page numbers spread well under one multiplication, and no adversary chooses them.
+/// The same on every machine. No adversary chooses page numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct PageHasher(u64);
 
@@ -318,7 +318,6 @@ impl Hasher for PageHasher {
         unreachable!("keys are u32");
     }
     fn write_u32(&mut self, page: u32) {
-        let mixed = u64::from(page).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
+        self.0 = mix64(u64::from(page));
     }
 }

@@ -6,7 +6,8 @@ use esker_flash::{PRESETS, Ssd, SsdSettings};
 #[test]
 fn every_preset_serves_an_unloaded_read_in_the_sum_of_its_parts() {
     for preset in PRESETS {
-        let settings = crate::common::preset(preset.name);
+        let mut settings = crate::common::preset(preset.name);
+        let buffer = settings.write_buffer.take();
         let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
         let page = settings.geometry.page_size;
         let (write, read) = (Request::write(Lba(0), page), Request::read(Lba(0), page));
@@ -20,6 +21,13 @@ fn every_preset_serves_an_unloaded_read_in_the_sum_of_its_parts() {
         let written = link + transfer + settings.timing.page_program;
         assert_eq!(run.statistics.write_response().max(), written, "{}", preset.name);
         assert!(crate::common::report(&ssd).simulator_bytes_per_page <= 8.0, "{}", preset.name);
+        if let Some(buffer) = buffer {
+            settings.write_buffer = Some(buffer);
+            let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+            let run = crate::common::run(&mut ssd, arrivals, &ReplaySettings::OPEN);
+            assert_eq!(run.last_event - now, link + buffer.latency, "{}", preset.name);
+            assert_eq!(run.statistics.write_response().max(), link + buffer.latency, "{}", preset.name);
+        }
     }
 }
 
