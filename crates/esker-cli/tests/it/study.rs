@@ -78,3 +78,33 @@ fn the_published_schemas_are_current() {
         assert!(published == current, "docs/schema/{file} is not what the code says: run scripts/generate-docs.sh");
     }
 }
+
+#[test]
+fn a_growing_load_is_simulated_as_it_will_be() {
+    let folder = folder_with_trace(3_000);
+    let run = |arguments: &[&str]| -> Value {
+        let all = [&["study", "small.csv", "--json", "-", "-q", "--years", "4"], arguments].concat();
+        serde_json::from_str(&esker_ok(folder.path(), &all).stdout).unwrap()
+    };
+    let steady = run(&[]);
+    let growing = run(&["--growth", "900%", "--p99", "1s"]);
+    let candidates = |study: &Value| study["workloads"][0]["candidates"].as_array().unwrap().clone();
+    assert!(candidates(&steady).iter().all(|candidate| candidate["grown"].is_null()));
+    let mut overloaded = 0;
+    for candidate in candidates(&growing) {
+        if candidate["outcome"]["result"] != "served" {
+            continue;
+        }
+        let grown = &candidate["grown"];
+        assert!((grown["factor"].as_f64().unwrap() - 1e4).abs() < 1e-6);
+        if grown["keeps_up"] == false {
+            overloaded += 1;
+            assert_eq!(candidate["judgement"]["keeps_budgets"], false, "{}", candidate["name"]);
+        } else {
+            let today = candidate["busiest_hour"]["response_time"]["mean_us"].as_f64().unwrap();
+            let then = grown["busiest_hour_p99_us"].as_f64().unwrap();
+            assert!(then >= today, "{}: p99 {then} us under the grown load, mean {today} us today", candidate["name"]);
+        }
+    }
+    assert!(overloaded > 0, "ten thousand times the load should be too much for a disk");
+}
