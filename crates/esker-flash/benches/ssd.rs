@@ -4,7 +4,7 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Report,
     Request, Rng, Verdict, replay,
 };
-use esker_flash::{PRESETS, PoolScope, Ssd, SsdSettings};
+use esker_flash::{Choice, FTLS, PRESETS, PoolScope, Ssd, SsdSettings};
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
@@ -68,6 +68,45 @@ fn random_writes(name: &str, build: impl Fn() -> Ssd) {
     );
 }
 
+/// Page operations of the array so far: reads, programs and, as one each, erases.
+fn page_operations(ssd: &Ssd) -> u64 {
+    let mut report = Report::default();
+    ssd.report(&mut report);
+    let flash = report.devices["flash"].flash.clone().expect("it is a drive");
+    flash.reads.total() + flash.programs.total() + flash.erases
+}
+
+/// Random writes of a page to a share of the space, by requests and by the page operations that they take.
+fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
+    let setup = || {
+        let filled = Precondition::Filled { utilisation: Ratio::ONE };
+        let build = |settings: &mut SsdSettings| {
+            settings.spare_factor = Some(Ratio::percent(15));
+            settings.ftl = Choice::named(kind);
+        };
+        let mut ssd = condition(agrawal(build), filled);
+        // Until logs are full; other pages than those that are measured.
+        let pages = share.of(ssd.capacity().0 / PAGE);
+        run(&mut ssd, requests, |_, rng| Request::write(page_at(pages - 1 - rng.below(pages)), Bytes(PAGE)));
+        ssd.control(Nanos::ZERO, Control::StartMeasuring).expect("drives can be measured");
+        ssd
+    };
+    let write = |ssd: &mut Ssd| {
+        let pages = share.of(ssd.capacity().0 / PAGE);
+        run(ssd, requests, |_, rng| Request::write(page_at(rng.below(pages)), Bytes(PAGE)))
+    };
+    let name = format!("random 4 KiB writes to {share} of the space, {kind}");
+    Bench::new(name.clone()).rate_with_setup("requests", setup, |mut ssd| {
+        let done = write(&mut ssd);
+        describe(&ssd);
+        done
+    });
+    Bench::new(name).rate_with_setup("page operations", setup, |mut ssd| {
+        write(&mut ssd);
+        page_operations(&ssd)
+    });
+}
+
 fn page_at(page: u64) -> Lba {
     Lba(page * PAGE / 512)
 }
@@ -97,6 +136,10 @@ fn main() {
             settings.pool = PoolScope::Device;
         })
     });
+    for layer in FTLS.iter().filter(|layer| layer.name != "page") {
+        layer_writes(layer.name, Ratio::ONE, 1 << 18);
+        layer_writes(layer.name, Ratio::percent(1), 1 << 21);
+    }
     let filled = || condition(agrawal(spare), Precondition::Filled { utilisation: Ratio::ONE });
     Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {
         let pages = ssd.capacity().0 / PAGE;

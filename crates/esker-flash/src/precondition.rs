@@ -14,6 +14,9 @@ const STRETCH_MIN: u64 = 1 << 20;
 /// Overwriting ends, steady or not, this many stretches after cleaning has begun; and it begins, at the latest, when as
 /// many pages were written as the array has.
 const STRETCHES_MAX: u64 = 32;
+/// Overwriting ends, steady or not, after this many programs for each page of the array, or of a stretch where that is more:
+/// merging may cost dozens of programs for each page.
+const PROGRAMS_PER_PAGE_MAX: u64 = 64;
 /// Pages that are drawn at a time.
 const BATCH: u64 = 1 << 16;
 
@@ -30,7 +33,7 @@ pub(crate) fn run(
         Precondition::Steady { utilisation, seed } => (utilisation, Some(seed)),
     };
     let pages = utilisation.of(u64::from(space.host_pages)).min(u64::from(space.host_pages));
-    let mut writer = Writer { ftl, flash, batch: Vec::new() };
+    let mut writer = Writer { ftl, flash, batch: Vec::new(), programs_max: u64::MAX };
     let filled = writer.write((0..pages).map(|page| LogicalPage(page as u32)));
     let mut report = PreconditionReport { filled_pages: filled, ..PreconditionReport::default() };
     if let (Some(seed), true) = (seed, filled == pages && pages > 0) {
@@ -43,6 +46,9 @@ pub(crate) fn run(
 fn overwrite(writer: &mut Writer<'_>, pages: u64, seed: u64, report: &mut PreconditionReport) {
     let mut rng = Rng::derive(seed, "precondition");
     let stretch = pages.div_ceil(2).max(STRETCH_MIN);
+    let programs = writer.flash.counts().programs().total();
+    let array = u64::from(writer.flash.geometry().pages());
+    writer.programs_max = programs + PROGRAMS_PER_PAGE_MAX * array.max(STRETCH_MIN);
     // While there is free space left, write amplification is one, and steady for the wrong reason.
     let erases = writer.flash.counts().erases;
     while writer.flash.counts().erases == erases {
@@ -57,11 +63,14 @@ fn overwrite(writer: &mut Writer<'_>, pages: u64, seed: u64, report: &mut Precon
         let programs = writer.flash.counts().programs().total();
         let written = writer.write((0..stretch).map(|_| LogicalPage(rng.below(pages) as u32)));
         report.overwritten_pages += written;
-        if written < stretch {
+        if written == 0 {
             return;
         }
         let amplification = (writer.flash.counts().programs().total() - programs) as f64 / written as f64;
         report.write_amplification = amplification;
+        if written < stretch {
+            return;
+        }
         report.steady = report.overwritten_pages >= pages && (amplification / before - 1.0).abs() <= TOLERANCE;
         if report.steady {
             return;
@@ -74,16 +83,20 @@ struct Writer<'a> {
     ftl: &'a mut dyn Ftl,
     flash: &'a mut FlashState,
     batch: Vec<LogicalPage>,
+    /// No batch begins once the array has done so many programs.
+    programs_max: u64,
 }
 
 impl Writer<'_> {
-    /// Writes `pages` in order; says how many. Fewer than all only where the translation layer runs out of space.
+    /// Writes `pages` in order; says how many. Fewer than all only where the translation layer runs out of space, or where
+    /// that took too many programs.
     fn write(&mut self, mut pages: impl Iterator<Item = LogicalPage>) -> u64 {
         let mut written = 0;
         loop {
             self.batch.clear();
             self.batch.extend(pages.by_ref().take(BATCH as usize));
-            if self.batch.is_empty() || self.ftl.write_untimed(&self.batch, self.flash).is_err() {
+            let spent = self.flash.counts().programs().total() >= self.programs_max;
+            if spent || self.batch.is_empty() || self.ftl.write_untimed(&self.batch, self.flash).is_err() {
                 return written;
             }
             written += self.batch.len() as u64;

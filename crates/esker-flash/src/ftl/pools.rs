@@ -306,6 +306,11 @@ impl Pool {
             return Ok(false);
         }
         self.clean_some(1, summary, flash, sink, owners)?;
+        // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and would
+        // then find neither a free page nor one to copy to.
+        if self.free_blocks < self.reserve {
+            self.clean_some(u32::MAX, summary, flash, sink, owners)?;
+        }
         Ok(true)
     }
 

@@ -135,7 +135,7 @@ impl Scheme for Superblock {
     fn translate<S: OpSink>(
         &mut self,
         at: Place,
-        _: &BlockPool,
+        pool: &BlockPool,
         flash: &mut FlashState,
         sink: &mut S,
     ) -> Option<OpIndex> {
@@ -144,12 +144,14 @@ impl Scheme for Superblock {
             self.cache.touch(index);
             return None;
         }
-        let latest = *self.blocks[index as usize].last()?;
-        let written = flash.written_in(latest).min(flash.geometry().data_pages_per_block()).checked_sub(1)?;
-        let page = PhysicalPage(flash.geometry().first_page(latest).0 + written);
         let mut read = None;
-        for _ in 0..self.map_reads {
-            read = Some(flash.read_spare(page, Cause::Mapping, sink));
+        // The map of a superblock that was never written is empty.
+        if let Some(latest) = self.blocks[index as usize].last() {
+            let written = flash.written_in(*latest).clamp(1, pool.pages());
+            let page = PhysicalPage(flash.geometry().first_page(*latest).0 + written - 1);
+            for _ in 0..self.map_reads {
+                read = Some(flash.read_spare(page, Cause::Mapping, sink));
+            }
         }
         if self.cached > 0 {
             if self.cache.len() == self.cached {

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::nand::{Cause, FlashOpKind};
-use crate::{CleaningSettings, GeometrySettings, PoolScope, TimingSettings, VICTIM_POLICIES, WriteFrontiers};
+use crate::{
+    CleaningSettings, GeometrySettings, Parameter, PoolScope, TimingSettings, VICTIM_POLICIES, WriteFrontiers,
+};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -99,7 +101,8 @@ impl Pair {
             Step::WriteRun(..) => unreachable!("it was taken apart"),
             Step::Write(page) | Step::WritePart(page) => {
                 let part = if matches!(step, Step::Write(_)) { Part::Whole } else { Part::Some };
-                self.ftl.write(number(page), part, &mut self.flash, &mut ops).unwrap();
+                let written = self.ftl.write(number(page), part, &mut self.flash, &mut ops);
+                prop_assert_eq!(written, Ok(()), "{:?}", self.ftl);
                 self.writes += 1;
                 self.expected.insert(number(page).0, self.writes);
             }
@@ -258,6 +261,78 @@ proptest! {
                 ftl.check(&flash);
             }
         }
+    }
+}
+
+/// So many times as many cases as usual.
+fn soak() -> u32 {
+    std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
+/// A layer with values for its parameters that are drawn by `seed`; some have no such value.
+fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
+    let mut rng = esker_core::Rng::new(seed);
+    let mut choice = Choice::named(entry.name);
+    for parameter in entry.parameters {
+        let value = match parameter.default.contains('%') {
+            true => Parameter::Text(format!("{}%", rng.below(60))),
+            false => Parameter::Integer(rng.below(5)),
+        };
+        if rng.below(2) == 0 {
+            choice.parameters.insert(parameter.name.to_string(), value);
+        }
+    }
+    choice
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000 * soak()))]
+    /// Short sequences on the smallest drives: each block soon has every role.
+    #[test]
+    fn every_layer_behaves_like_a_map_on_the_smallest_drives(
+        steps in prop::collection::vec(step(), 1..60),
+        (dies, planes, blocks, pages) in (1u32..4, 1u32..3, 4u32..9, 1u32..6),
+        pool in prop::sample::select(vec![PoolScope::Die, PoolScope::Package, PoolScope::Device]),
+        over_provisioning in 50u64..70,
+        seed: u64,
+    ) {
+        let mut settings = settings();
+        settings.over_provisioning = Some(Ratio::percent(over_provisioning));
+        settings.cleaning.threshold = Ratio::ZERO;
+        settings.cleaning.background = Some(Ratio::percent(30));
+        settings.pool = pool;
+        settings.geometry.channels = 1;
+        settings.geometry.dies_per_package = dies;
+        settings.geometry.planes_per_die = planes;
+        settings.geometry.blocks_per_plane = blocks;
+        settings.geometry.pages_per_block = pages;
+        let geometry = Geometry::new(&settings.geometry, false).unwrap();
+        let Ok(space) = Space::new(&settings, &geometry) else { return Ok(()) };
+        for layer in FTLS {
+            settings.ftl = drawn_parameters(layer, seed);
+            let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed };
+            if let Ok(ftl) = build(&context) {
+                run(ftl, &geometry, space.host_pages, &steps)?;
+            }
+        }
+    }
+}
+
+#[test]
+fn most_of_the_smallest_drives_can_be_built() {
+    // Else the property above would hold of nothing.
+    let mut settings = settings();
+    settings.over_provisioning = Some(Ratio::percent(60));
+    settings.pool = PoolScope::Package;
+    settings.geometry.channels = 1;
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let space = Space::new(&settings, &geometry).unwrap();
+    for layer in FTLS {
+        let built = (0..100).filter(|seed| {
+            let settings = SsdSettings { ftl: drawn_parameters(layer, *seed), ..settings.clone() };
+            build(&FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 }).is_ok()
+        });
+        assert!(built.count() >= 40, "{}", layer.name);
     }
 }
 

@@ -13,6 +13,8 @@ mod associated;
 mod log;
 mod pool;
 mod space;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
