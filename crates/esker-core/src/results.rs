@@ -283,6 +283,9 @@ pub struct FlashReport {
     /// Bytes of controller memory that the translation layer's tables take: what the drive would need, not what the
     /// simulator takes.
     pub map_bytes: u64,
+    /// How space was made; absent where no block was cleaned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleaning: Option<CleaningReport>,
     /// Programs per host page written; absent where the host wrote nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
@@ -320,6 +323,22 @@ pub struct BufferReport {
     pub pages_to_flash: u64,
     /// Writes that waited for room.
     pub writes_that_waited: u64,
+}
+
+/// How space was made in the measured phase (Agrawal 2008, section 3.1 and table 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CleaningReport {
+    /// Blocks that were cleaned.
+    pub blocks: u64,
+    /// Valid pages that were moved out of them.
+    pub pages_moved: u64,
+    /// Of these, pages that were copied inside their plane, without crossing the bus twice.
+    pub copy_backs: u64,
+    /// Cleaning efficiency: superseded pages per page of the cleaned blocks, from 0 to 1.
+    pub efficiency: f64,
+    /// Mean time to clean a block: what its copies and its erase take on dies and buses, without waiting.
+    pub mean_block_us: f64,
 }
 
 /// How preconditioning went.

@@ -3,6 +3,8 @@
 use esker_core::{Bytes, Hint, Nanos, Ratio};
 use thiserror::Error;
 
+use crate::{ArrayLevel, Stripe};
+
 /// A drive that cannot work: which settings clash, with their numbers.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -184,6 +186,30 @@ pub enum SsdError {
         /// A value of `over_provisioning` that would work.
         remedy: Ratio,
     },
+    /// The order of the array's levels does not name each of them once.
+    #[error("`array.stripe` names {} levels ({found:?}), and has to name each of the four once", found.0.len())]
+    StripeOrder {
+        /// As given.
+        found: Stripe,
+    },
+    /// A level is spanned twice.
+    #[error("`array.span` names a level twice: {found:?}")]
+    SpanTwice {
+        /// As given.
+        found: Vec<ArrayLevel>,
+    },
+    /// Two settings exclude each other.
+    #[error("{first} and {second} exclude each other: {reason}")]
+    Contradiction {
+        /// A key with its value.
+        first: String,
+        /// Another one with its value.
+        second: String,
+        /// Why they do.
+        reason: String,
+        /// What would work.
+        remedy: String,
+    },
     /// A name is in no registry.
     #[error("`{key}` knows no `{found}`; it knows {known}")]
     UnknownKind {
@@ -273,6 +299,11 @@ impl Hint for SsdError {
             Self::UnknownKind { nearest, .. } | Self::UnknownParameter { nearest, .. } => {
                 nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
             }
+            Self::StripeOrder { .. } => {
+                Some("stripe = [\"channel\", \"package\", \"die\", \"plane\"] would work".to_string())
+            }
+            Self::SpanTwice { .. } => Some("name each level once".to_string()),
+            Self::Contradiction { remedy, .. } => Some(remedy.clone()),
             Self::Parameter { key, .. } => Some(format!("leave `{key}` out for its default")),
         }
     }

@@ -6,7 +6,7 @@
 use esker_core::{Bytes, PhysicalPage};
 
 use crate::divide::Divisor;
-use crate::{GeometrySettings, PoolScope, SsdError};
+use crate::{ArrayLevel, GeometrySettings, PoolScope, SsdError, Stripe};
 
 /// An erase block, counted over the whole array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +20,10 @@ pub struct DieIndex(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelIndex(pub u32);
 
+/// A plane, counted over the whole array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaneIndex(pub u32);
+
 /// The shape of an array that can be simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -30,8 +34,11 @@ pub struct Geometry {
     pages: u32,
     pages_per_block: Divisor,
     blocks_per_die: Divisor,
+    blocks_per_plane: Divisor,
     dies_per_channel: Divisor,
     sectors_per_page: u32,
+    /// The order in which parts take turns, first what changes first.
+    stripe: [ArrayLevel; 4],
 }
 
 /// Pages are numbered in 32 bits, and the last number says "none".
@@ -92,9 +99,22 @@ impl Geometry {
             pages: pages as u32,
             pages_per_block: Divisor::new(settings.pages_per_block),
             blocks_per_die: Divisor::new(blocks_per_die as u32),
+            blocks_per_plane: Divisor::new(settings.blocks_per_plane),
             dies_per_channel: Divisor::new(settings.packages_per_channel * settings.dies_per_package),
             sectors_per_page: (page_size.0 / Bytes::SECTOR.0) as u32,
+            stripe: [ArrayLevel::Channel, ArrayLevel::Package, ArrayLevel::Die, ArrayLevel::Plane],
         })
+    }
+
+    /// The same with parts that take turns in the order of `stripe`, which names each level once.
+    pub fn with_stripe(self, stripe: &Stripe) -> Result<Self, SsdError> {
+        let mut sorted = stripe.0.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        match <[ArrayLevel; 4]>::try_from(stripe.0.as_slice()) {
+            Ok(stripe) if sorted.len() == 4 => Ok(Self { stripe, ..self }),
+            _ => Err(SsdError::StripeOrder { found: stripe.clone() }),
+        }
     }
 
     /// As the configuration gave it.
@@ -176,6 +196,15 @@ impl Geometry {
     pub fn die_of_page(&self, page: PhysicalPage) -> DieIndex {
         self.die_of(self.block_of(page))
     }
+    /// The plane of `block`.
+    #[inline(always)]
+    pub fn plane_of(&self, block: BlockIndex) -> PlaneIndex {
+        PlaneIndex(self.blocks_per_plane.quotient(block.0))
+    }
+    /// Planes of the array.
+    pub fn planes(&self) -> u32 {
+        self.dies * self.settings.planes_per_die
+    }
     /// The channel of `die`.
     #[inline(always)]
     pub fn channel_of(&self, die: DieIndex) -> ChannelIndex {
@@ -194,23 +223,25 @@ impl Geometry {
         }
     }
 
-    /// `count` consecutive ones of the array's `parts` (dies, pools) in the order in which they take turns: channels first,
-    /// since each has its own bus, then packages, dies, planes.
+    /// `count` consecutive ones of the array's `parts` (planes, dies, pools) in the order in which they take turns. Usually
+    /// that is channels first, since each has its own bus, then packages, dies, planes.
     pub(crate) fn turns(&self, first: u32, count: u32, parts: u32) -> Vec<u32> {
         let settings = &self.settings;
         let levels =
             [settings.channels, settings.packages_per_channel, settings.dies_per_package, settings.planes_per_die];
         // Parts are what is left when the array is divided level by level.
         let mut below = parts;
-        let mut place = Vec::new();
-        for level in levels {
+        let mut place = [None; 4];
+        for (index, level) in levels.into_iter().enumerate() {
             if below > 1 && below.is_multiple_of(level) {
                 below /= level;
-                place.push((below, level));
+                place[index] = Some((below, level));
             }
         }
         let mut turns: Vec<u32> = (first..first + count).collect();
-        turns.sort_by_key(|part| place.iter().rev().map(|(below, level)| part / below % level).collect::<Vec<_>>());
+        // What changes last weighs most.
+        let weights: Vec<_> = self.stripe.iter().rev().filter_map(|level| place[*level as usize]).collect();
+        turns.sort_by_key(|part| weights.iter().map(|(below, level)| part / below % level).collect::<Vec<_>>());
         turns
     }
 }
@@ -254,6 +285,22 @@ mod tests {
         let planes = geometry.turns(0, 64, 64);
         assert_eq!(&planes[..10], &[0, 8, 16, 24, 32, 40, 48, 56, 4, 12]);
         assert_eq!(&planes[16..18], &[1, 9]);
+    }
+
+    #[test]
+    fn any_order_of_the_levels_will_do() {
+        use ArrayLevel::{Channel, Die, Package, Plane};
+        let geometry =
+            |stripe: &[ArrayLevel]| Geometry::new(&agrawal(), false).unwrap().with_stripe(&Stripe(stripe.to_vec()));
+        // Planes of a die, then channels, then the other die.
+        let planes = geometry(&[Plane, Channel, Package, Die]).unwrap().turns(0, 64, 64);
+        assert_eq!(&planes[..10], &[0, 1, 2, 3, 8, 9, 10, 11, 16, 17]);
+        assert_eq!(&planes[32..34], &[4, 5]);
+        // Dies first; without planes their place does not matter.
+        assert_eq!(&geometry(&[Plane, Die, Channel, Package]).unwrap().turns(0, 16, 16)[..4], &[0, 1, 2, 3]);
+        for wrong in [&[Plane, Channel, Package][..], &[Plane, Channel, Package, Plane], &[]] {
+            assert!(matches!(geometry(wrong), Err(SsdError::StripeOrder { .. })));
+        }
     }
 
     #[test]

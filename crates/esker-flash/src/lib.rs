@@ -37,10 +37,11 @@ pub use choice::{Choice, Parameter, ParameterEntry, Parameters};
 pub use error::SsdError;
 pub use ftl::FTLS;
 pub use gc::VICTIM_POLICIES;
-pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry};
+pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use presets::PRESETS;
 pub use settings::{
-    BufferMode, CleaningSettings, GeometrySettings, LinkSettings, PoolScope, SsdSettings, TimingSettings,
+    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, Gang, GeometrySettings, LinkSettings,
+    MultiPlane, Placement, PoolScope, Scheduling, SsdSettings, Stripe, SuspendSettings, TimingSettings,
     WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;

@@ -38,6 +38,7 @@ impl Space {
         let frontiers = match settings.write_frontiers {
             WriteFrontiers::Pool => 1,
             WriteFrontiers::Die => (geometry.dies() / pools).max(1),
+            WriteFrontiers::Plane => geometry.planes() / pools,
         };
         let blocks = |share: Ratio| {
             let blocks = u128::from(blocks_per_pool) * u128::from(share.as_parts_per_billion());

@@ -5,8 +5,8 @@ use esker_core::{ByteRate, Bytes, LogicalPage, Nanos, Ratio, Rng};
 use esker_flash::ftl::{self, FtlContext};
 use esker_flash::nand::FlashState;
 use esker_flash::{
-    Choice, CleaningSettings, Geometry, GeometrySettings, Parameter, PoolScope, Space, SsdSettings, TimingSettings,
-    WriteFrontiers,
+    ArraySettings, Choice, CleaningSettings, Geometry, GeometrySettings, Parameter, PoolScope, Space, SsdSettings,
+    TimingSettings, WriteFrontiers,
 };
 
 /// The closed forms.
@@ -131,6 +131,7 @@ fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
             block_erase: Nanos(1),
             bus_rate: ByteRate(1_000_000_000),
         },
+        array: ArraySettings::default(),
         link: None,
         write_buffer: None,
     }

@@ -6,26 +6,39 @@ use esker_core::{Bytes, PhysicalPage};
 use proptest::prelude::*;
 
 use super::*;
-use crate::nand::Cause;
-use crate::{BlockIndex, GeometrySettings};
+use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
+use crate::{BlockIndex, CopyBack, GeometrySettings, PRESETS, PoolScope, SsdSettings};
 
-/// Two channels of two packages of two dies; two blocks of four pages a die.
-fn geometry() -> Geometry {
-    let settings = GeometrySettings {
-        channels: 2,
-        packages_per_channel: 2,
-        dies_per_package: 2,
-        planes_per_die: 1,
-        blocks_per_plane: 2,
+/// Channels, packages of a channel and dies of a package; two planes of one block of four pages a die.
+fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> GeometrySettings {
+    GeometrySettings {
+        channels,
+        packages_per_channel,
+        dies_per_package,
+        planes_per_die: 2,
+        blocks_per_plane: 1,
         pages_per_block: 4,
         page_size: Bytes(512),
         spare_size: Bytes(0),
-    };
-    Geometry::new(&settings, false).unwrap()
+    }
+}
+
+fn settings(pool: PoolScope, copy_back: CopyBack) -> SsdSettings {
+    let mut settings: SsdSettings = toml::from_str(PRESETS[0].toml).unwrap();
+    settings.pool = pool;
+    settings.array.copy_back = copy_back;
+    settings.geometry = shape(2, 2, 2);
+    settings
+}
+
+/// The scheduler that goes from event to event, whatever the settings ask for.
+fn queued(settings: &SsdSettings, timing: &Timing) -> Array {
+    let geometry = Geometry::new(&settings.seen(), false).unwrap();
+    let (array, span, depth) = settings.layout();
+    Array::Queued(Box::new(Queued::new(&geometry, Layout::new(&array, &span, depth), timing, &settings.array)))
 }
 
 const PAGES_PER_DIE: u32 = 8;
-const DIES: u32 = 8;
 
 mod reference {
     use super::*;
@@ -37,6 +50,10 @@ mod reference {
         Program,
         ProgramSector,
         Erase,
+        /// Read and program in one, without the bus.
+        CopyBack,
+        /// The same with a transfer between them.
+        CopyBackChecked,
     }
 
     impl Step {
@@ -161,6 +178,10 @@ mod reference {
                 Step::Read | Step::ReadSector => self.timing.page_read.0 + self.transfer_time(step),
                 Step::Program | Step::ProgramSector => self.transfer_time(step) + self.timing.page_program.0,
                 Step::Erase => self.timing.block_erase.0,
+                Step::CopyBack => self.timing.page_read.0 + self.timing.page_program.0,
+                Step::CopyBackChecked => {
+                    self.timing.page_read.0 + self.transfer_time(step) + self.timing.page_program.0
+                }
             };
             self.ops[index].ended = true;
             if let Some(request) = self.ops[index].request {
@@ -177,9 +198,11 @@ mod reference {
             }
             assert_eq!(op.die, die);
             self.ops[index].start = now;
-            let cells = |until| Doing::Cells { before_transfer: op.step.is_read(), until };
+            let before_transfer = op.step.is_read() || op.step == Step::CopyBackChecked;
+            let cells = |until| Doing::Cells { before_transfer, until };
             self.doing[die] = match op.step {
-                Step::Read | Step::ReadSector => cells(now + self.timing.page_read.0),
+                Step::Read | Step::ReadSector | Step::CopyBackChecked => cells(now + self.timing.page_read.0),
+                Step::CopyBack => cells(now + self.timing.page_read.0 + self.timing.page_program.0),
                 Step::Erase => cells(now + self.timing.block_erase.0),
                 Step::Program | Step::ProgramSector => Doing::Asking { since: now },
             };
@@ -218,14 +241,15 @@ struct Drawn {
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     let kind = prop_oneof![4 => Just(0u8), 4 => Just(1), 1 => Just(2), 1 => Just(3), 4 => Just(4), 1 => Just(5)];
-    (kind, 0..DIES, 0..DIES, any::<bool>(), prop::option::weighted(0.3, any::<prop::sample::Index>()))
+    (kind, 0..1000u32, 0..1000u32, any::<bool>(), prop::option::weighted(0.3, any::<prop::sample::Index>()))
         .prop_map(|(kind, die, other, host, after)| Drawn { kind, die, other, host, after })
 }
 
-fn to_ops(list: &[Drawn], one_channel: bool) -> Vec<FlashOp> {
-    let channel = list.first().map_or(0, |op| op.die / 4 * 4);
+fn to_ops(list: &[Drawn], geometry: &Geometry, one_channel: bool) -> Vec<FlashOp> {
+    let width = geometry.dies_per_channel();
+    let channel = list.first().map_or(0, |op| op.die % geometry.dies() / width * width);
     let page = |die: u32, index: usize| {
-        let die = if one_channel { channel + die % 4 } else { die };
+        let die = if one_channel { channel + die % width } else { die % geometry.dies() };
         PhysicalPage(die * PAGES_PER_DIE + index as u32 % PAGES_PER_DIE)
     };
     list.iter()
@@ -250,10 +274,16 @@ fn to_ops(list: &[Drawn], one_channel: bool) -> Vec<FlashOp> {
 }
 
 /// Runs both and compares when each host operation began and ended, and how long dies and buses were busy.
-fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Result<(), TestCaseError> {
-    let geometry = geometry();
-    let mut array = Array::new(&geometry, timing, pool);
-    let mut reference = reference::Scheduler::new(timing, DIES as usize, 4);
+fn compare(
+    mut array: Array,
+    lists: &[(u64, Vec<Drawn>)],
+    timing: &Timing,
+    settings: &SsdSettings,
+) -> Result<(), TestCaseError> {
+    let (pool, copies) = (settings.pool, settings.array.copy_back);
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let (dies, dies_per_bus) = (geometry.dies() as usize, geometry.dies_per_channel() as usize);
+    let mut reference = reference::Scheduler::new(timing, dies, dies_per_bus);
     let mut log = Vec::new();
     let mut ended = Vec::new();
     let mut run_until = |array: &mut Array, reference: &mut reference::Scheduler, limit: u64| {
@@ -270,8 +300,8 @@ fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Res
     for (request, (gap, list)) in lists.iter().enumerate() {
         now += gap;
         run_until(&mut array, &mut reference, now);
-        let ops = to_ops(list, pool != PoolScope::Device);
-        let host = array.push(Nanos(now), &ops, request as u32);
+        let ops = to_ops(list, &geometry, pool != PoolScope::Device);
+        let host = array.push(Nanos(now), &ops, request as u32, None);
         prop_assert_eq!(host as usize, ops.iter().filter(|op| op.cause == Cause::Host).count());
         let mut last_of = Vec::new();
         for op in &ops {
@@ -292,6 +322,11 @@ fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Res
                 FlashOpKind::Erase { block } => {
                     reference.push(die(PhysicalPage(block.0 * 4)), reference::Step::Erase, after, request)
                 }
+                FlashOpKind::Copy { from, to } if copies != CopyBack::Off && from.0 / 4 == to.0 / 4 => {
+                    let checked = copies == CopyBack::Checked;
+                    let step = if checked { reference::Step::CopyBackChecked } else { reference::Step::CopyBack };
+                    reference.push(die(from), step, after, request)
+                }
                 FlashOpKind::Copy { from, to } => {
                     let read = reference.push(die(from), reference::Step::Read, after, None);
                     reference.push(die(to), reference::Step::Program, Some(read), request)
@@ -306,10 +341,11 @@ fn compare(lists: &[(u64, Vec<Drawn>)], timing: &Timing, pool: PoolScope) -> Res
     reference.log.sort_unstable();
     prop_assert_eq!(&log, &reference.log);
     array.settle(Nanos(u64::MAX - 1));
-    let busy: Vec<u64> = array.bus_busy().map(|busy| busy.0).collect();
+    let busy: Vec<u64> = array.bus_busy().iter().map(|busy| busy.0).collect();
     prop_assert_eq!(&busy, &reference.bus_busy);
-    let busy: Vec<u64> = array.die_busy().map(|busy| busy.0).collect();
+    let busy: Vec<u64> = array.die_busy().iter().map(|busy| busy.0).collect();
     prop_assert_eq!(&busy, &reference.die_busy);
+    array.check_tally();
     Ok(())
 }
 
@@ -327,12 +363,21 @@ fn timing() -> impl Strategy<Value = Timing> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
     #[test]
-    fn times_are_those_of_a_plain_event_by_event_scheduler(
+    fn both_schedulers_give_the_times_of_a_plain_one_that_is_written_for_reading(
         lists in prop::collection::vec((0u64..60, prop::collection::vec(drawn(), 1..8)), 1..16),
         timing in timing(),
         device_pool: bool,
+        (channels, packages, dies) in (1u32..4, 1u32..4, 1u32..4),
+        copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
     ) {
-        compare(&lists, &timing, if device_pool { PoolScope::Device } else { PoolScope::Gang })?;
+        let pool = if device_pool { PoolScope::Device } else { PoolScope::Gang };
+        let mut settings = settings(pool, copies);
+        settings.geometry = shape(channels, packages, dies);
+        let geometry = Geometry::new(&settings.geometry, false).unwrap();
+        let array = Array::new(&geometry, &timing, &settings);
+        prop_assert!(matches!(array, Array::Granted(_)));
+        compare(array, &lists, &timing, &settings)?;
+        compare(queued(&settings, &timing), &lists, &timing, &settings)?;
     }
 }
 
@@ -345,14 +390,14 @@ fn several_operations_may_wait_for_the_same_one() {
         page_transfer: Nanos(2),
         sector_transfer: Nanos(1),
     };
-    let geometry = geometry();
-    let mut array = Array::new(&geometry, &timing, PoolScope::Gang);
+    let geometry = Geometry::new(&shape(2, 2, 2), false).unwrap();
+    let mut array = Array::new(&geometry, &timing, &settings(PoolScope::Gang, CopyBack::Off));
     let read = |die: u32, after| FlashOp {
         kind: FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) },
         cause: Cause::Host,
         after,
     };
-    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], 9);
+    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], 9, None);
     let mut times = BTreeMap::new();
     let mut ended = Vec::new();
     let mut seen = BTreeSet::new();

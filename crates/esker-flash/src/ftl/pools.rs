@@ -7,7 +7,7 @@ use esker_core::PhysicalPage;
 use crate::ftl::{FtlContext, FtlError};
 use crate::gc::{self, PoolShape, VictimPolicy};
 use crate::nand::{Cause, FlashState, OpSink};
-use crate::{BlockIndex, Geometry, SsdError};
+use crate::{BlockIndex, Geometry, Placement, SsdError, WriteFrontiers};
 
 /// All pools of a device. What the pages mean is the business of the translation layer above, which is told whenever a
 /// page moves.
@@ -34,7 +34,7 @@ pub trait Owners {
 /// A block that takes writes.
 #[derive(Clone, Copy, Debug)]
 struct Frontier {
-    /// The die whose blocks it prefers, counted within the pool.
+    /// The part whose blocks it prefers, counted within the pool.
     home: u32,
     /// `None` before the first write.
     block: Option<BlockIndex>,
@@ -45,15 +45,18 @@ struct Frontier {
 #[derive(Debug)]
 struct Pool {
     first_block: u32,
-    blocks_per_die: u32,
+    /// Parts are the pool's dies; or its planes, where each plane has a frontier.
+    blocks_per_part: u32,
     data_pages_per_block: u32,
     reserve: u32,
     frontiers: Vec<Frontier>,
-    /// Per die the frontier that takes what is copied from its blocks.
-    frontier_of_die: Vec<u32>,
+    /// Per part the frontier that takes what is copied from its blocks.
+    frontier_of_part: Vec<u32>,
     /// The frontier of the next host write.
     turn: u32,
-    /// Free blocks per die; the one that was erased first is used first, so that all take turns.
+    /// Whether host writes go where the least work waits.
+    least_loaded: bool,
+    /// Free blocks per part; the one that was erased first is used first, so that all take turns.
     free: Vec<VecDeque<u32>>,
     free_blocks: u32,
     /// Whether a block is closed: full, and a candidate for cleaning.
@@ -156,25 +159,31 @@ impl Pools {
 impl Pool {
     fn new(first_block: u32, context: &FtlContext<'_>, victims: Box<dyn VictimPolicy>) -> Self {
         let (geometry, space) = (context.geometry, context.space);
-        let first_die = geometry.die_of(BlockIndex(first_block)).0;
-        let dies = (space.blocks_per_pool / geometry.blocks_per_die()).max(1);
-        let blocks_per_die = space.blocks_per_pool / dies;
-        let turns: Vec<u32> =
-            geometry.turns(first_die, dies, geometry.dies()).into_iter().map(|die| die - first_die).collect();
+        let all_parts = match context.settings.write_frontiers {
+            WriteFrontiers::Plane => geometry.planes(),
+            WriteFrontiers::Die | WriteFrontiers::Pool => geometry.dies(),
+        };
+        let parts = (all_parts / space.pools).max(1);
+        let blocks_per_part = space.blocks_per_pool / parts;
+        let first_part = first_block / (geometry.blocks() / all_parts);
+        let turns = geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part);
         let frontiers: Vec<Frontier> =
-            turns.iter().take(space.frontiers as usize).map(|&home| Frontier { home, block: None, room: 0 }).collect();
-        let mut frontier_of_die = vec![0; dies as usize];
-        for (index, frontier) in frontiers.iter().enumerate() {
-            frontier_of_die[frontier.home as usize] = index as u32;
+            turns.take(space.frontiers as usize).map(|home| Frontier { home, block: None, room: 0 }).collect();
+        let mut frontier_of_part = vec![0; parts as usize];
+        if frontiers.len() > 1 {
+            for (index, frontier) in frontiers.iter().enumerate() {
+                frontier_of_part[frontier.home as usize] = index as u32;
+            }
         }
-        let free = (0..dies).map(|die| (die * blocks_per_die..(die + 1) * blocks_per_die).collect()).collect();
+        let free = (0..parts).map(|part| (part * blocks_per_part..(part + 1) * blocks_per_part).collect()).collect();
         Self {
             first_block,
-            blocks_per_die,
+            blocks_per_part,
             data_pages_per_block: space.data_pages_per_block,
             reserve: space.reserve,
-            frontiers: if space.frontiers == 1 { frontiers[..1].to_vec() } else { frontiers },
-            frontier_of_die: if space.frontiers == 1 { vec![0; dies as usize] } else { frontier_of_die },
+            frontiers,
+            frontier_of_part,
+            least_loaded: context.settings.array.placement == Placement::LeastLoaded,
             turn: 0,
             free,
             free_blocks: space.blocks_per_pool,
@@ -197,13 +206,25 @@ impl Pool {
         if self.free_blocks < self.gradual {
             self.clean_gradually(summary, flash, sink, owners)?;
         }
-        let turn = self.turn as usize;
+        let turn = if self.least_loaded { self.least_loaded(flash) } else { self.turn as usize };
         self.turn = if turn + 1 == self.frontiers.len() { 0 } else { turn as u32 + 1 };
         let index =
             if self.frontiers[turn].room > 0 { turn } else { self.make_room(turn, summary, flash, sink, owners)? };
         let frontier = &mut self.frontiers[index];
         frontier.room -= 1;
         Ok(frontier.block.expect("a frontier with room has a block"))
+    }
+
+    /// The frontier whose die has the least work before it; among equals the next in turn.
+    fn least_loaded(&self, flash: &FlashState) -> usize {
+        let count = self.frontiers.len();
+        let in_turn = (0..count).map(|step| (self.turn as usize + step) % count);
+        let backlog = |index: &usize| {
+            let frontier = &self.frontiers[*index];
+            let home = BlockIndex(self.first_block + frontier.home * self.blocks_per_part);
+            flash.backlog(frontier.block.filter(|_| frontier.room > 0).unwrap_or(home))
+        };
+        in_turn.min_by_key(backlog).expect("a pool has frontiers")
     }
 
     /// Opens a block for frontier `index`, and cleans until the reserve is whole again. The write that asked goes where
@@ -251,19 +272,19 @@ impl Pool {
                 frontier.home = if frontier.home + 1 == self.free.len() as u32 { 0 } else { frontier.home + 1 };
             }
         }
-        let die = match self.free[frontier.home as usize].is_empty() {
+        let part = match self.free[frontier.home as usize].is_empty() {
             false => frontier.home as usize,
             // Among equals the first one, as for everything that results depend on.
-            true => (0..self.free.len()).rev().max_by_key(|&die| self.free[die].len()).expect("a pool has dies"),
+            true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
-        let block = self.free[die].pop_front().ok_or(FtlError::NoSpace)?;
+        let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
         self.free_blocks -= 1;
         frontier.block = Some(BlockIndex(self.first_block + block));
         frontier.room = self.data_pages_per_block;
         Ok(())
     }
 
-    /// Copies the valid pages of one victim to the frontier of its die, and erases it. Says which frontier that is.
+    /// Copies the valid pages of one victim to the frontier of its part, and erases it. Says which frontier that is.
     fn clean<S: OpSink>(
         &mut self,
         summary: bool,
@@ -346,10 +367,10 @@ impl Pool {
     }
 
     fn frontier_for(&self, block: u32) -> usize {
-        self.frontier_of_die[(block / self.blocks_per_die) as usize] as usize
+        self.frontier_of_part[(block / self.blocks_per_part) as usize] as usize
     }
 
-    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Erases it where no more
+    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its part. Erases it where no more
     /// are left.
     #[inline]
     fn clean_some<S: OpSink>(
@@ -362,7 +383,7 @@ impl Pool {
     ) -> Result<(), FtlError> {
         let victim = self.under_cleaning.expect("a block is under cleaning").block;
         let block = BlockIndex(self.first_block + victim);
-        let die = victim / self.blocks_per_die;
+        let part = victim / self.blocks_per_part;
         let index = self.frontier_for(victim);
         let first_page = flash.geometry().first_page(block).0;
         for word in 0..flash.words_per_block() {
@@ -385,7 +406,7 @@ impl Pool {
         }
         if copies > 0 {
             flash.erase(block, Cause::Cleaning, sink);
-            self.free[die as usize].push_back(victim);
+            self.free[part as usize].push_back(victim);
             self.free_blocks += 1;
             self.under_cleaning = None;
         }
@@ -412,9 +433,9 @@ impl Pool {
 
     fn check(&self, flash: &FlashState) {
         let mut free = 0;
-        for (die, blocks) in self.free.iter().enumerate() {
+        for (part, blocks) in self.free.iter().enumerate() {
             for &block in blocks {
-                assert_eq!(block / self.blocks_per_die, die as u32, "block {block} is on another die's free list");
+                assert_eq!(block / self.blocks_per_part, part as u32, "block {block} is on another part's free list");
                 assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
             }
             free += blocks.len();
@@ -432,7 +453,7 @@ impl Pool {
     }
 
     fn blocks(&self) -> usize {
-        self.blocks_per_die as usize * self.free.len()
+        self.blocks_per_part as usize * self.free.len()
     }
 }
 

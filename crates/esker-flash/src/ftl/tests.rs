@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::nand::{Cause, FlashOpKind};
 use crate::{
-    CleaningSettings, GeometrySettings, Parameter, PoolScope, TimingSettings, VICTIM_POLICIES, WriteFrontiers,
+    ArraySettings, CleaningSettings, GeometrySettings, Parameter, PoolScope, TimingSettings, VICTIM_POLICIES,
+    WriteFrontiers,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,7 @@ fn settings() -> SsdSettings {
             block_erase: Nanos(1),
             bus_rate: esker_core::ByteRate(1_000_000_000),
         },
+        array: ArraySettings::default(),
         link: None,
         write_buffer: None,
     }
@@ -175,7 +177,7 @@ proptest! {
         pool in prop::sample::select(vec![
             PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Gang, PoolScope::Device,
         ]),
-        single: bool,
+        frontiers in prop::sample::select(vec![WriteFrontiers::Die, WriteFrontiers::Plane, WriteFrontiers::Pool]),
         block_summary: bool,
     ) {
         for layer in FTLS {
@@ -186,9 +188,7 @@ proptest! {
                 settings.pool = pool;
                 settings.block_summary = block_summary;
                 settings.over_provisioning = Some(Ratio::percent(if block_summary { 60 } else { 50 }));
-                if single {
-                    settings.write_frontiers = WriteFrontiers::Pool;
-                }
+                settings.write_frontiers = frontiers;
                 let geometry = Geometry::new(&settings.geometry, block_summary).unwrap();
                 let space = Space::new(&settings, &geometry).unwrap();
                 let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
@@ -214,7 +214,7 @@ proptest! {
         pool in prop::sample::select(vec![
             PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Gang, PoolScope::Device,
         ]),
-        single: bool,
+        frontiers in prop::sample::select(vec![WriteFrontiers::Die, WriteFrontiers::Plane, WriteFrontiers::Pool]),
         threshold in 0u64..40,
         seed: u64,
         hot in 1u64..100,
@@ -226,9 +226,7 @@ proptest! {
         settings.geometry.pages_per_block = pages;
         settings.cleaning.threshold = Ratio::percent(threshold);
         settings.pool = pool;
-        if single {
-            settings.write_frontiers = WriteFrontiers::Pool;
-        }
+        settings.write_frontiers = frontiers;
         let geometry = Geometry::new(&settings.geometry, false).unwrap();
         let least = (0u64..1000).find_map(|tenth| {
             settings.over_provisioning = Some(Ratio::parts_per_billion(tenth * 1_000_000));

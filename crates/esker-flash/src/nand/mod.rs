@@ -4,6 +4,6 @@ mod op;
 mod state;
 mod timing;
 
-pub use op::{Cause, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
+pub use op::{CAUSES, Cause, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
 pub use state::{FlashState, OperationCounts};
 pub use timing::Timing;

@@ -4,10 +4,14 @@ use esker_core::PhysicalPage;
 
 use crate::BlockIndex;
 
+/// How many [`Cause`]s there are.
+pub const CAUSES: usize = 4;
+
 /// Why an operation is done. Results count operations by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
     /// For a host request, which is not done before.
+    #[default]
     Host = 0,
     /// To make space.
     Cleaning = 1,

@@ -4,14 +4,15 @@
 use esker_core::{EraseCounts, PageOperations, PhysicalPage};
 
 use crate::memory::{prefetch, zeroed};
-use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, OpSink, Transfer};
+use crate::nand::{CAUSES, Cause, FlashOp, FlashOpKind, OpIndex, OpSink, Transfer};
 use crate::{BlockIndex, Geometry};
 
 /// Operations since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationCounts {
-    reads: [u64; 4],
-    programs: [u64; 4],
+    reads: [u64; CAUSES],
+    programs: [u64; CAUSES],
+    erases_for: [u64; CAUSES],
     /// Block erases.
     pub erases: u64,
     /// Erased blocks whose pages had all been superseded.
@@ -27,19 +28,25 @@ impl OperationCounts {
     pub fn programs(&self) -> PageOperations {
         by_cause(&self.programs)
     }
+    /// Block erases by cause; together [`Self::erases`].
+    pub fn erases_by_cause(&self) -> PageOperations {
+        by_cause(&self.erases_for)
+    }
     /// What was done since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
-        let difference = |now: &[u64; 4], then: &[u64; 4]| std::array::from_fn(|cause| now[cause] - then[cause]);
+        let difference =
+            |now: &[u64; CAUSES], then: &[u64; CAUSES]| std::array::from_fn(|cause| now[cause] - then[cause]);
         Self {
             reads: difference(&self.reads, &earlier.reads),
             programs: difference(&self.programs, &earlier.programs),
+            erases_for: difference(&self.erases_for, &earlier.erases_for),
             erases: self.erases - earlier.erases,
             erases_without_copies: self.erases_without_copies - earlier.erases_without_copies,
         }
     }
 }
 
-fn by_cause(counts: &[u64; 4]) -> PageOperations {
+fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
     PageOperations {
         host: counts[Cause::Host as usize],
         cleaning: counts[Cause::Cleaning as usize],
@@ -96,6 +103,8 @@ pub struct FlashState {
     freed: u64,
     /// Pages that were skipped.
     skipped: u64,
+    /// Per die, for how long what it was given will keep it busy, ns; empty where nobody asks.
+    pub(crate) backlog: Vec<u64>,
 }
 
 impl FlashState {
@@ -111,6 +120,7 @@ impl FlashState {
             copied_from: None,
             freed: 0,
             skipped: 0,
+            backlog: Vec::new(),
         }
     }
 
@@ -154,6 +164,11 @@ impl FlashState {
     #[inline(always)]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+    /// For how long the die of `block` will be busy with what it was given, in nanoseconds; zero where that is not
+    /// followed, or not in time (preconditioning).
+    pub fn backlog(&self, block: BlockIndex) -> u64 {
+        self.backlog.get(self.geometry.die_of(block).0 as usize).copied().unwrap_or(0)
     }
     /// Operations since the device was new.
     pub fn counts(&self) -> &OperationCounts {
@@ -351,6 +366,7 @@ impl FlashState {
         self.records[record] = Block { written: 0, ..state }.pack() + ERASE;
         self.freed += u64::from(state.written);
         self.counts.erases += 1;
+        self.counts.erases_for[cause as usize] += 1;
         if self.copied_from.take() != Some(block) {
             self.counts.erases_without_copies += 1;
         }

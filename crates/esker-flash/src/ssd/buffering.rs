@@ -161,7 +161,7 @@ impl Ssd {
                     self.buffering().forget(logical);
                     self.ftl.trim(logical, &mut self.flash, &mut self.ops);
                     if !self.ops.as_slice().is_empty() {
-                        self.array.get_mut().push(now, self.ops.as_slice(), slot);
+                        self.array.get_mut().push(now, self.ops.as_slice(), slot, None);
                     }
                 }
                 (RequestKind::Trim, Part::Some) => {}
@@ -221,11 +221,12 @@ impl Ssd {
             self.ops.clear();
             // Pages leave one by one, whatever requests brought them.
             self.ftl.begin_request(1);
+            self.look_at_backlog(now);
             let written = self.ftl.write(page, part, &mut self.flash, &mut self.ops);
             let count = match self.ops.as_slice() {
                 [] => 0,
                 // What was emitted before an error was done to the cells, too.
-                ops => self.array.get_mut().push(now, ops, super::FIRST_ENTRY + entry),
+                ops => self.array.get_mut().push(now, ops, super::FIRST_ENTRY + entry, None),
             };
             if written.is_err() {
                 return self.fail(now);

@@ -8,6 +8,8 @@ mod report;
 mod slots;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_array;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -17,10 +19,10 @@ use esker_core::{
     RequestKind, Tag, Telemetry, Unsupported,
 };
 
-use crate::array::{Array, BACKGROUND, Ended};
+use crate::array::{Array, BACKGROUND, Cover, Ended};
 use crate::ftl::{self, Ftl, FtlContext, FtlCounters, FtlError, Part};
 use crate::nand::{FlashState, OpList, OperationCounts, Timing};
-use crate::{Geometry, Space, SsdError, SsdSettings, precondition};
+use crate::{Geometry, Placement, Space, SsdError, SsdSettings, precondition};
 use background::Background;
 use buffer::Rounding;
 use buffering::{Buffering, covered};
@@ -45,11 +47,15 @@ const FIRST_ENTRY: u32 = QUEUE_DEPTH_MAX;
 pub struct Ssd {
     name: String,
     settings: SsdSettings,
+    /// Whether the translation layer has to know how much work waits on each die.
+    least_loaded: bool,
     seed: u64,
     geometry: Geometry,
     space: Space,
     capacity: Bytes,
     page_shift: u32,
+    /// Size of what is read alone of a logical page, as a shift; as large as the page where that is one flash page.
+    part_shift: u32,
     ftl: Box<dyn Ftl>,
     flash: FlashState,
     ops: OpList,
@@ -89,8 +95,10 @@ struct Baseline {
 impl Ssd {
     /// Builds a drive called `name` in reports. `seed` is for victim policies that draw.
     pub fn new(name: &str, settings: &SsdSettings, seed: u64) -> Result<Self, SsdError> {
-        let geometry = Geometry::new(&settings.geometry, settings.block_summary)?;
-        let timing = Timing::new(&settings.timing, &geometry)?;
+        let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
+        let timing = Timing::new(&settings.timing, &flash_pages)?;
+        settings.check_array()?;
+        let geometry = Geometry::new(&settings.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
         let space = Space::new(settings, &geometry)?;
         for (key, value) in [
             ("queue_depth", u64::from(settings.queue_depth)),
@@ -112,15 +120,17 @@ impl Ssd {
         Ok(Self {
             name: name.to_string(),
             settings: settings.clone(),
+            least_loaded: settings.array.placement == Placement::LeastLoaded,
             seed,
             geometry,
             space,
             capacity: Bytes(u64::from(space.host_pages) * geometry.page_size().0),
             page_shift: geometry.page_size().0.trailing_zeros(),
+            part_shift: settings.layout().0.page_size.0.trailing_zeros(),
             ftl,
             flash: FlashState::new(&geometry),
             ops: OpList::default(),
-            array: RefCell::new(Array::new(&geometry, &timing, settings.pool)),
+            array: RefCell::new(Array::new(&geometry, &timing, settings)),
             slots: Slots::new(settings.queue_depth),
             link,
             buffer,
@@ -225,9 +235,9 @@ impl Ssd {
                     self.ftl.read(page, &mut self.flash, &mut self.ops);
                     Ok(())
                 }
-                RequestKind::Write { .. } => self.write(page, part),
+                RequestKind::Write { .. } => self.write(now, page, part),
                 RequestKind::WriteZeroes { .. } if part == Part::Some => match self.ftl.find(page) {
-                    Some(_) => self.write(page, part),
+                    Some(_) => self.write(now, page, part),
                     None => Ok(()),
                 },
                 RequestKind::Trim if part == Part::Some => Ok(()),
@@ -239,7 +249,10 @@ impl Ssd {
             };
             // What was emitted before an error was done to the cells, too.
             if !self.ops.as_slice().is_empty() {
-                count += self.array.get_mut().push(now, self.ops.as_slice(), slot);
+                let first_byte = u64::from(page.0) << self.page_shift;
+                let cover = (self.part_shift < self.page_shift)
+                    .then(|| self.cover(request.kind, start.saturating_sub(first_byte), end - first_byte));
+                count += self.array.get_mut().push(now, self.ops.as_slice(), slot, cover.as_ref());
             }
             if let Err(FtlError::NoSpace) = written {
                 return Err((count, DeviceError::NoSpace));
@@ -266,8 +279,31 @@ impl Ssd {
         false
     }
 
+    /// Which flash pages of a logical page have to be read for the bytes from `start` to `end` of it: those to read, or
+    /// those of which something stays.
+    #[cold]
+    fn cover(&self, kind: RequestKind, start: u64, end: u64) -> Cover {
+        let end = end.min(1 << self.page_shift);
+        let part = 1 << self.part_shift;
+        let all = 1 << (self.page_shift - self.part_shift);
+        if kind == RequestKind::Read {
+            return Cover { needed: [(start / part) as u32..end.div_ceil(part) as u32, 0..0] };
+        }
+        let (first, last) = (start.div_ceil(part) as u32, (end / part) as u32);
+        Cover { needed: if first < last { [0..first, last..all] } else { [0..all, 0..0] } }
+    }
+
+    /// Tells the translation layer how much work waits on each die, where it has to know.
     #[inline]
-    fn write(&mut self, page: LogicalPage, part: Part) -> Result<(), FtlError> {
+    fn look_at_backlog(&mut self, now: Nanos) {
+        if self.least_loaded {
+            self.array.get_mut().backlog(now, &mut self.flash.backlog);
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
+        self.look_at_backlog(now);
         self.ftl.write(page, part, &mut self.flash, &mut self.ops)?;
         self.host_page_writes += 1;
         Ok(())
@@ -441,6 +477,7 @@ impl Device for Ssd {
                 let ftl = ftl::build(&context).expect("it was built from the same settings before");
                 self.flash.format();
                 self.former.add(&self.ftl.counters());
+                self.flash.backlog.clear();
                 self.ftl = ftl;
                 let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
                 self.host_page_writes += writes;

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    BufferReport, BusyTime, Bytes, DeviceReport, DeviceState, FlashReport, MergeCounts, Nanos, Ratio, ResourceKind,
-    Telemetry,
+    BufferReport, BusyTime, Bytes, CleaningReport, DeviceReport, DeviceState, FlashReport, MergeCounts, Nanos, Ratio,
+    ResourceKind, Telemetry,
 };
 
 use super::{Baseline, Ssd};
+use crate::array::Step;
+use crate::nand::{Cause, OperationCounts};
 
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 
@@ -34,10 +36,12 @@ impl Ssd {
     fn busy(&self) -> Vec<BusyTime> {
         let mut array = self.array.borrow_mut();
         array.settle(self.now);
+        #[cfg(debug_assertions)]
+        array.check_tally();
         let mut all =
             vec![busy_time(ResourceKind::Bus, array.bus_busy()), busy_time(ResourceKind::Die, array.die_busy())];
         if let Some(link) = &self.link {
-            all.push(busy_time(ResourceKind::Link, link.busy().into_iter()));
+            all.push(busy_time(ResourceKind::Link, link.busy()));
         }
         all
     }
@@ -83,6 +87,25 @@ impl Ssd {
         }
     }
 
+    fn cleaning_report(&self, counts: &OperationCounts) -> Option<CleaningReport> {
+        let (blocks, moved) = (counts.erases_by_cause().cleaning, counts.programs().cleaning);
+        if blocks == 0 {
+            return None;
+        }
+        let pages = blocks * u64::from(self.geometry.data_pages_per_block());
+        let tally = self.array.borrow().tally();
+        let cleaning = Cause::Cleaning as usize;
+        let erases = tally.done[Step::Erase as usize][cleaning].steps;
+        let copy_backs = [Step::CopyBack, Step::CopyBackChecked].map(|step| tally.done[step as usize][cleaning].steps);
+        Some(CleaningReport {
+            blocks,
+            pages_moved: moved,
+            copy_backs: copy_backs.iter().sum(),
+            efficiency: 1.0 - moved as f64 / pages as f64,
+            mean_block_us: tally.busy_for(cleaning) as f64 / 1e3 / erases.max(1) as f64,
+        })
+    }
+
     fn flash_report(&self, measured_s: f64) -> FlashReport {
         let counts = self.flash.counts().since(&self.measuring.counts);
         let layer = self.layer_counters().since(&self.measuring.layer);
@@ -112,6 +135,7 @@ impl Ssd {
             map_bytes: self.ftl.map_bytes(),
             write_amplification: (host_page_writes > 0)
                 .then(|| counts.programs().total() as f64 / host_page_writes as f64),
+            cleaning: self.cleaning_report(&counts),
             erase_count,
             endurance_cycles: endurance,
             projected_lifetime_years: lifetime,
@@ -133,9 +157,9 @@ fn buffer_report(now: &BufferReport, earlier: &BufferReport) -> BufferReport {
     }
 }
 
-fn busy_time(kind: ResourceKind, times: impl Iterator<Item = Nanos>) -> BusyTime {
+fn busy_time(kind: ResourceKind, times: impl IntoIterator<Item = Nanos>) -> BusyTime {
     let start = BusyTime { kind, count: 0, busy: Nanos::ZERO, busiest: Nanos::ZERO };
-    times.fold(start, |all, busy| BusyTime {
+    times.into_iter().fold(start, |all, busy| BusyTime {
         count: all.count + 1,
         busy: all.busy + busy,
         busiest: all.busiest.max(busy),

@@ -6,8 +6,9 @@ use esker_core::{
     RequestKind, Rng,
 };
 use esker_flash::{
-    BufferMode, Choice, CleaningSettings, FTLS, GeometrySettings, LinkSettings, Parameter, PoolScope, Ssd, SsdError,
-    SsdSettings, TimingSettings, VICTIM_POLICIES, WriteBufferSettings, WriteFrontiers,
+    ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, FTLS, Gang, GeometrySettings,
+    LinkSettings, MultiPlane, Parameter, Placement, PoolScope, Scheduling, Ssd, SsdError, SsdSettings, Stripe,
+    SuspendSettings, TimingSettings, VICTIM_POLICIES, WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -81,6 +82,41 @@ fn ftl() -> impl Strategy<Value = Choice> {
     )
 }
 
+/// A plain array, or any other.
+fn array() -> impl Strategy<Value = ArraySettings> {
+    let copies = prop::sample::select(vec![CopyBack::Off, CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]);
+    let levels = vec![ArrayLevel::Channel, ArrayLevel::Package, ArrayLevel::Die, ArrayLevel::Plane];
+    let placement = prop::sample::select(vec![Placement::Turns, Placement::LeastLoaded]);
+    let gang = prop::sample::select(vec![Gang::SharedBus, Gang::SharedBus, Gang::SharedControl, Gang::Synchronous]);
+    let planes = prop::sample::select(vec![MultiPlane::Off, MultiPlane::Off, MultiPlane::Pairs, MultiPlane::Any]);
+    let order = prop::sample::select(vec![Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder]);
+    let suspend = prop::option::weighted(
+        0.3,
+        (0u64..100_000, 0u64..100_000, 0u32..4).prop_map(|(suspend, resume, limit)| SuspendSettings {
+            suspend: Nanos(suspend),
+            resume: Nanos(resume),
+            limit,
+        }),
+    );
+    let span = prop_oneof![3 => Just(Vec::new()), 1 => prop::sample::subsequence(levels.clone(), 0..3)];
+    let page = prop::option::weighted(0.2, (9u32..18).prop_map(|shift| Bytes(1 << shift)));
+    let drawn = (copies, Just(levels).prop_shuffle(), placement, (gang, planes, order), (suspend, span, page))
+        .prop_map(|(copy_back, stripe, placement, (gang, multi_plane, scheduling), (suspend, span, logical_page))| {
+            ArraySettings {
+                copy_back,
+                stripe: Stripe(stripe),
+                placement,
+                gang,
+                multi_plane,
+                scheduling,
+                suspend,
+                span,
+                logical_page,
+            }
+        });
+    prop_oneof![Just(ArraySettings::default()), drawn]
+}
+
 fn settings() -> impl Strategy<Value = SsdSettings> {
     let share = || prop::option::of((5u64..105).prop_map(Ratio::percent));
     let time = || prop_oneof![1 => Just(Nanos::ZERO), 30 => (1u64..3_000_000).prop_map(Nanos)];
@@ -91,15 +127,23 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
         PoolScope::Gang,
         PoolScope::Device,
     ]);
+    let frontiers = prop::sample::select(vec![
+        WriteFrontiers::Die,
+        WriteFrontiers::Die,
+        WriteFrontiers::Plane,
+        WriteFrontiers::Pool,
+    ]);
     let link = prop::option::of((prop_oneof![1 => Just(0), 20 => 1_000_000u64..4_000_000_000], 0u64..50_000));
     (
         (share(), share(), geometry(), time(), time(), time()),
-        ((cleaning(), ftl()), pool, any::<bool>(), any::<bool>(), mostly(1..40), link, write_buffer()),
+        ((cleaning(), ftl()), pool, frontiers, any::<bool>(), mostly(1..40), link, write_buffer()),
+        array(),
     )
         .prop_map(
             |(
                 (over, spare, geometry, read, program, erase),
-                ((cleaning, ftl), pool, single, summary, depth, link, write_buffer),
+                ((cleaning, ftl), pool, frontiers, summary, depth, link, write_buffer),
+                array,
             )| {
                 SsdSettings {
                     over_provisioning: over,
@@ -114,7 +158,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     ftl,
                     cleaning,
                     pool,
-                    write_frontiers: if single { WriteFrontiers::Pool } else { WriteFrontiers::Die },
+                    write_frontiers: frontiers,
                     queue_depth: depth,
                     endurance_cycles: 1000,
                     geometry,
@@ -124,6 +168,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                         block_erase: erase,
                         bus_rate: ByteRate(40_000_000),
                     },
+                    array,
                     link: link.map(|(rate, overhead)| LinkSettings { rate: ByteRate(rate), overhead: Nanos(overhead) }),
                     write_buffer,
                 }

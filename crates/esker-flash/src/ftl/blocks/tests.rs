@@ -43,6 +43,7 @@ fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> SsdSettings {
             block_erase: Nanos(1),
             bus_rate: esker_core::ByteRate(1_000_000_000),
         },
+        array: crate::ArraySettings::default(),
         link: None,
         write_buffer: None,
     }

@@ -6,16 +6,16 @@ use esker_core::{Lba, Ratio};
 use super::*;
 use crate::{LinkSettings, PRESETS};
 
-fn agrawal() -> SsdSettings {
+pub(super) fn agrawal() -> SsdSettings {
     toml::from_str(PRESETS[0].toml).unwrap()
 }
 
-fn tag(slot: u32) -> Tag {
+pub(super) fn tag(slot: u32) -> Tag {
     Tag { slot, generation: 0 }
 }
 
 /// Submits `request` and runs until it ends.
-fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
+pub(super) fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
     let mut done = Vec::new();
     ssd.submit(now, tag(0), request);
     while done.is_empty() {
@@ -28,7 +28,7 @@ fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
 }
 
 /// Runs until nothing is left to do, and says what ended when.
-fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
+pub(super) fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
     let mut done = Vec::new();
     while ssd.next_event() != Nanos::NEVER {
         ssd.advance(ssd.next_event(), &mut done);
@@ -39,10 +39,10 @@ fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
 fn page(number: u64) -> (Lba, Bytes) {
     (Lba(number * 8), Bytes::kib(4))
 }
-fn read(number: u64) -> Request {
+pub(super) fn read(number: u64) -> Request {
     Request::read(page(number).0, page(number).1)
 }
-fn write(number: u64) -> Request {
+pub(super) fn write(number: u64) -> Request {
     Request::write(page(number).0, page(number).1)
 }
 

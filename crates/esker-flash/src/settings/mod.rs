@@ -1,10 +1,17 @@
 //! What a configuration says of a drive, as it is written. [`crate::Ssd::new`] checks it and works out the rest.
 
+mod array;
+mod layout;
+
 use esker_core::{ByteRate, Bytes, Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Choice;
+
+pub use array::{
+    ArrayLevel, ArraySettings, CopyBack, Gang, MultiPlane, Placement, Scheduling, Stripe, SuspendSettings,
+};
 
 /// A solid-state drive. Physical parameters have no default: a preset states them, or the configuration does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +53,9 @@ pub struct SsdSettings {
     pub geometry: GeometrySettings,
     /// How long its operations take.
     pub timing: TimingSettings,
+    /// How the array is wired and driven.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub array: ArraySettings,
     /// The way to the host; left out, requests and data reach the drive in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSettings>,
@@ -54,6 +64,10 @@ pub struct SsdSettings {
     pub write_buffer: Option<WriteBufferSettings>,
 }
 
+/// Plain arrays leave no trace in resolved configurations.
+fn is_plain(array: &ArraySettings) -> bool {
+    *array == ArraySettings::default()
+}
 fn page_ftl() -> Choice {
     Choice::named("page")
 }
@@ -221,6 +235,9 @@ pub enum WriteFrontiers {
     /// One per die, in turn; what is copied while cleaning stays on its die.
     #[default]
     Die,
+    /// One per plane, in turn; what is copied while cleaning stays in its plane (Agrawal 2008, section 3.2: "an active block
+    /// and cleaning state per plane").
+    Plane,
     /// One for the whole pool; successive blocks are taken from its dies in turn.
     Pool,
 }

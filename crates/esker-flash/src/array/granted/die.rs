@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::nand::Timing;
+use super::super::tally::Step;
+use crate::nand::{CAUSES, Cause, Timing};
 
 /// No time at all.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -27,14 +28,23 @@ pub(super) enum Kind {
     Program,
     ProgramSector,
     Erase,
-    /// Reads and programs in turn, all on this die.
+    /// The read of a copy to another die.
+    CopyOut,
+    /// The program of a copy from another die.
+    CopyIn,
+    /// Reads and programs in turn, all on this die, over the bus.
     Copy,
+    /// Read and program within a plane.
+    CopyBack,
+    /// The same, with the data sent out to be checked before they are programmed.
+    CopyBackChecked,
 }
 
 /// One operation, or several copies in a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DieOp {
     pub(super) kind: Kind,
+    pub(super) cause: Cause,
     /// How many copies; 1 for all else.
     pub(super) count: u32,
     /// The host request that waits for it, or [`NOBODY`].
@@ -51,12 +61,14 @@ impl DieOp {
     fn work(&self, timing: &Timing) -> u64 {
         let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
         match self.kind {
-            Kind::Read => read + page,
+            Kind::Read | Kind::CopyOut => read + page,
             Kind::ReadSector => read + timing.sector_transfer.0,
-            Kind::Program => page + program,
+            Kind::Program | Kind::CopyIn => page + program,
             Kind::ProgramSector => timing.sector_transfer.0 + program,
             Kind::Erase => timing.block_erase.0,
             Kind::Copy => read + 2 * page + program,
+            Kind::CopyBack => read + program,
+            Kind::CopyBackChecked => read + page + program,
         }
     }
 }
@@ -67,8 +79,8 @@ enum Phase {
     Idle,
     /// The next operation waits for one on another die.
     Waiting,
-    /// Before or in an erase.
-    Erase,
+    /// Before or in work that needs no bus.
+    Cells,
     /// Before or in the only transfer of an operation.
     Only,
     /// Before or in the first transfer of a copy: out.
@@ -82,6 +94,8 @@ enum Phase {
 #[derive(Debug, Default)]
 pub(super) struct Die {
     phase: Phase,
+    /// What the next grant decides.
+    step: Step,
     /// The operation that asks next, or was granted last.
     pub(super) current: DieOp,
     /// Order of asking among equal times.
@@ -145,7 +159,7 @@ impl Die {
             && op.waits == NOBODY
             && alone(&op)
             && let Some((last, first)) = self.waiting.back_mut()
-            && last.kind == Kind::Copy
+            && (last.kind, last.cause) == (Kind::Copy, op.cause)
             && alone(last)
             && *first + 2 * u64::from(last.count) == sequence
         {
@@ -176,24 +190,45 @@ impl Die {
         (self.current, self.sequence)
     }
 
+    /// Where the next grant is counted.
+    #[inline(always)]
+    pub(super) fn step_and_cause(&self) -> usize {
+        self.step as usize * CAUSES + self.current.cause as usize
+    }
+
+    /// When all that was queued will have ended, with the next transfer asked for at `ask`, a bus that is not free before
+    /// `bus_free`, and no waiting after that.
+    pub(super) fn done_by(&self, ask: u64, bus_free: u64) -> u64 {
+        if ask == NEVER {
+            return self.free.saturating_add(self.planned - self.reached);
+        }
+        let from = if self.needs_bus() { ask.max(bus_free) } else { ask };
+        from + self.hold + self.tail + (self.planned - self.reached)
+    }
+
     /// Whether what it asks for next includes the bus.
     #[inline(always)]
     pub(super) fn needs_bus(&self) -> bool {
-        self.phase != Phase::Erase
+        self.phase != Phase::Cells
     }
 
     /// Begins `op` at [`Self::free`]. Says when it asks for the bus.
     #[inline]
     pub(super) fn begin(&mut self, op: DieOp, sequence: u64, timing: &Timing) -> u64 {
         let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
-        let (before, phase, hold, tail) = match op.kind {
-            Kind::Read => (read, Phase::Only, page, 0),
-            Kind::ReadSector => (read, Phase::Only, timing.sector_transfer.0, 0),
-            Kind::Program => (0, Phase::Only, page, program),
-            Kind::ProgramSector => (0, Phase::Only, timing.sector_transfer.0, program),
-            Kind::Copy => (read, Phase::CopyOut, page, 0),
-            Kind::Erase => (0, Phase::Erase, 0, timing.block_erase.0),
+        let (before, phase, hold, tail, step) = match op.kind {
+            Kind::Read => (read, Phase::Only, page, 0, Step::Read),
+            Kind::ReadSector => (read, Phase::Only, timing.sector_transfer.0, 0, Step::ReadSector),
+            Kind::Program => (0, Phase::Only, page, program, Step::Program),
+            Kind::ProgramSector => (0, Phase::Only, timing.sector_transfer.0, program, Step::ProgramSector),
+            Kind::CopyOut => (read, Phase::Only, page, 0, Step::CopyOut),
+            Kind::CopyIn => (0, Phase::Only, page, program, Step::CopyIn),
+            Kind::Copy => (read, Phase::CopyOut, page, 0, Step::CopyOut),
+            Kind::CopyBack => (0, Phase::Cells, 0, read + program, Step::CopyBack),
+            Kind::CopyBackChecked => (read, Phase::Only, page, program, Step::CopyBackChecked),
+            Kind::Erase => (0, Phase::Cells, 0, timing.block_erase.0, Step::Erase),
         };
+        self.step = step;
         self.start = self.free;
         self.sequence = sequence;
         self.current = op;
@@ -212,6 +247,7 @@ impl Die {
                 // The data are in the controller, and go back at once.
                 self.start = end;
                 (self.phase, self.before, self.tail) = (Phase::CopyIn, 0, timing.page_program.0);
+                self.step = Step::CopyIn;
                 self.sequence += 1;
                 self.reached += self.hold + self.tail;
                 Some(end)

@@ -1,0 +1,305 @@
+//! What an idle die begins with, and what it does along with it.
+
+use super::Queued;
+use super::op::{Op, Touch};
+use super::phases::{Phase, Suspended};
+use crate::array::tally::Step;
+use crate::{Gang, MultiPlane, Scheduling};
+
+/// What operations touch that were passed over: what conflicts with it has to keep its place.
+#[derive(Default)]
+struct PassedOver {
+    touched: Vec<Touch>,
+}
+
+impl PassedOver {
+    fn add(&mut self, op: &Op) {
+        self.touched.push(op.touches);
+        self.touched.extend(op.also);
+    }
+
+    /// Whether `op` may go ahead of all that was passed over.
+    fn lets_pass(&self, op: &Op) -> bool {
+        let stops =
+            |touch: &Touch| op.touches.conflicts_with(touch) || op.also.is_some_and(|also| also.conflicts_with(touch));
+        op.may_begin() && !self.touched.iter().any(stops)
+    }
+}
+
+impl Queued {
+    /// Lets idle dies of `channel` begin, and gives out its buses.
+    pub(super) fn decide(&mut self, channel: u32, now: u64) {
+        let dies = self.layout.dies_of_channel(channel);
+        if self.settings.gang == Gang::SharedControl {
+            if self.rounds[channel as usize] == 0 {
+                self.begin_round(channel, now);
+            }
+            for die in dies {
+                if self.dies[die as usize].phase == Phase::Asking {
+                    self.begin_transfer(die as usize, now);
+                }
+            }
+            return;
+        }
+        loop {
+            let mut changed = false;
+            for die in dies.clone() {
+                changed |= self.pick(die as usize, now);
+            }
+            if !self.buses[channel as usize].taken {
+                changed |= self.grant(dies.clone(), now);
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Lets die `index` begin something, where it can. Says whether anything changed.
+    fn pick(&mut self, index: usize, now: u64) -> bool {
+        match self.dies[index].phase {
+            Phase::Idle if self.dies[index].suspended.is_some() => {
+                match self.next_host_read(index) {
+                    Some(position) => self.begin(index, position, now, now),
+                    None => self.resume(index, now),
+                }
+                true
+            }
+            Phase::Idle => {
+                let Some(position) = self.choose(index) else {
+                    self.dies[index].wants = None;
+                    return false;
+                };
+                let op = self.dies[index].queue[position];
+                if self.ops[op].asks_first() {
+                    let die = &mut self.dies[index];
+                    if die.wants != Some(op) {
+                        (die.wants, die.since) = (Some(op), now);
+                    }
+                    return false;
+                }
+                self.begin(index, position, now, now);
+                true
+            }
+            Phase::After => self.suspend(index, now),
+            _ => false,
+        }
+    }
+
+    /// Gives the bus of `dies` to the one that asked first. Says whether any did.
+    fn grant(&mut self, dies: std::ops::Range<u32>, now: u64) -> bool {
+        let asks = dies.filter_map(|index| {
+            let die = &self.dies[index as usize];
+            let op = match die.phase {
+                Phase::Asking => die.group[die.turn],
+                Phase::Idle => die.wants?,
+                _ => return None,
+            };
+            Some((die.since, self.ops[op].sequence, index as usize))
+        });
+        let Some((since, _, index)) = asks.min() else { return false };
+        if let Some(op) = self.dies[index].wants {
+            let position = self.dies[index].queue.iter().position(|other| *other == op).expect("it waits");
+            self.begin(index, position, since, now);
+        }
+        self.begin_transfer(index, now);
+        true
+    }
+
+    /// One command for a gang with shared control: the oldest operation that may begin, and of each other package the
+    /// oldest that the same command does.
+    fn begin_round(&mut self, channel: u32, now: u64) {
+        let dies = self.layout.dies_of_channel(channel);
+        let mut candidates: Vec<(u64, u32, usize)> = dies
+            .filter_map(|index| {
+                let position = self.choose(index as usize)?;
+                let op = self.dies[index as usize].queue[position];
+                Some((self.ops[op].sequence, index, position))
+            })
+            .collect();
+        candidates.sort_unstable();
+        let mut command = None;
+        let mut packages = Vec::new();
+        for (_, index, position) in candidates {
+            let step = self.ops[self.dies[index as usize].queue[position]].step;
+            let package = self.layout.package_of(index);
+            if command.is_some_and(|command| command != step.command()) || packages.contains(&package) {
+                continue;
+            }
+            command = Some(step.command());
+            packages.push(package);
+            self.begin(index as usize, position, now, now);
+            self.rounds[channel as usize] += 1;
+        }
+    }
+
+    /// Which of the operations that wait die `index` begins with, as a position in its queue.
+    fn choose(&self, index: usize) -> Option<usize> {
+        let queue = &self.dies[index].queue;
+        match self.settings.scheduling {
+            Scheduling::Fifo => queue.front().filter(|op| self.ops[**op].may_begin()).map(|_| 0),
+            Scheduling::ReadsFirst => self.next_host_read(index).or_else(|| {
+                let mut passed = PassedOver::default();
+                let first = queue.iter().position(|op| {
+                    let op = &self.ops[*op];
+                    if op.is_host_read() {
+                        passed.add(op);
+                    }
+                    !op.is_host_read()
+                })?;
+                passed.lets_pass(&self.ops[queue[first]]).then_some(first)
+            }),
+            Scheduling::OutOfOrder => {
+                let bus_taken = self.buses[self.bus_of(index)].taken;
+                let mut passed = PassedOver::default();
+                let mut would_wait = None;
+                for (position, op) in queue.iter().enumerate() {
+                    let op = &self.ops[*op];
+                    if passed.lets_pass(op) {
+                        if !(op.asks_first() && bus_taken) {
+                            return Some(position);
+                        }
+                        would_wait = would_wait.or(Some(position));
+                    }
+                    passed.add(op);
+                }
+                would_wait
+            }
+        }
+    }
+
+    /// The first read for the host that may begin now; while something is suspended, only such as waited by then.
+    fn next_host_read(&self, index: usize) -> Option<usize> {
+        let die = &self.dies[index];
+        let mut passed = PassedOver::default();
+        let mut limit = u64::MAX;
+        if let Some(suspended) = &die.suspended {
+            suspended.group.iter().for_each(|op| passed.add(&self.ops[*op]));
+            limit = suspended.reads_before;
+        }
+        // What is under way and might be suspended.
+        die.group.iter().for_each(|op| passed.add(&self.ops[*op]));
+        die.queue.iter().position(|op| {
+            let op = &self.ops[*op];
+            if op.is_host_read() && op.sequence < limit && passed.lets_pass(op) {
+                return true;
+            }
+            passed.add(op);
+            false
+        })
+    }
+
+    /// Takes the operation at `position`, and all that is joined with it, and begins its pages.
+    fn begin(&mut self, index: usize, position: usize, start: u64, now: u64) {
+        let positions = self.joined(index, position);
+        let work: u64 = positions.iter().map(|at| self.ops[self.dies[index].queue[*at]].work(&self.timing)).sum();
+        let die = &mut self.dies[index];
+        die.wants = None;
+        die.turn = 0;
+        die.queued -= work;
+        die.group.clear();
+        for at in &positions {
+            die.group.push(die.queue[*at]);
+        }
+        for at in positions.iter().rev() {
+            die.queue.remove(*at);
+        }
+        for op in &die.group {
+            let op = &mut self.ops[*op];
+            op.start = start.max(op.arrived);
+        }
+        self.begin_pages(index, now);
+    }
+
+    /// The positions of what die `index` does at once when it begins with the one at `position`, in order.
+    fn joined(&self, index: usize, position: usize) -> Vec<usize> {
+        let queue = &self.dies[index].queue;
+        let leader = &self.ops[queue[position]];
+        let mut joined = vec![position];
+        let most = match self.settings.multi_plane {
+            MultiPlane::Off => return joined,
+            MultiPlane::Pairs => 2,
+            MultiPlane::Any => self.layout.planes_per_die() as usize,
+        };
+        let mut planes = vec![leader.plane];
+        let mut passed = PassedOver::default();
+        queue.iter().take(position).for_each(|op| passed.add(&self.ops[*op]));
+        for (at, op) in queue.iter().enumerate().skip(position + 1) {
+            if joined.len() == most {
+                break;
+            }
+            let op = &self.ops[*op];
+            let plane = match self.settings.multi_plane {
+                MultiPlane::Pairs => op.plane == leader.plane ^ 1,
+                _ => !planes.contains(&op.plane),
+            };
+            let fits = op.step.command() == leader.step.command() && op.pages == leader.pages && plane;
+            // Host reads stay among themselves where they go first: others may not go ahead with them.
+            let class =
+                self.settings.scheduling != Scheduling::ReadsFirst || op.is_host_read() == leader.is_host_read();
+            if fits && class && passed.lets_pass(op) {
+                joined.push(at);
+                planes.push(op.plane);
+                continue;
+            }
+            let may_skip = match self.settings.scheduling {
+                Scheduling::Fifo => false,
+                Scheduling::ReadsFirst => leader.is_host_read() || op.is_host_read(),
+                Scheduling::OutOfOrder => true,
+            };
+            if !may_skip {
+                break;
+            }
+            passed.add(op);
+        }
+        joined
+    }
+
+    /// Interrupts the program or erase of die `index` where a read waits that may go ahead. Says whether it did.
+    fn suspend(&mut self, index: usize, now: u64) -> bool {
+        let Some(rules) = self.settings.suspend else { return false };
+        let die = &self.dies[index];
+        let leader = &self.ops[die.group[0]];
+        let rest = die.rest(now);
+        if !leader.can_be_suspended()
+            || leader.suspensions >= rules.limit
+            || rest <= rules.suspend.0
+            || self.next_host_read(index).is_none()
+        {
+            return false;
+        }
+        let (step, cause) = (leader.step as usize, leader.cause as usize);
+        self.tally.done[step][cause].cells -= rest;
+        let die = &mut self.dies[index];
+        die.busy -= rest;
+        if die.since < now {
+            self.audit.die(index, die.since, now);
+        }
+        let group = std::mem::take(&mut die.group);
+        self.ops[group[0]].suspensions += 1;
+        die.suspended = Some(Suspended { group, rest, reads_before: self.sequence });
+        self.begin_phase(index, Phase::Suspending, now, rules.suspend.0);
+        true
+    }
+
+    /// Takes up again what die `index` suspended.
+    fn resume(&mut self, index: usize, now: u64) {
+        let resume = self.settings.suspend.map_or(0, |rules| rules.resume.0);
+        let die = &mut self.dies[index];
+        if let Some(suspended) = &mut die.suspended {
+            die.group = std::mem::take(&mut suspended.group);
+        }
+        self.begin_phase(index, Phase::Resuming, now, resume);
+    }
+}
+
+impl Op {
+    /// Whether it asks for the bus before anything else.
+    fn asks_first(&self) -> bool {
+        matches!(self.step, Step::Program | Step::ProgramSector | Step::CopyIn)
+    }
+
+    fn can_be_suspended(&self) -> bool {
+        self.asks_first() || self.step == Step::Erase
+    }
+}

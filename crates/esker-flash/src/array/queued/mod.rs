@@ -1,0 +1,235 @@
+//! Dies and buses one event at a time: dies may do things out of order, together or with interruptions.
+//!
+//! Every operation is a row of phases on its die: cell work before a transfer, the transfer, cell work after it. What ends
+//! at an instant ends first, in any order; then each die that is idle picks what to do, and each bus that is free picks the
+//! die that asked first, ties by the order in which operations were pushed. Since picking waits until all of an instant's
+//! operations are known, it sees all of one request.
+//!
+//! First in, first out and without anything else this gives the times of [`super::granted`]; a property holds them against
+//! each other.
+
+mod decide;
+mod layout;
+mod op;
+mod phases;
+
+use esker_core::{Nanos, Timetable};
+
+use super::audit::Audit;
+use super::tally::{Step, Tally};
+use super::{BACKGROUND, Cover, Ended};
+use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
+use crate::{ArraySettings, CopyBack, Gang, Geometry, Scheduling};
+pub(super) use layout::Layout;
+use op::{How, Op, Ops, Touch};
+use phases::{Bus, Die};
+
+/// No time at all.
+const NEVER: u64 = u64::MAX;
+/// No request, no block.
+const NOBODY: u32 = u32::MAX;
+
+/// Dies and buses that decide at the last moment.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    geometry: Geometry,
+    layout: Layout,
+    timing: Timing,
+    settings: ArraySettings,
+    ops: Ops,
+    dies: Vec<Die>,
+    buses: Vec<Bus>,
+    /// Per channel with shared control, dies that still work on the current command.
+    rounds: Vec<u32>,
+    /// Per die, when its phase ends.
+    times: Timetable,
+    /// Channels where something may begin at [`Self::decide_at`].
+    dirty: Vec<bool>,
+    decide_at: u64,
+    sequence: u64,
+    tally: Tally,
+    audit: Audit,
+    /// Per operation of the list that is being pushed, what it became, part by part: the last of a copy.
+    pushed: Vec<u32>,
+    ended: Vec<Ended>,
+}
+
+impl Queued {
+    pub(crate) fn new(geometry: &Geometry, layout: Layout, timing: &Timing, settings: &ArraySettings) -> Self {
+        let dies = layout.dies() as usize;
+        let channels = layout.channels() as usize;
+        let shared_control = settings.gang == Gang::SharedControl;
+        let buses = if shared_control { layout.packages() as usize } else { channels };
+        Self {
+            geometry: *geometry,
+            timing: *timing,
+            settings: settings.clone(),
+            ops: Ops::default(),
+            dies: (0..dies).map(|_| Die::default()).collect(),
+            buses: vec![Bus::default(); buses],
+            rounds: vec![0; channels],
+            times: Timetable::new(dies),
+            dirty: vec![false; channels],
+            decide_at: NEVER,
+            sequence: 0,
+            tally: Tally::default(),
+            audit: Audit::new(dies, buses),
+            pushed: Vec::new(),
+            ended: Vec::new(),
+            layout,
+        }
+    }
+
+    /// When anything may next happen.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Nanos {
+        self.times.next().min(Nanos(self.decide_at))
+    }
+
+    /// See [`super::Array::push`].
+    pub(crate) fn push(&mut self, now: Nanos, ops: &[FlashOp], request: u32, cover: Option<&Cover>) -> u32 {
+        let mut count = 0;
+        let parts = self.layout.parts();
+        self.pushed.clear();
+        self.pushed.resize(ops.len() * parts as usize, NOBODY);
+        for (index, op) in ops.iter().enumerate() {
+            let awaited = op.cause == Cause::Host || request == BACKGROUND;
+            let request = if awaited { request } else { NOBODY };
+            for part in 0..parts {
+                let after = op.after.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
+                let last = self.push_part(now.0, op, part, request, after, cover);
+                self.pushed[index * parts as usize + part as usize] = last;
+                count += u32::from(last != NOBODY && request != NOBODY);
+            }
+        }
+        count
+    }
+
+    /// What `op` means for one part of its pages. Says which of the die's operations ends it.
+    fn push_part(&mut self, now: u64, op: &FlashOp, part: u32, request: u32, after: u32, cover: Option<&Cover>) -> u32 {
+        let geometry = self.geometry;
+        let depth = self.layout.depth();
+        let at = |layout: &Layout, block| layout.place(&geometry, block, part);
+        match op.kind {
+            FlashOpKind::Read { page } => {
+                let pages = match cover {
+                    Some(cover) if op.cause == Cause::Host => self.layout.pages_of_part(part, &cover.needed),
+                    _ => depth,
+                };
+                if pages == 0 {
+                    return NOBODY;
+                }
+                let place = at(&self.layout, geometry.block_of(page));
+                self.enqueue(now, Op::new(Step::Read, place, page.0, pages, op.cause, request), after)
+            }
+            FlashOpKind::ReadSpare { page } => {
+                let place = at(&self.layout, geometry.block_of(page));
+                self.enqueue(now, Op::new(Step::ReadSector, place, page.0, 1, op.cause, request), after)
+            }
+            FlashOpKind::Program { page, transfer } => {
+                let place = at(&self.layout, geometry.block_of(page));
+                let (step, pages) = match transfer {
+                    Transfer::Page => (Step::Program, depth),
+                    Transfer::Sector => (Step::ProgramSector, 1),
+                };
+                self.enqueue(now, Op::new(step, place, page.0, pages, op.cause, request), after)
+            }
+            FlashOpKind::Copy { from, to } if self.settings.copy_back.applies(&geometry, from, to) => {
+                let step = match self.settings.copy_back {
+                    CopyBack::Checked => Step::CopyBackChecked,
+                    _ => Step::CopyBack,
+                };
+                let target = at(&self.layout, geometry.block_of(to));
+                let source = at(&self.layout, geometry.block_of(from));
+                let also = Some(Touch { block: source.block, page: from.0, how: How::Read });
+                let copy = Op { also, ..Op::new(step, target, to.0, depth, op.cause, request) };
+                self.enqueue(now, copy, after)
+            }
+            FlashOpKind::Copy { from, to } => {
+                let source = at(&self.layout, geometry.block_of(from));
+                let target = at(&self.layout, geometry.block_of(to));
+                let read = Op::new(Step::CopyOut, source, from.0, depth, op.cause, NOBODY);
+                let read = self.enqueue(now, read, after);
+                let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, request);
+                self.enqueue(now, Op { source: source.block, ..program }, read)
+            }
+            FlashOpKind::Erase { block } => {
+                let place = at(&self.layout, block);
+                let erase = self.enqueue(now, Op::new(Step::Erase, place, NOBODY, 1, op.cause, request), after);
+                if self.settings.scheduling != Scheduling::Fifo {
+                    // Out of order, an erase must still not come before the copies of its pages are written.
+                    self.ops.tie_to_copies(erase, place.block);
+                }
+                erase
+            }
+        }
+    }
+
+    fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
+        let die = op.die as usize;
+        let work = op.work(&self.timing);
+        let op = self.ops.add(Op { sequence: self.sequence, arrived: now, ..op }, after);
+        self.sequence += 1;
+        self.dies[die].queue.push_back(op);
+        self.dies[die].queued += work;
+        self.mark_dirty(now, die);
+        op
+    }
+
+    fn mark_dirty(&mut self, now: u64, die: usize) {
+        let channel = self.layout.channel_of(die as u32);
+        self.dirty[channel as usize] = true;
+        self.decide_at = now;
+    }
+
+    /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
+    pub(crate) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        while self.times.next() == now {
+            let die = self.times.first().expect("something is due");
+            self.times.set(die, Nanos::NEVER);
+            self.end_phase(die, now.0);
+        }
+        for channel in 0..self.dirty.len() {
+            if std::mem::take(&mut self.dirty[channel]) {
+                self.decide(channel as u32, now.0);
+            }
+        }
+        self.decide_at = NEVER;
+        ended.append(&mut self.ended);
+    }
+
+    /// Busy times so far of all dies.
+    pub(crate) fn die_busy(&self) -> impl Iterator<Item = Nanos> {
+        self.dies.iter().map(|die| Nanos(die.busy))
+    }
+
+    /// Busy times so far of all buses.
+    pub(crate) fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
+        self.buses.iter().map(|bus| Nanos(bus.busy))
+    }
+
+    /// What was done since measuring began, by kind and cause.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Per die of the translation layer, for how long after `now` what it was given will keep it busy, without waiting.
+    pub(crate) fn backlog(&self, now: Nanos, into: &mut Vec<u64>) {
+        into.clear();
+        into.resize(self.geometry.dies() as usize, 0);
+        for (index, backlog) in into.iter_mut().enumerate() {
+            let work = |die: u32| {
+                let die = &self.dies[die as usize];
+                die.queued + die.rest(now.0)
+            };
+            *backlog = self.layout.dies_of(index as u32).map(work).max().unwrap_or(0);
+        }
+    }
+
+    /// Begins to count busy times anew.
+    pub(crate) fn reset_busy(&mut self) {
+        self.dies.iter_mut().for_each(|die| die.busy = 0);
+        self.buses.iter_mut().for_each(|bus| bus.busy = 0);
+        self.tally = Tally::default();
+    }
+}

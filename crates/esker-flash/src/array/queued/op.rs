@@ -1,0 +1,181 @@
+//! Operations that wait or are under way.
+
+use super::super::tally::Step;
+use super::layout::Place;
+use super::{NOBODY, Timing};
+use crate::nand::Cause;
+
+/// What is done to a page, or to a whole block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub(super) block: u32,
+    /// A page of the translation layer's; nothing where a block is erased.
+    pub(super) page: u32,
+    pub(super) how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    Read,
+    Program,
+    Erase,
+}
+
+impl Touch {
+    /// Whether the two have to keep their order: pages of a block are programmed in order, read after they were programmed,
+    /// and erased after they were read.
+    pub(super) fn conflicts_with(&self, other: &Self) -> bool {
+        self.block == other.block
+            && match (self.how, other.how) {
+                (How::Read, How::Read) => false,
+                (How::Read, How::Program) | (How::Program, How::Read) => self.page == other.page,
+                _ => true,
+            }
+    }
+}
+
+/// An operation of one die.
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub(super) step: Step,
+    pub(super) cause: Cause,
+    /// The host request that waits for it, or [`NOBODY`].
+    pub(super) request: u32,
+    pub(super) die: u32,
+    /// Counted within the die.
+    pub(super) plane: u32,
+    /// What it reads, programs or erases.
+    pub(super) touches: Touch,
+    /// What a copy-back reads.
+    pub(super) also: Option<Touch>,
+    /// The block whose page a copy over the bus brings, or [`NOBODY`].
+    pub(super) source: u32,
+    /// Pages that are still to be done, one after the other.
+    pub(super) pages: u32,
+    pub(super) sequence: u64,
+    pub(super) arrived: u64,
+    /// When its die began with it.
+    pub(super) start: u64,
+    /// How often it was suspended.
+    pub(super) suspensions: u32,
+    /// Operations that have to end before.
+    pub(super) waits: u32,
+    /// Operations that wait for this one.
+    pub(super) followers: Vec<u32>,
+}
+
+impl Op {
+    pub(super) fn new(step: Step, place: Place, page: u32, pages: u32, cause: Cause, request: u32) -> Self {
+        Self {
+            step,
+            cause,
+            request,
+            die: place.die,
+            plane: place.plane,
+            touches: Touch {
+                block: place.block,
+                page,
+                how: match step {
+                    Step::Read | Step::ReadSector | Step::CopyOut => How::Read,
+                    Step::Erase => How::Erase,
+                    _ => How::Program,
+                },
+            },
+            also: None,
+            source: NOBODY,
+            pages,
+            sequence: 0,
+            arrived: 0,
+            start: 0,
+            suspensions: 0,
+            waits: 0,
+            followers: Vec::new(),
+        }
+    }
+
+    /// How long it takes alone.
+    pub(super) fn work(&self, timing: &Timing) -> u64 {
+        u64::from(self.pages) * (self.step.cells(timing) + self.step.transfer(timing))
+    }
+
+    pub(super) fn is_host_read(&self) -> bool {
+        matches!(self.step, Step::Read | Step::ReadSector) && self.cause == Cause::Host
+    }
+
+    pub(super) fn may_begin(&self) -> bool {
+        self.waits == 0
+    }
+}
+
+/// All operations, by number.
+#[derive(Debug, Default)]
+pub(super) struct Ops {
+    ops: Vec<Op>,
+    free: Vec<u32>,
+    live: Vec<bool>,
+}
+
+impl Ops {
+    /// Adds an operation that waits for `after`, where that is one.
+    pub(super) fn add(&mut self, op: Op, after: u32) -> u32 {
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.ops[index as usize] = op;
+                self.live[index as usize] = true;
+                index
+            }
+            None => {
+                self.ops.push(op);
+                self.live.push(true);
+                self.ops.len() as u32 - 1
+            }
+        };
+        if after != NOBODY {
+            self.tie(index, after);
+        }
+        index
+    }
+
+    fn tie(&mut self, op: u32, after: u32) {
+        self.ops[op as usize].waits += 1;
+        self.ops[after as usize].followers.push(op);
+    }
+
+    /// Lets `erase` wait for all copies over the bus out of `block`.
+    pub(super) fn tie_to_copies(&mut self, erase: u32, block: u32) {
+        for other in 0..self.ops.len() as u32 {
+            if self.live[other as usize] && self.ops[other as usize].source == block {
+                self.tie(erase, other);
+            }
+        }
+    }
+
+    /// An operation has ended: its followers wait for one less.
+    pub(super) fn end(&mut self, op: u32) -> Vec<u32> {
+        let followers = std::mem::take(&mut self.ops[op as usize].followers);
+        for follower in &followers {
+            self.ops[*follower as usize].waits -= 1;
+        }
+        self.live[op as usize] = false;
+        followers
+    }
+
+    /// Lets go of an operation that ended.
+    pub(super) fn free(&mut self, op: u32) {
+        debug_assert!(!self.live[op as usize], "an operation that still goes on was let go");
+        self.free.push(op);
+    }
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = Op;
+    fn index(&self, op: u32) -> &Op {
+        &self.ops[op as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    fn index_mut(&mut self, op: u32) -> &mut Op {
+        &mut self.ops[op as usize]
+    }
+}

@@ -1,0 +1,240 @@
+//! What dies and buses are in the middle of, and what comes after it.
+
+use std::collections::VecDeque;
+
+use esker_core::Nanos;
+
+use super::super::Ended;
+use super::super::tally::Step;
+use super::{NOBODY, Queued};
+
+/// A bus.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bus {
+    /// Whether it carries something.
+    pub(super) taken: bool,
+    /// Sum of all transfers.
+    pub(super) busy: u64,
+}
+
+/// What a die does. Phases with an end of their own are [`Self::has_end`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    #[default]
+    Idle,
+    /// Cell work before transfers.
+    Before,
+    /// In the queue of the bus.
+    Asking,
+    Transfer,
+    /// Cell work after transfers, or without any.
+    After,
+    /// A program or an erase is being interrupted.
+    Suspending,
+    /// It is being taken up again.
+    Resuming,
+}
+
+/// What was interrupted.
+#[derive(Debug)]
+pub(super) struct Suspended {
+    pub(super) group: Vec<u32>,
+    /// Cell work that is left.
+    pub(super) rest: u64,
+    /// Reads with smaller numbers are served before it goes on.
+    pub(super) reads_before: u64,
+}
+
+/// A die.
+#[derive(Debug, Default)]
+pub(super) struct Die {
+    /// What waits, in the order of pushing.
+    pub(super) queue: VecDeque<u32>,
+    /// Work of all that waits.
+    pub(super) queued: u64,
+    /// What is under way as one.
+    pub(super) group: Vec<u32>,
+    /// Whose transfer it is.
+    pub(super) turn: usize,
+    pub(super) phase: Phase,
+    /// When the phase began.
+    pub(super) since: u64,
+    until: u64,
+    /// While idle, what it asks the bus for.
+    pub(super) wants: Option<u32>,
+    pub(super) suspended: Option<Suspended>,
+    /// Cell work, transfers, suspending and resuming; counted when it begins.
+    pub(super) busy: u64,
+}
+
+impl Die {
+    /// What is left of its phase at `now`, and of what it suspended.
+    pub(super) fn rest(&self, now: u64) -> u64 {
+        let timed = !matches!(self.phase, Phase::Idle | Phase::Asking);
+        let phase = if timed { self.until.saturating_sub(now) } else { 0 };
+        phase + self.suspended.as_ref().map_or(0, |suspended| suspended.rest)
+    }
+}
+
+/// Times of an operation, page by page: before, in and after its transfer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) before: u64,
+    pub(super) transfer: u64,
+    pub(super) after: u64,
+}
+
+impl Queued {
+    pub(super) fn shape(&self, step: Step) -> Shape {
+        let timing = &self.timing;
+        let (read, all) = (timing.page_read.0, step.cells(timing));
+        let before = match step {
+            Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked => read,
+            _ => 0,
+        };
+        Shape { before, transfer: step.transfer(timing), after: all - before }
+    }
+
+    /// Begins the next pages of what die `index` holds.
+    pub(super) fn begin_pages(&mut self, index: usize, now: u64) {
+        for member in 0..self.dies[index].group.len() {
+            let op = &self.ops[self.dies[index].group[member]];
+            self.tally.done[op.step as usize][op.cause as usize].steps += 1;
+        }
+        let shape = self.shape(self.ops[self.dies[index].group[0]].step);
+        if shape.before > 0 {
+            self.begin_phase(index, Phase::Before, now, shape.before);
+        } else if shape.transfer > 0 {
+            self.ask(index, now);
+        } else {
+            self.begin_phase(index, Phase::After, now, shape.after);
+        }
+    }
+
+    fn ask(&mut self, index: usize, now: u64) {
+        let die = &mut self.dies[index];
+        (die.phase, die.since) = (Phase::Asking, now);
+    }
+
+    /// Begins a phase that takes `time`, and counts it.
+    pub(super) fn begin_phase(&mut self, index: usize, phase: Phase, now: u64, time: u64) {
+        let die = &mut self.dies[index];
+        (die.phase, die.since, die.until) = (phase, now, now + time);
+        die.busy += time;
+        let counted = match (phase, &die.suspended) {
+            (Phase::Suspending, Some(suspended)) => suspended.group[0],
+            (Phase::Transfer, _) => die.group[die.turn],
+            _ => die.group[0],
+        };
+        let op = &self.ops[counted];
+        let done = &mut self.tally.done[op.step as usize][op.cause as usize];
+        match phase {
+            Phase::Transfer => done.transfers += time,
+            Phase::Suspending | Phase::Resuming => done.interruptions += time,
+            _ => done.cells += time,
+        }
+        self.times.set(index, Nanos(now + time));
+    }
+
+    /// The phase of die `index` has ended.
+    pub(super) fn end_phase(&mut self, index: usize, now: u64) {
+        self.mark_dirty(now, index);
+        let die = &mut self.dies[index];
+        debug_assert_eq!(die.until, now);
+        if die.since < now {
+            self.audit.die(index, die.since, now);
+        }
+        match die.phase {
+            Phase::Before => self.ask(index, now),
+            Phase::Transfer => self.end_transfer(index, now),
+            Phase::After => self.end_pages(index, now),
+            Phase::Suspending => {
+                die.phase = Phase::Idle;
+                if let Some(suspended) = &mut die.suspended {
+                    suspended.reads_before = self.sequence;
+                }
+            }
+            Phase::Resuming => {
+                let rest = die.suspended.take().map_or(0, |suspended| suspended.rest);
+                self.begin_phase(index, Phase::After, now, rest);
+            }
+            Phase::Idle | Phase::Asking => unreachable!("nothing ends that has no end"),
+        }
+    }
+
+    /// The bus that die `index` uses.
+    pub(super) fn bus_of(&self, index: usize) -> usize {
+        match self.settings.gang {
+            crate::Gang::SharedControl => self.layout.package_of(index as u32) as usize,
+            _ => self.layout.channel_of(index as u32) as usize,
+        }
+    }
+
+    /// Gives the bus to die `index` for its next transfer.
+    pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
+        let bus = self.bus_of(index);
+        let die = &self.dies[index];
+        let time = self.shape(self.ops[die.group[die.turn]].step).transfer;
+        self.buses[bus].taken = true;
+        self.buses[bus].busy += time;
+        self.begin_phase(index, Phase::Transfer, now, time);
+    }
+
+    fn end_transfer(&mut self, index: usize, now: u64) {
+        let bus = self.bus_of(index);
+        self.buses[bus].taken = false;
+        let die = &mut self.dies[index];
+        self.audit.bus(bus, die.since, now);
+        let op = die.group[die.turn];
+        die.turn += 1;
+        let last = die.turn == die.group.len();
+        let after = self.shape(self.ops[op].step).after;
+        // A read that was joined with others ends with its own transfer.
+        if after == 0 && self.ops[op].pages == 1 {
+            self.end_op(op, now);
+        }
+        match last {
+            false => self.ask(index, now),
+            true if after == 0 => self.end_pages(index, now),
+            true => self.begin_phase(index, Phase::After, now, after),
+        }
+    }
+
+    /// One page of each operation under way is done.
+    fn end_pages(&mut self, index: usize, now: u64) {
+        let die = &mut self.dies[index];
+        die.turn = 0;
+        let more = self.ops[die.group[0]].pages > 1;
+        if more {
+            for member in 0..self.dies[index].group.len() {
+                self.ops[self.dies[index].group[member]].pages -= 1;
+            }
+            self.begin_pages(index, now);
+            return;
+        }
+        let mut group = std::mem::take(&mut die.group);
+        die.phase = Phase::Idle;
+        let told = self.shape(self.ops[group[0]].step).after == 0;
+        for op in group.drain(..) {
+            if !told {
+                self.end_op(op, now);
+            }
+            self.ops.free(op);
+        }
+        self.dies[index].group = group;
+        let channel = self.layout.channel_of(index as u32) as usize;
+        self.rounds[channel] = self.rounds[channel].saturating_sub(1);
+    }
+
+    /// Tells those who wait for `op` that it has ended. Its group may still go on, and needs it until then.
+    fn end_op(&mut self, op: u32, now: u64) {
+        let ended = &self.ops[op];
+        if ended.request != NOBODY {
+            self.ended.push(Ended { request: ended.request, start: Nanos(ended.start) });
+        }
+        for follower in self.ops.end(op) {
+            let die = self.ops[follower].die;
+            self.mark_dirty(now, die as usize);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What dies were busy with: steps and times, by kind and cause.
+
+use crate::nand::{CAUSES, Timing};
+
+/// Kinds of steps.
+pub(crate) const STEPS: usize = 9;
+
+/// What a die does between two decisions, and what that takes: cell work and transfers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Cells to register to controller.
+    #[default]
+    Read = 0,
+    /// Controller to register to cells.
+    Program = 1,
+    /// The same with one sector.
+    ProgramSector = 2,
+    /// A block.
+    Erase = 3,
+    /// The read of a copy over the bus.
+    CopyOut = 4,
+    /// The program of a copy over the bus.
+    CopyIn = 5,
+    /// Read and program within a plane.
+    CopyBack = 6,
+    /// The same, with the data sent to the controller to be checked.
+    CopyBackChecked = 7,
+    /// Cells to register, and one sector of it to the controller.
+    ReadSector = 8,
+}
+
+impl Step {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Self; STEPS] = [
+        Self::Read,
+        Self::Program,
+        Self::ProgramSector,
+        Self::Erase,
+        Self::CopyOut,
+        Self::CopyIn,
+        Self::CopyBack,
+        Self::CopyBackChecked,
+        Self::ReadSector,
+    ];
+
+    /// Steps with the same number are done by the same command, and so by several planes or packages at once.
+    pub(crate) fn command(self) -> u32 {
+        match self {
+            Self::Read | Self::ReadSector | Self::CopyOut => 0,
+            Self::Program | Self::ProgramSector | Self::CopyIn => 1,
+            Self::Erase => 2,
+            Self::CopyBack => 3,
+            Self::CopyBackChecked => 4,
+        }
+    }
+
+    /// Cell work, ns.
+    pub(crate) fn cells(self, timing: &Timing) -> u64 {
+        match self {
+            Self::Read | Self::ReadSector | Self::CopyOut => timing.page_read.0,
+            Self::Program | Self::ProgramSector | Self::CopyIn => timing.page_program.0,
+            Self::Erase => timing.block_erase.0,
+            Self::CopyBack | Self::CopyBackChecked => timing.page_read.0 + timing.page_program.0,
+        }
+    }
+
+    /// Bus time, ns.
+    pub(crate) fn transfer(self, timing: &Timing) -> u64 {
+        match self {
+            Self::Read | Self::Program | Self::CopyOut | Self::CopyIn | Self::CopyBackChecked => timing.page_transfer.0,
+            Self::ProgramSector | Self::ReadSector => timing.sector_transfer.0,
+            Self::Erase | Self::CopyBack => 0,
+        }
+    }
+}
+
+/// Steps of one kind for one cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// How many.
+    pub(crate) steps: u64,
+    /// Cell work, ns.
+    pub(crate) cells: u64,
+    /// Transfers, ns.
+    pub(crate) transfers: u64,
+    /// Suspending and resuming, ns.
+    pub(crate) interruptions: u64,
+}
+
+impl Done {
+    /// What dies were busy for, ns.
+    pub(crate) fn busy(&self) -> u64 {
+        self.cells + self.transfers + self.interruptions
+    }
+}
+
+/// Steps by kind and cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// First by [`Step`], then by [`crate::nand::Cause`].
+    pub(crate) done: [[Done; CAUSES]; STEPS],
+}
+
+impl Tally {
+    /// From counts alone, where each step takes what it takes alone.
+    pub(crate) fn of_steps(steps: &[u64; STEPS * CAUSES], timing: &Timing) -> Self {
+        let mut tally = Self::default();
+        for step in Step::ALL {
+            for cause in 0..CAUSES {
+                let steps = steps[step as usize * CAUSES + cause];
+                tally.done[step as usize][cause] = Done {
+                    steps,
+                    cells: steps * step.cells(timing),
+                    transfers: steps * step.transfer(timing),
+                    interruptions: 0,
+                };
+            }
+        }
+        tally
+    }
+
+    /// Busy time of dies for one cause, ns.
+    pub(crate) fn busy_for(&self, cause: usize) -> u64 {
+        self.done.iter().map(|step| step[cause].busy()).sum()
+    }
+
+    /// Asserts that the parts add up to what dies and buses were busy for in all.
+    pub(crate) fn check(&self, die_busy: u64, bus_busy: u64) {
+        let busy: u64 = (0..CAUSES).map(|cause| self.busy_for(cause)).sum();
+        assert_eq!(busy, die_busy, "busy times of dies by kind and cause do not add up");
+        let transfers: u64 = self.done.iter().flatten().map(|done| done.transfers).sum();
+        assert_eq!(transfers, bus_busy, "busy times of buses by kind and cause do not add up");
+    }
+}

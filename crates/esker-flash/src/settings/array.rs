@@ -1,0 +1,143 @@
+//! How the flash array is wired and driven.
+
+use esker_core::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the flash array is wired and driven. What is left out is a plain array: transfers over shared buses, one plane at a
+/// time, every die first in, first out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArraySettings {
+    /// Whether pages are copied inside a plane without crossing the bus.
+    pub copy_back: CopyBack,
+    /// The order in which parts of the array take turns, first the one that changes from one turn to the next: all four of
+    /// "channel", "package", "die" and "plane". It numbers the pools, and the write frontiers of a pool.
+    pub stripe: Stripe,
+    /// Which write frontier of its pool a host write goes to.
+    pub placement: Placement,
+    /// What the packages of a channel share.
+    pub gang: Gang,
+    /// Which planes of a die may work at once.
+    pub multi_plane: MultiPlane,
+    /// Which of the operations that wait a die begins with.
+    pub scheduling: Scheduling,
+    /// How programs and erases give way to reads for the host; left out, they do not. Needs a `scheduling` that lets reads go
+    /// ahead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<SuspendSettings>,
+    /// Levels of the array that each logical page spans, with a part of it on each of their units. They are written, cleaned
+    /// and erased together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub span: Vec<ArrayLevel>,
+    /// Bytes that are mapped as one: a flash page on each unit that `span` reaches, or a power of two times that, on
+    /// consecutive pages of the same blocks. Writes of less read the rest first. Left out, one flash page a unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logical_page: Option<Bytes>,
+}
+
+/// Whether pages are copied inside a plane without crossing the bus (Agrawal 2008, sections 2.2 and 4.4). Applies to copies
+/// whose source and target lie in one plane; all others cross the bus twice. Needs frontiers that keep copies in their
+/// plane: `write_frontiers` = "plane", or a pool that is a plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyBack {
+    /// Every copy goes through the controller.
+    #[default]
+    Off,
+    /// A read and a program of the cells. Bit errors are copied along.
+    Unchecked,
+    /// The page is also sent to the controller, which checks it; the program uses what is in the register.
+    Checked,
+}
+
+/// A level of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrayLevel {
+    /// Channels of the array.
+    Channel,
+    /// Packages of a channel.
+    Package,
+    /// Dies of a package.
+    Die,
+    /// Planes of a die.
+    Plane,
+}
+
+/// An order of the levels of the array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Stripe(pub Vec<ArrayLevel>);
+
+impl Default for Stripe {
+    fn default() -> Self {
+        Self(vec![ArrayLevel::Channel, ArrayLevel::Package, ArrayLevel::Die, ArrayLevel::Plane])
+    }
+}
+
+/// Which write frontier of its pool a host write goes to. The pool itself is fixed by the logical page; pools that are
+/// planes therefore fix everything (static allocation).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// One after the other.
+    #[default]
+    Turns,
+    /// The one whose die has the least work before it, as far as that is known; among equals the next in turn.
+    LeastLoaded,
+}
+
+/// What the packages of a channel share (Agrawal 2008, section 3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gang {
+    /// One bus: data of one package at a time, and each package works on its own. With one package a channel this is full
+    /// interconnection.
+    #[default]
+    SharedBus,
+    /// The control lines, with data lines of its own for each package: one command at a time, which all packages do at once
+    /// that have something for it; the next one when the last of them is done (asynchronous).
+    SharedControl,
+    /// The same with one wide page over all packages, which always do the same (synchronous).
+    Synchronous,
+}
+
+/// Which planes of a die may read, program, erase or copy back at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MultiPlane {
+    /// One plane at a time.
+    #[default]
+    Off,
+    /// Planes 0 and 1, 2 and 3, and so on (Agrawal 2008, section 2).
+    Pairs,
+    /// Any planes.
+    Any,
+}
+
+/// Which of the operations that wait a die begins with. Operations on the same block keep their order, unless they only
+/// read; and none goes ahead of one that it depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// The oldest.
+    #[default]
+    Fifo,
+    /// The oldest read for the host; without one, the oldest of all.
+    ReadsFirst,
+    /// The oldest that can begin at once: what would wait for the bus, or for another die, is passed over.
+    OutOfOrder,
+}
+
+/// How programs and erases give way to reads for the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuspendSettings {
+    /// From the decision until the die can read. Nothing is suspended that would end within this time.
+    pub suspend: Nanos,
+    /// From the last read until cell work goes on.
+    pub resume: Nanos,
+    /// How often one program or erase may be suspended.
+    pub limit: u32,
+}

@@ -1,0 +1,303 @@
+//! How the array is wired and driven: exact times, worked out by hand.
+
+use super::tests::{agrawal, drain, read, serve, tag, write};
+use super::*;
+use crate::{ArrayLevel, CopyBack, Gang, MultiPlane, Scheduling, SuspendSettings, WriteFrontiers};
+use esker_core::{Lba, Ratio};
+
+/// One die of two planes of eight blocks of four pages; two blocks are kept free.
+fn one_die() -> SsdSettings {
+    let mut settings = agrawal();
+    settings.geometry.channels = 1;
+    settings.geometry.dies_per_package = 1;
+    settings.geometry.planes_per_die = 2;
+    settings.geometry.blocks_per_plane = 8;
+    settings.geometry.pages_per_block = 4;
+    settings.write_frontiers = WriteFrontiers::Plane;
+    settings.over_provisioning = Some(Ratio::percent(25));
+    settings.cleaning.threshold = Ratio::percent(12);
+    settings
+}
+
+fn flash_report(ssd: &Ssd) -> esker_core::FlashReport {
+    let mut report = Report::default();
+    ssd.report(&mut report);
+    report.devices["flash"].flash.clone().unwrap()
+}
+
+/// Writes pages 0..48, then overwrites half of the first blocks; says how long each write took that set cleaning off, and what
+/// the report says of cleaning.
+fn clean(copy_back: CopyBack) -> (u64, esker_core::CleaningReport) {
+    let mut settings = one_die();
+    settings.array.copy_back = copy_back;
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    assert_eq!((ssd.space().host_pages, ssd.space().reserve, ssd.space().frontiers), (48, 2, 2));
+    let mut now = Nanos::ZERO;
+    let mut longest = 0;
+    for page in (0..48).chain([0, 1, 4, 5, 8, 9, 16, 17, 24, 25]) {
+        let end = serve(&mut ssd, now, write(page)).at;
+        longest = longest.max((end - now).0);
+        now = end;
+    }
+    ssd.check();
+    (longest, flash_report(&ssd).cleaning.unwrap())
+}
+
+#[test]
+fn copies_inside_a_plane_do_not_cross_the_bus() {
+    // The last two writes clean the first block of a plane each: pages 0, 2, 4, 6 and 1, 3, 5, 7. Two are left of each.
+    let erase_and_write = 1_500_000 + 305_600;
+    let (off, cleaning) = clean(CopyBack::Off);
+    assert_eq!(off, 2 * (25_000 + 2 * 105_600 + 200_000) + erase_and_write);
+    assert_eq!((cleaning.copy_backs, cleaning.efficiency), (0, 0.5));
+    assert_eq!(cleaning.mean_block_us, 1_500.0 + 2.0 * 436.2);
+    let (unchecked, cleaning) = clean(CopyBack::Unchecked);
+    assert_eq!(unchecked, 2 * (25_000 + 200_000) + erase_and_write);
+    assert_eq!((cleaning.copy_backs, cleaning.efficiency), (cleaning.pages_moved, 0.5));
+    assert_eq!(cleaning.mean_block_us, 1_500.0 + 2.0 * 225.0);
+    let (checked, cleaning) = clean(CopyBack::Checked);
+    assert_eq!(checked, 2 * (25_000 + 105_600 + 200_000) + erase_and_write);
+    assert_eq!(cleaning.copy_backs, cleaning.pages_moved);
+    assert_eq!(cleaning.mean_block_us, 1_500.0 + 2.0 * 330.6);
+}
+
+#[test]
+fn copy_back_without_a_frontier_per_plane_is_refused() {
+    let mut settings = one_die();
+    settings.array.copy_back = CopyBack::Checked;
+    settings.write_frontiers = WriteFrontiers::Die;
+    let error = Ssd::new("flash", &settings, 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`array.copy_back` = \"checked\" and `write_frontiers` = \"die\" exclude each other: a page can be copied inside \
+         a plane only, and a frontier serves several (2 planes a die)"
+    );
+    settings.pool = crate::PoolScope::Plane;
+    assert!(Ssd::new("flash", &settings, 1).is_ok());
+    settings.pool = crate::PoolScope::Package;
+    settings.geometry.planes_per_die = 1;
+    settings.geometry.blocks_per_plane = 16;
+    assert!(Ssd::new("flash", &settings, 1).is_ok());
+}
+
+#[test]
+fn the_least_loaded_die_takes_the_next_write() {
+    let mut settings = agrawal();
+    settings.geometry.channels = 1;
+    settings.geometry.packages_per_channel = 2;
+    settings.geometry.dies_per_package = 1;
+    settings.pool = crate::PoolScope::Gang;
+    let times = |placement| {
+        let mut settings = settings.clone();
+        settings.array.placement = placement;
+        let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+        serve(&mut ssd, Nanos::ZERO, write(0));
+        serve(&mut ssd, Nanos(305_600), write(1));
+        // Two reads of die 0, whose turn it is.
+        let start = Nanos::from_millis(1);
+        for (slot, request) in [read(0), read(0), write(2)].into_iter().enumerate() {
+            ssd.submit(start, tag(slot as u32), request);
+        }
+        drain(&mut ssd).iter().map(|(slot, at)| (*slot, (*at - start).0)).collect::<Vec<_>>()
+    };
+    assert_eq!(times(Placement::Turns), [(0, 130_600), (1, 261_200), (2, 566_800)]);
+    // The write has the bus at once, and the first read's data wait for it.
+    assert_eq!(times(Placement::LeastLoaded), [(0, 211_200), (2, 305_600), (1, 341_800)]);
+}
+
+/// One die with pages 0..8 written, each read and write on its own; what was asked at which time, and when it ended.
+fn die(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
+    let mut settings = agrawal();
+    settings.geometry.channels = 1;
+    settings.geometry.dies_per_package = 1;
+    settings.geometry.blocks_per_plane = 64;
+    change(&mut settings);
+    timed(&settings, requests)
+}
+
+/// Writes the first 32 KiB, then submits `requests` a second later; says when each ended, in order of their ends.
+fn timed(settings: &SsdSettings, requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
+    let mut ssd = Ssd::new("flash", settings, 1).unwrap();
+    serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(32)));
+    let start = Nanos::from_secs(1);
+    let mut done = Vec::new();
+    for (slot, (at, request)) in requests.iter().enumerate() {
+        let at = start + Nanos(*at);
+        while ssd.next_event() < at {
+            ssd.advance(ssd.next_event(), &mut done);
+        }
+        ssd.submit(at, tag(slot as u32), *request);
+    }
+    while ssd.next_event() != Nanos::NEVER {
+        ssd.advance(ssd.next_event(), &mut done);
+    }
+    ssd.check();
+    flash_report(&ssd);
+    done.iter().map(|completion| (completion.tag.slot, (completion.at - start).0)).collect()
+}
+
+#[test]
+fn reads_go_first_where_that_is_asked_for() {
+    let requests = [(0, write(8)), (0, write(9)), (0, read(3)), (10, read(9))];
+    let times = |scheduling| die(|settings| settings.array.scheduling = scheduling, &requests);
+    // 305.6, twice; then 130.6, twice.
+    let expected = [(0, 305_600), (1, 611_200), (2, 741_800), (3, 872_400)];
+    assert_eq!(times(Scheduling::Fifo), expected);
+    // The first read goes first; the second needs the page that the second write programs.
+    let expected = [(2, 130_600), (0, 436_200), (1, 741_800), (3, 872_400)];
+    assert_eq!(times(Scheduling::ReadsFirst), expected);
+    assert_eq!(times(Scheduling::OutOfOrder), [(0, 305_600), (1, 611_200), (2, 741_800), (3, 872_400)]);
+}
+
+#[test]
+fn a_die_that_would_wait_for_the_bus_does_something_else_first() {
+    let times = |scheduling| {
+        let change = |settings: &mut SsdSettings| {
+            settings.geometry.packages_per_channel = 2;
+            settings.array.scheduling = scheduling;
+        };
+        // Package 0 writes; package 1 writes and reads.
+        die(change, &[(0, write(8)), (0, write(9)), (0, read(1))])
+    };
+    assert_eq!(times(Scheduling::Fifo), [(0, 305_600), (1, 411_200), (2, 541_800)]);
+    // The read has its page in the register at 25 us, the bus from 105.6 to 211.2; the write the bus until 316.8.
+    assert_eq!(times(Scheduling::OutOfOrder), [(2, 211_200), (0, 305_600), (1, 516_800)]);
+}
+
+#[test]
+fn programs_are_suspended_for_reads_so_often_and_no_more() {
+    let times = |limit, requests: &[(u64, Request)]| {
+        let change = |settings: &mut SsdSettings| {
+            settings.array.scheduling = Scheduling::ReadsFirst;
+            settings.array.suspend = Some(SuspendSettings { suspend: Nanos(10_000), resume: Nanos(5_000), limit });
+        };
+        die(change, requests)
+    };
+    // In cells from 105.6 to 305.6. Suspended from 150 to 160, read until 290.6, resumed until 295.6, 155.6 left.
+    let requests = [(0, write(8)), (150_000, read(3)), (300_000, read(3))];
+    assert_eq!(times(1, &requests), [(1, 290_600), (0, 451_200), (2, 581_800)]);
+    // Again from 300 to 310, read until 440.6, resumed until 445.6, 151.2 left.
+    assert_eq!(times(2, &requests), [(1, 290_600), (2, 440_600), (0, 596_800)]);
+    // Nothing is gained in the last 10 us, nor before the transfer has ended.
+    assert_eq!(times(2, &[(0, write(8)), (296_000, read(3))]), [(0, 305_600), (1, 436_200)]);
+    assert_eq!(times(2, &[(0, write(8)), (50_000, read(3))]), [(1, 246_200), (0, 451_200)]);
+    // Both reads that wait are served by one suspension; one that comes while it lasts is not.
+    let requests = [(0, write(8)), (150_000, read(3)), (150_000, read(4)), (170_000, read(5))];
+    assert_eq!(times(1, &requests), [(1, 290_600), (2, 421_200), (0, 581_800), (3, 712_400)]);
+}
+
+#[test]
+fn planes_work_at_once_in_pairs_or_all() {
+    let times = |multi_plane, request| {
+        let change = |settings: &mut SsdSettings| {
+            settings.write_frontiers = WriteFrontiers::Plane;
+            settings.array.multi_plane = multi_plane;
+        };
+        die(change, &[(0, request)])[0].1
+    };
+    let (four, read) = (Request::write(Lba(64), Bytes::kib(16)), Request::read(Lba(0), Bytes::kib(16)));
+    assert_eq!(times(MultiPlane::Off, four), 4 * 305_600);
+    assert_eq!(times(MultiPlane::Pairs, four), 2 * (2 * 105_600 + 200_000));
+    assert_eq!(times(MultiPlane::Any, four), 4 * 105_600 + 200_000);
+    assert_eq!(times(MultiPlane::Off, read), 4 * 130_600);
+    assert_eq!(times(MultiPlane::Pairs, read), 2 * (25_000 + 2 * 105_600));
+    assert_eq!(times(MultiPlane::Any, read), 25_000 + 4 * 105_600);
+    // Planes 1 and 2 are no pair.
+    let middle = Request::read(Lba(8), Bytes::kib(8));
+    assert_eq!(times(MultiPlane::Pairs, middle), 2 * 130_600);
+    assert_eq!(times(MultiPlane::Any, middle), 25_000 + 2 * 105_600);
+}
+
+#[test]
+fn packages_under_one_control_do_one_command_at_a_time() {
+    let times = |gang, requests: &[(u64, Request)]| {
+        let change = |settings: &mut SsdSettings| {
+            settings.geometry.packages_per_channel = 2;
+            settings.array.gang = gang;
+        };
+        die(change, requests)
+    };
+    let both = [(0, Request::write(Lba(64), Bytes::kib(8)))];
+    assert_eq!(times(Gang::SharedBus, &both), [(0, 105_600 + 305_600)]);
+    assert_eq!(times(Gang::SharedControl, &both), [(0, 305_600)]);
+    assert_eq!(times(Gang::Synchronous, &both), [(0, 305_600)]);
+    // A read of one package and a write of the other are two commands.
+    let mixed = [(0, read(0)), (0, write(9)), (50_000, read(2))];
+    // The first read has its page in the register at 25 us, and the bus when the write has crossed it.
+    assert_eq!(times(Gang::SharedBus, &mixed), [(0, 130_600 + 80_600), (1, 305_600), (2, 341_800)]);
+    assert_eq!(times(Gang::SharedControl, &mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
+    // In synchrony half a page is read, and the whole written; pages 0 and 2 are parts of two wide ones.
+    assert_eq!(times(Gang::Synchronous, &[(0, write(0))]), [(0, 130_600 + 305_600)]);
+    assert_eq!(times(Gang::Synchronous, &mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
+}
+
+#[test]
+fn logical_pages_of_a_block_are_rewritten_whole() {
+    // Agrawal 2008, section 4.3: 256 KiB on one die.
+    let change = |settings: &mut SsdSettings| settings.array.logical_page = Some(Bytes::kib(256));
+    let (whole, part) = (Request::write(Lba(512), Bytes::kib(256)), Request::write(Lba(520), Bytes::kib(8)));
+    assert_eq!(die(change, &[(0, whole)]), [(0, 64 * 305_600)]);
+    let requests = [(0, whole), (0, Request::read(Lba(513), Bytes(512))), (0, part)];
+    let read = 64 * 305_600 + 130_600;
+    assert_eq!(die(change, &requests), [(0, 64 * 305_600), (1, read), (2, read + 62 * 130_600 + 64 * 305_600)]);
+}
+
+#[test]
+fn logical_pages_span_buses() {
+    let mut settings = agrawal();
+    settings.array.span = vec![ArrayLevel::Channel];
+    assert_eq!(Ssd::new("flash", &settings, 1).unwrap().geometry().page_size(), Bytes::kib(32));
+    let requests = |request| timed(&settings, &[(0, request)])[0].1;
+    assert_eq!(requests(Request::write(Lba(64), Bytes::kib(32))), 305_600);
+    assert_eq!(requests(Request::read(Lba(0), Bytes::kib(32))), 130_600);
+    // Seven parts are read first, all at once.
+    assert_eq!(requests(write(2)), 130_600 + 305_600);
+}
+
+#[test]
+fn contradictions_of_the_array_are_refused_with_what_would_work() {
+    let refuse = |change: fn(&mut SsdSettings)| {
+        let mut settings = agrawal();
+        change(&mut settings);
+        let error = Ssd::new("flash", &settings, 1).unwrap_err();
+        (error.to_string(), esker_core::Hint::hint(&error).unwrap())
+    };
+    let suspend = SuspendSettings { suspend: Nanos(1), resume: Nanos(1), limit: 1 };
+    let fifo = refuse(|settings| {
+        settings.array.suspend = Some(SuspendSettings { suspend: Nanos(1), resume: Nanos(1), limit: 1 });
+    });
+    assert_eq!(
+        fifo.0,
+        "`array.suspend` and `array.scheduling` = \"fifo\" exclude each other: nothing goes ahead of what came first"
+    );
+    assert_eq!(fifo.1, "scheduling = \"reads-first\" would work");
+    let mut settings = agrawal();
+    settings.array.scheduling = Scheduling::OutOfOrder;
+    settings.array.suspend = Some(suspend);
+    assert!(Ssd::new("flash", &settings, 1).is_ok());
+    let page = refuse(|settings| settings.array.logical_page = Some(Bytes::kib(512)));
+    assert_eq!(
+        page.0,
+        "`array.logical_page` = 512KiB and 1 x 4KiB with 64 pages a block exclude each other: a logical page is a power \
+         of two of those, and a block holds a whole number of them"
+    );
+    assert_eq!(page.1, "logical_page = \"4KiB\" to \"256KiB\" would work");
+    let twice = refuse(|settings| settings.array.span = vec![ArrayLevel::Die, ArrayLevel::Die]);
+    assert!(twice.0.contains("names a level twice"));
+    let planes = refuse(|settings| {
+        settings.geometry.planes_per_die = 1;
+        settings.array.multi_plane = MultiPlane::Pairs;
+    });
+    assert!(planes.0.contains("no two planes of a die"));
+    let span = refuse(|settings| {
+        settings.geometry.packages_per_channel = 2;
+        settings.array.gang = Gang::Synchronous;
+        settings.array.span = vec![ArrayLevel::Package];
+    });
+    assert_eq!(span.1, "take \"package\" out of `array.span`");
+    let odd = refuse(|settings| {
+        settings.geometry.channels = 3;
+        settings.array.span = vec![ArrayLevel::Channel];
+    });
+    assert!(odd.0.contains("their size has to be a power of two"));
+}
