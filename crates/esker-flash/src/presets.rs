@@ -11,6 +11,18 @@ pub static PRESETS: &[Preset] = &[
         toml: include_str!("../presets/ssd/samsung-k9xxg08-slc-32g.toml"),
     },
     Preset {
+        name: "kim-slc-32g",
+        kind: "ssd",
+        summary: "the 32 GB of SLC flash of Kim 2009, chapter 3, one plane",
+        toml: include_str!("../presets/ssd/kim-slc-32g.toml"),
+    },
+    Preset {
+        name: "xia-mlc-32g",
+        kind: "ssd",
+        summary: "32 GiB of MLC flash with the latencies of Xia 2017, table 7",
+        toml: include_str!("../presets/ssd/xia-mlc-32g.toml"),
+    },
+    Preset {
         name: "mlc-512g",
         kind: "ssd",
         summary: "512 GiB of planar MLC flash around 2015: MQSim's default drive",
@@ -21,5 +33,29 @@ pub static PRESETS: &[Preset] = &[
         kind: "ssd",
         summary: "480 GiB of 3D TLC flash around 2021, with the flash times that NVMeVirt measured",
         toml: include_str!("../presets/ssd/tlc-data-centre.toml"),
+    },
+    Preset {
+        name: "mlc-3d-512g",
+        kind: "ssd",
+        summary: "512 GiB of 3D MLC flash around 2018, as NVMeVirt models Samsung's 970 Pro",
+        toml: include_str!("../presets/ssd/mlc-3d-512g.toml"),
+    },
+    Preset {
+        name: "tlc-consumer-512g",
+        kind: "ssd",
+        summary: "512 GiB of 3D TLC flash around 2020, four channels, once its SLC cache is full",
+        toml: include_str!("../presets/ssd/tlc-consumer-512g.toml"),
+    },
+    Preset {
+        name: "qlc-data-centre-2t",
+        kind: "ssd",
+        summary: "2 TiB of 3D QLC flash around 2022, mapped in units of 16 KiB",
+        toml: include_str!("../presets/ssd/qlc-data-centre-2t.toml"),
+    },
+    Preset {
+        name: "z-nand-240g",
+        kind: "ssd",
+        summary: "288 GiB of low-latency SLC flash around 2018, Z-NAND class",
+        toml: include_str!("../presets/ssd/z-nand-240g.toml"),
     },
 ];
