@@ -305,6 +305,101 @@ pub struct FlashReport {
     /// How preconditioning went.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precondition: Option<PreconditionReport>,
+    /// The map, where it is on flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mapping: Option<MappingCounts>,
+}
+
+/// What a translation layer with its map on flash did about it. The counts of page operations are (1) to (8) of Kim 2009,
+/// table 3.4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MappingCounts {
+    /// Entries that the cache of the map has room for.
+    pub cache_entries: u64,
+    /// Bytes of controller memory that these take.
+    pub cache_bytes: u64,
+    /// Bytes of controller memory that the directory of translation pages takes.
+    pub directory_bytes: u64,
+    /// Pages that the whole map takes on flash.
+    pub translation_pages: u64,
+    /// Map entries that host requests needed. Where nothing near a page was ever written, none is.
+    pub lookups: u64,
+    /// Those of them that were cached.
+    pub hits: u64,
+    /// Entries that left the cache.
+    pub evictions: u64,
+    /// Those of them that had to be written back.
+    pub dirty_evictions: u64,
+    /// (1) Data pages read while cleaning.
+    pub cleaning_data_reads: u64,
+    /// (2) Translation pages read because their block was cleaned.
+    pub cleaning_map_reads: u64,
+    /// (3) Translation pages read for host requests: for missing entries, and to write evicted ones back.
+    pub translation_reads: u64,
+    /// (4) Translation pages read because data pages had moved while cleaning.
+    pub update_reads: u64,
+    /// (5) Data pages written while cleaning.
+    pub cleaning_data_writes: u64,
+    /// (6) Translation pages written because their block was cleaned.
+    pub cleaning_map_writes: u64,
+    /// (7) Translation pages written for host requests: evicted entries.
+    pub translation_writes: u64,
+    /// (8) Translation pages written because data pages had moved while cleaning.
+    pub update_writes: u64,
+    /// Erased blocks that held data.
+    pub data_erases: u64,
+    /// Erased blocks that held translation pages.
+    pub map_erases: u64,
+}
+
+impl MappingCounts {
+    /// Share of lookups that were hits; `None` without lookups.
+    pub fn hit_ratio(&self) -> Option<f64> {
+        (self.lookups > 0).then(|| self.hits as f64 / self.lookups as f64)
+    }
+
+    /// What was counted since `earlier`. Sizes stay as they are.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            lookups: self.lookups - earlier.lookups,
+            hits: self.hits - earlier.hits,
+            evictions: self.evictions - earlier.evictions,
+            dirty_evictions: self.dirty_evictions - earlier.dirty_evictions,
+            cleaning_data_reads: self.cleaning_data_reads - earlier.cleaning_data_reads,
+            cleaning_map_reads: self.cleaning_map_reads - earlier.cleaning_map_reads,
+            translation_reads: self.translation_reads - earlier.translation_reads,
+            update_reads: self.update_reads - earlier.update_reads,
+            cleaning_data_writes: self.cleaning_data_writes - earlier.cleaning_data_writes,
+            cleaning_map_writes: self.cleaning_map_writes - earlier.cleaning_map_writes,
+            translation_writes: self.translation_writes - earlier.translation_writes,
+            update_writes: self.update_writes - earlier.update_writes,
+            data_erases: self.data_erases - earlier.data_erases,
+            map_erases: self.map_erases - earlier.map_erases,
+            ..*self
+        }
+    }
+
+    /// Both together. Sizes are those of `other`.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            lookups: self.lookups + other.lookups,
+            hits: self.hits + other.hits,
+            evictions: self.evictions + other.evictions,
+            dirty_evictions: self.dirty_evictions + other.dirty_evictions,
+            cleaning_data_reads: self.cleaning_data_reads + other.cleaning_data_reads,
+            cleaning_map_reads: self.cleaning_map_reads + other.cleaning_map_reads,
+            translation_reads: self.translation_reads + other.translation_reads,
+            update_reads: self.update_reads + other.update_reads,
+            cleaning_data_writes: self.cleaning_data_writes + other.cleaning_data_writes,
+            cleaning_map_writes: self.cleaning_map_writes + other.cleaning_map_writes,
+            translation_writes: self.translation_writes + other.translation_writes,
+            update_writes: self.update_writes + other.update_writes,
+            data_erases: self.data_erases + other.data_erases,
+            map_erases: self.map_erases + other.map_erases,
+            ..*other
+        }
+    }
 }
 
 /// What a drive's write buffer did. All counts are pages of requests.

@@ -51,6 +51,9 @@ fn describe(ssd: &Ssd) {
         "    write amplification {:?}, {:.2} bytes per page, {:?}",
         flash.write_amplification, flash.simulator_bytes_per_page, flash.precondition
     );
+    if let Some(mapping) = flash.mapping {
+        println!("    hit ratio {:?}, {mapping:?}", mapping.hit_ratio());
+    }
 }
 
 /// Random writes of a page into the steady state.
@@ -107,6 +110,49 @@ fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
     });
 }
 
+/// A map on flash: random pages under full event timing, uniform and with the locality of Zipf's law.
+fn map_on_flash(spare: impl Fn(&mut SsdSettings) + Copy) {
+    let build = move || {
+        agrawal(|settings| {
+            spare(settings);
+            settings.ftl = Choice::named("dftl");
+        })
+    };
+    let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
+    for (locality, exponent) in [("uniform", None), ("Zipf 0.99", Some(0.99))] {
+        for (mix, reads) in [("writes", 0), ("reads", 100), ("70 % reads", 70)] {
+            let name = format!("dftl, random 4 KiB {mix}, {locality}, cache of 1/32 of the map");
+            Bench::new(name).rate_with_setup(
+                "requests",
+                || condition(build(), steady),
+                |mut ssd| {
+                    let pages = ssd.capacity().0 / PAGE;
+                    let done = run(&mut ssd, REQUESTS, |_, rng| {
+                        let page = page_at(match exponent {
+                            Some(exponent) => zipf(rng.unit(), exponent, pages),
+                            None => rng.below(pages),
+                        });
+                        match rng.chance(reads, 100) {
+                            true => Request::read(page, Bytes(PAGE)),
+                            false => Request::write(page, Bytes(PAGE)),
+                        }
+                    });
+                    describe(&ssd);
+                    done
+                },
+            );
+        }
+    }
+}
+
+/// A page whose rank by popularity is drawn by Zipf's law (the continuous one, by inversion); ranks are scattered over the
+/// address space.
+fn zipf(unit: f64, exponent: f64, pages: u64) -> u64 {
+    let end = 1.0 - exponent;
+    let rank = ((((pages as f64).powf(end) - 1.0) * unit + 1.0).powf(1.0 / end) - 1.0) as u64;
+    (u128::from(rank) * 0x9e37_79b9_7f4a_7c15 % u128::from(pages)) as u64
+}
+
 fn page_at(page: u64) -> Lba {
     Lba(page * PAGE / 512)
 }
@@ -136,10 +182,11 @@ fn main() {
             settings.pool = PoolScope::Device;
         })
     });
-    for layer in FTLS.iter().filter(|layer| layer.name != "page") {
+    for layer in FTLS.iter().filter(|layer| !["page", "dftl"].contains(&layer.name)) {
         layer_writes(layer.name, Ratio::ONE, 1 << 18);
         layer_writes(layer.name, Ratio::percent(1), 1 << 21);
     }
+    map_on_flash(spare);
     let filled = || condition(agrawal(spare), Precondition::Filled { utilisation: Ratio::ONE });
     Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {
         let pages = ssd.capacity().0 / PAGE;

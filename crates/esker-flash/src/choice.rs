@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use esker_core::{Ratio, did_you_mean};
+use esker_core::{Bytes, Ratio, did_you_mean};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -122,6 +122,40 @@ impl<'a> Parameters<'a> {
             expected: names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
             found: given.to_string(),
         })
+    }
+
+    /// The size `name`, such as `"64KiB"`, within `range`, if it is given.
+    pub fn bytes(
+        &mut self,
+        name: &'static str,
+        range: std::ops::RangeInclusive<Bytes>,
+    ) -> Result<Option<Bytes>, SsdError> {
+        self.known.push(name);
+        let Some(given) = self.choice.parameters.get(name) else { return Ok(None) };
+        let size = match given {
+            Parameter::Integer(bytes) => Some(Bytes(*bytes)),
+            Parameter::Text(text) => text.parse().ok(),
+            _ => None,
+        };
+        size.filter(|size| range.contains(size)).map(Some).ok_or_else(|| SsdError::Parameter {
+            key: format!("{}.{name}", self.key),
+            expected: format!("a size from {} to {}", range.start(), range.end()),
+            found: given.to_string(),
+        })
+    }
+
+    /// The flag `name`, or `default`.
+    pub fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, SsdError> {
+        self.known.push(name);
+        match self.choice.parameters.get(name) {
+            None => Ok(default),
+            Some(Parameter::Flag(value)) => Ok(*value),
+            Some(other) => Err(SsdError::Parameter {
+                key: format!("{}.{name}", self.key),
+                expected: "true or false".to_string(),
+                found: other.to_string(),
+            }),
+        }
     }
 
     /// Refuses parameters that nobody asked for. To be called last.

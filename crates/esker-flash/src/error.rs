@@ -210,6 +210,29 @@ pub enum SsdError {
         /// What would work.
         remedy: String,
     },
+    /// The pages that the host addresses and those of a map on flash leave no room for cleaning.
+    #[error(
+        "a pool of {blocks} blocks x {data_pages} data pages holds {host} host pages and {translation_pages} translation \
+         pages; {reserve} free blocks and {frontiers} open ones leave room for {room}"
+    )]
+    NoRoomForMap {
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Data pages of a block.
+        data_pages: u32,
+        /// Host pages of a pool.
+        host: u32,
+        /// Translation pages of a pool.
+        translation_pages: u32,
+        /// Blocks that cleaning keeps free.
+        reserve: u32,
+        /// Blocks that are open for writing, half of them for the map.
+        frontiers: u32,
+        /// Pages that a pool has room for.
+        room: u64,
+        /// A value of `over_provisioning` that would work.
+        remedy: Ratio,
+    },
     /// A name is in no registry.
     #[error("`{key}` knows no `{found}`; it knows {known}")]
     UnknownKind {
@@ -296,6 +319,10 @@ impl Hint for SsdError {
                 Some(format!("over_provisioning = \"{remedy}\" would work"))
             }
             Self::NoUpdateBlocks { .. } => Some("give a pool more blocks: a larger `pool`".to_string()),
+            Self::NoRoomForMap { remedy, .. } if *remedy < Ratio::ONE => {
+                Some(format!("over_provisioning = \"{remedy}\" would work"))
+            }
+            Self::NoRoomForMap { .. } => Some("give a pool more blocks: a larger `pool`".to_string()),
             Self::UnknownKind { nearest, .. } | Self::UnknownParameter { nearest, .. } => {
                 nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
             }

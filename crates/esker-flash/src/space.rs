@@ -139,6 +139,15 @@ impl Space {
             .unwrap_or(Ratio::percent(99))
     }
 
+    /// The least over-provisioning, in whole percent, that leaves the host at most `pages`; 100 % where none does.
+    pub(crate) fn over_provisioning_for(&self, pages: u64) -> Ratio {
+        let left = |spare: &Ratio| u64::from(share_left(*spare, self.raw_pages));
+        (1..100)
+            .map(Ratio::percent)
+            .find(|spare| left(spare) <= pages && left(spare) >= u64::from(self.pools))
+            .unwrap_or(Ratio::ONE)
+    }
+
     /// The most host pages that a pool holds.
     pub fn host_pages_per_pool(&self) -> u32 {
         self.host_pages.div_ceil(self.pools)

@@ -25,6 +25,8 @@ pub(crate) use tally::{Step, Tally};
 
 /// The request of cleaning in idle time, which waits for operations of every cause.
 pub(crate) const BACKGROUND: u32 = u32::MAX - 1;
+/// No request: nobody waits for the operations.
+pub(crate) const NO_REQUEST: u32 = u32::MAX;
 
 /// An operation for a host request that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +75,7 @@ impl Array {
         }
     }
 
-    /// Takes the operations of one call of the translation layer at `now`, at least one. Those for the host belong to
+    /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited belong to
     /// `request`, and need only what `cover` says of pages that are read; says how many those are.
     #[inline]
     pub(crate) fn push(&mut self, now: Nanos, ops: &[FlashOp], request: u32, cover: Option<&Cover>) -> u32 {

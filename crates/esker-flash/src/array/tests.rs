@@ -268,7 +268,7 @@ fn to_ops(list: &[Drawn], geometry: &Geometry, one_channel: bool) -> Vec<FlashOp
             };
             let cause = if op.host { Cause::Host } else { Cause::Cleaning };
             let after = op.after.filter(|_| index > 0).map(|after| OpIndex(after.index(index) as u32));
-            FlashOp { kind, cause, after }
+            FlashOp { kind, cause, after, awaited: cause == Cause::Host }
         })
         .collect()
 }
@@ -396,6 +396,7 @@ fn several_operations_may_wait_for_the_same_one() {
         kind: FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) },
         cause: Cause::Host,
         after,
+        awaited: true,
     };
     array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], 9, None);
     let mut times = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::MergeCounts;
+use esker_core::{MappingCounts, MergeCounts};
 
 /// What a translation layer counted since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct FtlCounters {
     pub full_merge_data_blocks: BTreeMap<u32, u64>,
     /// Log blocks that were erased without a merge: all their pages had been superseded.
     pub dead_log_blocks: u64,
+    /// The map, where it is on flash.
+    pub mapping: Option<MappingCounts>,
 }
 
 impl FtlCounters {
@@ -50,6 +52,9 @@ impl FtlCounters {
             *self.full_merge_data_blocks.entry(*data_blocks).or_default() += count;
         }
         self.dead_log_blocks += other.dead_log_blocks;
+        if let Some(more) = other.mapping {
+            self.mapping = Some(self.mapping.unwrap_or_default().plus(&more));
+        }
     }
 
     /// What was counted since `earlier`.
@@ -69,6 +74,7 @@ impl FtlCounters {
             }),
             full_merge_data_blocks,
             dead_log_blocks: self.dead_log_blocks - earlier.dead_log_blocks,
+            mapping: self.mapping.map(|now| now.since(&earlier.mapping.unwrap_or_default())),
         }
     }
 }

@@ -82,6 +82,7 @@ mod bast;
 mod block;
 mod blocks;
 mod counters;
+mod dftl;
 mod fast;
 mod last;
 mod page;
@@ -99,11 +100,12 @@ use crate::nand::{FlashState, OpList};
 use crate::{Choice, Geometry, Space, SsdError, SsdSettings};
 
 pub use counters::FtlCounters;
-pub use pools::{Owners, Pools};
+pub use pools::{Content, Owners, Pools};
 
 /// Every translation layer, in the order in which lists show them.
 pub static FTLS: &[&FtlEntry] = &[
     &page::ENTRY,
+    &dftl::ENTRY,
     &block::ENTRY,
     &replacement_block::ENTRY,
     &bast::ENTRY,

@@ -79,6 +79,9 @@ pub struct FlashOp {
     pub cause: Cause,
     /// An operation of the same list that has to end before this one begins.
     pub after: Option<OpIndex>,
+    /// Whether the request is not done before this has ended. So it is with all operations for the host, and with those
+    /// that find out where its data lie.
+    pub awaited: bool,
 }
 
 /// Where emitted operations go.

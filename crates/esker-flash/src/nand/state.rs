@@ -213,8 +213,32 @@ impl FlashState {
     /// Reads `page`.
     #[inline]
     pub fn read<S: OpSink>(&mut self, page: PhysicalPage, cause: Cause, sink: &mut S) -> OpIndex {
-        self.counts.reads[cause as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after: None })
+        self.read_after(page, cause, None, sink)
+    }
+
+    /// Reads `page` of the map. The request waits for it where it is `awaited`.
+    #[inline]
+    pub fn read_map<S: OpSink>(&mut self, page: PhysicalPage, awaited: bool, sink: &mut S) -> OpIndex {
+        self.counts.reads[Cause::Mapping as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause: Cause::Mapping, after: None, awaited })
+    }
+
+    /// Programs the next page of `block` with a page of the map once `after` has ended. The request waits for it where it
+    /// is `awaited`.
+    #[inline]
+    pub fn program_map<S: OpSink>(
+        &mut self,
+        block: BlockIndex,
+        owner: u32,
+        after: Option<OpIndex>,
+        awaited: bool,
+        sink: &mut S,
+    ) -> PhysicalPage {
+        let page = self.take_page(block, owner);
+        self.counts.programs[Cause::Mapping as usize] += 1;
+        let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after, awaited });
+        page
     }
 
     /// Reads `page` once `after` has ended.
@@ -226,13 +250,13 @@ impl FlashState {
         sink: &mut S,
     ) -> OpIndex {
         self.counts.reads[cause as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after })
+        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after, awaited: cause == Cause::Host })
     }
 
     /// Reads the spare area of `page`.
     pub fn read_spare<S: OpSink>(&mut self, page: PhysicalPage, cause: Cause, sink: &mut S) -> OpIndex {
         self.counts.reads[cause as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::ReadSpare { page }, cause, after: None })
+        sink.emit(FlashOp { kind: FlashOpKind::ReadSpare { page }, cause, after: None, awaited: cause == Cause::Host })
     }
 
     /// Programs the next page of `block` with data of `owner`.
@@ -247,7 +271,8 @@ impl FlashState {
     ) -> PhysicalPage {
         let page = self.take_page(block, owner);
         self.counts.programs[cause as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::Program { page, transfer: Transfer::Page }, cause, after });
+        let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
+        sink.emit(FlashOp { kind, cause, after, awaited: cause == Cause::Host });
         page
     }
 
@@ -274,7 +299,7 @@ impl FlashState {
         self.records[record] += WRITTEN;
         self.counts.programs[Cause::Mapping as usize] += 1;
         let kind = FlashOpKind::Program { page, transfer: Transfer::Sector };
-        sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None });
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None, awaited: false });
     }
 
     /// Moves the data of `from`, which is valid, to the next page of `block`, and says whose data it is and where it is
@@ -293,7 +318,7 @@ impl FlashState {
         let to = self.take_page(block, owner);
         self.counts.reads[cause as usize] += 1;
         self.counts.programs[cause as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None });
+        sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None, awaited: false });
         (owner, to)
     }
 
@@ -314,7 +339,7 @@ impl FlashState {
         let to = self.take_page(block, owner);
         self.counts.reads[cause as usize] += 1;
         self.counts.programs[cause as usize] += 1;
-        (sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None }), to)
+        (sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None, awaited: false }), to)
     }
 
     /// Leaves the pages of `block` before `offset` that are not programmed as they are, until the next erase.
@@ -370,7 +395,7 @@ impl FlashState {
         if self.copied_from.take() != Some(block) {
             self.counts.erases_without_copies += 1;
         }
-        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after });
+        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after, awaited: false });
     }
 
     /// Erases per block since new.

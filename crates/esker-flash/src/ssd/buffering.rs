@@ -6,6 +6,7 @@ use esker_core::{BufferReport, DeviceError, LogicalPage, Nanos, Request, Request
 
 use super::Ssd;
 use super::buffer::{Admission, Buffer, Coverage, Rounding, coverage};
+use crate::array::NO_REQUEST;
 use crate::ftl::Part;
 use crate::{BufferMode, Geometry, SsdError, WriteBufferSettings};
 use esker_core::Ratio;
@@ -161,7 +162,8 @@ impl Ssd {
                     self.buffering().forget(logical);
                     self.ftl.trim(logical, &mut self.flash, &mut self.ops);
                     if !self.ops.as_slice().is_empty() {
-                        self.array.get_mut().push(now, self.ops.as_slice(), slot, None);
+                        // It ends in memory; what the map may need for it goes on.
+                        self.array.get_mut().push(now, self.ops.as_slice(), NO_REQUEST, None);
                     }
                 }
                 (RequestKind::Trim, Part::Some) => {}

@@ -142,6 +142,7 @@ impl Ssd {
             write_buffer: self.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
             simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
             precondition: self.precondition,
+            mapping: layer.mapping,
         }
     }
 }

@@ -3,7 +3,7 @@
 use esker_core::{
     Arrival, Bytes, Control, Device, FlashReport, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng,
 };
-use esker_flash::{Choice, FTLS, PoolScope, Ssd, SsdSettings};
+use esker_flash::{Choice, FTLS, Parameter, PoolScope, Ssd, SsdSettings};
 
 use crate::common::{one_package, report, run};
 
@@ -15,6 +15,10 @@ fn settings(kind: &str) -> SsdSettings {
     settings.cleaning.threshold = Ratio::percent(2);
     settings.pool = PoolScope::Device;
     settings.ftl = Choice::named(kind);
+    if kind == "dftl" {
+        // By algorithm 1 alone each sequentially written page writes a translation page when its entry leaves the cache.
+        settings.ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(true));
+    }
     settings
 }
 

@@ -235,8 +235,10 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
         flash.erases * u64::from(ssd.geometry().pages_per_block()) + flash.pages.raw >= flash.programs.total()
     );
     prop_assert!(flash.pages.host <= flash.pages.data - flash.pages.reserve);
+    let map = flash.mapping.map_or(0, |map| map.cleaning_map_writes + map.translation_writes + map.update_writes);
+    prop_assert!(flash.programs.mapping >= map);
     if !settings.block_summary {
-        prop_assert_eq!(flash.programs.mapping, 0);
+        prop_assert_eq!(flash.programs.mapping, map);
     }
     for (name, share) in ssd.telemetry().busy.iter().map(|busy| (busy.kind, busy.busiest)) {
         prop_assert!(share <= outcome.last_event + Nanos::from_secs(1), "{:?} was busy longer than the run", name);
@@ -267,6 +269,16 @@ proptest! {
                         SsdSettings { over_provisioning: Some(remedy), spare_factor: None, ..settings.clone() };
                     let again = Ssd::new("flash", &settings, seed);
                     prop_assert!(!matches!(again, Err(SsdError::NoUpdateBlocks { .. })), "the remedy does not help");
+                }
+                if let SsdError::NoRoomForMap { remedy, .. } = error
+                    && remedy < Ratio::ONE
+                    && settings.cleaning.background.is_none()
+                    && settings.cleaning.gradual.is_none()
+                {
+                    let settings =
+                        SsdSettings { over_provisioning: Some(remedy), spare_factor: None, ..settings.clone() };
+                    let again = Ssd::new("flash", &settings, seed);
+                    prop_assert!(again.is_ok(), "the remedy does not help: {}", again.unwrap_err());
                 }
                 if let SsdError::NoSpareSpace { remedy: (key, value), .. } = error {
                     let mut settings = settings;

@@ -24,7 +24,7 @@ use esker_core::{Nanos, Timetable};
 use super::audit::Audit;
 use super::tally::{STEPS, Tally};
 use super::{BACKGROUND, Ended};
-use crate::nand::{CAUSES, Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
+use crate::nand::{CAUSES, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{CopyBack, DieIndex, Geometry, PoolScope, SsdSettings};
 use die::{Bus, Die, DieOp, Kind, NEVER, NOBODY};
 
@@ -179,8 +179,7 @@ impl Granted {
     /// Says whether the operation is one that the host waits for.
     #[inline]
     fn push_one(&mut self, now: u64, op: &FlashOp, request: u32, waits: u32, signals: u32) -> bool {
-        let awaited = op.cause == Cause::Host || request == BACKGROUND;
-        let request = if awaited { request } else { NOBODY };
+        let request = if op.awaited || request == BACKGROUND { request } else { NOBODY };
         let die = self.first_die(op);
         let kind = match op.kind {
             FlashOpKind::Read { .. } => Kind::Read,

@@ -17,7 +17,7 @@ use esker_core::{Nanos, Timetable};
 
 use super::audit::Audit;
 use super::tally::{Step, Tally};
-use super::{BACKGROUND, Cover, Ended};
+use super::{BACKGROUND, Cover, Ended, NO_REQUEST};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{ArraySettings, CopyBack, Gang, Geometry, Scheduling};
 pub(super) use layout::Layout;
@@ -93,7 +93,7 @@ impl Queued {
         self.pushed.clear();
         self.pushed.resize(ops.len() * parts as usize, NOBODY);
         for (index, op) in ops.iter().enumerate() {
-            let awaited = op.cause == Cause::Host || request == BACKGROUND;
+            let awaited = (op.awaited || request == BACKGROUND) && request != NO_REQUEST;
             let request = if awaited { request } else { NOBODY };
             for part in 0..parts {
                 let after = op.after.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);

@@ -1,0 +1,372 @@
+//! Demand-based page mapping: the map is on flash, and a controller with little memory caches single entries of it
+//! (Kim 2009, section 3.3).
+
+mod cache;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use esker_core::{Bytes, LogicalPage, MappingCounts, PhysicalPage};
+
+use crate::SsdError;
+use crate::choice::ParameterEntry;
+use crate::ftl::pools::Striping;
+use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, Part, Pools};
+use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
+use cache::Cache;
+use tables::Tables;
+
+pub(crate) static ENTRY: FtlEntry = FtlEntry {
+    name: "dftl",
+    summary: "a map of all pages on flash, of which single entries are cached",
+    source: "Kim 2009, section 3.3 (DFTL)",
+    parameters: &[
+        ParameterEntry {
+            name: "cache",
+            default: "1/32 of all entries",
+            meaning: "controller memory for cached entries, such as `64KiB`",
+        },
+        ParameterEntry {
+            name: "entry_size",
+            default: "8",
+            meaning: "bytes of controller memory that a cached entry takes",
+        },
+        ParameterEntry {
+            name: "protected_percent",
+            default: "50",
+            meaning: "most of the cache that the protected segment of segmented LRU may take, in percent",
+        },
+        ParameterEntry {
+            name: "batch_evictions",
+            default: "false",
+            meaning: "whether writing an evicted entry back saves the changed entries of its translation page that stay, too",
+        },
+        ParameterEntry {
+            name: "entries_per_page",
+            default: "page size / 4 bytes",
+            meaning: "entries of a translation page, a power of two",
+        },
+    ],
+    build: |context, mut parameters| {
+        let entry_size = parameters.integer("entry_size", 8, 1..=64)?;
+        let cache = parameters.bytes("cache", Bytes(entry_size)..=Bytes(u64::MAX))?;
+        let protected = parameters.integer("protected_percent", 50, 0..=100)?;
+        let batch_evictions = parameters.flag("batch_evictions", false)?;
+        let most = context.geometry.page_size().0 / FLASH_ENTRY_SIZE;
+        let per_page = parameters.integer("entries_per_page", most, 1..=most)?;
+        if !per_page.is_power_of_two() {
+            return Err(SsdError::Parameter {
+                key: "ftl.entries_per_page".to_string(),
+                expected: format!("a power of two up to {most}"),
+                found: per_page.to_string(),
+            });
+        }
+        parameters.finish()?;
+        let host_pages = u64::from(context.space.host_pages);
+        let entries = cache.map_or(host_pages / 32, |cache| cache.0 / entry_size).clamp(1, host_pages) as u32;
+        let protected = (u64::from(entries) * protected / 100) as u32;
+        let settings = Settings { entry_size, entries_per_page: per_page as u32, batch_evictions };
+        Ok(Box::new(Dftl::new(context, Cache::new(entries, protected), settings)?))
+    },
+};
+
+/// Bytes of an entry on flash: "if 4 Bytes are needed to represent the physical page address" (Kim 2009, section 3.3.1).
+const FLASH_ENTRY_SIZE: u64 = 4;
+/// Map entries have one bit to say that they are cached, and physical pages are counted from one there.
+const PAGES_MAX: u32 = (1 << 31) - 2;
+/// How many writes ahead of its own a map entry is fetched into the processor's caches, where the writes are known.
+const FAR: usize = 24;
+/// How many writes ahead of its own the cached entry is, or the block of the page that it supersedes.
+const NEAR: usize = 12;
+
+/// What the parameters say beside the size of the cache.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    /// Bytes of controller memory per cached entry.
+    entry_size: u64,
+    /// Entries of a translation page.
+    entries_per_page: u32,
+    /// Whether writing an evicted entry back cleans its neighbours in the translation page, too.
+    batch_evictions: bool,
+}
+
+/// The translation layer.
+///
+/// Each pool keeps the map of its own pages: a translation page has consecutive slots of one pool, and lies in a
+/// translation block of that pool. So a pool is what Kim describes, and the pools share nothing but the cache.
+#[derive(Debug)]
+struct Dftl {
+    striping: Striping,
+    tables: Tables,
+    pools: Pools,
+    settings: Settings,
+}
+
+impl Dftl {
+    fn new(context: &FtlContext<'_>, cache: Cache, settings: Settings) -> Result<Self, SsdError> {
+        let (geometry, space) = (context.geometry, context.space);
+        if geometry.pages() > PAGES_MAX {
+            let (found, limit) = (u64::from(geometry.pages()), u64::from(PAGES_MAX));
+            return Err(SsdError::TooLarge { key: "geometry (flash pages, with ftl `dftl`)", found, limit });
+        }
+        let entries_per_page = settings.entries_per_page;
+        let striping = Striping::padded(context, entries_per_page);
+        let translation_pages = striping.slots_per_pool() / entries_per_page;
+        let (reserve, allowance) = check_space(context, translation_pages)?;
+        let tables = Tables::new(&striping, entries_per_page, cache);
+        let pools = Pools::with_map(context, reserve, allowance)?;
+        debug_assert_eq!(translation_pages * space.pools, tables.translation_pages());
+        Ok(Self { striping, tables, pools, settings })
+    }
+
+    /// Finds the entry of `slot` in the cache, or brings it there (Kim 2009, algorithm 1). Says where it is, and which
+    /// operation brings it.
+    #[inline]
+    fn translate<S: OpSink>(
+        &mut self,
+        slot: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(u32, Option<OpIndex>), FtlError> {
+        self.tables.counts.lookups += 1;
+        match self.tables.cached(slot) {
+            Some(index) => {
+                self.tables.counts.hits += 1;
+                self.tables.cache.touch(index);
+                Ok((index, None))
+            }
+            None => self.load(slot, flash, sink),
+        }
+    }
+
+    /// The same for those who cannot fail: where an entry had to be evicted and there is no space to write it back, the
+    /// cache overdraws.
+    fn translate_in_any_case<S: OpSink>(
+        &mut self,
+        slot: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> (u32, Option<OpIndex>) {
+        self.translate(slot, flash, sink).unwrap_or_else(|FtlError::NoSpace| self.fetch(slot, flash, sink))
+    }
+
+    fn load<S: OpSink>(
+        &mut self,
+        slot: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(u32, Option<OpIndex>), FtlError> {
+        if self.tables.cache.is_full() {
+            self.evict(flash, sink)?;
+        }
+        Ok(self.fetch(slot, flash, sink))
+    }
+
+    fn fetch<S: OpSink>(&mut self, slot: u32, flash: &mut FlashState, sink: &mut S) -> (u32, Option<OpIndex>) {
+        let page = self.tables.translation_page_of(slot);
+        let read = self.tables.located(page).map(|at| {
+            self.tables.counts.translation_reads += 1;
+            flash.read_map(at, true, sink)
+        });
+        (self.tables.bring(slot), read)
+    }
+
+    /// Makes room for one entry in the cache.
+    fn evict<S: OpSink>(&mut self, flash: &mut FlashState, sink: &mut S) -> Result<(), FtlError> {
+        let victim = self.tables.cache.victim();
+        if self.tables.cache.is_dirty(victim) {
+            let page = self.tables.translation_page_of(self.tables.cache.slot(victim));
+            let pool = self.tables.pool_of(page);
+            // Space first: cleaning may move the translation page that is about to be superseded.
+            let block = self.pools.place_map(pool, flash, sink, &mut self.tables)?;
+            if self.tables.located(page).is_some() {
+                self.tables.counts.translation_reads += 1;
+            }
+            self.tables.counts.translation_writes += 1;
+            self.tables.counts.dirty_evictions += 1;
+            self.tables.cache.clean(victim);
+            if self.settings.batch_evictions {
+                self.tables.clean_all_of(page);
+            }
+            if let Some((block, valid)) = self.tables.rewrite(page, block, true, flash, sink) {
+                self.pools.superseded(block, valid);
+            }
+        }
+        self.tables.counts.evictions += 1;
+        self.tables.forget(victim);
+        Ok(())
+    }
+
+    #[inline]
+    fn write_to<S: OpSink>(
+        &mut self,
+        page: LogicalPage,
+        part: Part,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let (pool, slot) = self.striping.locate(page.0);
+        let (index, known) = self.translate(slot, flash, sink)?;
+        // Cleaning may move the very page that is about to be superseded.
+        let block = self.pools.place(pool, flash, sink, &mut self.tables)?;
+        let old = tables::page_of(self.tables.cache.page(index));
+        let read = match (part, old) {
+            (Part::Some, Some(old)) => Some(flash.read_after(old, Cause::Host, known, sink)),
+            _ => known,
+        };
+        let at = flash.program(block, slot, Cause::Host, read, sink);
+        self.tables.cache.change(index, tables::entry(at));
+        self.supersede(old, flash);
+        Ok(())
+    }
+
+    #[inline]
+    fn supersede(&mut self, old: Option<PhysicalPage>, flash: &mut FlashState) {
+        if let Some(old) = old {
+            let (block, valid) = flash.supersede(old);
+            self.pools.superseded(block, valid);
+        }
+    }
+
+    /// Whether the map knows of `slot` at all; where it does not, nothing was ever written nearby, and nothing has to be
+    /// looked up.
+    #[inline]
+    fn is_known(&self, slot: u32) -> bool {
+        self.tables.cached(slot).is_some() || self.tables.located(self.tables.translation_page_of(slot)).is_some()
+    }
+}
+
+/// Blocks that a pool has to keep free, so that cleaning can always go on: those that the settings ask for, and at least
+/// one for each frontier of data, two for each of the map, and two for the victim's pages. Then, blocks that the map may
+/// take: four times its own size, so that cleaning them copies next to nothing, but at most half of what data can spare.
+/// Refuses a drive that would leave cleaning no page to gain.
+fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32, u32), SsdError> {
+    let (space, frontiers) = (context.space, 2 * context.space.frontiers);
+    let reserve = space.reserve.max(3 * space.frontiers + 2);
+    let needed = reserve + frontiers + 1;
+    if needed >= space.blocks_per_pool {
+        return Err(SsdError::PoolTooSmall { blocks: space.blocks_per_pool, needed, reserve, frontiers });
+    }
+    let room = u64::from(space.blocks_per_pool - reserve + 1 - frontiers) * u64::from(space.data_pages_per_block) - 1;
+    let host = space.host_pages_per_pool();
+    for (key, ahead) in [("cleaning.gradual", space.gradual), ("cleaning.background", space.background)] {
+        // Free blocks that could never be had would be cleaned for without end.
+        let blocks = if ahead == 0 { 0 } else { ahead.max(reserve + 1) };
+        let held = (u64::from(host) + u64::from(translation_pages) + 1).div_ceil(u64::from(space.data_pages_per_block));
+        let most = (u64::from(space.blocks_per_pool) + 1).saturating_sub(u64::from(frontiers) + held) as u32;
+        if most >= reserve && blocks > most {
+            return Err(SsdError::NeverFree { key, blocks, most, of: space.blocks_per_pool });
+        }
+    }
+    if u64::from(host) + u64::from(translation_pages) > room {
+        let keep = room.saturating_sub(u64::from(translation_pages)) * u64::from(space.pools);
+        return Err(SsdError::NoRoomForMap {
+            blocks: space.blocks_per_pool,
+            data_pages: space.data_pages_per_block,
+            host,
+            translation_pages,
+            reserve,
+            frontiers,
+            room,
+            remedy: space.over_provisioning_for(keep),
+        });
+    }
+    let spare = room - u64::from(host) - u64::from(translation_pages);
+    let own = translation_pages.div_ceil(space.data_pages_per_block);
+    let more = (spare / 2 / u64::from(space.data_pages_per_block)) as u32;
+    Ok((reserve, own + space.frontiers + more.min(3 * own)))
+}
+
+impl Ftl for Dftl {
+    #[inline]
+    fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
+        self.tables.find(self.striping.locate(page.0).1)
+    }
+
+    #[inline]
+    fn expect(&self, page: LogicalPage) {
+        self.tables.expect(self.striping.locate(page.0).1);
+    }
+
+    #[inline]
+    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
+        self.tables.expect_write(self.striping.locate(page.0).1, flash);
+    }
+
+    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+        let slot = self.striping.locate(page.0).1;
+        if self.is_known(slot) {
+            let (index, known) = self.translate_in_any_case(slot, flash, ops);
+            if let Some(at) = tables::page_of(self.tables.cache.page(index)) {
+                flash.read_after(at, Cause::Host, known, ops);
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        page: LogicalPage,
+        part: Part,
+        flash: &mut FlashState,
+        ops: &mut OpList,
+    ) -> Result<(), FtlError> {
+        self.write_to(page, part, flash, ops)
+    }
+
+    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+        let slot = self.striping.locate(page.0).1;
+        if self.is_known(slot) {
+            let (index, _) = self.translate_in_any_case(slot, flash, ops);
+            if let Some(old) = tables::page_of(self.tables.cache.page(index)) {
+                self.tables.cache.change(index, tables::NO_PAGE);
+                self.supersede(Some(old), flash);
+            }
+        }
+    }
+
+    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
+        self.pools.clean_ahead(flash, ops, &mut self.tables)
+    }
+
+    fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
+        for (index, page) in pages.iter().enumerate() {
+            if let Some(far) = pages.get(index + FAR) {
+                self.expect(*far);
+            }
+            if let Some(near) = pages.get(index + NEAR) {
+                self.expect_write(*near, flash);
+            }
+            self.write_to(*page, Part::Whole, flash, &mut Silent)?;
+        }
+        Ok(())
+    }
+
+    fn writable_pages(&self) -> u64 {
+        self.pools.writable_pages()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.tables.memory_bytes() + self.pools.memory_bytes()
+    }
+
+    fn map_bytes(&self) -> u64 {
+        u64::from(self.tables.cache.capacity()) * self.settings.entry_size
+            + u64::from(self.tables.translation_pages()) * FLASH_ENTRY_SIZE
+    }
+
+    fn counters(&self) -> FtlCounters {
+        let mapping = MappingCounts {
+            cache_entries: u64::from(self.tables.cache.capacity()),
+            cache_bytes: u64::from(self.tables.cache.capacity()) * self.settings.entry_size,
+            directory_bytes: u64::from(self.tables.translation_pages()) * FLASH_ENTRY_SIZE,
+            translation_pages: u64::from(self.tables.translation_pages()),
+            ..self.tables.counts
+        };
+        FtlCounters { mapping: Some(mapping), ..FtlCounters::default() }
+    }
+
+    fn check(&self, flash: &FlashState) {
+        self.tables.check(flash);
+        self.pools.check(flash);
+    }
+}

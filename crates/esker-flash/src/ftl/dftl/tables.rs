@@ -1,0 +1,262 @@
+//! The map, what of it is cached, and where its pages lie.
+
+use esker_core::{MappingCounts, PhysicalPage};
+
+use super::cache::Cache;
+use crate::BlockIndex;
+use crate::divide::Divisor;
+use crate::ftl::pools::{Content, Owners, Striping};
+use crate::memory::{prefetch, zeroed};
+use crate::nand::{FlashState, OpSink};
+
+/// The map entry of a page without data.
+pub(super) const NO_PAGE: u32 = 0;
+/// The bit of a map entry that is cached; the others say where.
+const CACHED: u32 = 1 << 31;
+/// The bit of an owner that is a translation page; the others say which.
+const TRANSLATION: u32 = 1 << 31;
+
+/// A map entry: the physical page plus one.
+#[inline(always)]
+pub(super) fn entry(page: PhysicalPage) -> u32 {
+    page.0 + 1
+}
+
+/// The physical page of a map entry that is not cached.
+#[inline(always)]
+pub(super) fn page_of(entry: u32) -> Option<PhysicalPage> {
+    entry.checked_sub(1).map(PhysicalPage)
+}
+
+/// What a spare area says of a page with these contents.
+#[inline(always)]
+fn translation_owner(page: u32) -> u32 {
+    TRANSLATION | page
+}
+
+/// The global mapping table, the cached mapping table, and the global translation directory of Kim 2009, section 3.3.2.
+///
+/// The global mapping table is on flash. Its translation pages have no content here: an entry that is not cached is the
+/// same in the map below as on flash, and what flash says of a cached one matters only after a power failure.
+#[derive(Debug)]
+pub(super) struct Tables {
+    /// Per slot its [`entry`], or where it is cached.
+    map: Vec<u32>,
+    pub(super) cache: Cache,
+    /// Per translation page, its [`entry`].
+    directory: Vec<u32>,
+    /// Entries of a translation page, as a power of two.
+    entries_shift: u32,
+    translation_pages_per_pool: Divisor,
+    /// Per pool what its translation pages still have to be told.
+    updates: Vec<Updates>,
+    pub(super) counts: MappingCounts,
+}
+
+/// Translation pages with entries of pages that cleaning moved, and that were not cached then. They are written before the
+/// block is erased from which the pages come; until then the controller knows better than flash.
+#[derive(Clone, Debug, Default)]
+struct Updates {
+    pages: Vec<u32>,
+    /// Whether `pages` is in descending order and without duplicates.
+    sorted: bool,
+}
+
+impl Tables {
+    pub(super) fn new(striping: &Striping, entries_per_page: u32, cache: Cache) -> Self {
+        debug_assert!(entries_per_page.is_power_of_two());
+        Self {
+            map: zeroed(striping.slots()),
+            cache,
+            directory: zeroed(striping.slots() / entries_per_page as usize),
+            entries_shift: entries_per_page.trailing_zeros(),
+            translation_pages_per_pool: Divisor::new(striping.slots_per_pool() / entries_per_page),
+            updates: vec![Updates::default(); striping.pools() as usize],
+            counts: MappingCounts::default(),
+        }
+    }
+
+    pub(super) fn translation_pages(&self) -> u32 {
+        self.directory.len() as u32
+    }
+    /// The translation page that has the entry of `slot`.
+    #[inline(always)]
+    pub(super) fn translation_page_of(&self, slot: u32) -> u32 {
+        slot >> self.entries_shift
+    }
+    /// The pool that translation page `page` belongs to.
+    #[inline(always)]
+    pub(super) fn pool_of(&self, page: u32) -> u32 {
+        self.translation_pages_per_pool.quotient(page)
+    }
+    /// Where translation page `page` lies; `None` where it was never written.
+    #[inline(always)]
+    pub(super) fn located(&self, page: u32) -> Option<PhysicalPage> {
+        page_of(self.directory[page as usize])
+    }
+    /// Where the entry of `slot` is cached.
+    #[inline(always)]
+    pub(super) fn cached(&self, slot: u32) -> Option<u32> {
+        let entry = self.map[slot as usize];
+        (entry & CACHED != 0).then_some(entry & !CACHED)
+    }
+    /// Where the data of `slot` lie.
+    #[inline(always)]
+    pub(super) fn find(&self, slot: u32) -> Option<PhysicalPage> {
+        page_of(self.cached(slot).map_or_else(|| self.map[slot as usize], |index| self.cache.page(index)))
+    }
+
+    #[inline(always)]
+    pub(super) fn expect(&self, slot: u32) {
+        prefetch(&self.map, slot as usize);
+    }
+    #[inline(always)]
+    pub(super) fn expect_write(&self, slot: u32, flash: &FlashState) {
+        match self.cached(slot) {
+            Some(index) => self.cache.expect(index),
+            None => {
+                if let Some(old) = page_of(self.map[slot as usize]) {
+                    flash.expect_block(flash.geometry().block_of(old));
+                }
+            }
+        }
+    }
+
+    /// Caches the entry of `slot`, which is not cached; there is room. Says where it is.
+    pub(super) fn bring(&mut self, slot: u32) -> u32 {
+        let index = self.cache.insert(slot, self.map[slot as usize]);
+        self.map[slot as usize] = CACHED | index;
+        index
+    }
+
+    /// Has the cache forget the entry at `index`, which is clean.
+    pub(super) fn forget(&mut self, index: u32) {
+        debug_assert!(!self.cache.is_dirty(index));
+        self.map[self.cache.slot(index) as usize] = self.cache.page(index);
+        self.cache.remove(index);
+    }
+
+    /// All cached entries of translation page `page` go into its next version.
+    pub(super) fn clean_all_of(&mut self, page: u32) {
+        let first = (page << self.entries_shift) as usize;
+        for entry in &self.map[first..first + (1 << self.entries_shift)] {
+            if entry & CACHED != 0 {
+                self.cache.clean(entry & !CACHED);
+            }
+        }
+    }
+
+    /// Reads translation page `page`, where it exists, and writes it anew to `block`. Says which block holds a superseded
+    /// page now, and how many valid ones that has left.
+    pub(super) fn rewrite<S: OpSink>(
+        &mut self,
+        page: u32,
+        block: BlockIndex,
+        awaited: bool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Option<(BlockIndex, u32)> {
+        let old = self.located(page);
+        let read = old.map(|old| flash.read_map(old, awaited, sink));
+        let at = flash.program_map(block, translation_owner(page), read, awaited, sink);
+        self.directory[page as usize] = entry(at);
+        old.map(|old| flash.supersede(old))
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.map) + size_of_val(&*self.directory) + self.cache.memory_bytes()
+    }
+
+    /// Asserts what must hold between calls.
+    pub(super) fn check(&self, flash: &FlashState) {
+        self.cache.check();
+        let (mut mapped, mut cached) = (0, 0);
+        for slot in 0..self.map.len() as u32 {
+            if let Some(index) = self.cached(slot) {
+                assert_eq!(self.cache.slot(index), slot, "slot {slot} is cached as another");
+                cached += 1;
+            } else if self.map[slot as usize] != NO_PAGE {
+                let page = self.translation_page_of(slot);
+                assert!(self.located(page).is_some(), "slot {slot} is known, and neither cached nor on flash");
+            }
+            let Some(at) = self.find(slot) else { continue };
+            assert!(flash.is_valid(at), "slot {slot} maps to {at}, which holds no valid data");
+            assert_eq!(flash.owner(at), slot, "slot {slot} maps to data of another");
+            mapped += 1;
+        }
+        assert_eq!(cached, self.cache.len(), "entries are cached that the map does not know of");
+        for page in 0..self.translation_pages() {
+            let Some(at) = self.located(page) else { continue };
+            assert!(flash.is_valid(at), "translation page {page} is at {at}, which holds nothing valid");
+            assert_eq!(flash.owner(at), translation_owner(page), "translation page {page} is taken for another");
+            mapped += 1;
+        }
+        assert_eq!(mapped, flash.valid_pages(), "valid pages that nothing maps to");
+    }
+}
+
+impl Owners for Tables {
+    #[inline(always)]
+    fn expect(&self, owner: u32) {
+        if owner & TRANSLATION == 0 {
+            prefetch(&self.map, owner as usize);
+        }
+    }
+
+    #[inline(always)]
+    fn moved(&mut self, owner: u32, to: PhysicalPage) {
+        if owner & TRANSLATION != 0 {
+            self.directory[(owner & !TRANSLATION) as usize] = entry(to);
+            self.counts.cleaning_map_reads += 1;
+            self.counts.cleaning_map_writes += 1;
+            return;
+        }
+        self.counts.cleaning_data_reads += 1;
+        self.counts.cleaning_data_writes += 1;
+        match self.cached(owner) {
+            // Lazy copying: flash learns of it when the entry is evicted.
+            Some(index) => self.cache.change(index, entry(to)),
+            None => {
+                self.map[owner as usize] = entry(to);
+                let page = self.translation_page_of(owner);
+                let updates = &mut self.updates[self.translation_pages_per_pool.quotient(page) as usize];
+                updates.pages.push(page);
+                updates.sorted = false;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn has_updates(&self, pool: u32) -> bool {
+        !self.updates[pool as usize].pages.is_empty()
+    }
+
+    fn update<S: OpSink>(
+        &mut self,
+        pool: u32,
+        block: BlockIndex,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Option<(BlockIndex, u32)> {
+        let updates = &mut self.updates[pool as usize];
+        if !updates.sorted {
+            // Batch update: a translation page is written once, however many of its pages have moved.
+            updates.pages.sort_unstable_by(|one, other| other.cmp(one));
+            updates.pages.dedup();
+            updates.sorted = true;
+        }
+        let page = updates.pages.pop()?;
+        if self.located(page).is_some() {
+            self.counts.update_reads += 1;
+        }
+        self.counts.update_writes += 1;
+        self.rewrite(page, block, false, flash, sink)
+    }
+
+    fn erased(&mut self, content: Content) {
+        match content {
+            Content::Data => self.counts.data_erases += 1,
+            Content::Map => self.counts.map_erases += 1,
+        }
+    }
+}

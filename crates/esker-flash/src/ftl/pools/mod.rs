@@ -1,0 +1,163 @@
+//! Allocation pools: free blocks, write frontiers, and cleaning (Agrawal 2008, section 3.1).
+
+mod pool;
+mod striping;
+
+use esker_core::PhysicalPage;
+
+use crate::ftl::{FtlContext, FtlError};
+use crate::gc::{self, PoolShape};
+use crate::nand::{FlashState, OpSink};
+use crate::{BlockIndex, SsdError};
+use pool::{MapBlocks, Pool};
+
+pub(super) use striping::Striping;
+
+/// All pools of a device. What the pages mean is the business of the translation layer above, which is told whenever a
+/// page moves.
+#[derive(Debug)]
+pub struct Pools {
+    pools: Vec<Pool>,
+    blocks_per_pool: crate::divide::Divisor,
+    /// The pool that may next clean ahead of need.
+    ahead_turn: u32,
+}
+
+/// What a block holds. No block holds both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The host's data.
+    Data,
+    /// Pages of a translation layer's map.
+    Map,
+}
+
+/// Those whose pages cleaning moves: the map of a translation layer.
+pub trait Owners {
+    /// The page of `owner`, as written into its spare area, will move soon: whatever that takes may be fetched into the
+    /// processor's caches. Nothing but speed depends on it.
+    fn expect(&self, owner: u32) {
+        let _ = owner;
+    }
+    /// The page of `owner` is now at `to`.
+    fn moved(&mut self, owner: u32, to: PhysicalPage);
+
+    /// Whether pages of the map have to be written before the victim of `pool`, whose pages have moved, is erased.
+    #[inline(always)]
+    fn has_updates(&self, pool: u32) -> bool {
+        let _ = pool;
+        false
+    }
+    /// Writes one of those to `block`, which has room. Says which block holds a superseded page now, and how many valid
+    /// ones it has left.
+    fn update<S: OpSink>(
+        &mut self,
+        pool: u32,
+        block: BlockIndex,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Option<(BlockIndex, u32)> {
+        let _ = (pool, block, flash, sink);
+        None
+    }
+    /// The victim, which held `content`, was erased.
+    #[inline(always)]
+    fn erased(&mut self, content: Content) {
+        let _ = content;
+    }
+}
+
+impl Pools {
+    /// Pools of erased blocks, all for data.
+    pub fn new(context: &FtlContext<'_>) -> Result<Self, SsdError> {
+        Self::build(context, None, context.space.reserve)
+    }
+
+    /// Pools of erased blocks that also hold a map, in blocks of its own: with as many write frontiers for it as for data.
+    /// `reserve` blocks of a pool are kept free. Its map may take `allowance` blocks before it has to be cleaned itself.
+    pub fn with_map(context: &FtlContext<'_>, reserve: u32, allowance: u32) -> Result<Self, SsdError> {
+        Self::build(context, Some(allowance), reserve)
+    }
+
+    fn build(context: &FtlContext<'_>, allowance: Option<u32>, reserve: u32) -> Result<Self, SsdError> {
+        let space = context.space;
+        let shape = PoolShape { blocks: space.blocks_per_pool, data_pages_per_block: space.data_pages_per_block };
+        let pools = (0..space.pools)
+            .map(|index| {
+                // Pools draw from generators of their own, so that what one does never changes another.
+                let seed = context.seed ^ u64::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let victims = |seed| gc::build(&context.settings.cleaning.victim, &shape, seed);
+                let map = allowance.map(|allowance| Ok(MapBlocks::new(victims(!seed)?, allowance))).transpose()?;
+                let victims = victims(seed)?;
+                Ok(Pool::new(index, context, map, reserve, victims))
+            })
+            .collect::<Result<_, SsdError>>()?;
+        Ok(Self { pools, blocks_per_pool: crate::divide::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
+    }
+
+    /// The block that the next page written to `pool` goes to, with room for it. Cleans first where the free blocks fell
+    /// below the reserve; `owners` are told where each copied page is now.
+    #[inline]
+    pub fn place<S: OpSink>(
+        &mut self,
+        pool: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<BlockIndex, FtlError> {
+        self.pools[pool as usize].place(flash, sink, owners)
+    }
+
+    /// The same for a page of the map.
+    pub fn place_map<S: OpSink>(
+        &mut self,
+        pool: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<BlockIndex, FtlError> {
+        self.pools[pool as usize].place_map(flash, sink, owners)
+    }
+
+    /// A page of `block` was superseded; `valid` are left.
+    #[inline]
+    pub fn superseded(&mut self, block: BlockIndex, valid: u32) {
+        let (pool, local) = self.blocks_per_pool.divide(block.0);
+        self.pools[pool as usize].superseded(local, valid);
+    }
+
+    /// Does a step of cleaning ahead of need in the next pool that is to be cleaned in idle time: copies a page, or
+    /// erases a block that has none left. Says whether there was anything to do.
+    pub fn clean_ahead<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<bool, FtlError> {
+        for _ in 0..self.pools.len() {
+            let turn = self.ahead_turn as usize;
+            self.ahead_turn = if turn + 1 == self.pools.len() { 0 } else { turn as u32 + 1 };
+            if self.pools[turn].clean_ahead(flash, sink, owners)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Pages that can be written before anything has to be cleaned.
+    pub fn writable_pages(&self) -> u64 {
+        self.pools.iter().map(Pool::writable_pages).sum()
+    }
+
+    /// Bytes of memory that this takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.pools.iter().map(Pool::memory_bytes).sum()
+    }
+
+    /// Asserts what must hold between calls.
+    pub fn check(&self, flash: &FlashState) {
+        for pool in &self.pools {
+            pool.check(flash);
+        }
+    }
+}

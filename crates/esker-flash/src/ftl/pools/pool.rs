@@ -1,0 +1,562 @@
+//! One allocation pool.
+
+use std::collections::VecDeque;
+
+use esker_core::PhysicalPage;
+
+use super::{Content, Owners};
+use crate::ftl::{FtlContext, FtlError};
+use crate::gc::VictimPolicy;
+use crate::nand::{Cause, FlashState, OpSink};
+use crate::{BlockIndex, Placement, WriteFrontiers};
+
+/// With a map in blocks of its own, cleaning a block of data may open two blocks before it frees one. Below this many
+/// free ones the block is chosen by what it gains, whatever the policy says.
+const FREE_FOR_ANY_VICTIM: u32 = 3;
+
+/// A block that takes writes.
+#[derive(Clone, Copy, Debug)]
+struct Frontier {
+    /// The part whose blocks it prefers, counted within the pool.
+    home: u32,
+    /// `None` before the first write.
+    block: Option<BlockIndex>,
+    /// Data pages that it can still take.
+    room: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    index: u32,
+    first_block: u32,
+    /// Parts are the pool's dies; or its planes, where each plane has a frontier.
+    blocks_per_part: u32,
+    data_pages_per_block: u32,
+    reserve: u32,
+    summary: bool,
+    /// Those of data; behind them, where the layer keeps its map in blocks of its own, as many of the map.
+    frontiers: Vec<Frontier>,
+    /// How many frontiers are for data.
+    data_frontiers: u32,
+    /// Per part the frontier that takes what is copied from its blocks of data; that of the map is
+    /// [`Self::data_frontiers`] behind it.
+    frontier_of_part: Vec<u32>,
+    /// The frontier of the next host write.
+    turn: u32,
+    /// Whether host writes go where the least work waits.
+    least_loaded: bool,
+    /// The frontier of the next write of the map.
+    map_turn: u32,
+    /// Free blocks per part; the one that was erased first is used first, so that all take turns.
+    free: Vec<VecDeque<u32>>,
+    free_blocks: u32,
+    /// Whether a block is closed: full, and a candidate for cleaning.
+    closed: Vec<u64>,
+    /// Whether a block that is not free holds the map.
+    holds_map: Vec<u64>,
+    victims: Box<dyn VictimPolicy>,
+    map: Option<MapBlocks>,
+    /// The block that is being cleaned little by little.
+    under_cleaning: Option<Victim>,
+    /// Free blocks below which each write cleans a little; 0 for never.
+    gradual: u32,
+    /// Free blocks below which idle time is used for cleaning; 0 for never.
+    background: u32,
+}
+
+/// The blocks of a map that is kept in blocks of its own.
+#[derive(Debug)]
+pub(super) struct MapBlocks {
+    /// The policy for these. Pages of the map are rewritten far more often than data: a policy that saw both would clean
+    /// blocks of the map when they are worth as little as those of data, and do so again and again.
+    pub(super) victims: Box<dyn VictimPolicy>,
+    /// How many there may be before one of them is the next victim.
+    pub(super) allowance: u32,
+    /// How many there are.
+    in_use: u32,
+}
+
+impl MapBlocks {
+    pub(super) fn new(victims: Box<dyn VictimPolicy>, allowance: u32) -> Self {
+        Self { victims, allowance, in_use: 0 }
+    }
+}
+
+/// A block under cleaning.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    /// Counted within the pool.
+    block: u32,
+    /// Pages copied per page written, so that the block is clean once the host has written as many pages as it gains.
+    pace: u32,
+}
+
+#[inline(always)]
+fn bit(words: &[u64], index: u32) -> bool {
+    words[index as usize / 64] >> (index % 64) & 1 == 1
+}
+#[inline(always)]
+fn set(words: &mut [u64], index: u32) {
+    words[index as usize / 64] |= 1 << (index % 64);
+}
+#[inline(always)]
+fn clear(words: &mut [u64], index: u32) {
+    words[index as usize / 64] &= !(1 << (index % 64));
+}
+
+impl Pool {
+    /// Pool `index`, of erased blocks. With `map`, some will hold a map; `reserve` blocks are kept free.
+    pub(super) fn new(
+        index: u32,
+        context: &FtlContext<'_>,
+        map: Option<MapBlocks>,
+        reserve: u32,
+        victims: Box<dyn VictimPolicy>,
+    ) -> Self {
+        let (geometry, space) = (context.geometry, context.space);
+        let first_block = index * space.blocks_per_pool;
+        let all_parts = match context.settings.write_frontiers {
+            WriteFrontiers::Plane => geometry.planes(),
+            WriteFrontiers::Die | WriteFrontiers::Pool => geometry.dies(),
+        };
+        let parts = (all_parts / space.pools).max(1);
+        let blocks_per_part = space.blocks_per_pool / parts;
+        let first_part = first_block / (geometry.blocks() / all_parts);
+        let turns: Vec<u32> =
+            geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
+        let data_frontiers = space.frontiers;
+        let mut frontiers: Vec<Frontier> =
+            turns.iter().take(data_frontiers as usize).map(|&home| Frontier { home, block: None, room: 0 }).collect();
+        let mut frontier_of_part = vec![0; parts as usize];
+        if data_frontiers > 1 {
+            for (index, frontier) in frontiers.iter().enumerate() {
+                frontier_of_part[frontier.home as usize] = index as u32;
+            }
+        }
+        if map.is_some() {
+            for index in 0..data_frontiers as usize {
+                // A single one begins on another die than that of the data.
+                let home = if data_frontiers == 1 { turns[1 % turns.len()] } else { frontiers[index].home };
+                frontiers.push(Frontier { home, block: None, room: 0 });
+            }
+        }
+        let free = (0..parts).map(|part| (part * blocks_per_part..(part + 1) * blocks_per_part).collect()).collect();
+        let ahead = |blocks: u32| if blocks == 0 { 0 } else { blocks.max(reserve + 1) };
+        let words = space.blocks_per_pool.div_ceil(64) as usize;
+        Self {
+            index,
+            first_block,
+            blocks_per_part,
+            data_pages_per_block: space.data_pages_per_block,
+            reserve,
+            summary: geometry.block_summary(),
+            frontiers,
+            data_frontiers,
+            frontier_of_part,
+            turn: 0,
+            least_loaded: context.settings.array.placement == Placement::LeastLoaded,
+            map_turn: 0,
+            free,
+            free_blocks: space.blocks_per_pool,
+            closed: vec![0; words],
+            holds_map: vec![0; words],
+            victims,
+            map,
+            under_cleaning: None,
+            gradual: ahead(space.gradual),
+            background: ahead(space.background),
+        }
+    }
+
+    /// The block that the next page of data goes to.
+    #[inline]
+    pub(super) fn place<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<BlockIndex, FtlError> {
+        if self.free_blocks < self.gradual {
+            self.clean_gradually(flash, sink, owners)?;
+        }
+        let turn = if self.least_loaded { self.least_loaded(flash) } else { self.turn as usize };
+        self.turn = if turn as u32 + 1 == self.data_frontiers { 0 } else { turn as u32 + 1 };
+        let index = if self.frontiers[turn].room > 0 { turn } else { self.make_room(turn, flash, sink, owners)? };
+        Ok(self.take_room(index))
+    }
+
+    /// The frontier whose die has the least work before it; among equals the next in turn.
+    fn least_loaded(&self, flash: &FlashState) -> usize {
+        let count = self.data_frontiers as usize;
+        let in_turn = (0..count).map(|step| (self.turn as usize + step) % count);
+        let backlog = |index: &usize| {
+            let frontier = &self.frontiers[*index];
+            let home = BlockIndex(self.first_block + frontier.home * self.blocks_per_part);
+            flash.backlog(frontier.block.filter(|_| frontier.room > 0).unwrap_or(home))
+        };
+        in_turn.min_by_key(backlog).expect("a pool has frontiers")
+    }
+
+    /// The block that the next page of the map goes to.
+    pub(super) fn place_map<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<BlockIndex, FtlError> {
+        if self.free_blocks < self.gradual {
+            self.clean_gradually(flash, sink, owners)?;
+        }
+        let turn = self.data_frontiers + self.map_turn;
+        self.map_turn = if self.map_turn + 1 == self.data_frontiers { 0 } else { self.map_turn + 1 };
+        let mut index = turn as usize;
+        if self.frontiers[index].room == 0 {
+            index = self.make_room(index, flash, sink, owners)?;
+        }
+        Ok(self.take_room(index))
+    }
+
+    /// One page of frontier `index`, which has room.
+    #[inline(always)]
+    fn take_room(&mut self, index: usize) -> BlockIndex {
+        let frontier = &mut self.frontiers[index];
+        frontier.room -= 1;
+        frontier.block.expect("a frontier with room has a block")
+    }
+
+    #[inline(always)]
+    fn is_map_frontier(&self, index: usize) -> bool {
+        index as u32 >= self.data_frontiers
+    }
+
+    /// Opens a block for frontier `index`, and cleans until the reserve is whole again. The write that asked goes where
+    /// the last victim's pages of its kind went, so that the die does the cleaning first; says which frontier that is.
+    #[cold]
+    fn make_room<S: OpSink>(
+        &mut self,
+        mut index: usize,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<usize, FtlError> {
+        // A policy may pick blocks without a superseded page, and gains nothing by them; but hardly this often.
+        let patience = self.blocks().min(64);
+        let mut attempts = 64 * self.closed.len() * 64;
+        let most = attempts;
+        let map = self.is_map_frontier(index);
+        while self.frontiers[index].room == 0 {
+            self.open(index, flash, sink)?;
+            while self.free_blocks < self.reserve {
+                // Where the map has to follow each copy, a policy that does not look for gain may lose as fast as it gains.
+                let certain = self.map.is_some() && most - attempts > patience;
+                let cleaned = self.clean(certain, flash, sink, owners)?;
+                if self.is_map_frontier(cleaned) == map {
+                    index = cleaned;
+                }
+                attempts = attempts.checked_sub(1).ok_or(FtlError::NoSpace)?;
+            }
+        }
+        Ok(index)
+    }
+
+    /// Closes the block of frontier `index`, which is full, and opens a free one.
+    fn open<S: OpSink>(&mut self, index: usize, flash: &mut FlashState, sink: &mut S) -> Result<(), FtlError> {
+        let single = self.data_frontiers == 1;
+        let map = self.is_map_frontier(index);
+        let frontier = &mut self.frontiers[index];
+        debug_assert_eq!(frontier.room, 0);
+        if let Some(full) = frontier.block.take() {
+            if self.summary {
+                flash.program_summary(full, sink);
+            }
+            let local = full.0 - self.first_block;
+            let valid = flash.valid_in(full);
+            self.close(local, valid);
+            let frontier = &mut self.frontiers[index];
+            if single {
+                frontier.home = if frontier.home + 1 == self.free.len() as u32 { 0 } else { frontier.home + 1 };
+            }
+        }
+        let frontier = &mut self.frontiers[index];
+        let part = match self.free[frontier.home as usize].is_empty() {
+            false => frontier.home as usize,
+            // Among equals the first one, as for everything that results depend on.
+            true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
+        };
+        let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
+        self.free_blocks -= 1;
+        frontier.block = Some(BlockIndex(self.first_block + block));
+        frontier.room = self.data_pages_per_block;
+        if let (true, Some(map)) = (map, &mut self.map) {
+            set(&mut self.holds_map, block);
+            map.in_use += 1;
+        }
+        Ok(())
+    }
+
+    /// `block`, which has `valid` valid pages, takes no more writes.
+    fn close(&mut self, block: u32, valid: u32) {
+        set(&mut self.closed, block);
+        self.policy_for(block).closed(block, valid);
+    }
+
+    /// The policy that chooses among blocks such as `block`.
+    #[inline(always)]
+    fn policy_for(&mut self, block: u32) -> &mut dyn VictimPolicy {
+        match &mut self.map {
+            Some(map) if bit(&self.holds_map, block) => &mut *map.victims,
+            _ => &mut *self.victims,
+        }
+    }
+
+    /// Copies the valid pages of one victim to the frontier of its part, has the map follow, and erases it. Says which
+    /// frontier that is. With `certain`, the victim is one that gains, whatever the policy says.
+    fn clean<S: OpSink>(
+        &mut self,
+        certain: bool,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<usize, FtlError> {
+        let victim = match self.under_cleaning {
+            Some(victim) => victim.block,
+            None => self.take_victim(certain, flash, owners)?.block,
+        };
+        let index = self.frontier_for(victim);
+        self.clean_some(u32::MAX, flash, sink, owners)?;
+        Ok(index)
+    }
+
+    /// Copies some pages of a victim, at its pace, or erases it, where that gains anything.
+    #[cold]
+    fn clean_gradually<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        if let Some(victim) = self.gainful_victim(flash, owners) {
+            self.clean_some(victim.pace, flash, sink, owners)?;
+        }
+        Ok(())
+    }
+
+    /// Does a step of cleaning ahead of need. Says whether there was anything to do.
+    pub(super) fn clean_ahead<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<bool, FtlError> {
+        let wanted = self.background > 0 && (self.free_blocks < self.background || self.under_cleaning.is_some());
+        if !wanted || self.gainful_victim(flash, owners).is_none() {
+            return Ok(false);
+        }
+        self.clean_some(1, flash, sink, owners)?;
+        // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and would
+        // then find neither a free page nor one to copy to.
+        if self.free_blocks < self.reserve {
+            self.clean_some(u32::MAX, flash, sink, owners)?;
+        }
+        Ok(true)
+    }
+
+    /// The block under cleaning, or else a new one, if its cleaning makes space.
+    fn gainful_victim(&mut self, flash: &FlashState, owners: &impl Owners) -> Option<Victim> {
+        if self.under_cleaning.is_none() {
+            let victim = self.take_victim(false, flash, owners).ok()?;
+            let valid = flash.valid_in(BlockIndex(self.first_block + victim.block));
+            if valid == self.data_pages_per_block {
+                self.under_cleaning = None;
+                self.close(victim.block, valid);
+            }
+        }
+        self.under_cleaning
+    }
+
+    /// Chooses the block that is cleaned next.
+    fn take_victim(&mut self, certain: bool, flash: &FlashState, owners: &impl Owners) -> Result<Victim, FtlError> {
+        let block = match &mut self.map {
+            None => self.victims.take(),
+            Some(_) if certain || self.free_blocks < FREE_FOR_ANY_VICTIM => self.take_most_certain(flash),
+            Some(map) if map.in_use > map.allowance => map.victims.take().or_else(|| self.victims.take()),
+            Some(map) => self.victims.take().or_else(|| map.victims.take()),
+        };
+        let block = block.ok_or(FtlError::NoSpace)?;
+        clear(&mut self.closed, block);
+        let index = BlockIndex(self.first_block + block);
+        // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
+        flash.expect_owners(index);
+        for page in valid_pages(flash, index) {
+            owners.expect(flash.owner(page));
+        }
+        let valid = flash.valid_in(index);
+        let gain = (self.data_pages_per_block - valid).max(1);
+        let victim = Victim { block, pace: valid.div_ceil(gain).max(1) };
+        self.under_cleaning = Some(victim);
+        Ok(victim)
+    }
+
+    /// The frontier of the part of `block` that takes what `block` holds.
+    fn frontier_for(&self, block: u32) -> usize {
+        let data = self.frontier_of_part[(block / self.blocks_per_part) as usize];
+        (data + if bit(&self.holds_map, block) { self.data_frontiers } else { 0 }) as usize
+    }
+
+    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Where no more are left,
+    /// has the map follow and erases it.
+    #[inline]
+    fn clean_some<S: OpSink>(
+        &mut self,
+        mut copies: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        let victim = self.under_cleaning.expect("a block is under cleaning").block;
+        let map = bit(&self.holds_map, victim);
+        let cause = if map { Cause::Mapping } else { Cause::Cleaning };
+        let block = BlockIndex(self.first_block + victim);
+        let index = self.frontier_for(victim);
+        let first_page = flash.geometry().first_page(block).0;
+        for word in 0..flash.words_per_block() {
+            let mut valid = flash.valid_word(block, word);
+            while valid != 0 {
+                if copies == 0 {
+                    return Ok(());
+                }
+                copies -= 1;
+                let from = PhysicalPage(first_page + 64 * word as u32 + valid.trailing_zeros());
+                valid &= valid - 1;
+                if self.frontiers[index].room == 0 {
+                    self.open(index, flash, sink)?;
+                }
+                let (owner, to) = flash.copy(from, self.take_room(index), cause, sink);
+                owners.moved(owner, to);
+            }
+        }
+        if copies == 0 {
+            return Ok(());
+        }
+        if !map {
+            self.update_map(index + self.data_frontiers as usize, flash, sink, owners)?;
+        }
+        flash.erase(block, cause, sink);
+        owners.erased(if map { Content::Map } else { Content::Data });
+        if let (true, Some(map)) = (map, &mut self.map) {
+            clear(&mut self.holds_map, victim);
+            map.in_use -= 1;
+        }
+        self.free[(victim / self.blocks_per_part) as usize].push_back(victim);
+        self.free_blocks += 1;
+        self.under_cleaning = None;
+        Ok(())
+    }
+
+    /// Has the pages of the map written that speak of moved pages, to frontier `index`.
+    #[inline]
+    fn update_map<S: OpSink>(
+        &mut self,
+        index: usize,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        while owners.has_updates(self.index) {
+            if self.frontiers[index].room == 0 {
+                self.open(index, flash, sink)?;
+            }
+            if let Some((block, valid)) = owners.update(self.index, self.take_room(index), flash, sink) {
+                self.superseded(block.0 - self.first_block, valid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: one without valid
+    /// pages; or the block of the map that gains most, since that never needs the map to follow; or the block of data
+    /// with the fewest valid pages.
+    fn take_most_certain(&mut self, flash: &FlashState) -> Option<u32> {
+        let mut taken = Vec::new();
+        let map = self.map.as_mut();
+        for policy in [Some(&mut self.victims), map.map(|map| &mut map.victims)].into_iter().flatten() {
+            while let Some(block) = policy.take() {
+                taken.push((block, flash.valid_in(BlockIndex(self.first_block + block))));
+            }
+        }
+        let rank = |&(block, valid): &(u32, u32)| {
+            let gains = valid < self.data_pages_per_block;
+            (valid > 0, !(gains && bit(&self.holds_map, block)), valid)
+        };
+        let (place, _) = taken.iter().enumerate().min_by_key(|(_, candidate)| rank(candidate))?;
+        let (chosen, _) = taken.remove(place);
+        for (block, valid) in taken {
+            self.policy_for(block).closed(block, valid);
+        }
+        Some(chosen)
+    }
+
+    #[inline]
+    pub(super) fn superseded(&mut self, local: u32, valid: u32) {
+        if bit(&self.closed, local) {
+            self.policy_for(local).superseded(local, valid);
+        }
+    }
+
+    pub(super) fn writable_pages(&self) -> u64 {
+        let data = &self.frontiers[..self.data_frontiers as usize];
+        let open: u64 = data.iter().map(|frontier| u64::from(frontier.room)).sum();
+        // A block is opened while the free ones are not below the reserve afterwards.
+        open + u64::from(self.free_blocks.saturating_sub(self.reserve)) * u64::from(self.data_pages_per_block)
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
+        let map = self.map.as_ref().map_or(0, |map| map.victims.memory_bytes());
+        free + size_of_val(&*self.closed) + size_of_val(&*self.holds_map) + self.victims.memory_bytes() + map
+    }
+
+    pub(super) fn check(&self, flash: &FlashState) {
+        let mut free = 0;
+        for (part, blocks) in self.free.iter().enumerate() {
+            for &block in blocks {
+                assert_eq!(block / self.blocks_per_part, part as u32, "block {block} is on another part's free list");
+                assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
+                assert!(!bit(&self.holds_map, block), "a free block holds the map");
+            }
+            free += blocks.len();
+        }
+        assert_eq!(free, self.free_blocks as usize, "free blocks were lost");
+        let closed: u32 = self.closed.iter().map(|word| word.count_ones()).sum();
+        let open = self.frontiers.iter().filter(|frontier| frontier.block.is_some()).count();
+        let victims = usize::from(self.under_cleaning.is_some());
+        assert_eq!(free + closed as usize + open + victims, self.blocks(), "a block is neither free, open nor closed");
+        let hold_map: u32 = self.holds_map.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(hold_map, self.map.as_ref().map_or(0, |map| map.in_use), "blocks of the map are counted wrongly");
+        for (index, frontier) in self.frontiers.iter().enumerate() {
+            if let Some(block) = frontier.block {
+                assert_eq!(flash.written_in(block) + frontier.room, self.data_pages_per_block);
+                assert_eq!(bit(&self.holds_map, block.0 - self.first_block), self.is_map_frontier(index));
+            }
+        }
+    }
+
+    fn blocks(&self) -> usize {
+        self.blocks_per_part as usize * self.free.len()
+    }
+}
+
+/// The valid pages of `block`.
+fn valid_pages(flash: &FlashState, block: BlockIndex) -> impl Iterator<Item = PhysicalPage> {
+    let first_page = flash.geometry().first_page(block).0;
+    (0..flash.words_per_block()).flat_map(move |word| {
+        let mut valid = flash.valid_word(block, word);
+        std::iter::from_fn(move || {
+            let offset = valid.trailing_zeros();
+            (valid != 0).then(|| {
+                valid &= valid - 1;
+                PhysicalPage(first_page + 64 * word as u32 + offset)
+            })
+        })
+    })
+}

@@ -1,0 +1,53 @@
+//! Which pool a logical page belongs to.
+
+use crate::Geometry;
+use crate::ftl::FtlContext;
+
+/// Spreads logical pages over pools, page by page: page n belongs to the pool whose turn n is.
+#[derive(Clone, Debug)]
+pub(in crate::ftl) struct Striping {
+    pools: crate::divide::Divisor,
+    slots_per_pool: u32,
+    turns: Vec<u32>,
+}
+
+impl Striping {
+    pub(in crate::ftl) fn new(context: &FtlContext<'_>) -> Self {
+        Self::padded(context, 1)
+    }
+
+    /// The same with the slots of a pool rounded up to a multiple of `unit`.
+    pub(in crate::ftl) fn padded(context: &FtlContext<'_>, unit: u32) -> Self {
+        let geometry: &Geometry = context.geometry;
+        let pools = context.space.pools;
+        Self {
+            pools: crate::divide::Divisor::new(pools),
+            slots_per_pool: context.space.host_pages_per_pool().next_multiple_of(unit),
+            turns: geometry.turns(0, pools, pools),
+        }
+    }
+
+    /// Slots that [`Self::locate`] can answer: a pool's logical pages lie together, which keeps caches warm while one
+    /// pool is filled.
+    pub(in crate::ftl) fn slots(&self) -> usize {
+        self.turns.len() * self.slots_per_pool as usize
+    }
+
+    /// How many pools there are.
+    pub(in crate::ftl) fn pools(&self) -> u32 {
+        self.turns.len() as u32
+    }
+
+    /// Slots of one pool.
+    pub(in crate::ftl) fn slots_per_pool(&self) -> u32 {
+        self.slots_per_pool
+    }
+
+    /// The pool of logical page `page`, and its slot in the map.
+    #[inline(always)]
+    pub(in crate::ftl) fn locate(&self, page: u32) -> (u32, u32) {
+        let (index, turn) = self.pools.divide(page);
+        let pool = self.turns[turn as usize];
+        (pool, pool * self.slots_per_pool + index)
+    }
+}
