@@ -23,7 +23,7 @@ fn no_example_is_forgotten() {
     let names = std::fs::read_dir(example("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.collect();
     names.sort();
-    assert_eq!(names, ["agrawal.toml", "disk.toml", "hybrid.toml", "raid-0.toml", "sweep.toml"]);
+    assert_eq!(names, ["agrawal.toml", "disk.toml", "hybrid.toml", "raid-0.toml", "sweep.toml", "translation-layers.toml"]);
 }
 
 #[test]
@@ -89,4 +89,21 @@ fn a_sweep_agrees_with_the_closed_form() {
         let busy = row["utilisation_busiest"].as_f64().unwrap();
         assert!((busy - load / servers as f64).abs() < 0.02, "load {load} on {servers} servers: busy {busy}");
     }
+}
+
+#[test]
+fn translation_layers() {
+    let flash = |ftl: &str| {
+        let overrides = [("workload.synthetic.requests", "20_000"), ("device.flash.ftl", ftl)];
+        run_example("translation-layers.toml", &overrides).devices["flash"].flash.clone().unwrap()
+    };
+    let (page, fast, bast) = (flash("\"page\""), flash("\"fast\""), flash("\"bast\""));
+    // What the controller saves in memory it pays for in erases.
+    assert!(2 * page.erases < fast.erases && 2 * fast.erases < bast.erases, "{page:?} {fast:?} {bast:?}");
+    assert!(page.map_bytes > 20 * fast.map_bytes, "{page:?} {fast:?}");
+    assert!(page.merges.full == 0 && page.full_merge_data_blocks.is_empty());
+    assert_eq!(fast.full_merge_data_blocks.values().sum::<u64>(), fast.merges.full);
+    assert_eq!(bast.full_merge_data_blocks.keys().collect::<Vec<_>>(), [&1]);
+    let small = flash("{ kind = \"fast\", log = \"1%\" }");
+    assert!(small.map_bytes < fast.map_bytes && small.erases > fast.erases);
 }

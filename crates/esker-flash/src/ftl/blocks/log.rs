@@ -82,8 +82,10 @@ impl SharedLog {
             while flash.valid_word(victim, word) != 0 {
                 let page = PhysicalPage(first + 64 * word as u32 + flash.valid_word(victim, word).trailing_zeros());
                 let block = pool.block_of_slot(flash.owner(page));
-                last = pool.gather(block, flash, sink)?;
-                gathered(block, last, pool, flash, sink);
+                let gather = pool.gather(block, flash, sink)?;
+                gathered(block, gather, pool, flash, sink);
+                // On the victim's own die the order of operations is enough.
+                last = gather.filter(|gather| gather.leaves(victim, flash)).or(last);
                 data_blocks += 1;
             }
         }

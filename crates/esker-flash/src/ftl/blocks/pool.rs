@@ -18,6 +18,13 @@ pub(in crate::ftl) struct Last {
     to: BlockIndex,
 }
 
+impl Last {
+    /// Whether it went to another die than that of `block`.
+    pub(super) fn leaves(&self, block: BlockIndex, flash: &FlashState) -> bool {
+        flash.geometry().die_of(self.to) != flash.geometry().die_of(block)
+    }
+}
+
 /// The data blocks and free blocks of one pool.
 #[derive(Debug)]
 pub(in crate::ftl) struct BlockPool {
@@ -173,8 +180,7 @@ impl BlockPool {
         sink: &mut S,
     ) {
         // On one die the order of operations is enough.
-        let geometry = flash.geometry();
-        let after = last.filter(|last| geometry.die_of(last.to) != geometry.die_of(block)).map(|last| last.op);
+        let after = last.filter(|last| last.leaves(block, flash)).map(|last| last.op);
         flash.erase_after(block, Cause::Cleaning, after, sink);
         let local = block.0 - self.first_block;
         self.free[(local / self.blocks_per_die) as usize].push_back(local);
