@@ -71,6 +71,14 @@ fn random_writes(name: &str, build: impl Fn() -> Ssd) {
     );
 }
 
+/// Page writes of preconditioning.
+fn written(ssd: &Ssd) -> u64 {
+    let mut report = Report::default();
+    ssd.report(&mut report);
+    let outcome = report.devices["flash"].flash.as_ref().and_then(|flash| flash.precondition);
+    outcome.map_or(0, |outcome| outcome.filled_pages + outcome.overwritten_pages)
+}
+
 /// Page operations of the array so far: reads, programs and, as one each, erases.
 fn page_operations(ssd: &Ssd) -> u64 {
     let mut report = Report::default();
@@ -166,10 +174,20 @@ fn main() {
         |ssd| {
             let ssd = condition(ssd, steady);
             describe(&ssd);
-            let mut report = Report::default();
-            ssd.report(&mut report);
-            let outcome = report.devices["flash"].flash.as_ref().and_then(|flash| flash.precondition);
-            outcome.map_or(0, |outcome| outcome.filled_pages + outcome.overwritten_pages)
+            written(&ssd)
+        },
+    );
+    let fast = |settings: &mut SsdSettings| {
+        spare(settings);
+        settings.ftl = Choice::named("fast");
+    };
+    Bench::new("precondition 32 GB to steady, spare factor 15 %, fast").rate_with_setup(
+        "page writes",
+        || agrawal(fast),
+        |ssd| {
+            let ssd = condition(ssd, steady);
+            describe(&ssd);
+            written(&ssd)
         },
     );
     random_writes("spare factor 15 %", || agrawal(spare));

@@ -23,7 +23,10 @@ fn no_example_is_forgotten() {
     let names = std::fs::read_dir(example("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.collect();
     names.sort();
-    assert_eq!(names, ["agrawal.toml", "disk.toml", "hybrid.toml", "raid-0.toml", "sweep.toml", "translation-layers.toml"]);
+    assert_eq!(
+        names,
+        ["agrawal.toml", "disk.toml", "hybrid.toml", "raid-0.toml", "sweep.toml", "translation-layers.toml"]
+    );
 }
 
 #[test]

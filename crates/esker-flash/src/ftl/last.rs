@@ -27,8 +27,8 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
         ParameterEntry {
             name: "hot_window",
             default: "100%",
-            meaning: "a page is hot whose data were written to a log block that is not sequential no longer ago than this share \
-                      of those log blocks takes to fill; beyond 100%, wherever in them they lie",
+            meaning: "a page is hot if its data lie in a hot or cold log block that was opened no longer ago than so many of \
+                      them, as a share",
         },
         ParameterEntry {
             name: "candidates",

@@ -6,10 +6,10 @@ use esker_core::PhysicalPage;
 
 use super::Place;
 use super::space::Layout;
-use crate::BlockIndex;
 use crate::ftl::{FtlContext, FtlCounters, FtlError, Part};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpIndex, OpSink};
+use crate::{BlockIndex, WriteFrontiers};
 
 /// A copy after which a block may be erased.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,8 @@ impl Last {
 #[derive(Debug)]
 pub(in crate::ftl) struct BlockPool {
     first_block: u32,
-    blocks_per_die: u32,
+    /// Parts are the pool's dies; or its planes, where pages are to stay in theirs.
+    blocks_per_part: u32,
     pages: u32,
     summary: bool,
     updates: u32,
@@ -39,11 +40,11 @@ pub(in crate::ftl) struct BlockPool {
     data: Vec<u32>,
     /// Logical blocks without a data block.
     absent: u32,
-    /// The pool's dies in the order in which they take turns.
+    /// The pool's parts in the order in which they take turns.
     turns: Vec<u32>,
-    /// The die of the next update block that belongs to no logical block.
+    /// The part of the next update block that belongs to no logical block.
     turn: usize,
-    /// Free blocks per die; the one that was erased first is used first, so that all take turns.
+    /// Free blocks per part; the one that was erased first is used first, so that all take turns.
     free: Vec<VecDeque<u32>>,
     /// Merges.
     pub(in crate::ftl) counters: FtlCounters,
@@ -52,15 +53,19 @@ pub(in crate::ftl) struct BlockPool {
 impl BlockPool {
     pub(super) fn new(context: &FtlContext<'_>, first_block: u32, layout: &Layout) -> Self {
         let (geometry, space) = (context.geometry, context.space);
-        let first_die = geometry.die_of(BlockIndex(first_block)).0;
+        let all_parts = match context.settings.write_frontiers {
+            WriteFrontiers::Plane => geometry.planes(),
+            WriteFrontiers::Die | WriteFrontiers::Pool => geometry.dies(),
+        };
         // A pool is a plane at least, or several whole dies.
-        let dies = (space.blocks_per_pool / geometry.blocks_per_die()).max(1);
-        let blocks_per_die = space.blocks_per_pool / dies;
-        let turns = geometry.turns(first_die, dies, geometry.dies()).into_iter().map(|die| die - first_die).collect();
+        let parts = (all_parts / space.pools).max(1);
+        let blocks_per_part = space.blocks_per_pool / parts;
+        let first_part = first_block / (geometry.blocks() / all_parts);
+        let turns = geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
         let pages = space.data_pages_per_block;
         Self {
             first_block,
-            blocks_per_die,
+            blocks_per_part,
             pages,
             summary: geometry.block_summary(),
             updates: layout.updates,
@@ -69,7 +74,7 @@ impl BlockPool {
             absent: layout.logical,
             turns,
             turn: 0,
-            free: (0..dies).map(|die| (die * blocks_per_die..(die + 1) * blocks_per_die).collect()).collect(),
+            free: (0..parts).map(|part| (part * blocks_per_part..(part + 1) * blocks_per_part).collect()).collect(),
             counters: FtlCounters::merging(),
         }
     }
@@ -93,7 +98,7 @@ impl BlockPool {
     }
     /// All blocks.
     pub(in crate::ftl) fn blocks(&self) -> u32 {
-        self.blocks_per_die * self.free.len() as u32
+        self.blocks_per_part * self.free.len() as u32
     }
     /// Which of the pool's blocks `block` is.
     #[inline(always)]
@@ -149,25 +154,25 @@ impl BlockPool {
         }
     }
 
-    /// A free block for logical block `block`. Its blocks lie on one die, as far as that has free ones, so that merging it
-    /// leaves the other dies alone.
+    /// A free block for logical block `block`. Its blocks lie in one part, as far as that has free ones, so that merging it
+    /// leaves the others alone.
     pub(in crate::ftl) fn take_for(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
         self.take(self.turns[block as usize % self.turns.len()])
     }
 
-    /// A free block for no logical block in particular, from the next die.
+    /// A free block for no logical block in particular, from the next part.
     pub(in crate::ftl) fn take_next(&mut self) -> Result<BlockIndex, FtlError> {
         self.turn = (self.turn + 1) % self.turns.len();
         self.take(self.turns[self.turn])
     }
 
-    fn take(&mut self, die: u32) -> Result<BlockIndex, FtlError> {
-        let die = match self.free[die as usize].is_empty() {
-            false => die as usize,
+    fn take(&mut self, part: u32) -> Result<BlockIndex, FtlError> {
+        let part = match self.free[part as usize].is_empty() {
+            false => part as usize,
             // Among equals the first one, as for everything that results depend on.
-            true => (0..self.free.len()).rev().max_by_key(|&die| self.free[die].len()).expect("a pool has dies"),
+            true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
-        let block = self.free[die].pop_front().ok_or(FtlError::NoSpace)?;
+        let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
         Ok(BlockIndex(self.first_block + block))
     }
 
@@ -183,7 +188,7 @@ impl BlockPool {
         let after = last.filter(|last| last.leaves(block, flash)).map(|last| last.op);
         flash.erase_after(block, Cause::Cleaning, after, sink);
         let local = block.0 - self.first_block;
-        self.free[(local / self.blocks_per_die) as usize].push_back(local);
+        self.free[(local / self.blocks_per_part) as usize].push_back(local);
     }
 
     /// Programs page `slot` at `offset` of `block`, once `translated` has ended.
@@ -333,9 +338,9 @@ impl BlockPool {
             assert_eq!(roles[local], UNSEEN, "block {local} of the pool has two roles");
             roles[local] = role;
         };
-        for (die, blocks) in self.free.iter().enumerate() {
+        for (part, blocks) in self.free.iter().enumerate() {
             for &block in blocks {
-                assert_eq!(block / self.blocks_per_die, die as u32, "block {block} is on another die's free list");
+                assert_eq!(block / self.blocks_per_part, part as u32, "block {block} is on another part's free list");
                 assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
                 give(block as usize, FREE);
             }
