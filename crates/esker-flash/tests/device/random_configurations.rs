@@ -246,8 +246,13 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     Ok(format!("{:?} {:?}", outcome.statistics.results(), flash))
 }
 
+/// So many times as many cases as usual.
+fn soak() -> u32 {
+    std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(400 * soak()))]
     #[test]
     fn a_drive_works_or_says_what_clashes(
         settings in settings(),

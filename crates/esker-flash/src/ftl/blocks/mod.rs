@@ -8,6 +8,10 @@
 //! page lie is kept here, page by page. That is the simulator's index and not the controller's map: the controller finds
 //! a page by its logical block, in the data block or in an update block that belongs to it. [`BlockMapped`]'s check asserts
 //! that it could, and [`Scheme::map_bytes`] counts what its tables take.
+//!
+//! The spare area of each page says its number within the pool. That, and the order of programs, is enough to find every
+//! role again: a block whose pages are all of one logical block and at their offsets can be its data block, or complete
+//! it; any other one is a log block, or belongs to a superblock.
 
 mod associated;
 mod log;
