@@ -85,6 +85,9 @@ pub enum Control {
     Precondition(Precondition),
     /// Forget counters and busy times; keep content and wear.
     StartMeasuring,
+    /// Record the first requests after [`Control::StartMeasuring`], so many, with what the device did for them. Before any
+    /// request. Devices that have nothing to tell ignore it.
+    RecordTimeline(u32),
     /// Hold (true) or go on with (false) explicit wear-levelling.
     PauseWearLevelling(bool),
 }

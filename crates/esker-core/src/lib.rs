@@ -32,4 +32,4 @@ pub use results::*;
 pub use rng::{Rng, mix64};
 pub use slab::TagSlab;
 pub use stats::{LatencyHistogram, RequestStatistics};
-pub use units::{ByteRate, Bytes, Lba, LogicalPage, Nanos, PhysicalPage, Ratio};
+pub use units::{ByteRate, Bytes, Energy, Lba, LogicalPage, Nanos, PhysicalPage, Power, Ratio};

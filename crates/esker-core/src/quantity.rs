@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
-use crate::{ByteRate, Bytes, Nanos, Ratio};
+use crate::{ByteRate, Bytes, Energy, Nanos, Power, Ratio};
 
 /// Why a value with a unit could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -82,6 +82,13 @@ const RATE_UNITS: &[(&str, u64)] = &[
     ("B/s", 1),
 ];
 const RATE_NAMES: &str = "B/s, kB/s, MB/s, GB/s (powers of 1000) or KiB/s, MiB/s, GiB/s (powers of 1024)";
+
+const ENERGY_UNITS: &[(&str, u64)] =
+    &[("J", 1_000_000_000_000), ("mJ", 1_000_000_000), ("uJ", 1_000_000), ("nJ", 1_000), ("pJ", 1)];
+const ENERGY_NAMES: &str = "pJ, nJ, uJ, mJ or J";
+
+const POWER_UNITS: &[(&str, u64)] = &[("W", 1_000_000), ("mW", 1_000), ("uW", 1)];
+const POWER_NAMES: &str = "uW, mW or W";
 
 /// Reads `number unit` exactly, in integers: the result is `number * scale(unit)`, which has to be whole.
 pub fn parse_quantity(
@@ -166,6 +173,28 @@ impl fmt::Display for ByteRate {
         write_quantity(f, self.0, RATE_UNITS, "B/s")
     }
 }
+impl FromStr for Energy {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_quantity(text, ENERGY_UNITS, ENERGY_NAMES, "whole picojoules up to 18 MJ").map(Energy)
+    }
+}
+impl fmt::Display for Energy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quantity(f, self.0, ENERGY_UNITS, "pJ")
+    }
+}
+impl FromStr for Power {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_quantity(text, POWER_UNITS, POWER_NAMES, "whole microwatts").map(Power)
+    }
+}
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quantity(f, self.0, POWER_UNITS, "uW")
+    }
+}
 impl FromStr for Ratio {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
@@ -229,6 +258,8 @@ macro_rules! serde_as_text {
 serde_as_text!(Nanos, "a time with its unit, such as \"25us\" or \"5y\"", "^[0-9._]+ *(ns|us|ms|s|min|h|d|y)$");
 serde_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGT]B|[KMGT]iB|B)$");
 serde_as_text!(ByteRate, "a rate, such as \"160MB/s\"", "^[0-9._]+ *([kMG]B|[KMG]iB|B)/s$");
+serde_as_text!(Energy, "an energy with its unit, such as \"38.04uJ\"", "^[0-9._]+ *(pJ|nJ|uJ|mJ|J)$");
+serde_as_text!(Power, "a power with its unit, such as \"2mW\"", "^[0-9._]+ *(uW|mW|W)$");
 serde_as_text!(Ratio, "a share, such as \"15%\"", "^[0-9._]+ *%?$");
 
 #[cfg(test)]
@@ -252,6 +283,8 @@ mod tests {
         assert!("0.1ns".parse::<Nanos>().is_err());
         assert_eq!("12.5%".parse(), Ok(Ratio::parts_per_billion(125_000_000)));
         assert_eq!("0.15".parse(), Ok(Ratio::percent(15)));
+        assert_eq!("527.68uJ".parse(), Ok(Energy(527_680_000)));
+        assert_eq!("1.5mW".parse(), Ok(Power(1_500)));
     }
 
     proptest! {
@@ -260,6 +293,8 @@ mod tests {
             prop_assert_eq!(Nanos(value).to_string().parse(), Ok(Nanos(value)));
             prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
             prop_assert_eq!(ByteRate(value).to_string().parse(), Ok(ByteRate(value)));
+            prop_assert_eq!(Energy(value).to_string().parse(), Ok(Energy(value)));
+            prop_assert_eq!(Power(value).to_string().parse(), Ok(Power(value)));
             let ratio = Ratio::parts_per_billion(value % 2_000_000_000);
             prop_assert_eq!(ratio.to_string().parse(), Ok(ratio));
         }

@@ -286,6 +286,15 @@ pub struct FlashReport {
     /// How space was made; absent where no block was cleaned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cleaning: Option<CleaningReport>,
+    /// What the flash took, where the drive's settings say what operations take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyReport>,
+    /// What dies and buses did one by one, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayReport>,
+    /// The first requests with their flash operations, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<TimelineReport>,
     /// Programs per host page written; absent where the host wrote nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
@@ -420,6 +429,129 @@ pub struct BufferReport {
     pub writes_that_waited: u64,
 }
 
+/// Picojoules by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EnergyByCause {
+    /// For host requests.
+    pub host_pj: u64,
+    /// For cleaning.
+    pub cleaning_pj: u64,
+    /// For the map.
+    pub mapping_pj: u64,
+    /// For wear-levelling.
+    pub wear_levelling_pj: u64,
+}
+
+impl EnergyByCause {
+    /// All causes together, in picojoules.
+    pub fn total_pj(&self) -> u64 {
+        self.host_pj + self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj
+    }
+}
+
+/// Energy that the flash array took in the measured phase, by component.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EnergyReport {
+    /// Reads of cells.
+    pub read: EnergyByCause,
+    /// Programs of cells.
+    pub program: EnergyByCause,
+    /// Erases of blocks.
+    pub erase: EnergyByCause,
+    /// Transfers over buses.
+    pub transfer: EnergyByCause,
+    /// Dies while they did nothing.
+    pub idle_pj: u64,
+    /// All of it.
+    pub total_pj: u64,
+}
+
+/// What dies and buses did one by one in the measured phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArrayReport {
+    /// Busy share of each die.
+    pub die_utilisation: Vec<f64>,
+    /// Busy share of each bus.
+    pub bus_utilisation: Vec<f64>,
+    /// What dies did, by kind and cause. Times add up to those of all dies and buses.
+    pub steps: Vec<StepReport>,
+}
+
+/// What dies did of one kind for one cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StepReport {
+    /// "read", "program", "erase", "copy-out" and "copy-in" (a copy over the bus), "copy-back", "checked-copy-back",
+    /// "read-sector" and "program-sector" (spare areas and block summaries).
+    pub kind: String,
+    /// "host", "cleaning", "mapping" or "wear-levelling".
+    pub cause: String,
+    /// How many.
+    pub count: u64,
+    /// Cell work.
+    pub cells_ns: u64,
+    /// Transfers, without waiting for the bus.
+    pub transfers_ns: u64,
+    /// Suspending and resuming.
+    pub interruptions_ns: u64,
+}
+
+/// The first requests of the measured phase, and what the flash did meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineReport {
+    /// Requests in the order in which the drive took them.
+    pub requests: Vec<TimelineRequest>,
+    /// Flash operations that ended before the last of those requests, in the order of their ends.
+    pub operations: Vec<TimelineOperation>,
+    /// Operations that were left out since there were too many.
+    pub operations_left_out: u64,
+}
+
+/// A request of a timeline. Times are nanoseconds since the start of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineRequest {
+    /// "read", "write", "write-zeroes", "trim" or "flush".
+    pub kind: String,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Length.
+    pub length_bytes: u64,
+    /// When the drive took it.
+    pub arrival_ns: u64,
+    /// When its service began; absent where it did not end within the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_ns: Option<u64>,
+}
+
+/// A flash operation of a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineOperation {
+    /// The die, counted over the drive.
+    pub die: u32,
+    /// The plane, counted within the die.
+    pub plane: u32,
+    /// As in `StepReport`.
+    pub kind: String,
+    /// As in `StepReport`.
+    pub cause: String,
+    /// The request of the timeline that waits for it, by its place there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<u32>,
+    /// When its die began with it: with its cells, or with asking for the bus.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+}
+
 /// How space was made in the measured phase (Agrawal 2008, section 3.1 and table 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -428,7 +560,8 @@ pub struct CleaningReport {
     pub blocks: u64,
     /// Valid pages that were moved out of them.
     pub pages_moved: u64,
-    /// Of these, pages that were copied inside their plane, without crossing the bus twice.
+    /// Of these, pages that were copied inside their plane, without crossing the bus twice; fractions of a page that spans
+    /// several planes are left out.
     pub copy_backs: u64,
     /// Cleaning efficiency: superseded pages per page of the cleaned blocks, from 0 to 1.
     pub efficiency: f64,

@@ -141,6 +141,21 @@ impl ByteRate {
     }
 }
 
+/// Energy in picojoules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Energy(pub u64);
+
+/// Power in microwatts. One microwatt for one microsecond is one picojoule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Power(pub u64);
+
+impl Power {
+    /// What it comes to over `nanos` nanoseconds, rounded down to whole picojoules.
+    pub fn over(self, nanos: u128) -> Energy {
+        Energy(u64::try_from(nanos.saturating_mul(u128::from(self.0)) / 1_000).unwrap_or(u64::MAX))
+    }
+}
+
 /// A logical block address: the number of a 512-byte sector as the host counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lba(pub u64);

@@ -403,6 +403,7 @@ impl Device for Disk {
                 self.measured = Measured::since(now);
                 Ok(())
             }
+            Control::RecordTimeline(_) => Ok(()),
             Control::PauseWearLevelling(_) => Err(Unsupported("wear-levelling")),
         }
     }

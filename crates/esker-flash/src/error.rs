@@ -186,6 +186,16 @@ pub enum SsdError {
         /// A value of `over_provisioning` that would work.
         remedy: Ratio,
     },
+    /// An energy or a power is too large to be added up safely.
+    #[error("`{key}` is {found}, more than {limit}")]
+    TooMuch {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: String,
+        /// The most that can be.
+        limit: String,
+    },
     /// The order of the array's levels does not name each of them once.
     #[error("`array.stripe` names {} levels ({found:?}), and has to name each of the four once", found.0.len())]
     StripeOrder {
@@ -329,6 +339,7 @@ impl Hint for SsdError {
             Self::StripeOrder { .. } => {
                 Some("stripe = [\"channel\", \"package\", \"die\", \"plane\"] would work".to_string())
             }
+            Self::TooMuch { key, limit, .. } => Some(format!("lower `{key}` to {limit} or less")),
             Self::SpanTwice { .. } => Some("name each level once".to_string()),
             Self::Contradiction { remedy, .. } => Some(remedy.clone()),
             Self::Parameter { key, .. } => Some(format!("leave `{key}` out for its default")),

@@ -40,8 +40,8 @@ pub use gc::VICTIM_POLICIES;
 pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use presets::PRESETS;
 pub use settings::{
-    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, Gang, GeometrySettings, LinkSettings,
-    MultiPlane, Placement, PoolScope, Scheduling, SsdSettings, Stripe, SuspendSettings, TimingSettings,
+    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, EnergySettings, Gang, GeometrySettings,
+    LinkSettings, MultiPlane, Placement, PoolScope, Scheduling, SsdSettings, Stripe, SuspendSettings, TimingSettings,
     WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;

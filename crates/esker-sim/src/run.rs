@@ -103,6 +103,9 @@ pub fn run_workload(
         backlog_limit: usize::try_from(run.backlog_limit).unwrap_or(usize::MAX),
         ..ReplaySettings::OPEN
     };
+    if run.timeline > 0 {
+        device.control(Nanos::ZERO, Control::RecordTimeline(run.timeline))?;
+    }
     let mut warmed = 0;
     if run.warm_up_requests > 0 {
         let mut watch = |ended| go_on(ended);

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use esker_core::{Nanos, PhysicalPage};
 
-use crate::nand::{FlashOp, Timing};
+use crate::nand::{Cause, FlashOp, Timing};
 use crate::{CopyBack, Geometry, SsdSettings};
 use granted::Granted;
 use queued::{Layout, Queued};
@@ -35,6 +35,31 @@ pub(crate) struct Ended {
     pub(crate) request: u32,
     /// When its die began with it.
     pub(crate) start: Nanos,
+}
+
+/// An operation that ended, whatever it was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Performed {
+    /// What was done. A copy over the bus is two.
+    pub(crate) step: Step,
+    /// Why.
+    pub(crate) cause: Cause,
+    /// Counted over the array.
+    pub(crate) die: u32,
+    /// Counted within the die.
+    pub(crate) plane: u32,
+    /// The page of the translation layer's; the last of all numbers for an erase.
+    pub(crate) page: u32,
+    /// The block of the translation layer's, and which part of it.
+    pub(crate) block: u32,
+    /// What [`Array::push`] was given, where the host waits for it; else the last of all numbers.
+    pub(crate) request: u32,
+    /// Its place in the order of pushing.
+    pub(crate) sequence: u64,
+    /// When the die began with it.
+    pub(crate) begin: Nanos,
+    /// When it ended.
+    pub(crate) end: Nanos,
 }
 
 /// What a request needs of a logical page that several flash pages hold.
@@ -58,12 +83,33 @@ impl Array {
     pub(crate) fn new(geometry: &Geometry, timing: &Timing, settings: &SsdSettings) -> Self {
         match settings.array.is_simple() {
             true => Self::Granted(Box::new(Granted::new(geometry, timing, settings))),
-            false => {
-                let (array, span, depth) = settings.layout();
-                let layout = Layout::new(&array, &span, depth);
-                Self::Queued(Box::new(Queued::new(geometry, layout, timing, &settings.array)))
-            }
+            false => Self::queued(geometry, timing, settings),
         }
+    }
+
+    /// The scheduler that goes from event to event, even where the settings do not need it.
+    fn queued(geometry: &Geometry, timing: &Timing, settings: &SsdSettings) -> Self {
+        let (array, span, depth) = settings.layout();
+        let layout = Layout::new(&array, &span, depth);
+        Self::Queued(Box::new(Queued::new(geometry, layout, timing, &settings.array)))
+    }
+
+    /// The same array with nothing under way, which keeps what it performs for [`Self::performed`].
+    pub(crate) fn recording(geometry: &Geometry, timing: &Timing, settings: &SsdSettings) -> Self {
+        let mut array = Self::queued(geometry, timing, settings);
+        if let Self::Queued(queued) = &mut array {
+            queued.record();
+        }
+        array
+    }
+
+    /// Operations that ended since this was last asked, where they are recorded.
+    pub(crate) fn performed(&mut self) -> impl Iterator<Item = Performed> {
+        let performed = match self {
+            Self::Granted(_) => None,
+            Self::Queued(array) => array.performed(),
+        };
+        performed.into_iter().flatten()
     }
 
     /// When an operation for a host request may next end.

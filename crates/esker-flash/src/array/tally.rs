@@ -43,6 +43,21 @@ impl Step {
         Self::ReadSector,
     ];
 
+    /// Its name in results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::ReadSector => "read-sector",
+            Self::Program => "program",
+            Self::ProgramSector => "program-sector",
+            Self::Erase => "erase",
+            Self::CopyOut => "copy-out",
+            Self::CopyIn => "copy-in",
+            Self::CopyBack => "copy-back",
+            Self::CopyBackChecked => "checked-copy-back",
+        }
+    }
+
     /// Steps with the same number are done by the same command, and so by several planes or packages at once.
     pub(crate) fn command(self) -> u32 {
         match self {

@@ -7,7 +7,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
-use crate::{BlockIndex, CopyBack, GeometrySettings, PRESETS, PoolScope, SsdSettings};
+use crate::{
+    BlockIndex, CopyBack, Gang, GeometrySettings, MultiPlane, PRESETS, PoolScope, Scheduling, SsdSettings,
+    SuspendSettings,
+};
 
 /// Channels, packages of a channel and dies of a package; two planes of one block of four pages a die.
 fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> GeometrySettings {
@@ -34,8 +37,7 @@ fn settings(pool: PoolScope, copy_back: CopyBack) -> SsdSettings {
 /// The scheduler that goes from event to event, whatever the settings ask for.
 fn queued(settings: &SsdSettings, timing: &Timing) -> Array {
     let geometry = Geometry::new(&settings.seen(), false).unwrap();
-    let (array, span, depth) = settings.layout();
-    Array::Queued(Box::new(Queued::new(&geometry, Layout::new(&array, &span, depth), timing, &settings.array)))
+    Array::queued(&geometry, timing, settings)
 }
 
 const PAGES_PER_DIE: u32 = 8;
@@ -411,4 +413,107 @@ fn several_operations_may_wait_for_the_same_one() {
         }
     }
     assert_eq!(times, BTreeMap::from([(5, vec![0]), (10, vec![5]), (12, vec![5])]));
+}
+
+/// What was pushed is done once, and nothing goes before what it depends on.
+fn check_order(
+    lists: &[Vec<FlashOp>],
+    performed: &BTreeMap<u64, Performed>,
+    settings: &SsdSettings,
+    timing: &Timing,
+) -> Result<(), TestCaseError> {
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    // When the first of an operation's own steps can have begun at the latest.
+    let begun = |op: &Performed| op.end.0 - op.step.cells(timing) - op.step.transfer(timing);
+    let reads = |step: Step| matches!(step, Step::Read | Step::ReadSector | Step::CopyOut);
+    let mut sequence = 0;
+    let mut copies: Vec<(BlockIndex, u64)> = Vec::new();
+    for ops in lists {
+        let mut places = Vec::new();
+        for op in ops {
+            let first = sequence;
+            match op.kind {
+                FlashOpKind::Copy { from, to } if !settings.array.copy_back.applies(&geometry, from, to) => {
+                    sequence += 1;
+                    prop_assert!(performed[&first].end.0 <= begun(&performed[&sequence]));
+                    copies.push((geometry.block_of(from), sequence));
+                }
+                FlashOpKind::Erase { block } if settings.array.scheduling != Scheduling::Fifo => {
+                    for (_, copy) in copies.iter().filter(|(from, _)| *from == block) {
+                        prop_assert!(performed[copy].end.0 <= begun(&performed[&first]), "erased before it was copied");
+                    }
+                }
+                _ => {}
+            }
+            if let Some(OpIndex(after)) = op.after {
+                let (_, last) = places[after as usize];
+                prop_assert!(performed[&last].end.0 <= begun(&performed[&first]), "{:?}", op);
+            }
+            places.push((first, sequence));
+            sequence += 1;
+        }
+    }
+    prop_assert_eq!(performed.len() as u64, sequence);
+    for (sequence, op) in performed {
+        for (_, later) in performed.range(sequence + 1..).filter(|(_, later)| later.block == op.block) {
+            let conflict = match (op.step, later.step) {
+                (Step::Erase, _) | (_, Step::Erase) => true,
+                (one, other) if reads(one) && reads(other) => false,
+                (one, other) if reads(one) || reads(other) => op.page == later.page,
+                _ => true,
+            };
+            prop_assert!(!conflict || op.end.0 <= begun(later), "{:?} went ahead of {:?}", later, op);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn any_order_does_everything_once_and_keeps_what_depends_on_something(
+        lists in prop::collection::vec((0u64..60, prop::collection::vec(drawn(), 1..8)), 1..16),
+        timing in timing(),
+        (channels, packages, dies) in (1u32..3, 1u32..4, 1u32..3),
+        scheduling in prop::sample::select(vec![Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder]),
+        multi_plane in prop::sample::select(vec![MultiPlane::Off, MultiPlane::Pairs, MultiPlane::Any]),
+        shared_control: bool,
+        suspend in prop::option::of((0u64..6, 0u64..6, 1u32..3)),
+        copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
+    ) {
+        let mut settings = settings(PoolScope::Device, copies);
+        settings.geometry = shape(channels, packages, dies);
+        settings.array.scheduling = scheduling;
+        settings.array.multi_plane = multi_plane;
+        settings.array.gang = if shared_control { Gang::SharedControl } else { Gang::SharedBus };
+        if !shared_control && scheduling != Scheduling::Fifo {
+            settings.array.suspend = suspend.map(|(suspend, resume, limit)| SuspendSettings {
+                suspend: Nanos(suspend),
+                resume: Nanos(resume),
+                limit,
+            });
+        }
+        let geometry = Geometry::new(&settings.geometry, false).unwrap();
+        let mut array = Array::recording(&geometry, &timing, &settings);
+        let (mut pushed, mut performed, mut ended) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let (mut now, mut host) = (0, 0);
+        let mut run_until = |array: &mut Array, limit: u64| {
+            while array.next_event() < Nanos(limit) {
+                let at = array.next_event();
+                array.advance(at, &mut ended);
+                performed.extend(array.performed().map(|op| (op.sequence, op)));
+            }
+        };
+        for (request, (gap, list)) in lists.iter().enumerate() {
+            now += gap;
+            run_until(&mut array, now);
+            let ops = to_ops(list, &geometry, false);
+            host += array.push(Nanos(now), &ops, request as u32, None) as usize;
+            pushed.push(ops);
+        }
+        run_until(&mut array, u64::MAX);
+        prop_assert_eq!(ended.len(), host);
+        check_order(&pushed, &performed, &settings, &timing)?;
+        array.check_tally();
+    }
 }

@@ -4,6 +4,8 @@ use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::EnergySettings;
+
 /// How the flash array is wired and driven. What is left out is a plain array: transfers over shared buses, one plane at a
 /// time, every die first in, first out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +36,11 @@ pub struct ArraySettings {
     /// consecutive pages of the same blocks. Writes of less read the rest first. Left out, one flash page a unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical_page: Option<Bytes>,
+    /// What operations take; results then tell it by component and cause. Times do not depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergySettings>,
+    /// Whether results tell what each die and bus did by itself, and what dies did by kind and cause.
+    pub details: bool,
 }
 
 /// Whether pages are copied inside a plane without crossing the bus (Agrawal 2008, sections 2.2 and 4.4). Applies to copies

@@ -70,6 +70,7 @@ impl SsdSettings {
     /// Refuses what excludes each other in [`Self::array`].
     pub(crate) fn check_array(&self) -> Result<(), SsdError> {
         self.check_span()?;
+        self.array.energy.map_or(Ok(()), |energy| energy.check())?;
         let array = &self.array;
         let contradiction = |first: String, second: String, reason: String, remedy: &str| {
             Err(SsdError::Contradiction { first, second, reason, remedy: remedy.to_string() })

@@ -1,6 +1,7 @@
 //! What a configuration says of a drive, as it is written. [`crate::Ssd::new`] checks it and works out the rest.
 
 mod array;
+mod energy;
 mod layout;
 
 use esker_core::{ByteRate, Bytes, Nanos, Ratio};
@@ -12,6 +13,7 @@ use crate::Choice;
 pub use array::{
     ArrayLevel, ArraySettings, CopyBack, Gang, MultiPlane, Placement, Scheduling, Stripe, SuspendSettings,
 };
+pub use energy::EnergySettings;
 
 /// A solid-state drive. Physical parameters have no default: a preset states them, or the configuration does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

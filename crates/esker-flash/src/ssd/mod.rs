@@ -4,12 +4,14 @@ mod background;
 mod buffer;
 mod buffering;
 mod link;
+mod probes;
 mod report;
 mod slots;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_array;
+mod timeline;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -28,6 +30,7 @@ use buffer::Rounding;
 use buffering::{Buffering, covered};
 use link::Link;
 use slots::Slots;
+use timeline::Timeline;
 
 /// Most requests that a drive may take at once.
 const QUEUE_DEPTH_MAX: u32 = 1 << 20;
@@ -51,6 +54,7 @@ pub struct Ssd {
     least_loaded: bool,
     seed: u64,
     geometry: Geometry,
+    timing: Timing,
     space: Space,
     capacity: Bytes,
     page_shift: u32,
@@ -80,6 +84,7 @@ pub struct Ssd {
     /// What the translation layers before this one counted: preconditioning builds a new one.
     former: FtlCounters,
     precondition: Option<PreconditionReport>,
+    timeline: Option<Box<Timeline>>,
 }
 
 /// The counters when measuring began.
@@ -123,6 +128,7 @@ impl Ssd {
             least_loaded: settings.array.placement == Placement::LeastLoaded,
             seed,
             geometry,
+            timing,
             space,
             capacity: Bytes(u64::from(space.host_pages) * geometry.page_size().0),
             page_shift: geometry.page_size().0.trailing_zeros(),
@@ -145,6 +151,7 @@ impl Ssd {
             measuring: Baseline::default(),
             former: FtlCounters::default(),
             precondition: None,
+            timeline: None,
         })
     }
 
@@ -356,8 +363,12 @@ impl Ssd {
     fn complete(&mut self, now: Nanos, slot: u32, done: &mut Vec<Completion>) {
         self.completed += 1;
         let state = self.slots.get(slot);
-        done.push(Completion { tag: state.tag, at: now, service_start: state.start, result: state.result });
+        let completion = Completion { tag: state.tag, at: now, service_start: state.start, result: state.result };
         let ordered = state.ordered;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.completed(slot, &completion);
+        }
+        done.push(completion);
         self.slots.release(slot);
         if ordered {
             self.flush_if_first(now);
@@ -399,6 +410,9 @@ impl Device for Ssd {
         assert!(now <= self.next, "an event at {} was skipped", self.next);
         self.now = now;
         let slot = self.slots.take(tag, request);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.submitted(now, slot, &request);
+        }
         if let Some(background) = &mut self.background {
             background.hold();
         }
@@ -428,6 +442,9 @@ impl Device for Ssd {
         if array.next_event() == now {
             let mut ended = std::mem::take(&mut self.ended);
             array.advance(now, &mut ended);
+            if let Some(timeline) = &mut self.timeline {
+                timeline.performed(array.performed());
+            }
             for Ended { request, start } in ended.drain(..) {
                 if request >= FIRST_ENTRY {
                     self.ended_beside_requests(now, request);
@@ -488,6 +505,12 @@ impl Device for Ssd {
             }
             Control::StartMeasuring => {
                 self.start_measuring(now);
+                Ok(())
+            }
+            Control::RecordTimeline(length) => {
+                assert_eq!(self.completed, 0, "a timeline begins before any request");
+                self.array = RefCell::new(Array::recording(&self.geometry, &self.timing, &self.settings));
+                self.timeline = Some(Box::new(Timeline::new(length)));
                 Ok(())
             }
             Control::PauseWearLevelling(_) => Err(Unsupported("explicit wear-levelling")),

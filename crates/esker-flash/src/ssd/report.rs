@@ -21,6 +21,9 @@ impl Ssd {
         if let Some(link) = &mut self.link {
             link.reset_busy();
         }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.start();
+        }
         if let Some(buffer) = &mut self.buffer {
             buffer.earlier = buffer.counts;
         }
@@ -82,7 +85,7 @@ impl Ssd {
             requests: self.completed - self.measuring.completed,
             utilisation,
             utilisation_busiest: busiest,
-            flash: Some(self.flash_report(measured / 1e9)),
+            flash: Some(self.flash_report(self.now.saturating_sub(self.measuring.at))),
             ..DeviceReport::default()
         }
     }
@@ -95,18 +98,19 @@ impl Ssd {
         let pages = blocks * u64::from(self.geometry.data_pages_per_block());
         let tally = self.array.borrow().tally();
         let cleaning = Cause::Cleaning as usize;
-        let erases = tally.done[Step::Erase as usize][cleaning].steps;
+        let flash_pages = 1 << (self.page_shift - self.part_shift);
         let copy_backs = [Step::CopyBack, Step::CopyBackChecked].map(|step| tally.done[step as usize][cleaning].steps);
         Some(CleaningReport {
             blocks,
             pages_moved: moved,
-            copy_backs: copy_backs.iter().sum(),
+            copy_backs: copy_backs.iter().sum::<u64>() / flash_pages,
             efficiency: 1.0 - moved as f64 / pages as f64,
-            mean_block_us: tally.busy_for(cleaning) as f64 / 1e3 / erases.max(1) as f64,
+            mean_block_us: tally.busy_for(cleaning) as f64 / 1e3 / blocks as f64,
         })
     }
 
-    fn flash_report(&self, measured_s: f64) -> FlashReport {
+    fn flash_report(&self, measured: Nanos) -> FlashReport {
+        let measured_s = measured.as_secs_f64();
         let counts = self.flash.counts().since(&self.measuring.counts);
         let layer = self.layer_counters().since(&self.measuring.layer);
         let host_page_writes = self.host_page_writes - self.measuring.host_page_writes;
@@ -136,6 +140,9 @@ impl Ssd {
             write_amplification: (host_page_writes > 0)
                 .then(|| counts.programs().total() as f64 / host_page_writes as f64),
             cleaning: self.cleaning_report(&counts),
+            energy: self.settings.array.energy.map(|energy| self.energy_report(&energy, measured)),
+            array: self.settings.array.details.then(|| self.array_report(measured)),
+            timeline: self.timeline.as_ref().map(|timeline| timeline.report()),
             erase_count,
             endurance_cycles: endurance,
             projected_lifetime_years: lifetime,

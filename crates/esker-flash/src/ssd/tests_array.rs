@@ -2,7 +2,7 @@
 
 use super::tests::{agrawal, drain, read, serve, tag, write};
 use super::*;
-use crate::{ArrayLevel, CopyBack, Gang, MultiPlane, Scheduling, SuspendSettings, WriteFrontiers};
+use crate::{ArrayLevel, CopyBack, EnergySettings, Gang, MultiPlane, Scheduling, SuspendSettings, WriteFrontiers};
 use esker_core::{Lba, Ratio};
 
 /// One die of two planes of eight blocks of four pages; two blocks are kept free.
@@ -300,4 +300,88 @@ fn contradictions_of_the_array_are_refused_with_what_would_work() {
         settings.array.span = vec![ArrayLevel::Channel];
     });
     assert!(odd.0.contains("their size has to be a power of two"));
+}
+
+#[test]
+fn energy_is_told_by_component_and_cause() {
+    let mut settings = one_die();
+    settings.array.copy_back = CopyBack::Checked;
+    settings.array.energy = Some(EnergySettings {
+        page_read: "4.72uJ".parse().unwrap(),
+        page_program: "38.04uJ".parse().unwrap(),
+        block_erase: "527.68uJ".parse().unwrap(),
+        page_transfer: "1uJ".parse().unwrap(),
+        idle: "1mW".parse().unwrap(),
+    });
+    settings.array.details = true;
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    let mut now = Nanos::ZERO;
+    for page in (0..48).chain([0, 1, 4, 5, 8, 9, 16, 17, 24, 25]) {
+        now = serve(&mut ssd, now, write(page)).at;
+    }
+    // A read a millisecond later: the die idles that long.
+    let read_from = now + Nanos::from_millis(1);
+    now = serve(&mut ssd, read_from, read(3)).at;
+    let flash = flash_report(&ssd);
+    let energy = flash.energy.unwrap();
+    // 58 writes and a read for the host; two blocks with two checked copies each.
+    assert_eq!(energy.read.host_pj, 4_720_000);
+    assert_eq!(energy.read.cleaning_pj, 4 * 4_720_000);
+    assert_eq!((energy.program.host_pj, energy.program.cleaning_pj), (58 * 38_040_000, 4 * 38_040_000));
+    assert_eq!((energy.erase.host_pj, energy.erase.cleaning_pj), (0, 2 * 527_680_000));
+    assert_eq!((energy.transfer.host_pj, energy.transfer.cleaning_pj), (59_000_000, 4_000_000));
+    // One milliwatt for a millisecond.
+    assert_eq!(energy.idle_pj, 1_000_000);
+    let total = 5 * 4_720_000 + 62 * 38_040_000 + 2 * 527_680_000 + 63_000_000 + 1_000_000;
+    assert_eq!(energy.total_pj, total);
+    let array = flash.array.unwrap();
+    let busy = (now - Nanos::from_millis(1)).0;
+    assert_eq!(array.steps.iter().map(|step| step.cells_ns + step.transfers_ns).sum::<u64>(), busy);
+    assert_eq!(array.die_utilisation, [busy as f64 / now.0 as f64]);
+    let copies = array.steps.iter().find(|step| step.kind == "checked-copy-back").unwrap();
+    assert_eq!((copies.cause.as_str(), copies.count, copies.transfers_ns), ("cleaning", 4, 4 * 105_600));
+}
+
+#[test]
+fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
+    let mut settings = agrawal();
+    settings.geometry.channels = 1;
+    let times = |record: Option<u32>| {
+        let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+        if let Some(length) = record {
+            ssd.control(Nanos::ZERO, Control::RecordTimeline(length)).unwrap();
+        }
+        serve(&mut ssd, Nanos::ZERO, write(0));
+        let start = Nanos::from_millis(1);
+        ssd.control(start, Control::StartMeasuring).unwrap();
+        let part = Request::write(Lba(3), Bytes(512));
+        for (slot, request) in [part, write(9), read(9), read(0)].into_iter().enumerate() {
+            ssd.submit(start, tag(slot as u32), request);
+        }
+        (drain(&mut ssd), flash_report(&ssd))
+    };
+    let (ends, flash) = times(Some(3));
+    // The second die is given the part of page 0 that is read on the first one.
+    let ms = 1_000_000;
+    let timeline = flash.timeline.unwrap();
+    let requests: Vec<_> = timeline.requests.iter().map(|request| (request.kind.as_str(), request.end_ns)).collect();
+    assert_eq!(timeline.requests[0].offset_bytes, 3 * 512);
+    assert_eq!(timeline.requests.len(), 3);
+    let operations: Vec<_> = timeline
+        .operations
+        .iter()
+        .map(|op| (op.die, op.kind.as_str(), op.request, op.begin_ns - ms, op.end_ns - ms))
+        .collect();
+    // Die 0 reads page 0 until 130.6, die 1 then programs it: until 436.2. The write of page 9 has its turn on die 0.
+    let expected = [
+        (0, "read", Some(0), 0, 130_600),
+        (1, "program", Some(0), 130_600, 436_200),
+        (0, "program", Some(1), 130_600, 541_800),
+        (0, "read", Some(2), 541_800, 672_400),
+    ];
+    let mine: Vec<_> = operations.iter().filter(|op| op.2.is_some()).copied().collect();
+    assert_eq!(mine, expected);
+    assert_eq!(requests, [("write", Some(ms + 436_200)), ("write", Some(ms + 541_800)), ("read", Some(ms + 672_400))]);
+    // Looking changes nothing.
+    assert_eq!(times(None).0, ends);
 }

@@ -2,13 +2,13 @@
 
 use crate::common::{report, run};
 use esker_core::{
-    Arrival, ByteRate, Bytes, Control, Device, Hint, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request,
-    RequestKind, Rng,
+    Arrival, ByteRate, Bytes, Control, Device, Energy, Hint, Lba, Nanos, Power, Precondition, Ratio, ReplaySettings,
+    Request, RequestKind, ResourceKind, Rng,
 };
 use esker_flash::{
-    ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, FTLS, Gang, GeometrySettings,
-    LinkSettings, MultiPlane, Parameter, Placement, PoolScope, Scheduling, Ssd, SsdError, SsdSettings, Stripe,
-    SuspendSettings, TimingSettings, VICTIM_POLICIES, WriteBufferSettings, WriteFrontiers,
+    ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, EnergySettings, FTLS, Gang,
+    GeometrySettings, LinkSettings, MultiPlane, Parameter, Placement, PoolScope, Scheduling, Ssd, SsdError,
+    SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES, WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -100,20 +100,37 @@ fn array() -> impl Strategy<Value = ArraySettings> {
     );
     let span = prop_oneof![3 => Just(Vec::new()), 1 => prop::sample::subsequence(levels.clone(), 0..3)];
     let page = prop::option::weighted(0.2, (9u32..18).prop_map(|shift| Bytes(1 << shift)));
-    let drawn = (copies, Just(levels).prop_shuffle(), placement, (gang, planes, order), (suspend, span, page))
-        .prop_map(|(copy_back, stripe, placement, (gang, multi_plane, scheduling), (suspend, span, logical_page))| {
-            ArraySettings {
-                copy_back,
-                stripe: Stripe(stripe),
-                placement,
-                gang,
-                multi_plane,
-                scheduling,
-                suspend,
-                span,
-                logical_page,
-            }
-        });
+    let drawn =
+        (copies, Just(levels).prop_shuffle(), placement, (gang, planes, order), (suspend, span, page, any::<bool>()))
+            .prop_map(
+                |(
+                    copy_back,
+                    stripe,
+                    placement,
+                    (gang, multi_plane, scheduling),
+                    (suspend, span, logical_page, details),
+                )| {
+                    ArraySettings {
+                        copy_back,
+                        stripe: Stripe(stripe),
+                        placement,
+                        gang,
+                        multi_plane,
+                        scheduling,
+                        suspend,
+                        span,
+                        logical_page,
+                        energy: details.then_some(EnergySettings {
+                            page_read: Energy(4_720_000),
+                            page_program: Energy(38_040_000),
+                            block_erase: Energy(527_680_000),
+                            page_transfer: Energy(1_000_001),
+                            idle: Power(1_500),
+                        }),
+                        details,
+                    }
+                },
+            );
     prop_oneof![Just(ArraySettings::default()), drawn]
 }
 
@@ -239,6 +256,15 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     prop_assert!(flash.programs.mapping >= map);
     if !settings.block_summary {
         prop_assert_eq!(flash.programs.mapping, map);
+    }
+    if let Some(array) = &flash.array {
+        let dies: u64 = array.steps.iter().map(|step| step.cells_ns + step.transfers_ns + step.interruptions_ns).sum();
+        let busy = ssd.telemetry().busy.iter().find(|busy| busy.kind == ResourceKind::Die).unwrap().busy;
+        prop_assert_eq!(dies, busy.0);
+        let energy = flash.energy.expect("it was asked for, too");
+        let parts = [energy.read, energy.program, energy.erase, energy.transfer];
+        let sum: u64 = parts.iter().map(|part| part.total_pj()).sum();
+        prop_assert_eq!(energy.total_pj, sum + energy.idle_pj);
     }
     for (name, share) in ssd.telemetry().busy.iter().map(|busy| (busy.kind, busy.busiest)) {
         prop_assert!(share <= outcome.last_event + Nanos::from_secs(1), "{:?} was busy longer than the run", name);

@@ -35,6 +35,9 @@ pub struct Experiment {
 
 const TABLES: [&str; 4] = ["workload", "device", "run", "sweep"];
 
+/// A timeline is for looking at; more requests would only make the results large.
+const TIMELINE_MAX: u32 = 10_000;
+
 impl Experiment {
     /// Reads an experiment file. Paths in it are relative to its folder.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
@@ -188,6 +191,11 @@ impl Experiment {
                 let known = devices.keys().map(String::as_str).collect();
                 let at = places.get("run.target").cloned().unwrap_or_default();
                 return Err(unknown("device of this experiment", &run.target, known, &at, "run.target"));
+            }
+            if run.timeline > TIMELINE_MAX {
+                let at = places.get("run.timeline").cloned().unwrap_or_default();
+                let message = format!("{} requests are more than {TIMELINE_MAX}", run.timeline);
+                return Err(Finding::new(&at, "run.timeline", message));
             }
             if run.series == Some(Nanos::ZERO) {
                 let at = places.get("run.series").cloned().unwrap_or_default();

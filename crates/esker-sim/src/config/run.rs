@@ -20,12 +20,20 @@ pub struct RunSettings {
     /// Length of the intervals of `series` in the results; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Nanos>,
+    /// How many requests from the start of measuring on stand in the results of each drive one by one, with their flash
+    /// operations.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub timeline: u32,
     /// Open loop: the run ends as saturated once a request has waited this long for the device to take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_limit: Option<Nanos>,
     /// Open loop: the run ends as saturated once this many requests wait.
     #[serde(default = "million")]
     pub backlog_limit: u64,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 const fn one() -> u64 {

@@ -199,6 +199,7 @@ impl Device for Constant {
                 self.ended = 0;
                 self.measured_from = now;
             }
+            Control::RecordTimeline(_) => {}
             Control::PauseWearLevelling(_) => return Err(Unsupported("wear-levelling")),
         }
         Ok(())

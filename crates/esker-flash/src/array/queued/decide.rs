@@ -168,18 +168,21 @@ impl Queued {
         }
     }
 
-    /// The first read for the host that may begin now; while something is suspended, only such as waited by then.
-    fn next_host_read(&self, index: usize) -> Option<usize> {
+    /// What nothing may go ahead of that conflicts with it, beside what waits: what is under way or suspended. With the
+    /// number below which reads are served before what is suspended goes on.
+    fn held(&self, index: usize) -> (PassedOver, u64) {
         let die = &self.dies[index];
         let mut passed = PassedOver::default();
-        let mut limit = u64::MAX;
-        if let Some(suspended) = &die.suspended {
-            suspended.group.iter().for_each(|op| passed.add(&self.ops[*op]));
-            limit = suspended.reads_before;
-        }
-        // What is under way and might be suspended.
         die.group.iter().for_each(|op| passed.add(&self.ops[*op]));
-        die.queue.iter().position(|op| {
+        let Some(suspended) = &die.suspended else { return (passed, u64::MAX) };
+        suspended.group.iter().for_each(|op| passed.add(&self.ops[*op]));
+        (passed, suspended.reads_before)
+    }
+
+    /// The first read for the host that may begin now; while something is suspended, only such as waited by then.
+    fn next_host_read(&self, index: usize) -> Option<usize> {
+        let (mut passed, limit) = self.held(index);
+        self.dies[index].queue.iter().position(|op| {
             let op = &self.ops[*op];
             if op.is_host_read() && op.sequence < limit && passed.lets_pass(op) {
                 return true;
@@ -222,7 +225,9 @@ impl Queued {
             MultiPlane::Any => self.layout.planes_per_die() as usize,
         };
         let mut planes = vec![leader.plane];
-        let mut passed = PassedOver::default();
+        let (mut passed, limit) = self.held(index);
+        // Host reads stay among themselves where they go first: others may not go ahead with them.
+        let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || self.dies[index].suspended.is_some();
         queue.iter().take(position).for_each(|op| passed.add(&self.ops[*op]));
         for (at, op) in queue.iter().enumerate().skip(position + 1) {
             if joined.len() == most {
@@ -234,10 +239,8 @@ impl Queued {
                 _ => !planes.contains(&op.plane),
             };
             let fits = op.step.command() == leader.step.command() && op.pages == leader.pages && plane;
-            // Host reads stay among themselves where they go first: others may not go ahead with them.
-            let class =
-                self.settings.scheduling != Scheduling::ReadsFirst || op.is_host_read() == leader.is_host_read();
-            if fits && class && passed.lets_pass(op) {
+            let class = !reads_apart || op.is_host_read() == leader.is_host_read();
+            if fits && class && op.sequence < limit && passed.lets_pass(op) {
                 joined.push(at);
                 planes.push(op.plane);
                 continue;

@@ -17,7 +17,7 @@ use esker_core::{Nanos, Timetable};
 
 use super::audit::Audit;
 use super::tally::{Step, Tally};
-use super::{BACKGROUND, Cover, Ended, NO_REQUEST};
+use super::{BACKGROUND, Cover, Ended, NO_REQUEST, Performed};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{ArraySettings, CopyBack, Gang, Geometry, Scheduling};
 pub(super) use layout::Layout;
@@ -52,6 +52,8 @@ pub(crate) struct Queued {
     /// Per operation of the list that is being pushed, what it became, part by part: the last of a copy.
     pushed: Vec<u32>,
     ended: Vec<Ended>,
+    /// What ended, where that is recorded.
+    performed: Option<Vec<Performed>>,
 }
 
 impl Queued {
@@ -76,8 +78,19 @@ impl Queued {
             audit: Audit::new(dies, buses),
             pushed: Vec::new(),
             ended: Vec::new(),
+            performed: None,
             layout,
         }
+    }
+
+    /// Keeps from now on what ends, for [`Self::performed`].
+    pub(crate) fn record(&mut self) {
+        self.performed = Some(Vec::new());
+    }
+
+    /// What ended since this was last asked.
+    pub(crate) fn performed(&mut self) -> Option<Vec<Performed>> {
+        self.performed.as_mut().map(std::mem::take)
     }
 
     /// When anything may next happen.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use esker_core::Nanos;
 
-use super::super::Ended;
 use super::super::tally::Step;
+use super::super::{Ended, Performed};
 use super::{NOBODY, Queued};
 
 /// A bus.
@@ -231,6 +231,20 @@ impl Queued {
         let ended = &self.ops[op];
         if ended.request != NOBODY {
             self.ended.push(Ended { request: ended.request, start: Nanos(ended.start) });
+        }
+        if let Some(performed) = &mut self.performed {
+            performed.push(Performed {
+                step: ended.step,
+                cause: ended.cause,
+                die: ended.die,
+                plane: ended.plane,
+                page: ended.touches.page,
+                block: ended.touches.block,
+                request: ended.request,
+                sequence: ended.sequence,
+                begin: Nanos(ended.start),
+                end: Nanos(now),
+            });
         }
         for follower in self.ops.end(op) {
             let die = self.ops[follower].die;

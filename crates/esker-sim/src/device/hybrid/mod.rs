@@ -252,7 +252,9 @@ impl Device for EngineDevice {
             Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
                 self.engine.fill(utilisation);
             }
-            Control::Precondition(Precondition::Empty) | Control::PauseWearLevelling(_) => {}
+            Control::Precondition(Precondition::Empty)
+            | Control::RecordTimeline(_)
+            | Control::PauseWearLevelling(_) => {}
         }
         self.children.control(now, command)
     }

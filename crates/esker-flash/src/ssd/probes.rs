@@ -1,0 +1,129 @@
+//! What the drive tells of its array beyond the usual, where that was asked for.
+
+use esker_core::{ArrayReport, EnergyByCause, EnergyReport, Nanos, StepReport};
+
+use super::Ssd;
+use crate::array::{Step, Tally};
+use crate::nand::{CAUSES, Cause};
+use crate::{EnergySettings, Gang};
+
+/// The name of a cause in results.
+pub(super) fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Host => "host",
+        Cause::Cleaning => "cleaning",
+        Cause::Mapping => "mapping",
+        Cause::WearLevelling => "wear-levelling",
+    }
+}
+
+const CAUSES_IN_ORDER: [Cause; CAUSES] = [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::WearLevelling];
+
+impl Ssd {
+    /// Each die and bus by itself.
+    pub(super) fn array_report(&self, measured: Nanos) -> ArrayReport {
+        let array = self.array.borrow();
+        let share = |busy: Vec<Nanos>| busy.iter().map(|busy| busy.0 as f64 / measured.0.max(1) as f64).collect();
+        let tally = array.tally();
+        let mut steps = Vec::new();
+        for step in Step::ALL {
+            for (cause, done) in CAUSES_IN_ORDER.into_iter().zip(&tally.done[step as usize]) {
+                if done.steps > 0 {
+                    steps.push(StepReport {
+                        kind: step.name().to_string(),
+                        cause: cause_name(cause).to_string(),
+                        count: done.steps,
+                        cells_ns: done.cells,
+                        transfers_ns: done.transfers,
+                        interruptions_ns: done.interruptions,
+                    });
+                }
+            }
+        }
+        ArrayReport { die_utilisation: share(array.die_busy()), bus_utilisation: share(array.bus_busy()), steps }
+    }
+
+    /// What the array took over `measured`.
+    pub(super) fn energy_report(&self, energy: &EnergySettings, measured: Nanos) -> EnergyReport {
+        let array = self.array.borrow();
+        let tally = array.tally();
+        // What packages do in synchrony is counted once.
+        let packages = match self.settings.array.gang {
+            Gang::Synchronous => u64::from(self.settings.geometry.packages_per_channel),
+            _ => 1,
+        };
+        let flash_page = self.settings.geometry.page_size + self.settings.geometry.spare_size;
+        let sector = energy.page_transfer.0 * 512 / flash_page.0;
+        let prices = Prices { energy, sector, packages };
+        let idle = array.die_busy().iter().map(|busy| u128::from(measured.saturating_sub(*busy).0)).sum::<u128>();
+        let report = EnergyReport {
+            read: prices.by_cause(&tally, Prices::read),
+            program: prices.by_cause(&tally, Prices::program),
+            erase: prices.by_cause(&tally, Prices::erase),
+            transfer: prices.by_cause(&tally, Prices::transfer),
+            idle_pj: energy.idle.over(idle * u128::from(packages)).0,
+            total_pj: 0,
+        };
+        let parts = [report.read, report.program, report.erase, report.transfer];
+        let total_pj = parts.iter().map(EnergyByCause::total_pj).sum::<u64>() + report.idle_pj;
+        debug_assert_eq!(total_pj, prices.total(&tally) + report.idle_pj, "energy by cause does not add up");
+        EnergyReport { total_pj, ..report }
+    }
+}
+
+/// What one step takes of each component, in picojoules.
+struct Prices<'a> {
+    energy: &'a EnergySettings,
+    sector: u64,
+    packages: u64,
+}
+
+impl Prices<'_> {
+    fn read(&self, step: Step) -> u64 {
+        match step {
+            Step::Program | Step::ProgramSector | Step::CopyIn | Step::Erase => 0,
+            _ => self.energy.page_read.0,
+        }
+    }
+
+    fn program(&self, step: Step) -> u64 {
+        match step {
+            Step::Read | Step::ReadSector | Step::CopyOut | Step::Erase => 0,
+            _ => self.energy.page_program.0,
+        }
+    }
+
+    fn erase(&self, step: Step) -> u64 {
+        if step == Step::Erase { self.energy.block_erase.0 } else { 0 }
+    }
+
+    fn transfer(&self, step: Step) -> u64 {
+        match step {
+            Step::Erase | Step::CopyBack => 0,
+            Step::ReadSector | Step::ProgramSector => self.sector,
+            _ => self.energy.page_transfer.0,
+        }
+    }
+
+    fn by_cause(&self, tally: &Tally, price: fn(&Self, Step) -> u64) -> EnergyByCause {
+        let of = |cause: Cause| {
+            let done = |step: Step| tally.done[step as usize][cause as usize].steps;
+            self.packages * Step::ALL.into_iter().map(|step| done(step) * price(self, step)).sum::<u64>()
+        };
+        EnergyByCause {
+            host_pj: of(Cause::Host),
+            cleaning_pj: of(Cause::Cleaning),
+            mapping_pj: of(Cause::Mapping),
+            wear_levelling_pj: of(Cause::WearLevelling),
+        }
+    }
+
+    /// The same from all steps of a kind, whatever they were for.
+    fn total(&self, tally: &Tally) -> u64 {
+        let of = |step: Step| {
+            let steps: u64 = tally.done[step as usize].iter().map(|done| done.steps).sum();
+            steps * (self.read(step) + self.program(step) + self.erase(step) + self.transfer(step))
+        };
+        self.packages * Step::ALL.into_iter().map(of).sum::<u64>()
+    }
+}
