@@ -131,7 +131,7 @@ pub enum Scheduling {
     /// The oldest.
     #[default]
     Fifo,
-    /// The oldest read for the host; without one, the oldest of all.
+    /// The oldest read that a request waits for; without one, the oldest of all.
     ReadsFirst,
     /// The oldest that can begin at once: what would wait for the bus, or for another die, is passed over.
     OutOfOrder,

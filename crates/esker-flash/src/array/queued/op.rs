@@ -1,5 +1,6 @@
 //! Operations that wait or are under way.
 
+use super::super::BACKGROUND;
 use super::super::tally::Step;
 use super::layout::Place;
 use super::{NOBODY, Timing};
@@ -98,8 +99,10 @@ impl Op {
         u64::from(self.pages) * (self.step.cells(timing) + self.step.transfer(timing))
     }
 
+    /// Whether it is a read that a request of the host waits for, be it for data or for the map.
     pub(super) fn is_host_read(&self) -> bool {
-        matches!(self.step, Step::Read | Step::ReadSector) && self.cause == Cause::Host
+        let awaited = self.request != NOBODY && self.request != BACKGROUND;
+        awaited && matches!(self.step, Step::Read | Step::ReadSector)
     }
 
     pub(super) fn may_begin(&self) -> bool {
