@@ -208,12 +208,19 @@ pub struct PageOperations {
     pub mapping: u64,
     /// Copies of wear-levelling.
     pub wear_levelling: u64,
+    /// Reads after a power failure, to find out where the data are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub recovery: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl PageOperations {
     /// All causes together.
     pub fn total(&self) -> u64 {
-        self.host + self.cleaning + self.mapping + self.wear_levelling
+        self.host + self.cleaning + self.mapping + self.wear_levelling + self.recovery
     }
 }
 

@@ -87,6 +87,7 @@ mod fast;
 mod last;
 mod page;
 mod pools;
+mod recovery;
 mod replacement_block;
 mod superblock;
 
@@ -101,6 +102,7 @@ use crate::{Choice, Geometry, Space, SsdError, SsdSettings};
 
 pub use counters::FtlCounters;
 pub use pools::{Content, Owners, Pools};
+pub use recovery::FoundBlock;
 
 /// Every translation layer, in the order in which lists show them.
 pub static FTLS: &[&FtlEntry] = &[
@@ -167,6 +169,16 @@ pub trait Ftl: fmt::Debug + Send {
         Ok(())
     }
 
+    /// Finds out after a power failure where the data are, on a layer that was just built, from what is on flash alone. Emits
+    /// the reads that this takes, and what is needed to go on.
+    ///
+    /// Afterwards each page reads as what was last written to it and acknowledged, or as something that was written later.
+    /// A trimmed page may read as anything that was written to it before, unless the layer says more.
+    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+        let _ = (flash, ops);
+        Err(FtlError::CannotRecover)
+    }
+
     /// Pages that can be written before anything has to be cleaned.
     fn writable_pages(&self) -> u64;
 
@@ -201,6 +213,9 @@ pub enum FtlError {
     /// Nothing can be gained by cleaning.
     #[error("no free page is left, and cleaning gains none")]
     NoSpace,
+    /// The layer has no recovery.
+    #[error("this translation layer cannot recover after a power failure")]
+    CannotRecover,
 }
 
 /// What a translation layer is built for.
@@ -246,5 +261,7 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
     (entry.build)(context, Parameters::new("ftl", choice))
 }
 
+#[cfg(test)]
+mod crash_tests;
 #[cfg(test)]
 mod tests;

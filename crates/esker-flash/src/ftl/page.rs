@@ -3,10 +3,11 @@
 
 use esker_core::{LogicalPage, PhysicalPage};
 
-use crate::SsdError;
+use crate::{BlockIndex, SsdError};
 use crate::ftl::pools::Owners;
 use crate::ftl::pools::Striping;
-use crate::ftl::{Ftl, FtlContext, FtlEntry, FtlError, Part, Pools};
+use crate::ftl::recovery::scan_block;
+use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpList, OpSink, Silent};
 
@@ -153,6 +154,27 @@ impl Ftl for PageFtl {
             self.write_to(*page, Part::Whole, flash, &mut Silent)?;
         }
         Ok(())
+    }
+
+    /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas of the
+    /// others. The newest version of each page counts.
+    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+        let Self { map, pools, .. } = self;
+        let mut newest = vec![0; map.len()];
+        let blocks = flash.geometry().blocks();
+        let found: Vec<FoundBlock> = (0..blocks)
+            .map(|block| {
+                scan_block(BlockIndex(block), flash, ops, |page, owner, sequence| {
+                    if sequence > newest[owner as usize] {
+                        newest[owner as usize] = sequence;
+                        map[owner as usize] = entry(page);
+                    }
+                })
+            })
+            .collect();
+        map.iter().filter_map(|entry| page_of(*entry)).for_each(|page| flash.set_valid(page));
+        pools.take_over(&found, flash);
+        pools.restore(flash, ops, &mut Map(map))
     }
 
     fn writable_pages(&self) -> u64 {

@@ -55,7 +55,7 @@ fn choices() -> Vec<Choice> {
     choices
 }
 
-fn settings() -> SsdSettings {
+pub(super) fn settings() -> SsdSettings {
     SsdSettings {
         over_provisioning: Some(Ratio::percent(40)),
         spare_factor: None,
@@ -287,7 +287,7 @@ proptest! {
 }
 
 /// So many times as many cases as usual.
-fn soak() -> u32 {
+pub(super) fn soak() -> u32 {
     std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }
 

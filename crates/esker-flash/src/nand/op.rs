@@ -5,7 +5,7 @@ use esker_core::PhysicalPage;
 use crate::BlockIndex;
 
 /// How many [`Cause`]s there are.
-pub const CAUSES: usize = 4;
+pub const CAUSES: usize = 5;
 
 /// Why an operation is done. Results count operations by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Cause {
     Mapping = 2,
     /// To wear blocks evenly.
     WearLevelling = 3,
+    /// To find out after a power failure where the data are.
+    Recovery = 4,
 }
 
 /// How much of a page crosses the bus.

@@ -4,6 +4,7 @@
 use esker_core::{EraseCounts, PageOperations, PhysicalPage};
 
 use crate::memory::{prefetch, zeroed};
+use crate::nand::journal::Journal;
 use crate::nand::{CAUSES, Cause, FlashOp, FlashOpKind, OpIndex, OpSink, Transfer};
 use crate::{BlockIndex, Geometry};
 
@@ -52,6 +53,7 @@ fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
         cleaning: counts[Cause::Cleaning as usize],
         mapping: counts[Cause::Mapping as usize],
         wear_levelling: counts[Cause::WearLevelling as usize],
+        recovery: counts[Cause::Recovery as usize],
     }
 }
 
@@ -105,6 +107,8 @@ pub struct FlashState {
     skipped: u64,
     /// Per die, for how long what it was given will keep it busy, ns; empty where nobody asks.
     pub(crate) backlog: Vec<u64>,
+    /// What a power failure is worked out from, where that is wanted.
+    pub(super) journal: Option<Box<Journal>>,
 }
 
 impl FlashState {
@@ -121,6 +125,7 @@ impl FlashState {
             freed: 0,
             skipped: 0,
             backlog: Vec::new(),
+            journal: None,
         }
     }
 
@@ -132,6 +137,57 @@ impl FlashState {
             record.fill(0);
             record[0] = Block { erases: block.erases, ..Block::default() }.pack();
         }
+        if let Some(journal) = &mut self.journal {
+            journal.format();
+        }
+    }
+
+    /// Nothing is known to be valid any more.
+    pub(super) fn forget_validity(&mut self) {
+        for record in self.records.chunks_exact_mut(self.words_per_record) {
+            let block = Block::unpack(record[0]);
+            record.fill(0);
+            record[0] = Block { valid: 0, ..block }.pack();
+        }
+        self.copied_from = None;
+    }
+
+    /// `page`, which is programmed, holds data that were not superseded.
+    pub fn set_valid(&mut self, page: PhysicalPage) {
+        let (block, offset) = self.geometry.split_page(page);
+        let record = self.record(block);
+        let word = &mut self.records[record + 1 + offset as usize / 64];
+        assert!(*word >> (offset % 64) & 1 == 0, "{page} was found twice");
+        *word |= 1 << (offset % 64);
+        self.records[record] += VALID;
+    }
+
+    /// `page` was not programmed after all.
+    pub(super) fn undo_program(&mut self, page: PhysicalPage, cause: Cause) {
+        let record = self.record(self.geometry.block_of(page));
+        self.records[record] -= WRITTEN;
+        self.counts.programs[cause as usize] -= 1;
+    }
+
+    /// `block` was not erased after all, and holds pages of `owners`, of which some were written; or its erase was begun,
+    /// and what it holds cannot be read.
+    pub(super) fn undo_erase(&mut self, block: BlockIndex, cause: Cause, held: Option<(&[u32], u16)>) {
+        let record = self.record(block);
+        let state = Block::unpack(self.records[record]);
+        let Some((owners, written)) = held else {
+            // It has to be erased again before it can be programmed. What it held was freed.
+            let written = self.geometry.pages_per_block() as u16;
+            self.records[record] = Block { written, ..state }.pack();
+            self.skipped += u64::from(written);
+            return;
+        };
+        self.records[record] = Block { written, erases: state.erases - 1, ..state }.pack();
+        self.freed -= u64::from(written);
+        self.counts.erases -= 1;
+        self.counts.erases_for[cause as usize] -= 1;
+        self.counts.erases_without_copies = self.counts.erases_without_copies.min(self.counts.erases);
+        let first = self.geometry.first_page(block).0 as usize;
+        self.owners[first..first + owners.len()].copy_from_slice(owners);
     }
 
     #[inline(always)]
@@ -237,6 +293,7 @@ impl FlashState {
         let page = self.take_page(block, owner);
         self.counts.programs[Cause::Mapping as usize] += 1;
         let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
+        self.issued(page, Cause::Mapping, true);
         sink.emit(FlashOp { kind, cause: Cause::Mapping, after, awaited });
         page
     }
@@ -272,6 +329,7 @@ impl FlashState {
         let page = self.take_page(block, owner);
         self.counts.programs[cause as usize] += 1;
         let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
+        self.issued(page, cause, false);
         sink.emit(FlashOp { kind, cause, after, awaited: cause == Cause::Host });
         page
     }
@@ -299,6 +357,10 @@ impl FlashState {
         self.records[record] += WRITTEN;
         self.counts.programs[Cause::Mapping as usize] += 1;
         let kind = FlashOpKind::Program { page, transfer: Transfer::Sector };
+        if let Some(journal) = &mut self.journal {
+            journal.programmed(page);
+        }
+        self.issued(page, Cause::Mapping, false);
         sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None, awaited: false });
     }
 
@@ -316,6 +378,7 @@ impl FlashState {
         let (source, _) = self.supersede(from);
         self.copied_from = Some(source);
         let to = self.take_page(block, owner);
+        self.issued_copy(from, to, cause);
         self.counts.reads[cause as usize] += 1;
         self.counts.programs[cause as usize] += 1;
         sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None, awaited: false });
@@ -337,6 +400,7 @@ impl FlashState {
         let (source, _) = self.supersede(from);
         self.copied_from = Some(source);
         let to = self.take_page(block, owner);
+        self.issued_copy(from, to, cause);
         self.counts.reads[cause as usize] += 1;
         self.counts.programs[cause as usize] += 1;
         (sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None, awaited: false }), to)
@@ -362,7 +426,26 @@ impl FlashState {
         self.records[record + 1 + offset as usize / 64] |= 1 << (offset % 64);
         let page = PhysicalPage(self.geometry.first_page(block).0 + offset);
         self.owners[page.0 as usize] = owner;
+        if let Some(journal) = &mut self.journal {
+            journal.programmed(page);
+        }
         page
+    }
+
+    /// `page` was given to its die to be programmed; it is one of the map or not.
+    #[inline(always)]
+    fn issued(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
+        if let Some(journal) = &mut self.journal {
+            journal.issued_program(page, cause, map);
+        }
+    }
+
+    #[inline(always)]
+    fn issued_copy(&mut self, from: PhysicalPage, to: PhysicalPage, cause: Cause) {
+        if let Some(journal) = &mut self.journal {
+            journal.copied(from, to);
+            journal.issued_program(to, cause, cause == Cause::Mapping);
+        }
     }
 
     /// The data of `page`, which is valid, are out of date. Says which block has how many valid pages left.
@@ -390,6 +473,11 @@ impl FlashState {
         assert_eq!(state.valid, 0, "a block with valid pages was erased");
         self.records[record] = Block { written: 0, ..state }.pack() + ERASE;
         self.freed += u64::from(state.written);
+        if let Some(journal) = &mut self.journal {
+            let first = self.geometry.first_page(block).0;
+            let owners = &self.owners[first as usize..(first + self.geometry.pages_per_block()) as usize];
+            journal.erased(block, cause, first, owners);
+        }
         self.counts.erases += 1;
         self.counts.erases_for[cause as usize] += 1;
         if self.copied_from.take() != Some(block) {

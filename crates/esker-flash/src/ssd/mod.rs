@@ -261,7 +261,7 @@ impl Ssd {
                     .then(|| self.cover(request.kind, start.saturating_sub(first_byte), end - first_byte));
                 count += self.array.get_mut().push(now, self.ops.as_slice(), slot, cover.as_ref());
             }
-            if let Err(FtlError::NoSpace) = written {
+            if written.is_err() {
                 return Err((count, DeviceError::NoSpace));
             }
         }

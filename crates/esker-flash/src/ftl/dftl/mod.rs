@@ -147,7 +147,7 @@ impl Dftl {
         flash: &mut FlashState,
         sink: &mut S,
     ) -> (u32, Option<OpIndex>) {
-        self.translate(slot, flash, sink).unwrap_or_else(|FtlError::NoSpace| self.fetch(slot, flash, sink))
+        self.translate(slot, flash, sink).unwrap_or_else(|_| self.fetch(slot, flash, sink))
     }
 
     fn load<S: OpSink>(

@@ -5,7 +5,7 @@ mod striping;
 
 use esker_core::PhysicalPage;
 
-use crate::ftl::{FtlContext, FtlError};
+use crate::ftl::{FoundBlock, FtlContext, FtlError};
 use crate::gc::{self, PoolShape};
 use crate::nand::{FlashState, OpSink};
 use crate::{BlockIndex, SsdError};
@@ -142,6 +142,39 @@ impl Pools {
             }
         }
         Ok(false)
+    }
+
+    /// Takes over the blocks as a power failure left them; `found` has all of them. The pools are fresh, and `flash` knows
+    /// which pages are valid.
+    ///
+    /// A block that was being written is written on behind its last page, as far as there are frontiers for such blocks;
+    /// others are closed as they are.
+    pub fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
+        let size = self.blocks_per_pool.get() as usize;
+        for (pool, found) in self.pools.iter_mut().zip(found.chunks_exact(size)) {
+            pool.take_over(found, flash);
+        }
+    }
+
+    /// Cleans after [`Self::take_over`] until each pool has its reserve.
+    pub fn restore<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        self.pools.iter_mut().try_for_each(|pool| pool.restore(flash, sink, owners))
+    }
+
+    /// Has the map pages of `pool` written that `owners` want to be updated.
+    pub fn write_updates<S: OpSink>(
+        &mut self,
+        pool: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        self.pools[pool as usize].write_updates(flash, sink, owners)
     }
 
     /// Pages that can be written before anything has to be cleaned.

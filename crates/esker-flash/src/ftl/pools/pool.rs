@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use esker_core::PhysicalPage;
 
 use super::{Content, Owners};
-use crate::ftl::{FtlContext, FtlError};
+use crate::ftl::{FoundBlock, FtlContext, FtlError};
 use crate::gc::VictimPolicy;
 use crate::nand::{Cause, FlashState, OpSink};
 use crate::{BlockIndex, Placement, WriteFrontiers};
@@ -23,6 +23,8 @@ struct Frontier {
     block: Option<BlockIndex>,
     /// Data pages that it can still take.
     room: u32,
+    /// The sequence number with which the block begins.
+    opened: u64,
 }
 
 #[derive(Debug)]
@@ -126,7 +128,7 @@ impl Pool {
             geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
         let data_frontiers = space.frontiers;
         let mut frontiers: Vec<Frontier> =
-            turns.iter().take(data_frontiers as usize).map(|&home| Frontier { home, block: None, room: 0 }).collect();
+            turns.iter().take(data_frontiers as usize).map(|&home| Frontier { home, block: None, room: 0, opened: u64::MAX }).collect();
         let mut frontier_of_part = vec![0; parts as usize];
         if data_frontiers > 1 {
             for (index, frontier) in frontiers.iter().enumerate() {
@@ -137,7 +139,7 @@ impl Pool {
             for index in 0..data_frontiers as usize {
                 // A single one begins on another die than that of the data.
                 let home = if data_frontiers == 1 { turns[1 % turns.len()] } else { frontiers[index].home };
-                frontiers.push(Frontier { home, block: None, room: 0 });
+                frontiers.push(Frontier { home, block: None, room: 0, opened: u64::MAX });
             }
         }
         let free = (0..parts).map(|part| (part * blocks_per_part..(part + 1) * blocks_per_part).collect()).collect();
@@ -287,9 +289,104 @@ impl Pool {
         self.free_blocks -= 1;
         frontier.block = Some(BlockIndex(self.first_block + block));
         frontier.room = self.data_pages_per_block;
+        if flash.keeps_journal() {
+            frontier.opened = flash.next_sequence();
+            self.tell_oldest_open(flash);
+        }
         if let (true, Some(map)) = (map, &mut self.map) {
             set(&mut self.holds_map, block);
             map.in_use += 1;
+        }
+        Ok(())
+    }
+
+    fn tell_oldest_open(&self, flash: &mut FlashState) {
+        let data = &self.frontiers[..self.data_frontiers as usize];
+        let oldest = data.iter().map(|frontier| frontier.opened).min().unwrap_or(u64::MAX);
+        flash.set_oldest_open(self.index, oldest);
+    }
+
+    /// See [`super::Pools::take_over`].
+    pub(super) fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
+        self.free.iter_mut().for_each(VecDeque::clear);
+        self.free_blocks = 0;
+        // Policies may go by the order in which blocks were closed.
+        let mut in_order: Vec<u32> = (0..found.len() as u32).collect();
+        in_order.sort_by_key(|block| found[*block as usize].opened);
+        let mut open = Vec::new();
+        for block in in_order {
+            let state = found[block as usize];
+            if state.programmed == 0 {
+                self.free[(block / self.blocks_per_part) as usize].push_back(block);
+                self.free_blocks += 1;
+                continue;
+            }
+            if let (true, Some(map)) = (state.map, &mut self.map) {
+                set(&mut self.holds_map, block);
+                map.in_use += 1;
+            }
+            if state.full {
+                let valid = flash.valid_in(BlockIndex(self.first_block + block));
+                self.close(block, valid);
+            } else {
+                open.push(block);
+            }
+        }
+        self.free.iter_mut().for_each(|blocks| blocks.make_contiguous().sort_unstable());
+        // Those with most room are written on.
+        open.sort_by_key(|block| (found[*block as usize].programmed, *block));
+        for block in open {
+            let state = found[block as usize];
+            let home = block / self.blocks_per_part;
+            let is_map = state.map;
+            let vacant = |index: &usize| self.frontiers[*index].block.is_none() && self.is_map_frontier(*index) == is_map;
+            let place = (0..self.frontiers.len()).filter(vacant).min_by_key(|i| self.frontiers[*i].home != home);
+            let Some(index) = place else {
+                let valid = flash.valid_in(BlockIndex(self.first_block + block));
+                self.close(block, valid);
+                continue;
+            };
+            let frontier = &mut self.frontiers[index];
+            frontier.block = Some(BlockIndex(self.first_block + block));
+            frontier.room = self.data_pages_per_block - state.programmed;
+            frontier.opened = state.opened;
+        }
+        self.tell_oldest_open(flash);
+    }
+
+    /// See [`super::Pools::restore`].
+    pub(super) fn restore<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        let mut attempts = 64 * self.blocks();
+        while self.free_blocks < self.reserve {
+            self.clean(true, flash, sink, owners)?;
+            attempts = attempts.checked_sub(1).ok_or(FtlError::NoSpace)?;
+        }
+        Ok(())
+    }
+
+    /// See [`super::Pools::write_updates`].
+    pub(super) fn write_updates<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        while owners.has_updates(self.index) {
+            let mut index = self.data_frontiers as usize;
+            if self.frontiers[index].room == 0 {
+                index = self.make_room(index, flash, sink, owners)?;
+            }
+            // Cleaning may have written them.
+            if owners.has_updates(self.index)
+                && let Some((block, valid)) = owners.update(self.index, self.take_room(index), flash, sink)
+            {
+                self.superseded(block.0 - self.first_block, valid);
+            }
         }
         Ok(())
     }
@@ -377,8 +474,9 @@ impl Pool {
     /// Chooses the block that is cleaned next.
     fn take_victim(&mut self, certain: bool, flash: &FlashState, owners: &impl Owners) -> Result<Victim, FtlError> {
         let block = match &mut self.map {
+            _ if certain => self.take_most_certain(flash),
             None => self.victims.take(),
-            Some(_) if certain || self.free_blocks < FREE_FOR_ANY_VICTIM => self.take_most_certain(flash),
+            Some(_) if self.free_blocks < FREE_FOR_ANY_VICTIM => self.take_most_certain(flash),
             Some(map) if map.in_use > map.allowance => map.victims.take().or_else(|| self.victims.take()),
             Some(map) => self.victims.take().or_else(|| map.victims.take()),
         };

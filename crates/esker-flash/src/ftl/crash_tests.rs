@@ -1,0 +1,248 @@
+//! Power failures at any operation, held against a map with versions.
+
+use std::collections::BTreeMap;
+
+use esker_core::Rng;
+
+use super::tests::{settings, soak};
+use super::*;
+use crate::nand::{Cause, FlashOpKind, Spare};
+use crate::{Parameter, PoolScope, WriteFrontiers};
+
+/// What was done to a logical page since it was last known what it holds.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// Written, by the unsettled change with this number, or settled.
+    Write { version: u32, change: Option<usize> },
+    Trim,
+}
+
+struct World {
+    settings: SsdSettings,
+    geometry: Geometry,
+    space: Space,
+    ftl: Box<dyn Ftl>,
+    flash: FlashState,
+    rng: Rng,
+    /// By sequence number, the logical page and version that a program brought; `None` for what is not data.
+    brought: BTreeMap<u64, Option<(u32, u32)>>,
+    /// The same by physical page.
+    content: BTreeMap<u32, Option<(u32, u32)>>,
+    next_sequence: u64,
+    /// Unsettled changes.
+    changes: usize,
+    versions: u32,
+    events: Vec<Vec<Event>>,
+}
+
+impl World {
+    fn new(settings: SsdSettings, seed: u64) -> Option<Self> {
+        let geometry = Geometry::new(&settings.geometry, settings.block_summary).ok()?;
+        let space = Space::new(&settings, &geometry).ok()?;
+        let ftl = build(&FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 }).ok()?;
+        let mut flash = FlashState::new(&geometry);
+        flash.keep_journal(space.blocks_per_pool);
+        Some(Self {
+            ftl,
+            flash,
+            geometry,
+            rng: Rng::new(seed),
+            brought: BTreeMap::new(),
+            content: BTreeMap::new(),
+            next_sequence: 1,
+            changes: 0,
+            versions: 0,
+            events: vec![Vec::new(); space.host_pages as usize],
+            space,
+            settings,
+        })
+    }
+
+    /// Follows the operations; says which change programmed the host's page.
+    fn follow(&mut self, ops: &OpList, written: Option<(u32, u32)>) -> Option<usize> {
+        let mut host = None;
+        for op in ops.as_slice() {
+            let data = match op.kind {
+                FlashOpKind::Read { .. } | FlashOpKind::ReadSpare { .. } => continue,
+                FlashOpKind::Erase { .. } => {
+                    self.changes += 1;
+                    continue;
+                }
+                FlashOpKind::Program { page, .. } if op.cause == Cause::Host => {
+                    host = Some(self.changes);
+                    (page, written)
+                }
+                FlashOpKind::Program { page, .. } => (page, None),
+                FlashOpKind::Copy { from, to } => (to, self.content[&from.0]),
+            };
+            self.brought.insert(self.next_sequence, data.1);
+            self.content.insert(data.0.0, data.1);
+            self.next_sequence += 1;
+            self.changes += 1;
+        }
+        assert_eq!(self.next_sequence, self.flash.next_sequence(), "a program was not emitted");
+        host
+    }
+
+    fn step(&mut self) {
+        let mut ops = OpList::default();
+        let hot = self.rng.below(2) == 0;
+        let pages = u64::from(self.space.host_pages);
+        let page = self.rng.below(if hot { pages.div_ceil(4) } else { pages }) as u32;
+        match self.rng.below(20) {
+            0 => {
+                self.flash.settle();
+                self.changes = 0;
+                for event in self.events.iter_mut().flatten() {
+                    if let Event::Write { change, .. } = event {
+                        *change = None;
+                    }
+                }
+            }
+            1..3 => {
+                self.ftl.trim(LogicalPage(page), &mut self.flash, &mut ops);
+                self.follow(&ops, None);
+                self.events[page as usize].push(Event::Trim);
+            }
+            3..5 => {
+                self.ftl.read(LogicalPage(page), &mut self.flash, &mut ops);
+                self.follow(&ops, None);
+            }
+            kind => {
+                let part = if kind == 5 { Part::Some } else { Part::Whole };
+                self.versions += 1;
+                let version = self.versions;
+                self.ftl.write(LogicalPage(page), part, &mut self.flash, &mut ops).unwrap();
+                let change = self.follow(&ops, Some((page, version)));
+                assert!(change.is_some());
+                self.events[page as usize].push(Event::Write { version, change });
+            }
+        }
+    }
+
+    fn crash(&mut self) {
+        let mut kept = vec![0; self.geometry.dies() as usize];
+        for die in self.flash.unsettled_dies() {
+            kept[die as usize] += 1;
+        }
+        for kept in &mut kept {
+            if self.rng.below(2) == 0 {
+                *kept = self.rng.below(*kept as u64 + 1) as usize;
+            }
+        }
+        let torn = self.rng.below(2) == 0;
+        let performed = self.flash.power_failure(&kept, torn);
+        assert_eq!(performed.len(), self.changes);
+        self.flash.check();
+        self.changes = 0;
+        let context = FtlContext {
+            geometry: &self.geometry,
+            space: &self.space,
+            settings: &self.settings,
+            seed: 1,
+        };
+        self.ftl = build(&context).unwrap();
+        self.content.clear();
+        for page in 0..self.geometry.pages() {
+            if let Spare::Programmed { sequence, .. } = self.flash.spare(PhysicalPage(page)) {
+                self.content.insert(page, self.brought[&sequence]);
+            }
+        }
+        let mut ops = OpList::default();
+        self.ftl.recover(&mut self.flash, &mut ops).unwrap();
+        self.follow(&ops, None);
+        self.flash.check();
+        self.ftl.check(&self.flash);
+        for page in 0..self.space.host_pages {
+            self.compare(page, &performed);
+        }
+    }
+
+    /// Whether `page` reads as it may after the power failure. What it reads as is what it holds from now on.
+    fn compare(&mut self, page: u32, performed: &[bool]) {
+        let found = self.ftl.find(LogicalPage(page)).map(|at| {
+            let (owner, version) = self.content[&at.0].expect("data are mapped to what is not data");
+            assert_eq!(owner, page, "page {page} reads as another");
+            version
+        });
+        let events = std::mem::take(&mut self.events[page as usize]);
+        let is_performed = |event: &Event| match event {
+            Event::Write { change, .. } => change.is_none_or(|change| performed[change]),
+            Event::Trim => false,
+        };
+        let acknowledged = events.iter().rposition(is_performed);
+        let since = &events[acknowledged.unwrap_or(0)..];
+        let trimmed = since.iter().any(|event| matches!(event, Event::Trim));
+        let allowed = match found {
+            // A page that was trimmed may have anything that it ever had; that it is its own was checked.
+            Some(_) if trimmed => true,
+            Some(found) => since
+                .iter()
+                .any(|event| is_performed(event) && matches!(event, Event::Write { version, .. } if *version == found)),
+            None => trimmed || acknowledged.is_none(),
+        };
+        assert!(allowed, "page {page} reads as {found:?} after {events:?}, performed {performed:?}");
+        let known = found.map(|version| Event::Write { version, change: None });
+        self.events[page as usize] = known.or((!events.is_empty()).then_some(Event::Trim)).into_iter().collect();
+    }
+}
+
+fn drawn(rng: &mut Rng, ftl: &Choice) -> SsdSettings {
+    let mut settings = settings();
+    settings.ftl = ftl.clone();
+    settings.block_summary = rng.below(2) == 0;
+    settings.pool = [PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Device][rng.below(4) as usize];
+    settings.write_frontiers =
+        [WriteFrontiers::Die, WriteFrontiers::Pool, WriteFrontiers::Plane][rng.below(3) as usize];
+    settings.geometry.channels = 1 + rng.below(2) as u32;
+    settings.geometry.dies_per_package = 1 + rng.below(2) as u32;
+    settings.geometry.planes_per_die = 1 + rng.below(2) as u32;
+    settings.geometry.blocks_per_plane = 10 + rng.below(12) as u32;
+    settings.geometry.pages_per_block = 2 + rng.below(4) as u32;
+    settings.over_provisioning = Some(esker_core::Ratio::percent(50 + rng.below(30)));
+    // A spare block more than the frontiers need, for pages that were lost when a program was interrupted.
+    settings.cleaning.threshold = esker_core::Ratio::percent(20);
+    settings
+}
+
+fn survives(ftl: &Choice) {
+    let mut worlds = 0;
+    let mut rng = Rng::new(11);
+    for seed in 0..10_000 * u64::from(soak()) {
+        let Some(mut world) = World::new(drawn(&mut rng, ftl), seed) else { continue };
+        worlds += 1;
+        let steps = 20 + world.rng.below(100);
+        for _ in 0..1 + world.rng.below(4) {
+            for _ in 0..steps {
+                world.step();
+            }
+            world.crash();
+        }
+    }
+    assert!(worlds > 5000, "{worlds}");
+}
+
+#[test]
+fn the_page_layer_survives_power_failures() {
+    survives(&Choice::named("page"));
+}
+
+#[test]
+fn dftl_survives_power_failures() {
+    for batch in [false, true] {
+        let mut ftl = Choice::named("dftl");
+        ftl.parameters.insert("entries_per_page".to_string(), Parameter::Integer(4));
+        ftl.parameters.insert("cache".to_string(), Parameter::Integer(48));
+        ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(batch));
+        survives(&ftl);
+    }
+}
+
+#[test]
+fn layers_without_recovery_refuse() {
+    let mut settings = settings();
+    settings.ftl = Choice::named("bast");
+    let mut world = World::new(settings, 1).unwrap();
+    let refused = world.ftl.recover(&mut world.flash, &mut OpList::default());
+    assert_eq!(refused, Err(FtlError::CannotRecover));
+}

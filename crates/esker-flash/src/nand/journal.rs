@@ -1,0 +1,266 @@
+//! What a power failure leaves in the cells.
+//!
+//! A drive that loses power has performed, on each die, a prefix of what it was given. So that this state can be worked
+//! out, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages, and the changes
+//! that may not have been performed yet.
+//!
+//! The order of operations on different dies matters in two places, and there the controller waits: an erase, and a
+//! program of a page of the map, begin once everything that was issued before for their pool has ended. Otherwise data
+//! could be erased whose newer version is still on its way to another die, or the map could speak of data that never came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use esker_core::PhysicalPage;
+
+use super::state::FlashState;
+use super::{Cause, OpSink};
+use crate::BlockIndex;
+
+/// The sequence number of a page that a power failure interrupted: it was programmed in part, or its erase was.
+const TORN: u64 = u64::MAX;
+
+/// What a spare area says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spare {
+    /// The page is erased.
+    Erased,
+    /// The page was being programmed or erased when power failed.
+    Unreadable,
+    /// The page was programmed.
+    Programmed {
+        /// Whose data it holds.
+        owner: u32,
+        /// When it was programmed: later programs have higher numbers, over the whole device.
+        sequence: u64,
+    },
+}
+
+/// The content of a page of the map.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MapPage {
+    /// Map entries.
+    pub entries: Box<[u32]>,
+    /// Every change of the map of this pool is in pages of the map by now, but for those that speak of data in blocks whose
+    /// first page has at least this sequence number.
+    pub saved_before: u64,
+}
+
+/// A change that may not have been performed yet.
+#[derive(Clone, Debug)]
+enum Change {
+    Program { page: PhysicalPage, cause: Cause, map: bool },
+    Erase { block: BlockIndex, cause: Cause, pages: Vec<(u32, u64)>, maps: Vec<(u32, MapPage)> },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    /// Per page its sequence number; zero where it is erased.
+    sequences: Vec<u64>,
+    next: u64,
+    maps: BTreeMap<u32, MapPage>,
+    blocks_per_pool: u32,
+    /// Per pool the lowest sequence number with which one of its open blocks of data begins.
+    oldest_open: Vec<u64>,
+    /// In the order in which they were issued.
+    changes: Vec<Change>,
+}
+
+impl Journal {
+    pub(super) fn programmed(&mut self, page: PhysicalPage) {
+        self.sequences[page.0 as usize] = self.next;
+        self.next += 1;
+    }
+    pub(super) fn issued_program(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
+        self.changes.push(Change::Program { page, cause, map });
+    }
+    pub(super) fn copied(&mut self, from: PhysicalPage, to: PhysicalPage) {
+        if let Some(map) = self.maps.get(&from.0).cloned() {
+            self.maps.insert(to.0, map);
+        }
+    }
+    pub(super) fn erased(&mut self, block: BlockIndex, cause: Cause, first: u32, owners: &[u32]) {
+        let range = first..first + owners.len() as u32;
+        let sequences = &mut self.sequences[range.start as usize..range.end as usize];
+        let pages = owners.iter().copied().zip(sequences.iter().copied()).collect();
+        sequences.fill(0);
+        let maps = range.filter_map(|page| Some((page, self.maps.remove(&page)?))).collect();
+        self.changes.push(Change::Erase { block, cause, pages, maps });
+    }
+    pub(super) fn format(&mut self) {
+        self.sequences.fill(0);
+        self.maps.clear();
+        self.changes.clear();
+        self.oldest_open.fill(u64::MAX);
+    }
+}
+
+impl FlashState {
+    /// Keeps a journal from now on. All cells are erased. A pool has `blocks_per_pool` consecutive blocks.
+    pub fn keep_journal(&mut self, blocks_per_pool: u32) {
+        let geometry = *self.geometry();
+        assert_eq!(self.counts().programs().total(), 0, "a journal begins with erased cells");
+        self.journal = Some(Box::new(Journal {
+            sequences: vec![0; geometry.pages() as usize],
+            next: 1,
+            maps: BTreeMap::new(),
+            blocks_per_pool,
+            oldest_open: vec![u64::MAX; (geometry.blocks() / blocks_per_pool) as usize],
+            changes: Vec::new(),
+        }));
+    }
+
+    /// Whether a journal is kept.
+    #[inline(always)]
+    pub fn keeps_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// The sequence number of the next program; zero without a journal.
+    pub fn next_sequence(&self) -> u64 {
+        self.journal.as_ref().map_or(0, |journal| journal.next)
+    }
+
+    /// The open blocks of data of `pool` begin with `sequence` or later.
+    pub(crate) fn set_oldest_open(&mut self, pool: u32, sequence: u64) {
+        if let Some(journal) = &mut self.journal {
+            journal.oldest_open[pool as usize] = sequence;
+        }
+    }
+
+    /// Data that are programmed for `pool` from now on lie in blocks that begin with this sequence number or a later one.
+    pub(crate) fn oldest_open(&self, pool: u32) -> u64 {
+        let journal = self.journal.as_ref().expect("a journal is kept");
+        journal.oldest_open[pool as usize].min(journal.next)
+    }
+
+    /// What the spare area of `page` says.
+    pub fn spare(&self, page: PhysicalPage) -> Spare {
+        let journal = self.journal.as_ref().expect("a journal is kept");
+        match journal.sequences[page.0 as usize] {
+            0 => Spare::Erased,
+            TORN => Spare::Unreadable,
+            sequence => Spare::Programmed { owner: self.owner(page), sequence },
+        }
+    }
+
+    /// Reads the spare area of `page` while recovering.
+    pub fn scan_spare<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> Spare {
+        self.read_spare(page, Cause::Recovery, sink);
+        self.spare(page)
+    }
+
+    /// Reads `page` of the map while recovering.
+    pub fn scan_map<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> MapPage {
+        self.read(page, Cause::Recovery, sink);
+        self.map_page(page).expect("the page is one of the map").clone()
+    }
+
+    /// The content of `page`, if that is one of the map.
+    pub fn map_page(&self, page: PhysicalPage) -> Option<&MapPage> {
+        self.journal.as_ref().and_then(|journal| journal.maps.get(&page.0))
+    }
+
+    /// `page` of the map was programmed with `map`.
+    pub(crate) fn set_map_page(&mut self, page: PhysicalPage, map: MapPage) {
+        let journal = self.journal.as_mut().expect("a journal is kept");
+        journal.maps.insert(page.0, map);
+    }
+
+    /// Changes that were issued since the last [`Self::settle`] or power failure, in order: the die of each.
+    pub fn unsettled_dies(&self) -> Vec<u32> {
+        let changes = self.journal.iter().flat_map(|journal| &journal.changes);
+        changes.map(|change| self.geometry().die_of(self.block_of_change(change)).0).collect()
+    }
+
+    fn block_of_change(&self, change: &Change) -> BlockIndex {
+        match change {
+            Change::Program { page, .. } => self.geometry().block_of(*page),
+            Change::Erase { block, .. } => *block,
+        }
+    }
+
+    /// All changes so far were performed.
+    pub fn settle(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.changes.clear();
+        }
+    }
+
+    /// Power fails when each die has performed as many of the unsettled changes as `kept` says, or fewer where an operation
+    /// would still have waited for another die (see the module). Where `torn`, a die was amid its next change. Afterwards
+    /// nothing is known to be valid. Says of each unsettled change whether it was performed.
+    pub fn power_failure(&mut self, kept: &[usize], torn: bool) -> Vec<bool> {
+        let mut journal = self.journal.take().expect("a journal is kept");
+        let changes = std::mem::take(&mut journal.changes);
+        let places: Vec<(usize, u32)> = changes
+            .iter()
+            .map(|change| {
+                let block = self.block_of_change(change);
+                (self.geometry().die_of(block).0 as usize, block.0 / journal.blocks_per_pool)
+            })
+            .collect();
+        let (performed, interrupted) = cut(&changes, &places, kept);
+        for (index, change) in changes.into_iter().enumerate().rev() {
+            if !performed[index] {
+                self.undo(change, &mut journal, torn && interrupted[index]);
+            }
+        }
+        journal.oldest_open.fill(u64::MAX);
+        self.journal = Some(journal);
+        self.forget_validity();
+        performed
+    }
+
+    fn undo(&mut self, change: Change, journal: &mut Journal, torn: bool) {
+        match change {
+            Change::Program { page, cause, .. } => {
+                journal.maps.remove(&page.0);
+                journal.sequences[page.0 as usize] = if torn { TORN } else { 0 };
+                if !torn {
+                    self.undo_program(page, cause);
+                }
+            }
+            Change::Erase { block, cause, pages, maps } => {
+                let first = self.geometry().first_page(block).0;
+                if torn {
+                    let pages = first as usize..(first + self.geometry().pages_per_block()) as usize;
+                    journal.sequences[pages].fill(TORN);
+                    self.undo_erase(block, cause, None);
+                    return;
+                }
+                for (offset, (_, sequence)) in pages.iter().enumerate() {
+                    journal.sequences[first as usize + offset] = *sequence;
+                }
+                journal.maps.extend(maps);
+                let owners: Vec<u32> = pages.iter().map(|(owner, _)| *owner).collect();
+                let written = pages.iter().take_while(|(_, sequence)| *sequence != 0).count();
+                self.undo_erase(block, cause, Some((&owners, written as u16)));
+            }
+        }
+    }
+}
+
+/// Which changes were performed, and which of the others could have been under way.
+fn cut(changes: &[Change], places: &[(usize, u32)], kept: &[usize]) -> (Vec<bool>, Vec<bool>) {
+    let waits = |change: &Change| matches!(change, Change::Erase { .. } | Change::Program { map: true, .. });
+    let mut performed = vec![false; changes.len()];
+    let mut interrupted = vec![false; changes.len()];
+    let mut left = kept.to_vec();
+    let mut stopped = vec![false; kept.len()];
+    let mut incomplete = BTreeSet::new();
+    for (index, change) in changes.iter().enumerate() {
+        let (die, pool) = places[index];
+        let held = waits(change) && incomplete.contains(&pool);
+        performed[index] = !stopped[die] && left[die] > 0 && !held;
+        if performed[index] {
+            left[die] -= 1;
+            continue;
+        }
+        // The first one that a die did not perform may have been under way, unless it waited for another die.
+        interrupted[index] = !stopped[die] && !held;
+        stopped[die] = true;
+        incomplete.insert(pool);
+    }
+    (performed, interrupted)
+}
