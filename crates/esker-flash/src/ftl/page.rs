@@ -3,13 +3,13 @@
 
 use esker_core::{LogicalPage, PhysicalPage};
 
-use crate::{BlockIndex, SsdError};
 use crate::ftl::pools::Owners;
 use crate::ftl::pools::Striping;
 use crate::ftl::recovery::scan_block;
 use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpList, OpSink, Silent};
+use crate::{BlockIndex, SsdError};
 
 pub(crate) static ENTRY: FtlEntry = FtlEntry {
     name: "page",
@@ -58,7 +58,7 @@ impl Owners for Map<'_> {
         prefetch(self.0, owner as usize);
     }
     #[inline(always)]
-    fn moved(&mut self, owner: u32, to: PhysicalPage) {
+    fn moved(&mut self, owner: u32, to: PhysicalPage, _: &FlashState) {
         self.0[owner as usize] = entry(to);
     }
 }

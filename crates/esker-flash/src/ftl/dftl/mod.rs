@@ -2,17 +2,18 @@
 //! (Kim 2009, section 3.3).
 
 mod cache;
+mod recovery;
 mod tables;
 #[cfg(test)]
 mod tests;
 
 use esker_core::{Bytes, LogicalPage, MappingCounts, PhysicalPage};
 
-use crate::SsdError;
 use crate::choice::ParameterEntry;
 use crate::ftl::pools::Striping;
 use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, Part, Pools};
 use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
+use crate::{BlockIndex, SsdError};
 use cache::Cache;
 use tables::Tables;
 
@@ -175,26 +176,39 @@ impl Dftl {
     fn evict<S: OpSink>(&mut self, flash: &mut FlashState, sink: &mut S) -> Result<(), FtlError> {
         let victim = self.tables.cache.victim();
         if self.tables.cache.is_dirty(victim) {
-            let page = self.tables.translation_page_of(self.tables.cache.slot(victim));
-            let pool = self.tables.pool_of(page);
+            let slot = self.tables.cache.slot(victim);
             // Space first: cleaning may move the translation page that is about to be superseded.
-            let block = self.pools.place_map(pool, flash, sink, &mut self.tables)?;
-            if self.tables.located(page).is_some() {
-                self.tables.counts.translation_reads += 1;
-            }
-            self.tables.counts.translation_writes += 1;
+            let block = self.place_for(slot, flash, sink)?;
             self.tables.counts.dirty_evictions += 1;
             self.tables.cache.clean(victim);
-            if self.settings.batch_evictions {
-                self.tables.clean_all_of(page);
-            }
-            if let Some((block, valid)) = self.tables.rewrite(page, block, true, flash, sink) {
-                self.pools.superseded(block, valid);
-            }
+            self.save(self.tables.translation_page_of(slot), block, flash, sink);
         }
         self.tables.counts.evictions += 1;
         self.tables.forget(victim);
         Ok(())
+    }
+
+    /// The block that the next version of the translation page of `slot` goes to.
+    fn place_for<S: OpSink>(
+        &mut self,
+        slot: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<BlockIndex, FtlError> {
+        let pool = self.tables.pool_of(self.tables.translation_page_of(slot));
+        self.pools.place_map(pool, flash, sink, &mut self.tables)
+    }
+
+    /// Writes translation page `page` to `block` with the entries that are clean by now.
+    fn save<S: OpSink>(&mut self, page: u32, block: BlockIndex, flash: &mut FlashState, sink: &mut S) {
+        self.tables.counts.translation_reads += u64::from(self.tables.located(page).is_some());
+        self.tables.counts.translation_writes += 1;
+        if self.settings.batch_evictions {
+            self.tables.clean_all_of(page);
+        }
+        if let Some((block, valid)) = self.tables.rewrite(page, block, true, flash, sink) {
+            self.pools.superseded(block, valid);
+        }
     }
 
     #[inline]
@@ -215,7 +229,7 @@ impl Dftl {
             _ => known,
         };
         let at = flash.program(block, slot, Cause::Host, read, sink);
-        self.tables.cache.change(index, tables::entry(at));
+        self.tables.change(index, tables::entry(at), flash);
         self.supersede(old, flash);
         Ok(())
     }
@@ -317,9 +331,18 @@ impl Ftl for Dftl {
         let slot = self.striping.locate(page.0).1;
         if self.is_known(slot) {
             let (index, _) = self.translate_in_any_case(slot, flash, ops);
-            if let Some(old) = tables::page_of(self.tables.cache.page(index)) {
-                self.tables.cache.change(index, tables::NO_PAGE);
-                self.supersede(Some(old), flash);
+            // Where power may fail: flash speaks of a page that was superseded before, and may hold data of another by now.
+            // Of a page that is written again the data are found; of this one only its translation page can tell.
+            let save = flash.keeps_journal() && self.tables.cache.is_dirty(index);
+            let block = if save { self.place_for(slot, flash, ops).ok() } else { None };
+            let old = tables::page_of(self.tables.cache.page(index));
+            if old.is_some() {
+                self.tables.change(index, tables::NO_PAGE, flash);
+                self.supersede(old, flash);
+            }
+            if let Some(block) = block {
+                self.tables.cache.clean(index);
+                self.save(self.tables.translation_page_of(slot), block, flash, ops);
             }
         }
     }
@@ -339,6 +362,10 @@ impl Ftl for Dftl {
             self.write_to(*page, Part::Whole, flash, &mut Silent)?;
         }
         Ok(())
+    }
+
+    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+        self.recover_map(flash, ops)
     }
 
     fn writable_pages(&self) -> u64 {

@@ -1,5 +1,7 @@
 //! The map, what of it is cached, and where its pages lie.
 
+use std::collections::VecDeque;
+
 use esker_core::{MappingCounts, PhysicalPage};
 
 use super::cache::Cache;
@@ -7,14 +9,14 @@ use crate::BlockIndex;
 use crate::divide::Divisor;
 use crate::ftl::pools::{Content, Owners, Striping};
 use crate::memory::{prefetch, zeroed};
-use crate::nand::{FlashState, OpSink};
+use crate::nand::{FlashState, MapPage, OpSink};
 
 /// The map entry of a page without data.
 pub(super) const NO_PAGE: u32 = 0;
 /// The bit of a map entry that is cached; the others say where.
 const CACHED: u32 = 1 << 31;
 /// The bit of an owner that is a translation page; the others say which.
-const TRANSLATION: u32 = 1 << 31;
+pub(super) const TRANSLATION: u32 = 1 << 31;
 
 /// A map entry: the physical page plus one.
 #[inline(always)]
@@ -41,7 +43,7 @@ fn translation_owner(page: u32) -> u32 {
 #[derive(Debug)]
 pub(super) struct Tables {
     /// Per slot its [`entry`], or where it is cached.
-    map: Vec<u32>,
+    pub(super) map: Vec<u32>,
     pub(super) cache: Cache,
     /// Per translation page, its [`entry`].
     directory: Vec<u32>,
@@ -50,16 +52,29 @@ pub(super) struct Tables {
     translation_pages_per_pool: Divisor,
     /// Per pool what its translation pages still have to be told.
     updates: Vec<Updates>,
+    /// Per pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a sequence number with which, or
+    /// later, the block begins that has the data. Those that were saved or changed again are dropped when they come up.
+    unsaved: Vec<VecDeque<(u32, u32, u64)>>,
+    /// Per pool the same sequence number for what recovery found and did not save yet; [`u64::MAX`] for nothing.
+    pub(super) recovering: Vec<u64>,
     pub(super) counts: MappingCounts,
 }
 
 /// Translation pages with entries of pages that cleaning moved, and that were not cached then. They are written before the
 /// block is erased from which the pages come; until then the controller knows better than flash.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Updates {
     pages: Vec<u32>,
+    /// While a journal is kept, a sequence number with which, or later, the blocks begin that the pages moved to.
+    since: u64,
     /// Whether `pages` is in descending order and without duplicates.
     sorted: bool,
+}
+
+impl Default for Updates {
+    fn default() -> Self {
+        Self { pages: Vec::new(), since: u64::MAX, sorted: true }
+    }
 }
 
 impl Tables {
@@ -72,6 +87,8 @@ impl Tables {
             entries_shift: entries_per_page.trailing_zeros(),
             translation_pages_per_pool: Divisor::new(striping.slots_per_pool() / entries_per_page),
             updates: vec![Updates::default(); striping.pools() as usize],
+            unsaved: vec![VecDeque::new(); striping.pools() as usize],
+            recovering: vec![u64::MAX; striping.pools() as usize],
             counts: MappingCounts::default(),
         }
     }
@@ -136,6 +153,74 @@ impl Tables {
         self.cache.remove(index);
     }
 
+    /// The entry at `index` says `page` from now on.
+    #[inline(always)]
+    pub(super) fn change(&mut self, index: u32, page: u32, flash: &FlashState) {
+        self.cache.change(index, page);
+        if flash.keeps_journal() {
+            let pool = self.pool_of(self.translation_page_of(self.cache.slot(index)));
+            self.change_before(index, page, pool as usize, flash.oldest_open(pool));
+        }
+    }
+
+    /// The entry at `index` says `page` from now on, where a journal is kept, for data in a block of `pool` that begins with sequence number `since` or later.
+    pub(super) fn change_before(&mut self, index: u32, page: u32, pool: usize, since: u64) {
+        self.cache.change(index, page);
+        self.unsaved[pool].push_back((self.cache.slot(index), page, since));
+        if self.unsaved[pool].len() > 4 * self.cache.capacity() as usize + 1024 {
+            let mut all = std::mem::take(&mut self.unsaved[pool]);
+            all.retain(|&(slot, page, _)| self.is_unsaved(slot, page));
+            self.unsaved[pool] = all;
+        }
+    }
+
+    fn is_unsaved(&self, slot: u32, page: u32) -> bool {
+        self.cached(slot).is_some_and(|index| self.cache.is_dirty(index) && self.cache.page(index) == page)
+    }
+
+    /// See [`MapPage::saved_before`].
+    fn saved_before(&mut self, pool: u32, flash: &FlashState) -> u64 {
+        let index = pool as usize;
+        while let Some(&(slot, page, since)) = self.unsaved[index].front() {
+            if self.is_unsaved(slot, page) {
+                return since.min(self.updates[index].since).min(self.recovering[index]).min(flash.oldest_open(pool));
+            }
+            self.unsaved[index].pop_front();
+        }
+        self.updates[index].since.min(self.recovering[index]).min(flash.oldest_open(pool))
+    }
+
+    /// What translation page `page` holds when it is written now; `old` is where it was before.
+    fn content(&mut self, page: u32, old: Option<PhysicalPage>, flash: &FlashState) -> MapPage {
+        let first = (page << self.entries_shift) as usize;
+        let before = old.and_then(|old| flash.map_page(old)).map(|content| &*content.entries);
+        let entries = (0..1usize << self.entries_shift).map(|place| {
+            let entry = self.map[first + place];
+            match entry & CACHED {
+                0 => entry,
+                // Lazy copying: a change that is not to be saved stays out.
+                _ if self.cache.is_dirty(entry & !CACHED) => before.map_or(NO_PAGE, |before| before[place]),
+                _ => self.cache.page(entry & !CACHED),
+            }
+        });
+        let entries = entries.collect();
+        MapPage { entries, saved_before: self.saved_before(self.pool_of(page), flash) }
+    }
+
+    /// Translation page `page` was found at `at` with `entries`.
+    pub(super) fn restore_page(&mut self, page: u32, at: PhysicalPage, entries: &[u32]) {
+        self.directory[page as usize] = entry(at);
+        let first = (page << self.entries_shift) as usize;
+        self.map[first..first + entries.len()].copy_from_slice(entries);
+    }
+
+    /// Translation page `page` has to be written.
+    pub(super) fn want_update(&mut self, page: u32) {
+        let updates = &mut self.updates[self.translation_pages_per_pool.quotient(page) as usize];
+        updates.pages.push(page);
+        updates.sorted = false;
+    }
+
     /// All cached entries of translation page `page` go into its next version.
     pub(super) fn clean_all_of(&mut self, page: u32) {
         let first = (page << self.entries_shift) as usize;
@@ -159,6 +244,10 @@ impl Tables {
         let old = self.located(page);
         let read = old.map(|old| flash.read_map(old, awaited, sink));
         let at = flash.program_map(block, translation_owner(page), read, awaited, sink);
+        if flash.keeps_journal() {
+            let content = self.content(page, old, flash);
+            flash.set_map_page(at, content);
+        }
         self.directory[page as usize] = entry(at);
         old.map(|old| flash.supersede(old))
     }
@@ -204,7 +293,7 @@ impl Owners for Tables {
     }
 
     #[inline(always)]
-    fn moved(&mut self, owner: u32, to: PhysicalPage) {
+    fn moved(&mut self, owner: u32, to: PhysicalPage, flash: &FlashState) {
         if owner & TRANSLATION != 0 {
             self.directory[(owner & !TRANSLATION) as usize] = entry(to);
             self.counts.cleaning_map_reads += 1;
@@ -215,13 +304,16 @@ impl Owners for Tables {
         self.counts.cleaning_data_writes += 1;
         match self.cached(owner) {
             // Lazy copying: flash learns of it when the entry is evicted.
-            Some(index) => self.cache.change(index, entry(to)),
+            Some(index) => self.change(index, entry(to), flash),
             None => {
                 self.map[owner as usize] = entry(to);
                 let page = self.translation_page_of(owner);
-                let updates = &mut self.updates[self.translation_pages_per_pool.quotient(page) as usize];
-                updates.pages.push(page);
-                updates.sorted = false;
+                self.want_update(page);
+                if flash.keeps_journal() {
+                    let pool = self.pool_of(page);
+                    let updates = &mut self.updates[pool as usize];
+                    updates.since = updates.since.min(flash.oldest_open(pool));
+                }
             }
         }
     }
@@ -246,6 +338,9 @@ impl Owners for Tables {
             updates.sorted = true;
         }
         let page = updates.pages.pop()?;
+        if updates.pages.is_empty() {
+            updates.since = u64::MAX;
+        }
         if self.located(page).is_some() {
             self.counts.update_reads += 1;
         }

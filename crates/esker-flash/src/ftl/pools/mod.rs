@@ -40,7 +40,7 @@ pub trait Owners {
         let _ = owner;
     }
     /// The page of `owner` is now at `to`.
-    fn moved(&mut self, owner: u32, to: PhysicalPage);
+    fn moved(&mut self, owner: u32, to: PhysicalPage, flash: &FlashState);
 
     /// Whether pages of the map have to be written before the victim of `pool`, whose pages have moved, is erased.
     #[inline(always)]

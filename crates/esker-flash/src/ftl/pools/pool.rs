@@ -127,8 +127,11 @@ impl Pool {
         let turns: Vec<u32> =
             geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
         let data_frontiers = space.frontiers;
-        let mut frontiers: Vec<Frontier> =
-            turns.iter().take(data_frontiers as usize).map(|&home| Frontier { home, block: None, room: 0, opened: u64::MAX }).collect();
+        let mut frontiers: Vec<Frontier> = turns
+            .iter()
+            .take(data_frontiers as usize)
+            .map(|&home| Frontier { home, block: None, room: 0, opened: u64::MAX })
+            .collect();
         let mut frontier_of_part = vec![0; parts as usize];
         if data_frontiers > 1 {
             for (index, frontier) in frontiers.iter().enumerate() {
@@ -339,7 +342,8 @@ impl Pool {
             let state = found[block as usize];
             let home = block / self.blocks_per_part;
             let is_map = state.map;
-            let vacant = |index: &usize| self.frontiers[*index].block.is_none() && self.is_map_frontier(*index) == is_map;
+            let vacant =
+                |index: &usize| self.frontiers[*index].block.is_none() && self.is_map_frontier(*index) == is_map;
             let place = (0..self.frontiers.len()).filter(vacant).min_by_key(|i| self.frontiers[*i].home != home);
             let Some(index) = place else {
                 let valid = flash.valid_in(BlockIndex(self.first_block + block));
@@ -530,7 +534,7 @@ impl Pool {
                     self.open(index, flash, sink)?;
                 }
                 let (owner, to) = flash.copy(from, self.take_room(index), cause, sink);
-                owners.moved(owner, to);
+                owners.moved(owner, to, flash);
             }
         }
         if copies == 0 {
