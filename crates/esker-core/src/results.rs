@@ -448,12 +448,15 @@ pub struct EnergyByCause {
     pub mapping_pj: u64,
     /// For wear-levelling.
     pub wear_levelling_pj: u64,
+    /// For recovery after a power failure.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub recovery_pj: u64,
 }
 
 impl EnergyByCause {
     /// All causes together, in picojoules.
     pub fn total_pj(&self) -> u64 {
-        self.host_pj + self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj
+        self.host_pj + self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj + self.recovery_pj
     }
 }
 

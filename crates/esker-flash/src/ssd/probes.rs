@@ -14,10 +14,12 @@ pub(super) fn cause_name(cause: Cause) -> &'static str {
         Cause::Cleaning => "cleaning",
         Cause::Mapping => "mapping",
         Cause::WearLevelling => "wear-levelling",
+        Cause::Recovery => "recovery",
     }
 }
 
-const CAUSES_IN_ORDER: [Cause; CAUSES] = [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::WearLevelling];
+const CAUSES_IN_ORDER: [Cause; CAUSES] =
+    [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::WearLevelling, Cause::Recovery];
 
 impl Ssd {
     /// Each die and bus by itself.
@@ -115,6 +117,7 @@ impl Prices<'_> {
             cleaning_pj: of(Cause::Cleaning),
             mapping_pj: of(Cause::Mapping),
             wear_levelling_pj: of(Cause::WearLevelling),
+            recovery_pj: of(Cause::Recovery),
         }
     }
 
