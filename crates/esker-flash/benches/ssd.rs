@@ -4,7 +4,7 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Report,
     Request, Rng, Verdict, replay,
 };
-use esker_flash::{Choice, FTLS, PRESETS, PoolScope, Ssd, SsdSettings};
+use esker_flash::{Choice, FTLS, PRESETS, PoolScope, Scheduling, Ssd, SsdSettings};
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
@@ -200,6 +200,14 @@ fn main() {
             settings.pool = PoolScope::Device;
         })
     });
+    for scheduling in [Scheduling::ReadsFirst, Scheduling::OutOfOrder] {
+        random_writes(&format!("spare factor 15 %, {scheduling:?}, event by event"), || {
+            agrawal(|settings| {
+                spare(settings);
+                settings.array.scheduling = scheduling;
+            })
+        });
+    }
     for layer in FTLS.iter().filter(|layer| !["page", "dftl"].contains(&layer.name)) {
         layer_writes(layer.name, Ratio::ONE, 1 << 18);
         layer_writes(layer.name, Ratio::percent(1), 1 << 21);

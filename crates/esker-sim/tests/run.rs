@@ -188,3 +188,48 @@ fn a_device_can_be_built_from_a_table() {
         error("preset = \"ibm-ultrastar-36z15\"\ncapacity = \"1TiB\"").starts_with("device `d`: `capacity` is 1TiB")
     );
 }
+
+/// Commands reach drives through devices that are made of others.
+#[test]
+fn a_timeline_shows_the_first_requests_with_their_flash_operations() {
+    let text = r#"
+[workload]
+synthetic = { requests = 200, read_fraction = "50%", arrivals = { kind = "fixed", rate = "1000/s" } }
+[device.drive]
+kind = "ssd"
+preset = "samsung-k9xxg08-slc-32g"
+[device.d]
+kind = "array"
+level = "0"
+child = "drive"
+count = 2
+stripe = "64KiB"
+[run]
+target = "d"
+warm_up_requests = 50
+"#;
+    let with = |timeline: &str| {
+        let experiment = Experiment::from_str(&format!("{text}{timeline}"), "x.toml");
+        run(&experiment.unwrap(), &RunOptions::default()).unwrap()
+    };
+    let (plain, told) = (with(""), with("timeline = 20"));
+    assert_eq!(plain.requests, told.requests, "looking changed something");
+    for name in ["drive.0", "drive.1"] {
+        assert_eq!(plain.devices[name].flash.as_ref().unwrap().timeline, None);
+        let timeline = told.devices[name].flash.as_ref().unwrap().timeline.as_ref().unwrap();
+        assert_eq!((timeline.requests.len(), timeline.operations_left_out), (20, 0));
+        for request in &timeline.requests {
+            let (start, end) = (request.start_ns.unwrap(), request.end_ns.unwrap());
+            assert!(request.arrival_ns <= start && start <= end && request.arrival_ns >= 50_000_000);
+        }
+        for operation in &timeline.operations {
+            let request = &timeline.requests[operation.request.expect("nothing is cleaned here") as usize];
+            assert!(request.arrival_ns <= operation.begin_ns && operation.end_ns <= request.end_ns.unwrap());
+            assert!(matches!(operation.kind.as_str(), "read" | "program") && operation.cause == "host");
+        }
+        let writes = timeline.requests.iter().filter(|request| request.kind == "write").count();
+        assert_eq!(timeline.operations.iter().filter(|operation| operation.kind == "program").count(), writes);
+    }
+    let error = Experiment::from_str(&format!("{text}timeline = 10001"), "x.toml").unwrap_err();
+    assert!(error.to_string().ends_with("run.timeline: 10001 requests are more than 10000"), "{error}");
+}
