@@ -39,10 +39,12 @@
 //! and one line, `newest::ENTRY`, in [`VICTIM_POLICIES`]. The tests that walk the registry cover it from then on, and
 //! `cleaning = { victim = "newest" }` selects it.
 
+mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
 mod random;
+mod search_fraction;
 mod windowed;
 
 use std::fmt;
@@ -53,8 +55,15 @@ use crate::choice::Parameters;
 use crate::{Choice, SsdError};
 
 /// Every policy, in the order in which lists show them.
-pub static VICTIM_POLICIES: &[&VictimEntry] =
-    &[&greedy::ENTRY, &fifo::ENTRY, &random::ENTRY, &d_choices::ENTRY, &windowed::ENTRY];
+pub static VICTIM_POLICIES: &[&VictimEntry] = &[
+    &greedy::ENTRY,
+    &fifo::ENTRY,
+    &random::ENTRY,
+    &d_choices::ENTRY,
+    &windowed::ENTRY,
+    &cost_benefit::ENTRY,
+    &search_fraction::ENTRY,
+];
 
 /// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
 pub trait VictimPolicy: fmt::Debug + Send {

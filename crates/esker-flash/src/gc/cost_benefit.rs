@@ -1,0 +1,131 @@
+//! The block that gives most space for the work, and has not changed for longest.
+
+use super::{PoolShape, VictimEntry, VictimPolicy};
+
+pub(crate) static ENTRY: VictimEntry = VictimEntry {
+    name: "cost-benefit",
+    summary: "the block with the largest age x (1 - u) / 2u, where u of it is valid; all are looked at",
+    source: "Rosenblum and Ousterhout 1991 (segments of a log); Kawaguchi, Nishioka and Motoda 1995 (flash)",
+    build: |shape, parameters, _seed| {
+        parameters.finish()?;
+        Ok(Box::new(CostBenefit::new(shape)))
+    },
+};
+
+/// A block's age is counted in changes of the pool (blocks filled, pages superseded) since the block's own last change.
+#[derive(Debug)]
+struct CostBenefit {
+    data_pages: u64,
+    /// Changes so far.
+    now: u64,
+    /// Closed blocks, oldest first.
+    closed: Vec<u32>,
+    blocks: Vec<Block>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    valid: u32,
+    changed: u64,
+}
+
+impl CostBenefit {
+    fn new(shape: &PoolShape) -> Self {
+        Self {
+            data_pages: u64::from(shape.data_pages_per_block),
+            now: 0,
+            closed: Vec::with_capacity(shape.blocks as usize),
+            blocks: vec![Block::default(); shape.blocks as usize],
+        }
+    }
+
+    fn change(&mut self, block: u32, valid: u32) {
+        self.now += 1;
+        self.blocks[block as usize] = Block { valid, changed: self.now };
+    }
+
+    /// Benefit and cost, whose ratio counts. The factor 2 is the same for all.
+    fn merit(&self, block: u32) -> (u128, u128) {
+        let Block { valid, changed } = self.blocks[block as usize];
+        let benefit = u128::from(self.data_pages.saturating_sub(u64::from(valid))) * u128::from(self.now - changed + 1);
+        (benefit, u128::from(valid))
+    }
+
+    /// Whether `a` is the better victim. A block without valid pages costs nothing and is better than any with some.
+    fn better(&self, a: u32, b: u32) -> bool {
+        let ((benefit_a, cost_a), (benefit_b, cost_b)) = (self.merit(a), self.merit(b));
+        match (cost_a, cost_b) {
+            (0, 0) => benefit_a > benefit_b,
+            _ => benefit_a * cost_b > benefit_b * cost_a,
+        }
+    }
+}
+
+impl VictimPolicy for CostBenefit {
+    fn closed(&mut self, block: u32, valid: u32) {
+        self.change(block, valid);
+        self.closed.push(block);
+    }
+
+    fn superseded(&mut self, block: u32, valid: u32) {
+        self.change(block, valid);
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        let mut best = 0;
+        let first = *self.closed.first()?;
+        let mut victim = first;
+        for (index, &block) in self.closed.iter().enumerate().skip(1) {
+            if self.better(block, victim) {
+                (best, victim) = (index, block);
+            }
+        }
+        self.closed.remove(best);
+        Some(victim)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.blocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy() -> CostBenefit {
+        CostBenefit::new(&PoolShape { blocks: 8, data_pages_per_block: 10 })
+    }
+
+    #[test]
+    fn a_block_without_valid_pages_goes_first() {
+        let mut policy = policy();
+        policy.closed(0, 1);
+        policy.closed(1, 1);
+        policy.superseded(1, 0);
+        assert_eq!(policy.take(), Some(1));
+    }
+
+    #[test]
+    fn among_equally_full_blocks_the_one_unchanged_for_longest_goes_first() {
+        let mut policy = policy();
+        policy.closed(0, 6);
+        policy.closed(1, 5);
+        policy.superseded(0, 5);
+        assert_eq!(policy.take(), Some(1));
+    }
+
+    #[test]
+    fn age_outweighs_emptiness_as_the_formula_says() {
+        let mut policy = policy();
+        policy.closed(0, 5);
+        policy.closed(1, 10);
+        for valid in (2..10).rev() {
+            policy.superseded(1, valid);
+        }
+        // Block 0: age 10, (10 - 5) / 5 = 1. Block 1: age 1, (10 - 2) / 2 = 4.
+        assert_eq!(policy.merit(0), (50, 5));
+        assert_eq!(policy.merit(1), (8, 2));
+        assert_eq!(policy.take(), Some(0));
+    }
+}

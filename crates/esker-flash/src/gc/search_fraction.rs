@@ -1,0 +1,104 @@
+//! The block with the fewest valid pages in a part of the list.
+
+use esker_core::{Ratio, Rng};
+
+use super::{PoolShape, VictimEntry, VictimPolicy};
+
+pub(crate) static ENTRY: VictimEntry = VictimEntry {
+    name: "search-fraction",
+    summary: "the block with the fewest valid pages in a share `fraction` (50%) of the list, from a random place on; 0% is random",
+    source: "Kim 2009, section 3.5.6 and figure 3.18",
+    build: |shape, mut parameters, seed| {
+        let fraction = parameters.share("fraction", Ratio::percent(50), Ratio::ZERO..=Ratio::ONE)?;
+        parameters.finish()?;
+        Ok(Box::new(SearchFraction::new(shape, fraction, seed)))
+    },
+};
+
+/// The paper varies the number of search operations between none (a random victim) and a complete linear search. Which
+/// blocks a partial search sees it does not say: here a run of the list, so that none is looked at twice.
+#[derive(Debug)]
+struct SearchFraction {
+    fraction: Ratio,
+    rng: Rng,
+    /// Closed blocks in no order.
+    closed: Vec<u32>,
+    valid: Vec<u32>,
+}
+
+impl SearchFraction {
+    fn new(shape: &PoolShape, fraction: Ratio, seed: u64) -> Self {
+        Self {
+            fraction,
+            rng: Rng::derive(seed, "victim"),
+            closed: Vec::with_capacity(shape.blocks as usize),
+            valid: vec![0; shape.blocks as usize],
+        }
+    }
+}
+
+impl VictimPolicy for SearchFraction {
+    fn closed(&mut self, block: u32, valid: u32) {
+        self.closed.push(block);
+        self.valid[block as usize] = valid;
+    }
+
+    #[inline]
+    fn superseded(&mut self, block: u32, valid: u32) {
+        self.valid[block as usize] = valid;
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        let count = self.closed.len();
+        if count == 0 {
+            return None;
+        }
+        let start = self.rng.below(count as u64) as usize;
+        let length = (self.fraction.of(count as u64) as usize).clamp(1, count);
+        let run = (start..start + length).map(|index| index % count);
+        // Among equals the first one looked at: `min_by_key` keeps it.
+        let index = run.min_by_key(|&index| self.valid[self.closed[index] as usize])?;
+        Some(self.closed.swap_remove(index))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.valid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_list_is_greedy_and_none_of_it_is_random() {
+        let shape = PoolShape { blocks: 100, data_pages_per_block: 200 };
+        let taken = |percent| {
+            let mut policy = SearchFraction::new(&shape, Ratio::percent(percent), 5);
+            (0..100).for_each(|block| policy.closed(block, 199 - block));
+            policy.take().unwrap()
+        };
+        assert_eq!(taken(100), 99);
+        assert_ne!(taken(0), 99);
+    }
+
+    #[test]
+    fn the_more_is_searched_the_emptier_the_victim() {
+        let shape = PoolShape { blocks: 100, data_pages_per_block: 200 };
+        let mean = |percent| {
+            let mut policy = SearchFraction::new(&shape, Ratio::percent(percent), 5);
+            let mut rng = Rng::new(1);
+            let mut sum = 0;
+            for round in 0..50 {
+                let valid: Vec<u32> = (0..100).map(|_| rng.below(200) as u32).collect();
+                (0..100).for_each(|block| policy.closed(block, valid[block as usize]));
+                sum += valid[policy.take().unwrap() as usize];
+                while policy.take().is_some() {}
+                assert!(policy.closed.is_empty(), "round {round}");
+            }
+            sum
+        };
+        let means = [0, 5, 20, 100].map(mean);
+        assert!(means.is_sorted_by(|more, less| more > less), "{means:?}");
+    }
+}
