@@ -313,6 +313,9 @@ pub struct FlashReport {
     /// was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projected_lifetime_years: Option<f64>,
+    /// Wear-levelling and bad blocks, where the drive keeps account of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear: Option<WearReport>,
     /// What the write buffer did, where the drive has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<BufferReport>,
@@ -416,6 +419,28 @@ impl MappingCounts {
             ..*other
         }
     }
+}
+
+/// Wear-levelling and bad blocks, since the drive was new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WearReport {
+    /// Mean of the rated erases that a block has left.
+    pub remaining_mean: f64,
+    /// Their standard deviation over blocks.
+    pub remaining_stddev: f64,
+    /// Blocks that have reached their rated erases.
+    pub expired_blocks: u64,
+    /// Blocks that were bad from the start.
+    pub factory_bad_blocks: u64,
+    /// Blocks that were given up.
+    pub retired_blocks: u64,
+    /// Blocks whose cold data went to a worn block.
+    pub migrated_blocks: u64,
+    /// Victims that the rate limit spared.
+    pub spared_victims: u64,
+    /// Whether so many blocks have gone bad that the drive takes no more writes.
+    pub read_only: bool,
 }
 
 /// What a drive's write buffer did. All counts are pages of requests.

@@ -120,6 +120,20 @@ pub enum SsdError {
         /// A flash page.
         page_size: Bytes,
     },
+    /// The translation layer keeps no account of wear.
+    #[error("`wear` has no meaning for the translation layer `{layer}`, which keeps no account of it")]
+    NoWearIn {
+        /// The layer.
+        layer: &'static str,
+    },
+    /// Blocks would begin beyond their rated life.
+    #[error("`wear.initial_erases` is {found}, and blocks are rated for {limit} (`endurance_cycles`)")]
+    BornWornOut {
+        /// As given.
+        found: u64,
+        /// Rated erases.
+        limit: u64,
+    },
     /// The host could address nothing, or not a page in each pool.
     #[error("{host} host pages are left for {pools} pools, which need at least one each")]
     NoHostPages {
@@ -315,6 +329,8 @@ impl Hint for SsdError {
             Self::BufferTooSmall { page_size, .. } => {
                 Some(format!("at least {page_size} would work; left out, the drive has no buffer"))
             }
+            Self::NoWearIn { .. } => Some("leave `wear` out, or use ftl = \"page\" or \"dftl\"".to_string()),
+            Self::BornWornOut { limit, .. } => Some(format!("initial_erases = {} would work", limit / 2)),
             Self::NoHostPages { .. } => Some("use more blocks or less spare space".to_string()),
             Self::PoolTooSmall { needed, reserve, frontiers, .. } => Some(format!(
                 "give a pool at least {} blocks: a larger `pool` or `geometry.blocks_per_plane`{}{}",

@@ -40,9 +40,9 @@ pub use gc::VICTIM_POLICIES;
 pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use presets::PRESETS;
 pub use settings::{
-    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, EnergySettings, Gang, GeometrySettings,
-    LinkSettings, MultiPlane, Placement, PoolScope, Scheduling, SsdSettings, Stripe, SuspendSettings, TimingSettings,
-    WriteBufferSettings, WriteFrontiers,
+    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, EndOfLife, EnergySettings, Gang,
+    GeometrySettings, LinkSettings, MultiPlane, Placement, PoolScope, Scheduling, SsdSettings, Stripe, SuspendSettings,
+    TimingSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;
 pub use ssd::Ssd;

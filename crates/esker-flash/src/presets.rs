@@ -35,6 +35,12 @@ pub static PRESETS: &[Preset] = &[
         toml: include_str!("../presets/ssd/tlc-data-centre.toml"),
     },
     Preset {
+        name: "tlc-data-centre-worn",
+        kind: "ssd",
+        summary: "the same drive with 95 % of its rated erases behind it: slower reads, failing blocks",
+        toml: include_str!("../presets/ssd/tlc-data-centre-worn.toml"),
+    },
+    Preset {
         name: "mlc-3d-512g",
         kind: "ssd",
         summary: "512 GiB of 3D MLC flash around 2018, as NVMeVirt models Samsung's 970 Pro",

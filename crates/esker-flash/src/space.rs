@@ -19,6 +19,8 @@ pub struct Space {
     pub gradual: u32,
     /// Free blocks below which a pool is cleaned in idle time; 0 for never.
     pub background: u32,
+    /// Blocks of a pool that are bad from the start.
+    pub bad_blocks_per_pool: u32,
     /// Pages of a block that can hold data.
     pub data_pages_per_block: u32,
     /// Pages that the host can address, in all pools together.
@@ -44,6 +46,10 @@ impl Space {
             let blocks = u128::from(blocks_per_pool) * u128::from(share.as_parts_per_billion());
             blocks.div_ceil(1_000_000_000) as u32
         };
+        let bad = settings.wear.map_or(Ratio::ZERO, |wear| wear.factory_bad_blocks);
+        if bad >= Ratio::ONE {
+            return Err(SsdError::NotAShare { key: "wear.factory_bad_blocks", found: bad });
+        }
         let reserve = blocks(threshold).max(frontiers);
         let ahead = |key, share: Option<Ratio>| match share {
             None => Ok(0),
@@ -60,6 +66,7 @@ impl Space {
             reserve,
             gradual: ahead("cleaning.gradual", settings.cleaning.gradual)?,
             background: ahead("cleaning.background", settings.cleaning.background)?,
+            bad_blocks_per_pool: blocks(bad),
             data_pages_per_block: geometry.data_pages_per_block(),
             host_pages: 0,
             raw_pages: geometry.pages(),
@@ -128,7 +135,14 @@ impl Space {
     /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed blocks, at least one page
     /// of those is superseded (Agrawal 2008, section 3.1: "enough spare blocks to allow writes and cleaning to proceed").
     fn room_per_pool(&self, free: u32) -> u32 {
-        ((self.blocks_per_pool + 1).saturating_sub(free + self.frontiers) * self.data_pages_per_block).saturating_sub(1)
+        let unusable = free + self.frontiers + self.bad_blocks_per_pool;
+        ((self.blocks_per_pool + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
+    }
+
+    /// Blocks of a pool that may go bad before the host's pages have no room.
+    pub(crate) fn spare_blocks_per_pool(&self) -> u32 {
+        let spare = self.room_per_pool(self.reserve).saturating_sub(self.host_pages_per_pool());
+        spare / self.data_pages_per_block
     }
 
     /// The least share of `whole`, in whole percent, that leaves enough room.

@@ -133,6 +133,7 @@ fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
         },
         array: ArraySettings::default(),
         link: None,
+        wear: None,
         write_buffer: None,
     }
 }

@@ -101,7 +101,7 @@ use crate::nand::{FlashState, OpList};
 use crate::{Choice, Geometry, Space, SsdError, SsdSettings};
 
 pub use counters::FtlCounters;
-pub use pools::{Content, Owners, Pools};
+pub use pools::{Content, Owners, Pools, WearCounts};
 pub use recovery::FoundBlock;
 
 /// Every translation layer, in the order in which lists show them.
@@ -194,6 +194,11 @@ pub trait Ftl: fmt::Debug + Send {
         FtlCounters::default()
     }
 
+    /// What wore out, and what was done against uneven wear; `None` from layers that do neither.
+    fn wear(&self) -> Option<WearCounts> {
+        None
+    }
+
     /// Asserts what must hold between calls; takes long.
     fn check(&self, flash: &FlashState);
 }
@@ -216,6 +221,9 @@ pub enum FtlError {
     /// The layer has no recovery.
     #[error("this translation layer cannot recover after a power failure")]
     CannotRecover,
+    /// Too many blocks have gone bad.
+    #[error("so many blocks have gone bad that the host's data have no room")]
+    WornOut,
 }
 
 /// What a translation layer is built for.
@@ -258,7 +266,11 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
         known: FTLS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
         nearest: did_you_mean(&choice.kind, FTLS.iter().map(|entry| entry.name)).map(str::to_string),
     })?;
-    (entry.build)(context, Parameters::new("ftl", choice))
+    let layer = (entry.build)(context, Parameters::new("ftl", choice))?;
+    if context.settings.wear.is_some() && layer.wear().is_none() {
+        return Err(SsdError::NoWearIn { layer: entry.name });
+    }
+    Ok(layer)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use esker_core::{LogicalPage, PhysicalPage};
 use crate::ftl::pools::Owners;
 use crate::ftl::pools::Striping;
 use crate::ftl::recovery::scan_block;
-use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools};
+use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools, WearCounts};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
@@ -187,6 +187,10 @@ impl Ftl for PageFtl {
 
     fn map_bytes(&self) -> u64 {
         4 * self.host_pages
+    }
+
+    fn wear(&self) -> Option<WearCounts> {
+        Some(self.pools.wear())
     }
 
     fn check(&self, flash: &FlashState) {

@@ -85,6 +85,7 @@ pub(super) fn settings() -> SsdSettings {
         },
         array: ArraySettings::default(),
         link: None,
+        wear: None,
         write_buffer: None,
     }
 }

@@ -84,6 +84,10 @@ impl VictimPolicy for CostBenefit {
         Some(victim)
     }
 
+    fn remove(&mut self, block: u32) {
+        self.closed.retain(|other| *other != block);
+    }
+
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.blocks)
     }

@@ -64,6 +64,10 @@ impl VictimPolicy for Sampled {
         Some(self.closed.swap_remove(best))
     }
 
+    fn remove(&mut self, block: u32) {
+        self.closed.retain(|other| *other != block);
+    }
+
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.valid)
     }

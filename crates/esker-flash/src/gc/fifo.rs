@@ -27,6 +27,10 @@ impl VictimPolicy for Fifo {
     fn take(&mut self) -> Option<u32> {
         self.closed.pop_front()
     }
+    fn remove(&mut self, block: u32) {
+        self.closed.retain(|other| *other != block);
+    }
+
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<u32>()
     }

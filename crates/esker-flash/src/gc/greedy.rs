@@ -77,14 +77,18 @@ impl VictimPolicy for Greedy {
             let first = group.iter().position(|valid| *valid == least).expect("a group has the least of its members");
             index = index * WIDTH + first;
         }
-        let taken = index;
-        self.levels[0][taken] = NOT_CLOSED;
+        self.remove(index as u32);
+        Some(index as u32)
+    }
+
+    fn remove(&mut self, block: u32) {
+        let mut index = block as usize;
+        self.levels[0][index] = NOT_CLOSED;
         for level in 1..self.levels.len() {
             index /= WIDTH;
             let (below, above) = self.levels.split_at_mut(level);
             above[0][index] = *Self::group(&below[level - 1], index).iter().min().expect("no group is empty");
         }
-        Some(taken as u32)
     }
 
     fn memory_bytes(&self) -> usize {

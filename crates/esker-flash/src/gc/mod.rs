@@ -30,6 +30,9 @@
 //!     fn take(&mut self) -> Option<u32> {
 //!         self.closed.pop()
 //!     }
+//!     fn remove(&mut self, block: u32) {
+//!         self.closed.retain(|other| *other != block);
+//!     }
 //!     fn memory_bytes(&self) -> usize {
 //!         self.closed.capacity() * size_of::<u32>()
 //!     }
@@ -75,6 +78,9 @@ pub trait VictimPolicy: fmt::Debug + Send {
 
     /// Picks a closed block, which is then no longer closed; `None` where there is none.
     fn take(&mut self) -> Option<u32>;
+
+    /// Takes out `block`, which is closed.
+    fn remove(&mut self, block: u32);
 
     /// Bytes of memory that this takes.
     fn memory_bytes(&self) -> usize;

@@ -61,6 +61,10 @@ impl VictimPolicy for SearchFraction {
         Some(self.closed.swap_remove(index))
     }
 
+    fn remove(&mut self, block: u32) {
+        self.closed.retain(|other| *other != block);
+    }
+
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.valid)
     }

@@ -42,6 +42,10 @@ impl VictimPolicy for Windowed {
         let (index, _) = window.min_by_key(|(_, block)| self.valid[**block as usize])?;
         self.closed.remove(index)
     }
+    fn remove(&mut self, block: u32) {
+        self.closed.retain(|other| *other != block);
+    }
+
     fn memory_bytes(&self) -> usize {
         (self.closed.capacity() + self.valid.len()) * size_of::<u32>()
     }

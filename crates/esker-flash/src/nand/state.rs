@@ -486,6 +486,21 @@ impl FlashState {
         sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after, awaited: false });
     }
 
+    /// Erases of `block` since new.
+    pub fn erases_of(&self, block: BlockIndex) -> u32 {
+        self.block(block).erases
+    }
+    /// Blocks that were erased at least `times` since new.
+    pub fn blocks_erased(&self, times: u64) -> u64 {
+        self.blocks().filter(|block| u64::from(block.erases) >= times).count() as u64
+    }
+    /// Makes every block as worn as after `erases`.
+    pub fn set_wear(&mut self, erases: u32) {
+        for record in self.records.chunks_exact_mut(self.words_per_record) {
+            record[0] = Block { erases, ..Block::unpack(record[0]) }.pack();
+        }
+    }
+
     /// Erases per block since new.
     pub fn erase_counts(&self) -> EraseCounts {
         let count = f64::from(self.geometry.blocks());

@@ -3,6 +3,7 @@
 mod array;
 mod energy;
 mod layout;
+mod wear;
 
 use esker_core::{ByteRate, Bytes, Nanos, Ratio};
 use schemars::JsonSchema;
@@ -14,6 +15,8 @@ pub use array::{
     ArrayLevel, ArraySettings, CopyBack, Gang, MultiPlane, Placement, Scheduling, Stripe, SuspendSettings,
 };
 pub use energy::EnergySettings;
+
+pub use wear::{EndOfLife, WearLevelling, WearSettings};
 
 /// A solid-state drive. Physical parameters have no default: a preset states them, or the configuration does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +64,9 @@ pub struct SsdSettings {
     /// The way to the host; left out, requests and data reach the drive in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSettings>,
+    /// How blocks wear; left out, erases are counted and nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<WearSettings>,
     /// Memory for data; left out, every write waits for the flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<WriteBufferSettings>,

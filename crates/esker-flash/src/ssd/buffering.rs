@@ -230,20 +230,21 @@ impl Ssd {
                 // What was emitted before an error was done to the cells, too.
                 ops => self.array.get_mut().push(now, ops, super::FIRST_ENTRY + entry, None),
             };
-            if written.is_err() {
-                return self.fail(now);
+            if let Err(error) = written {
+                let error = self.refused(error);
+                return self.fail(now, error);
             }
             self.buffering().memory.started(entry, count);
         }
     }
 
-    /// The flash has no space left: what waits for it never gets there.
-    fn fail(&mut self, now: Nanos) {
+    /// The flash takes nothing any more: what waits for it never gets there.
+    fn fail(&mut self, now: Nanos, error: DeviceError) {
         let buffering = self.buffering();
         buffering.failed = true;
         let waiting = buffering.blocked.drain(..).map(|(slot, _)| slot).chain(buffering.flush.take());
         for slot in waiting.collect::<Vec<_>>() {
-            self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
+            self.slots.get_mut(slot).result = Err(error);
             if self.slots.get(slot).start == Nanos::NEVER {
                 self.slots.get_mut(slot).start = now;
             }

@@ -69,6 +69,8 @@ pub struct Ssd {
     link: Option<Link>,
     buffer: Option<Buffering>,
     background: Option<Background>,
+    /// Too many blocks have gone bad.
+    read_only: bool,
     /// Requests that end at this instant.
     ready: VecDeque<(Nanos, u32)>,
     ended: Vec<Ended>,
@@ -121,6 +123,14 @@ impl Ssd {
         let link = settings.link.as_ref().map(Link::new).transpose()?;
         let buffer = settings.write_buffer.as_ref().map(|buffer| Buffering::new(buffer, &geometry)).transpose()?;
         let background = Background::new(&settings.cleaning)?;
+        let mut flash = FlashState::new(&geometry);
+        if let Some(wear) = &settings.wear {
+            let (found, limit) = (u64::from(wear.initial_erases), settings.endurance_cycles);
+            if found >= limit {
+                return Err(SsdError::BornWornOut { found, limit });
+            }
+            flash.set_wear(wear.initial_erases);
+        }
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
         Ok(Self {
             name: name.to_string(),
@@ -134,13 +144,14 @@ impl Ssd {
             page_shift: geometry.page_size().0.trailing_zeros(),
             part_shift: settings.layout().0.page_size.0.trailing_zeros(),
             ftl,
-            flash: FlashState::new(&geometry),
+            flash,
             ops: OpList::default(),
             array: RefCell::new(Array::new(&geometry, &timing, settings)),
             slots: Slots::new(settings.queue_depth),
             link,
             buffer,
             background,
+            read_only: false,
             ready: VecDeque::new(),
             ended: Vec::new(),
             expected: Cell::new(None),
@@ -187,6 +198,8 @@ impl Ssd {
         if request.end_byte() > self.capacity.0 {
             let error = DeviceError::OutOfRange { end: request.end_byte(), capacity: self.capacity };
             self.slots.get_mut(slot).result = Err(error);
+        } else if self.read_only && request.kind.is_write() {
+            self.slots.get_mut(slot).result = Err(DeviceError::ReadOnly);
         } else if self.buffer.as_ref().is_some_and(|buffer| buffer.takes(request.kind)) && request.length > Bytes::ZERO
         {
             return self.admit_in_turn(now, slot);
@@ -261,11 +274,24 @@ impl Ssd {
                     .then(|| self.cover(request.kind, start.saturating_sub(first_byte), end - first_byte));
                 count += self.array.get_mut().push(now, self.ops.as_slice(), slot, cover.as_ref());
             }
-            if written.is_err() {
-                return Err((count, DeviceError::NoSpace));
+            if let Err(error) = written {
+                return Err((count, self.refused(error)));
             }
         }
         Ok(count)
+    }
+
+    /// What the host is told of an error. A drive that is worn out says so at once from then on.
+    #[cold]
+    fn refused(&mut self, error: FtlError) -> DeviceError {
+        match error {
+            FtlError::NoSpace => DeviceError::NoSpace,
+            FtlError::CannotRecover => DeviceError::Failed,
+            FtlError::WornOut => {
+                self.read_only = true;
+                DeviceError::ReadOnly
+            }
+        }
     }
 
     /// What a request that goes to flash has to do with the buffer. Says whether that is all, and no flash is needed.
@@ -493,6 +519,10 @@ impl Device for Ssd {
                 let context = FtlContext { geometry: &self.geometry, space: &self.space, settings, seed: self.seed };
                 let ftl = ftl::build(&context).expect("it was built from the same settings before");
                 self.flash.format();
+                if let Some(wear) = &self.settings.wear {
+                    self.flash.set_wear(wear.initial_erases);
+                }
+                self.read_only = false;
                 self.former.add(&self.ftl.counters());
                 self.flash.backlog.clear();
                 self.ftl = ftl;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    BufferReport, BusyTime, Bytes, CleaningReport, DeviceReport, DeviceState, FlashReport, MergeCounts, Nanos, Ratio,
-    ResourceKind, Telemetry,
+    BufferReport, BusyTime, Bytes, CleaningReport, DeviceReport, DeviceState, EraseCounts, FlashReport, MergeCounts,
+    Nanos, Ratio, ResourceKind, Telemetry, WearReport,
 };
 
 use super::{Baseline, Ssd};
@@ -56,7 +56,7 @@ impl Ssd {
 
     pub(super) fn telemetry_now(&self) -> Telemetry {
         Telemetry {
-            state: DeviceState::Online,
+            state: if self.read_only { DeviceState::ReadOnly } else { DeviceState::Online },
             queued: self.slots.in_use(),
             free_space: Some(Bytes(self.ftl.writable_pages() * self.geometry.page_size().0)),
             erases: self.flash.counts().erases,
@@ -146,11 +146,30 @@ impl Ssd {
             erase_count,
             endurance_cycles: endurance,
             projected_lifetime_years: lifetime,
+            wear: self.wear_report(&erase_count),
             write_buffer: self.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
             simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
             precondition: self.precondition,
             mapping: layer.mapping,
         }
+    }
+}
+
+impl Ssd {
+    fn wear_report(&self, erases: &EraseCounts) -> Option<WearReport> {
+        self.settings.wear?;
+        let counts = self.ftl.wear()?;
+        let endurance = self.settings.endurance_cycles;
+        Some(WearReport {
+            remaining_mean: endurance as f64 - erases.mean,
+            remaining_stddev: erases.stddev,
+            expired_blocks: self.flash.blocks_erased(endurance),
+            factory_bad_blocks: counts.factory_bad,
+            retired_blocks: counts.retired,
+            migrated_blocks: counts.migrated,
+            spared_victims: counts.spared,
+            read_only: self.read_only,
+        })
     }
 }
 

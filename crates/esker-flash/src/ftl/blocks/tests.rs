@@ -45,6 +45,7 @@ fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> SsdSettings {
         },
         array: crate::ArraySettings::default(),
         link: None,
+        wear: None,
         write_buffer: None,
     }
 }

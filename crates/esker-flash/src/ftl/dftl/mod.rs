@@ -11,7 +11,7 @@ use esker_core::{Bytes, LogicalPage, MappingCounts, PhysicalPage};
 
 use crate::choice::ParameterEntry;
 use crate::ftl::pools::Striping;
-use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, Part, Pools};
+use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, Part, Pools, WearCounts};
 use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
 use cache::Cache;
@@ -390,6 +390,10 @@ impl Ftl for Dftl {
             ..self.tables.counts
         };
         FtlCounters { mapping: Some(mapping), ..FtlCounters::default() }
+    }
+
+    fn wear(&self) -> Option<WearCounts> {
+        Some(self.pools.wear())
     }
 
     fn check(&self, flash: &FlashState) {

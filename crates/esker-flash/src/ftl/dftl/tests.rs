@@ -48,6 +48,7 @@ fn settings(cache_entries: u64, parameters: &[(&str, Parameter)]) -> SsdSettings
             bus_rate: esker_core::ByteRate(1_000_000_000),
         },
         link: None,
+        wear: None,
         write_buffer: None,
         array: crate::ArraySettings::default(),
     }

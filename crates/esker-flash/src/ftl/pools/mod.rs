@@ -2,6 +2,7 @@
 
 mod pool;
 mod striping;
+mod wear;
 
 use esker_core::PhysicalPage;
 
@@ -12,6 +13,7 @@ use crate::{BlockIndex, SsdError};
 use pool::{MapBlocks, Pool};
 
 pub(super) use striping::Striping;
+pub use wear::WearCounts;
 
 /// All pools of a device. What the pages mean is the business of the translation layer above, which is told whenever a
 /// page moves.
@@ -89,7 +91,7 @@ impl Pools {
                 let victims = |seed| gc::build(&context.settings.cleaning.victim, &shape, seed);
                 let map = allowance.map(|allowance| Ok(MapBlocks::new(victims(!seed)?, allowance))).transpose()?;
                 let victims = victims(seed)?;
-                Ok(Pool::new(index, context, map, reserve, victims))
+                Ok(Pool::new(index, context, map, reserve, victims, seed))
             })
             .collect::<Result<_, SsdError>>()?;
         Ok(Self { pools, blocks_per_pool: crate::divide::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
@@ -124,6 +126,13 @@ impl Pools {
     pub fn superseded(&mut self, block: BlockIndex, valid: u32) {
         let (pool, local) = self.blocks_per_pool.divide(block.0);
         self.pools[pool as usize].superseded(local, valid);
+    }
+
+    /// What wear-levelling did and what wore out.
+    pub fn wear(&self) -> WearCounts {
+        let mut sum = WearCounts::default();
+        self.pools.iter().for_each(|pool| sum.add(&pool.wear()));
+        sum
     }
 
     /// Does a step of cleaning ahead of need in the next pool that is to be cleaned in idle time: copies a page, or

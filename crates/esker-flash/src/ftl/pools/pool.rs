@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::PhysicalPage;
 
+use super::wear::{Fate, Wear, WearCounts};
 use super::{Content, Owners};
 use crate::ftl::{FoundBlock, FtlContext, FtlError};
 use crate::gc::VictimPolicy;
@@ -64,6 +65,8 @@ pub(super) struct Pool {
     gradual: u32,
     /// Free blocks below which idle time is used for cleaning; 0 for never.
     background: u32,
+    /// `None` where blocks are neither worn nor levelled.
+    wear: Option<Wear>,
 }
 
 /// The blocks of a map that is kept in blocks of its own.
@@ -114,6 +117,7 @@ impl Pool {
         map: Option<MapBlocks>,
         reserve: u32,
         victims: Box<dyn VictimPolicy>,
+        seed: u64,
     ) -> Self {
         let (geometry, space) = (context.geometry, context.space);
         let first_block = index * space.blocks_per_pool;
@@ -145,7 +149,13 @@ impl Pool {
                 frontiers.push(Frontier { home, block: None, room: 0, opened: u64::MAX });
             }
         }
-        let free = (0..parts).map(|part| (part * blocks_per_part..(part + 1) * blocks_per_part).collect()).collect();
+        let wear = context.settings.wear.as_ref().map(|wear| {
+            let (bad, spare) = (space.bad_blocks_per_pool, space.spare_blocks_per_pool());
+            Wear::new(wear, first_block, space.blocks_per_pool, bad, spare, context.settings.endurance_cycles, seed)
+        });
+        let is_good = |block: &u32| wear.as_ref().is_none_or(|wear| !wear.is_bad(*block));
+        let part_blocks = |part| part * blocks_per_part..(part + 1) * blocks_per_part;
+        let free = (0..parts).map(|part| part_blocks(part).filter(is_good).collect()).collect();
         let ahead = |blocks: u32| if blocks == 0 { 0 } else { blocks.max(reserve + 1) };
         let words = space.blocks_per_pool.div_ceil(64) as usize;
         Self {
@@ -162,7 +172,7 @@ impl Pool {
             least_loaded: context.settings.array.placement == Placement::LeastLoaded,
             map_turn: 0,
             free,
-            free_blocks: space.blocks_per_pool,
+            free_blocks: space.blocks_per_pool - wear.as_ref().map_or(0, Wear::bad_blocks),
             closed: vec![0; words],
             holds_map: vec![0; words],
             victims,
@@ -170,6 +180,7 @@ impl Pool {
             under_cleaning: None,
             gradual: ahead(space.gradual),
             background: ahead(space.background),
+            wear,
         }
     }
 
@@ -239,6 +250,18 @@ impl Pool {
     #[cold]
     fn make_room<S: OpSink>(
         &mut self,
+        index: usize,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<usize, FtlError> {
+        let outcome = self.try_to_make_room(index, flash, sink, owners);
+        let worn = self.wear.as_ref().is_some_and(Wear::has_retired_blocks);
+        outcome.map_err(|error| if worn { FtlError::WornOut } else { error })
+    }
+
+    fn try_to_make_room<S: OpSink>(
+        &mut self,
         mut index: usize,
         flash: &mut FlashState,
         sink: &mut S,
@@ -249,6 +272,9 @@ impl Pool {
         let mut attempts = 64 * self.closed.len() * 64;
         let most = attempts;
         let map = self.is_map_frontier(index);
+        if self.wear.as_ref().is_some_and(Wear::is_worn_out) {
+            return Err(FtlError::WornOut);
+        }
         while self.frontiers[index].room == 0 {
             self.open(index, flash, sink)?;
             while self.free_blocks < self.reserve {
@@ -479,10 +505,10 @@ impl Pool {
     fn take_victim(&mut self, certain: bool, flash: &FlashState, owners: &impl Owners) -> Result<Victim, FtlError> {
         let block = match &mut self.map {
             _ if certain => self.take_most_certain(flash),
-            None => self.victims.take(),
+            None => self.take_data(flash),
             Some(_) if self.free_blocks < FREE_FOR_ANY_VICTIM => self.take_most_certain(flash),
-            Some(map) if map.in_use > map.allowance => map.victims.take().or_else(|| self.victims.take()),
-            Some(map) => self.victims.take().or_else(|| map.victims.take()),
+            Some(map) if map.in_use > map.allowance => map.victims.take().or_else(|| self.take_data(flash)),
+            Some(_) => self.take_data(flash).or_else(|| self.map.as_mut()?.victims.take()),
         };
         let block = block.ok_or(FtlError::NoSpace)?;
         clear(&mut self.closed, block);
@@ -549,10 +575,92 @@ impl Pool {
             clear(&mut self.holds_map, victim);
             map.in_use -= 1;
         }
-        self.free[(victim / self.blocks_per_part) as usize].push_back(victim);
-        self.free_blocks += 1;
         self.under_cleaning = None;
+        match self.wear.as_mut().map_or(Fate::Free, |wear| wear.erased(victim, flash)) {
+            Fate::Retired => {}
+            Fate::TakesColdData if !map => self.migrate(victim, flash, sink, owners)?,
+            Fate::TakesColdData | Fate::Free => self.free(victim),
+        }
         Ok(())
+    }
+
+    /// `block`, which is erased, takes writes again.
+    fn free(&mut self, block: u32) {
+        self.free[(block / self.blocks_per_part) as usize].push_back(block);
+        self.free_blocks += 1;
+    }
+
+    /// The policy's choice among blocks of data.
+    #[inline]
+    fn take_data(&mut self, flash: &FlashState) -> Option<u32> {
+        if self.wear.is_some() { self.take_unworn(flash) } else { self.victims.take() }
+    }
+
+    /// The policy's choice among blocks of data that the rate limit allows; the first one where it allows none.
+    fn take_unworn(&mut self, flash: &FlashState) -> Option<u32> {
+        let wear = self.wear.as_mut().expect("wear is counted");
+        let mut spared = Vec::new();
+        let mut chosen = None;
+        while let Some(block) = self.victims.take() {
+            // A block that gives no space is no better for being unworn.
+            let gains = flash.valid_in(BlockIndex(self.first_block + block)) < self.data_pages_per_block;
+            if gains && wear.allows(block, flash) {
+                chosen = Some(block);
+                break;
+            }
+            spared.push(block);
+            if !gains || spared.len() == Wear::draws_max() {
+                break;
+            }
+        }
+        let chosen = chosen.or_else(|| (!spared.is_empty()).then(|| spared.remove(0)));
+        for block in spared {
+            self.victims.closed(block, flash.valid_in(BlockIndex(self.first_block + block)));
+        }
+        chosen
+    }
+
+    /// Moves what the coldest block holds to `worn`, which is erased, and erases that block in its place.
+    #[cold]
+    fn migrate<S: OpSink>(
+        &mut self,
+        worn: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        let closed = |block: &u32| bit(&self.closed, *block) && !bit(&self.holds_map, *block);
+        let wear = self.wear.as_ref().expect("wear is counted");
+        let Some(cold) = wear.coldest((0..self.blocks() as u32).filter(closed), flash) else {
+            self.free(worn);
+            return Ok(());
+        };
+        self.victims.remove(cold);
+        clear(&mut self.closed, cold);
+        let (from, to) = (BlockIndex(self.first_block + cold), BlockIndex(self.first_block + worn));
+        let pages: Vec<PhysicalPage> = valid_pages(flash, from).collect();
+        for page in pages {
+            let (owner, page) = flash.copy(page, to, Cause::WearLevelling, sink);
+            owners.moved(owner, page, flash);
+        }
+        if self.summary && flash.written_in(to) == self.data_pages_per_block {
+            flash.program_summary(to, sink);
+        }
+        self.close(worn, flash.valid_in(to));
+        let index = self.frontier_for(cold);
+        self.update_map(index + self.data_frontiers as usize, flash, sink, owners)?;
+        flash.erase(from, Cause::WearLevelling, sink);
+        owners.erased(Content::Data);
+        let wear = self.wear.as_mut().expect("wear is counted");
+        wear.migrated();
+        if wear.erased(cold, flash) != Fate::Retired {
+            self.free(cold);
+        }
+        Ok(())
+    }
+
+    pub(super) fn wear(&self) -> WearCounts {
+        self.wear.as_ref().map_or(WearCounts::default(), |wear| *wear.counts())
     }
 
     /// Has the pages of the map written that speak of moved pages, to frontier `index`.
@@ -615,7 +723,8 @@ impl Pool {
     pub(super) fn memory_bytes(&self) -> usize {
         let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
         let map = self.map.as_ref().map_or(0, |map| map.victims.memory_bytes());
-        free + size_of_val(&*self.closed) + size_of_val(&*self.holds_map) + self.victims.memory_bytes() + map
+        let wear = self.wear.as_ref().map_or(0, Wear::memory_bytes);
+        free + size_of_val(&*self.closed) + size_of_val(&*self.holds_map) + self.victims.memory_bytes() + map + wear
     }
 
     pub(super) fn check(&self, flash: &FlashState) {
@@ -632,7 +741,9 @@ impl Pool {
         let closed: u32 = self.closed.iter().map(|word| word.count_ones()).sum();
         let open = self.frontiers.iter().filter(|frontier| frontier.block.is_some()).count();
         let victims = usize::from(self.under_cleaning.is_some());
-        assert_eq!(free + closed as usize + open + victims, self.blocks(), "a block is neither free, open nor closed");
+        let bad = self.wear.as_ref().map_or(0, |wear| wear.bad_blocks() as usize);
+        let counted = free + closed as usize + open + victims + bad;
+        assert_eq!(counted, self.blocks(), "a block is neither free, open, closed nor bad");
         let hold_map: u32 = self.holds_map.iter().map(|word| word.count_ones()).sum();
         assert_eq!(hold_map, self.map.as_ref().map_or(0, |map| map.in_use), "blocks of the map are counted wrongly");
         for (index, frontier) in self.frontiers.iter().enumerate() {

@@ -1,5 +1,6 @@
 mod buffer;
 mod cleaning_ahead;
+mod wear;
 
 use esker_core::{Lba, Ratio};
 

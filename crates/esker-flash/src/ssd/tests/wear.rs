@@ -1,0 +1,150 @@
+//! Uneven wear, its remedies, and the end of life.
+
+use esker_core::{DeviceState, Hint, Precondition, Ratio, WearReport};
+
+use super::*;
+use crate::{EndOfLife, WearLevelling, WearSettings};
+
+const CYCLES: u64 = 60;
+const HOST_PAGES: u64 = 4096 * 7 / 10;
+
+/// One die of 256 blocks of 16 pages, rated for few erases; half of its data never change.
+fn drive(ftl: &str, wear: WearSettings) -> Ssd {
+    let mut settings = agrawal();
+    settings.geometry.channels = 1;
+    settings.geometry.dies_per_package = 1;
+    settings.geometry.planes_per_die = 1;
+    settings.geometry.blocks_per_plane = 256;
+    settings.geometry.pages_per_block = 16;
+    settings.over_provisioning = Some(Ratio::percent(30));
+    settings.endurance_cycles = CYCLES;
+    settings.ftl = crate::Choice::named(ftl);
+    settings.wear = Some(wear);
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
+    ssd
+}
+
+/// Writes hot pages until the mean block has spent `share` per cent of its life, or the drive takes no more.
+fn wear_out(ssd: &mut Ssd, share: u64) -> Option<DeviceError> {
+    let mut rng = esker_core::Rng::new(5);
+    let mut now = ssd.now;
+    while ssd.flash.counts().erases < 256 * CYCLES * share / 100 {
+        let done = serve(ssd, now, write(rng.below(HOST_PAGES / 2)));
+        now = done.at;
+        if let Err(error) = done.result {
+            return Some(error);
+        }
+    }
+    None
+}
+
+fn report(ssd: &Ssd) -> WearReport {
+    let mut report = Report::default();
+    ssd.report(&mut report);
+    report.devices["flash"].flash.as_ref().unwrap().wear.unwrap()
+}
+
+fn levelled(ftl: &str, levelling: WearLevelling) -> WearReport {
+    let mut ssd = drive(ftl, WearSettings { levelling, ..WearSettings::default() });
+    assert_eq!(wear_out(&mut ssd, 60), None);
+    ssd.check();
+    report(&ssd)
+}
+
+#[test]
+fn each_remedy_of_agrawal_makes_wear_more_even_than_the_one_before() {
+    for ftl in ["page", "dftl"] {
+        let greedy = levelled(ftl, WearLevelling::None);
+        let limited = levelled(ftl, WearLevelling::RateLimit);
+        let migrated = levelled(ftl, WearLevelling::Migration);
+        assert_eq!((greedy.spared_victims, greedy.migrated_blocks, limited.migrated_blocks), (0, 0, 0));
+        assert!(limited.spared_victims > 0 && migrated.migrated_blocks > 0, "{limited:?} {migrated:?}");
+        let spread = [greedy, limited, migrated].map(|report| report.remaining_stddev);
+        assert!(spread[0] > spread[1] && spread[1] > 1.5 * spread[2], "{ftl}: {spread:?}");
+        let expired = [greedy, limited, migrated].map(|report| report.expired_blocks);
+        assert!(expired[0] > 0 && expired[2] == 0, "{ftl}: {expired:?}");
+        // With a map to clean, too, the rate limit alone changes who wears more than how many wear out.
+        assert!(ftl == "dftl" || expired[0] >= expired[1], "{expired:?}");
+        for report in [greedy, limited, migrated] {
+            assert!((report.remaining_mean - 0.4 * CYCLES as f64).abs() < 0.5, "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn worn_blocks_are_given_up_until_the_drive_is_read_only() {
+    let mut ssd = drive("page", WearSettings { end_of_life: EndOfLife::Retire, ..WearSettings::default() });
+    let written = ssd.flash.valid_pages();
+    assert_eq!(wear_out(&mut ssd, 100), Some(DeviceError::ReadOnly));
+    ssd.check();
+    let wear = report(&ssd);
+    assert!(wear.read_only && wear.retired_blocks > u64::from(ssd.space.spare_blocks_per_pool()), "{wear:?}");
+    assert_eq!(ssd.telemetry().state, DeviceState::ReadOnly);
+    // Nothing that was there is lost, and reads go on.
+    assert_eq!(ssd.flash.valid_pages(), written);
+    let now = ssd.now + Nanos::from_secs(1);
+    assert_eq!(serve(&mut ssd, now, read(3)).result, Ok(()));
+    let now = ssd.now;
+    assert_eq!(serve(&mut ssd, now, write(3)).result, Err(DeviceError::ReadOnly));
+}
+
+#[test]
+fn even_wear_lets_a_drive_live_longer() {
+    let host_pages = |levelling| {
+        let wear = WearSettings { levelling, end_of_life: EndOfLife::Retire, ..WearSettings::default() };
+        let mut ssd = drive("page", wear);
+        let before = ssd.host_page_writes;
+        assert_eq!(wear_out(&mut ssd, 100), Some(DeviceError::ReadOnly));
+        ssd.host_page_writes - before
+    };
+    let (greedy, migration) = (host_pages(WearLevelling::None), host_pages(WearLevelling::Migration));
+    assert!(migration as f64 > 1.3 * greedy as f64, "{migration} against {greedy} pages");
+}
+
+#[test]
+fn blocks_bad_from_the_start_are_never_used() {
+    let wear = WearSettings { factory_bad_blocks: Ratio::percent(4), ..WearSettings::default() };
+    let mut ssd = drive("page", wear);
+    assert_eq!(wear_out(&mut ssd, 20), None);
+    ssd.check();
+    // 4 % of 256, rounded up.
+    assert_eq!(report(&ssd).factory_bad_blocks, 11);
+    let unused = (0..256).filter(|block| ssd.flash.erases_of(crate::BlockIndex(*block)) == 0);
+    let empty = unused.filter(|block| ssd.flash.written_in(crate::BlockIndex(*block)) == 0);
+    assert_eq!(empty.count(), 11);
+}
+
+#[test]
+fn erases_may_fail() {
+    let wear = WearSettings { erase_failures: "0.1%".parse().unwrap(), ..WearSettings::default() };
+    let mut ssd = drive("dftl", wear);
+    assert_eq!(wear_out(&mut ssd, 30), None);
+    ssd.check();
+    let (retired, erases) = (report(&ssd).retired_blocks as f64, ssd.flash.counts().erases as f64);
+    let expected = erases / 1000.0;
+    assert!((retired - expected).abs() < 4.0 * expected.sqrt() + 1.0, "{retired} of {erases}");
+}
+
+#[test]
+fn a_used_drive_begins_where_it_was() {
+    let ssd = drive("page", WearSettings { initial_erases: 40, ..WearSettings::default() });
+    assert_eq!(report(&ssd).remaining_mean, 20.0);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let refuse = |change: fn(&mut SsdSettings)| {
+        let mut settings = agrawal();
+        settings.wear = Some(WearSettings::default());
+        change(&mut settings);
+        Ssd::new("flash", &settings, 1).unwrap_err()
+    };
+    let error = refuse(|settings| settings.ftl = crate::Choice::named("block"));
+    assert!(matches!(error, SsdError::NoWearIn { layer: "block" }), "{error}");
+    let error = refuse(|settings| settings.wear.as_mut().unwrap().initial_erases = 100_000);
+    assert_eq!(error, SsdError::BornWornOut { found: 100_000, limit: 100_000 });
+    assert_eq!(error.hint().unwrap(), "initial_erases = 50000 would work");
+    let error = refuse(|settings| settings.wear.as_mut().unwrap().factory_bad_blocks = Ratio::percent(30));
+    assert!(matches!(error, SsdError::NoSpareSpace { .. }), "{error}");
+}
