@@ -181,6 +181,9 @@ impl Queued {
 
     /// The first read for the host that may begin now; while something is suspended, only such as waited by then.
     fn next_host_read(&self, index: usize) -> Option<usize> {
+        if self.dies[index].host_reads == 0 {
+            return None;
+        }
         let (mut passed, limit) = self.held(index);
         self.dies[index].queue.iter().position(|op| {
             let op = &self.ops[*op];
@@ -210,6 +213,7 @@ impl Queued {
         for op in &die.group {
             let op = &mut self.ops[*op];
             op.start = start.max(op.arrived);
+            die.host_reads -= u32::from(op.is_host_read());
         }
         self.begin_pages(index, now);
     }

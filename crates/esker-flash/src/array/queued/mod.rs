@@ -181,6 +181,7 @@ impl Queued {
     fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
         let die = op.die as usize;
         let work = op.work(&self.timing);
+        self.dies[die].host_reads += u32::from(op.is_host_read());
         let op = self.ops.add(Op { sequence: self.sequence, arrived: now, ..op }, after);
         self.sequence += 1;
         self.dies[die].queue.push_back(op);
