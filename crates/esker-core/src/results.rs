@@ -327,6 +327,25 @@ pub struct FlashReport {
     /// The map, where it is on flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mapping: Option<MappingCounts>,
+    /// Recovery after a power failure, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryReport>,
+}
+
+/// How a drive found its data again after a power failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecoveryReport {
+    /// When power failed, in seconds of simulated time.
+    pub at_s: f64,
+    /// How long it took until requests were served again, in seconds of simulated time.
+    pub duration_s: f64,
+    /// Spare areas, summaries and pages that were read.
+    pub reads: u64,
+    /// Pages that were programmed, where recovery had to write.
+    pub programs: u64,
+    /// Blocks that were erased.
+    pub erases: u64,
 }
 
 /// What a translation layer with its map on flash did about it. The counts of page operations are (1) to (8) of Kim 2009,

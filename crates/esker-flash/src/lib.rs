@@ -41,8 +41,8 @@ pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use presets::PRESETS;
 pub use settings::{
     ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, EndOfLife, EnergySettings, Gang,
-    GeometrySettings, LinkSettings, MultiPlane, Placement, PoolScope, Scheduling, SsdSettings, Stripe, SuspendSettings,
-    TimingSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    GeometrySettings, LinkSettings, MultiPlane, Placement, PoolScope, PowerFailureSettings, Scheduling, SsdSettings,
+    Stripe, SuspendSettings, TimingSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;
 pub use ssd::Ssd;

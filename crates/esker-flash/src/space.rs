@@ -50,7 +50,7 @@ impl Space {
         if bad >= Ratio::ONE {
             return Err(SsdError::NotAShare { key: "wear.factory_bad_blocks", found: bad });
         }
-        let reserve = blocks(threshold).max(frontiers);
+        let reserve = blocks(threshold).max(frontiers + u32::from(settings.power_failure.is_some()));
         let ahead = |key, share: Option<Ratio>| match share {
             None => Ok(0),
             Some(share) if share <= threshold || share >= Ratio::ONE => {

@@ -169,6 +169,11 @@ pub trait Ftl: fmt::Debug + Send {
         Ok(())
     }
 
+    /// Whether [`Self::recover`] is there.
+    fn recovers(&self) -> bool {
+        false
+    }
+
     /// Finds out after a power failure where the data are, on a layer that was just built, from what is on flash alone. Emits
     /// the reads that this takes, and what is needed to go on.
     ///

@@ -156,6 +156,10 @@ impl Ftl for PageFtl {
         Ok(())
     }
 
+    fn recovers(&self) -> bool {
+        true
+    }
+
     /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas of the
     /// others. The newest version of each page counts.
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {

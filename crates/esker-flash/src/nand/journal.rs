@@ -64,6 +64,8 @@ pub(super) struct Journal {
     oldest_open: Vec<u64>,
     /// In the order in which they were issued.
     changes: Vec<Change>,
+    /// Whether changes count as performed when they are issued.
+    settled: bool,
 }
 
 impl Journal {
@@ -72,7 +74,9 @@ impl Journal {
         self.next += 1;
     }
     pub(super) fn issued_program(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
-        self.changes.push(Change::Program { page, cause, map });
+        if !self.settled {
+            self.changes.push(Change::Program { page, cause, map });
+        }
     }
     pub(super) fn copied(&mut self, from: PhysicalPage, to: PhysicalPage) {
         if let Some(map) = self.maps.get(&from.0).cloned() {
@@ -82,9 +86,13 @@ impl Journal {
     pub(super) fn erased(&mut self, block: BlockIndex, cause: Cause, first: u32, owners: &[u32]) {
         let range = first..first + owners.len() as u32;
         let sequences = &mut self.sequences[range.start as usize..range.end as usize];
-        let pages = owners.iter().copied().zip(sequences.iter().copied()).collect();
+        let pages =
+            if self.settled { Vec::new() } else { owners.iter().copied().zip(sequences.iter().copied()).collect() };
         sequences.fill(0);
         let maps = range.filter_map(|page| Some((page, self.maps.remove(&page)?))).collect();
+        if self.settled {
+            return;
+        }
         self.changes.push(Change::Erase { block, cause, pages, maps });
     }
     pub(super) fn format(&mut self) {
@@ -107,7 +115,20 @@ impl FlashState {
             blocks_per_pool,
             oldest_open: vec![u64::MAX; (geometry.blocks() / blocks_per_pool) as usize],
             changes: Vec::new(),
+            settled: false,
         }));
+    }
+
+    /// The same where power only fails after all that was issued was performed.
+    pub fn keep_journal_of_settled_changes(&mut self, blocks_per_pool: u32) {
+        self.keep_journal(blocks_per_pool);
+        self.journal.iter_mut().for_each(|journal| journal.settled = true);
+    }
+
+    /// Power fails after all that was issued was performed.
+    pub fn lose_power(&mut self) {
+        let dies = self.geometry().dies() as usize;
+        self.power_failure(&vec![usize::MAX; dies], false);
     }
 
     /// Whether a journal is kept.

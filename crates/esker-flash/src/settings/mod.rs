@@ -70,6 +70,18 @@ pub struct SsdSettings {
     /// Memory for data; left out, every write waits for the flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<WriteBufferSettings>,
+    /// Has power fail once in the run; left out, it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_failure: Option<PowerFailureSettings>,
+}
+
+/// A power failure in the run. Requests under way end first, later ones wait until the drive has found out where its data
+/// are. A pool keeps at least a free block more than it has write frontiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerFailureSettings {
+    /// After so many requests, those of the warm-up included.
+    pub after_requests: u64,
 }
 
 /// Plain arrays leave no trace in resolved configurations.

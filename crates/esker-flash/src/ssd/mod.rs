@@ -4,6 +4,7 @@ mod background;
 mod buffer;
 mod buffering;
 mod link;
+mod power;
 mod probes;
 mod report;
 mod slots;
@@ -29,6 +30,7 @@ use background::Background;
 use buffer::Rounding;
 use buffering::{Buffering, covered};
 use link::Link;
+use power::Power;
 use slots::Slots;
 use timeline::Timeline;
 
@@ -86,6 +88,8 @@ pub struct Ssd {
     /// What the translation layers before this one counted: preconditioning builds a new one.
     former: FtlCounters,
     precondition: Option<PreconditionReport>,
+    /// A power failure during the run, if there is to be one.
+    power: Option<Power>,
     timeline: Option<Box<Timeline>>,
 }
 
@@ -132,6 +136,10 @@ impl Ssd {
             flash.set_wear(wear.initial_erases);
         }
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
+        let power = Power::new(settings, &*ftl)?;
+        if power.is_some() {
+            flash.keep_journal_of_settled_changes(space.blocks_per_pool);
+        }
         Ok(Self {
             name: name.to_string(),
             settings: settings.clone(),
@@ -145,6 +153,7 @@ impl Ssd {
             part_shift: settings.layout().0.page_size.0.trailing_zeros(),
             ftl,
             flash,
+            power,
             ops: OpList::default(),
             array: RefCell::new(Array::new(&geometry, &timing, settings)),
             slots: Slots::new(settings.queue_depth),
@@ -193,6 +202,9 @@ impl Ssd {
     /// Hands a request on to flash.
     #[inline]
     fn dispatch(&mut self, now: Nanos, slot: u32) {
+        if self.power.as_mut().is_some_and(|power| power.holds(slot)) {
+            return;
+        }
         let request = self.slots.get(slot).request;
         let mut ops = 0;
         if request.end_byte() > self.capacity.0 {
@@ -376,7 +388,9 @@ impl Ssd {
     /// A flash operation has ended that no request waits for.
     #[cold]
     fn ended_beside_requests(&mut self, now: Nanos, name: u32) {
-        if name == BACKGROUND {
+        if name == BACKGROUND && self.power.is_some() {
+            self.recovered_some(now);
+        } else if name == BACKGROUND {
             self.cleaned_in_background(now);
         } else {
             self.left(now, name - FIRST_ENTRY);
@@ -400,6 +414,9 @@ impl Ssd {
             self.flush_if_first(now);
         }
         self.look_idle(now);
+        if self.power.is_some() {
+            self.look_at_power(now);
+        }
     }
 
     #[inline]

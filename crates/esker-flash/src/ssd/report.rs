@@ -151,6 +151,7 @@ impl Ssd {
             simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
             precondition: self.precondition,
             mapping: layer.mapping,
+            recovery: self.power.as_ref().and_then(|power| power.report),
         }
     }
 }

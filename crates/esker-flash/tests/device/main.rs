@@ -2,6 +2,7 @@
 
 mod common;
 mod layers;
+mod power_failure;
 mod precondition;
 mod presets;
 mod queueing;

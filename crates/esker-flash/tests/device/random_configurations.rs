@@ -214,6 +214,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     wear: wear.filter(|_| depth % 5 == 0 || matches!(ftl.kind.as_str(), "page" | "dftl")),
                     ftl,
                     write_buffer,
+                    power_failure: None,
                 }
             },
         )

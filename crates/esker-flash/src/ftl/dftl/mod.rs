@@ -364,6 +364,10 @@ impl Ftl for Dftl {
         Ok(())
     }
 
+    fn recovers(&self) -> bool {
+        true
+    }
+
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
         self.recover_map(flash, ops)
     }
