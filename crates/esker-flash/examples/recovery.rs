@@ -38,7 +38,7 @@ fn main() {
         ssd.control(Nanos::ZERO, Control::Precondition(filled)).expect("drives can be filled");
         let pages = ssd.capacity().0 / 4096;
         let mut rng = Rng::new(3);
-        let arrivals = (0..WRITES + 1)
+        let arrivals = (0..WRITES + 1000)
             .map(|_| Arrival { at: Nanos::ZERO, request: Request::write(Lba(rng.below(pages) * 8), Bytes(4096)) });
         replay(&mut ssd, arrivals, &ReplaySettings::closed(32), &mut Ignore).expect("drives go on");
         let mut report = Report::default();

@@ -28,7 +28,7 @@ pub(super) struct Power {
     /// Requests that came too late.
     held: VecDeque<u32>,
     began: Nanos,
-    pub(super) report: Option<RecoveryReport>,
+    report: Option<RecoveryReport>,
 }
 
 impl Power {
@@ -56,6 +56,11 @@ impl Power {
             return contradiction(&format!("`ftl` = `{}`", settings.ftl.kind), "this layer has no recovery");
         }
         Ok(Some(Self { stage: Stage::Ahead(after_requests), held: VecDeque::new(), began: Nanos::ZERO, report: None }))
+    }
+
+    /// How it went, once it is over.
+    pub(super) fn report(&self) -> Option<RecoveryReport> {
+        self.report.filter(|_| self.stage == Stage::Over)
     }
 
     /// Whether a request that comes now has to wait; then it is kept here.

@@ -7,6 +7,7 @@ use esker_core::{
     Nanos, Ratio, ResourceKind, Telemetry, WearReport,
 };
 
+use super::power::Power;
 use super::{Baseline, Ssd};
 use crate::array::Step;
 use crate::nand::{Cause, OperationCounts};
@@ -151,7 +152,7 @@ impl Ssd {
             simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
             precondition: self.precondition,
             mapping: layer.mapping,
-            recovery: self.power.as_ref().and_then(|power| power.report),
+            recovery: self.power.as_ref().and_then(Power::report),
         }
     }
 }
