@@ -39,6 +39,27 @@ pub(crate) static TERMS: &[Term] = &[
         "p99 of the grown load",
         "The same percentile when requests come as many times as fast as the stated growth makes them by the end of the budgeted years.",
     ),
+    term(
+        "translation_layer",
+        "translation layer",
+        "The part of the drive's firmware that decides where in the flash each page of the host lies.",
+    ),
+    term(
+        "map_memory",
+        "map memory",
+        "Controller memory that the translation layer's tables take in the drive as sold, at 4 bytes an entry.",
+    ),
+    term(
+        "map_hits",
+        "map hits",
+        "Share of look-ups in the map that found their entry in memory; the others read the map from flash first.",
+    ),
+    term("erases", "erases", "Blocks erased in the simulated run."),
+    term(
+        "full_merges",
+        "full merges",
+        "Merges that copied the valid pages of whole data blocks and their updates to new blocks.",
+    ),
     term("busiest_minute", "busiest minute", "The minute with the most requests."),
     term(
         "busiest_one",

@@ -16,6 +16,8 @@ pub(crate) struct Design {
     pub(crate) toml: String,
     /// Raw bytes of the drive as sold; `None` for what does not wear.
     pub(crate) sold: Option<Bytes>,
+    /// The name of a drive's translation layer.
+    pub(crate) layer: String,
 }
 
 /// What a design is made from, before it is sized.
@@ -28,12 +30,33 @@ struct Recipe {
 }
 
 enum Shape {
-    /// A drive of the preset with this over-provisioning, in percent, and this share of its channels.
-    Ssd { preset: &'static str, over_provisioning: u64, channels_divided_by: u32 },
+    /// A drive.
+    Ssd(Drive),
     /// One disk; as many as it takes where the data do not fit.
     Disk { preset: &'static str },
     /// RAID-0 of so many disks.
     Stripe { preset: &'static str, disks: u32 },
+}
+
+/// A drive of a preset.
+#[derive(Clone, Copy)]
+struct Drive {
+    preset: &'static str,
+    /// In percent.
+    over_provisioning: u64,
+    /// It has the preset's channels divided by this.
+    channels_divided_by: u32,
+    /// Its translation layer, as an experiment file has it.
+    layer: &'static str,
+}
+
+impl Drive {
+    const fn new(preset: &'static str, over_provisioning: u64) -> Self {
+        Self { preset, over_provisioning, channels_divided_by: 1, layer: "\"page\"" }
+    }
+    const fn with_layer(self, layer: &'static str) -> Self {
+        Self { layer, ..self }
+    }
 }
 
 /// The designs, in the order of the report.
@@ -41,37 +64,61 @@ static RECIPES: &[Recipe] = &[
     Recipe {
         name: "tlc-op7",
         title: "TLC SSD, 7 % over-provisioned",
-        shape: Shape::Ssd { preset: TLC, over_provisioning: 7, channels_divided_by: 1 },
+        shape: Shape::Ssd(Drive::new(TLC, 7)),
         wide: false,
     },
     Recipe {
         name: "tlc-op28",
         title: "TLC SSD, 28 % over-provisioned",
-        shape: Shape::Ssd { preset: TLC, over_provisioning: 28, channels_divided_by: 1 },
+        shape: Shape::Ssd(Drive::new(TLC, 28)),
         wide: false,
     },
     Recipe {
         name: "tlc-op7-quarter",
         title: "TLC SSD with a quarter of the channels, 7 % over-provisioned",
-        shape: Shape::Ssd { preset: TLC, over_provisioning: 7, channels_divided_by: 4 },
+        shape: Shape::Ssd(Drive { channels_divided_by: 4, ..Drive::new(TLC, 7) }),
         wide: false,
+    },
+    Recipe {
+        name: "tlc-op28-dftl",
+        title: "TLC SSD, 28 % over-provisioned, map on flash (DFTL)",
+        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer("\"dftl\"")),
+        wide: true,
+    },
+    Recipe {
+        name: "tlc-op28-fast",
+        title: "TLC SSD, 28 % over-provisioned, shared log blocks (FAST)",
+        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer("{ kind = \"fast\", log = \"10%\" }")),
+        wide: true,
+    },
+    Recipe {
+        name: "tlc-op28-last",
+        title: "TLC SSD, 28 % over-provisioned, logs by locality (LAST)",
+        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer("{ kind = \"last\", log = \"10%\" }")),
+        wide: true,
+    },
+    Recipe {
+        name: "qlc-op28",
+        title: "QLC SSD, 28 % over-provisioned, mapped in units of 16 KiB",
+        shape: Shape::Ssd(Drive::new(QLC, 28)),
+        wide: true,
     },
     Recipe {
         name: "mlc-op7",
         title: "MLC SSD, 7 % over-provisioned",
-        shape: Shape::Ssd { preset: MLC, over_provisioning: 7, channels_divided_by: 1 },
+        shape: Shape::Ssd(Drive::new(MLC, 7)),
         wide: true,
     },
     Recipe {
         name: "mlc-op15",
         title: "MLC SSD, 15 % over-provisioned",
-        shape: Shape::Ssd { preset: MLC, over_provisioning: 15, channels_divided_by: 1 },
+        shape: Shape::Ssd(Drive::new(MLC, 15)),
         wide: false,
     },
     Recipe {
         name: "slc-2008-op15",
         title: "SLC SSD of 2008, 15 % over-provisioned",
-        shape: Shape::Ssd { preset: SLC, over_provisioning: 15, channels_divided_by: 1 },
+        shape: Shape::Ssd(Drive::new(SLC, 15)),
         wide: false,
     },
     Recipe { name: "disk-15k", title: "15,000 rpm disk", shape: Shape::Disk { preset: DISK_15K }, wide: false },
@@ -96,6 +143,7 @@ static RECIPES: &[Recipe] = &[
 ];
 
 const TLC: &str = "tlc-data-centre";
+const QLC: &str = "qlc-data-centre-2t";
 const MLC: &str = "mlc-512g";
 const SLC: &str = "samsung-k9xxg08-slc-32g";
 const DISK_15K: &str = "seagate-cheetah-15k5-146g";
@@ -132,10 +180,14 @@ fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, St
         device_count,
         toml,
         sold,
+        layer: match recipe.shape {
+            Shape::Ssd(drive) => layer_name(drive.layer),
+            Shape::Disk { .. } | Shape::Stripe { .. } => String::new(),
+        },
     };
     Ok(match recipe.shape {
-        Shape::Ssd { preset, over_provisioning, channels_divided_by } => {
-            let (toml, sold) = ssd(preset, over_provisioning, channels_divided_by, active, utilisation)?;
+        Shape::Ssd(drive) => {
+            let (toml, sold) = ssd(&drive, active, utilisation)?;
             design(recipe.title.into(), "ssd", 1, toml, Some(sold))
         }
         Shape::Disk { preset } => {
@@ -153,13 +205,13 @@ fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, St
     })
 }
 
-fn ssd(
-    preset: &str,
-    over_provisioning: u64,
-    channels_divided_by: u32,
-    active: Bytes,
-    utilisation: Ratio,
-) -> Result<(String, Bytes), StudyError> {
+/// `page` of `"page"` and of `{ kind = "page", ... }`.
+fn layer_name(layer: &str) -> String {
+    layer.split('"').nth(1).unwrap_or(layer).to_string()
+}
+
+fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Bytes), StudyError> {
+    let Drive { preset, over_provisioning, channels_divided_by, layer } = *drive;
     let settings: SsdSettings = parse(find(esker_flash::PRESETS, preset)?)?;
     let geometry = settings.geometry;
     let channels = (geometry.channels / channels_divided_by).max(1);
@@ -182,7 +234,7 @@ fn ssd(
     }
     let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(BLOCKS_PER_PLANE_MIN) + 1;
     let toml = format!(
-        "[device.ssd]\nkind = \"ssd\"\npreset = \"{preset}\"\nover_provisioning = \"{over_provisioning}%\"\n\
+        "[device.ssd]\nkind = \"ssd\"\npreset = \"{preset}\"\nover_provisioning = \"{over_provisioning}%\"\nftl = {layer}\n\
          precondition = \"steady\"\nutilisation = \"{utilisation}\"\n\
          geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = {pages_per_block} }}\n\
          timing = {{ block_erase = \"{block_erase}\" }}\n\n[run]\ntarget = \"ssd\"\n"

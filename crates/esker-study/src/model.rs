@@ -222,6 +222,9 @@ pub struct Candidate {
     pub series: Vec<SeriesPoint>,
     /// What is busiest, most used first.
     pub limits: Vec<ResourceLimit>,
+    /// Translation layer; flash only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub translation_layer: Option<TranslationLayer>,
     /// Wear and cleaning; flash only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub endurance: Option<Endurance>,
@@ -257,6 +260,23 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+}
+
+/// What a translation layer takes and does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TranslationLayer {
+    /// Its name in experiment files.
+    pub name: String,
+    /// Bytes of controller memory that its tables take in the drive as sold.
+    pub map_bytes: u64,
+    /// Erases in the measured run.
+    pub erases: u64,
+    /// Merges in the measured run that joined whole data blocks with their updates.
+    pub full_merges: u64,
+    /// Share of look-ups in the map that needed no flash; absent where the whole map is in memory.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hit_ratio: Option<f64>,
 }
 
 /// A design under a load that has grown.

@@ -1,7 +1,7 @@
 //! One design under one workload.
 
 use esker_core::{
-    Arrival, Control, Device, FlashReport, Nanos, Replay, ReplayEnd, ReplaySettings, Report, RequestStatistics,
+    Arrival, Bytes, Control, Device, FlashReport, Nanos, Replay, ReplayEnd, ReplaySettings, Report, RequestStatistics,
     SeriesPoint, replay, words,
 };
 use esker_sim::{Experiment, Measured, System, Watch};
@@ -11,7 +11,9 @@ use crate::arrivals::{Arrivals, Shift};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
-use crate::model::{BusiestHour, Candidate, CurvePoint, GrownLoad, Judgement, Outcome, ResourceLimit};
+use crate::model::{
+    BusiestHour, Candidate, CurvePoint, GrownLoad, Judgement, Outcome, ResourceLimit, TranslationLayer,
+};
 use crate::{Hooks, StudyError, StudySettings};
 
 /// Requests under way in closed replay.
@@ -58,6 +60,7 @@ pub(crate) fn simulate(
         response_curve: Vec::new(),
         series: Vec::new(),
         limits: Vec::new(),
+        translation_layer: None,
         endurance: None,
         grown: None,
         judgement: Judgement::default(),
@@ -76,6 +79,7 @@ pub(crate) fn simulate(
     candidate.capacity_bytes = run.device.capacity().0;
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
+    candidate.translation_layer = design.sold.and_then(|sold| translation_layer(design, sold, &run, &report));
     candidate.devices = report.devices.clone();
     candidate.series = std::mem::take(&mut run.series);
     match run.replay.end {
@@ -121,6 +125,22 @@ pub(crate) fn simulate(
     }
     candidate.judgement = crate::verdict::judge(&candidate, &settings.budgets);
     Ok(candidate)
+}
+
+/// What the translation layer of a drive takes and did.
+fn translation_layer(design: &Design, sold: Bytes, run: &Run, report: &Report) -> Option<TranslationLayer> {
+    let flash = report.devices.values().find_map(|device| device.flash.as_ref())?;
+    let page_bytes = run.device.capacity().0 / flash.pages.host.max(1);
+    let simulated = flash.pages.raw * page_bytes;
+    // Tables grow with the flash that they map.
+    let map_bytes = u128::from(flash.map_bytes) * u128::from(sold.0.max(simulated)) / u128::from(simulated.max(1));
+    Some(TranslationLayer {
+        name: design.layer.to_string(),
+        map_bytes: map_bytes as u64,
+        erases: flash.erases,
+        full_merges: flash.merges.full,
+        hit_ratio: flash.mapping.and_then(|mapping| mapping.hit_ratio()),
+    })
 }
 
 /// How the workload is laid on a design.
