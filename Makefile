@@ -26,7 +26,7 @@ bench: setup ## All benchmarks: rates per second of processor time, best of thre
 	cargo bench --workspace --locked --quiet --benches
 
 bench-smoke: setup ## Every benchmark once, to see that it runs
-	ESKER_BENCH_RUNS=1 cargo bench --workspace --locked --quiet --benches
+	ESKER_BENCH_SMOKE=1 cargo bench --workspace --locked --quiet --benches
 
 soak: setup ## Long runs: a million mutated inputs per parser, more property cases
 	scripts/soak.sh

@@ -8,7 +8,10 @@ use esker_flash::{Choice, FTLS, PRESETS, PoolScope, Scheduling, Ssd, SsdSettings
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
-const REQUESTS: u64 = 4_000_000;
+/// A run that only shows that everything runs takes a small drive, and fewer requests.
+fn requests() -> u64 {
+    if Bench::is_smoke() { 100_000 } else { 4_000_000 }
+}
 const DEPTH: usize = 32;
 
 struct Count(u64);
@@ -23,6 +26,9 @@ impl Observer for Count {
 
 fn agrawal(stated: impl Fn(&mut SsdSettings)) -> Ssd {
     let mut settings: SsdSettings = toml::from_str(PRESETS[0].toml).expect("presets are well-formed");
+    if Bench::is_smoke() {
+        settings.geometry.blocks_per_plane = 64;
+    }
     stated(&mut settings);
     Ssd::new("flash", &settings, 1).expect("presets work")
 }
@@ -64,7 +70,7 @@ fn random_writes(name: &str, build: impl Fn() -> Ssd) {
         || condition(build(), steady),
         |mut ssd| {
             let pages = ssd.capacity().0 / PAGE;
-            let done = run(&mut ssd, REQUESTS, |_, rng| Request::write(page_at(rng.below(pages)), Bytes(PAGE)));
+            let done = run(&mut ssd, requests(), |_, rng| Request::write(page_at(rng.below(pages)), Bytes(PAGE)));
             describe(&ssd);
             done
         },
@@ -89,6 +95,7 @@ fn page_operations(ssd: &Ssd) -> u64 {
 
 /// Random writes of a page to a share of the space, by requests and by the page operations that they take.
 fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
+    let requests = if Bench::is_smoke() { requests / 32 } else { requests };
     let setup = || {
         let filled = Precondition::Filled { utilisation: Ratio::ONE };
         let build = |settings: &mut SsdSettings| {
@@ -135,7 +142,7 @@ fn map_on_flash(spare: impl Fn(&mut SsdSettings) + Copy) {
                 || condition(build(), steady),
                 |mut ssd| {
                     let pages = ssd.capacity().0 / PAGE;
-                    let done = run(&mut ssd, REQUESTS, |_, rng| {
+                    let done = run(&mut ssd, requests(), |_, rng| {
                         let page = page_at(match exponent {
                             Some(exponent) => zipf(rng.unit(), exponent, pages),
                             None => rng.below(pages),
@@ -216,12 +223,12 @@ fn main() {
     let filled = || condition(agrawal(spare), Precondition::Filled { utilisation: Ratio::ONE });
     Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {
         let pages = ssd.capacity().0 / PAGE;
-        run(&mut ssd, REQUESTS, |_, rng| Request::read(page_at(rng.below(pages)), Bytes(PAGE)))
+        run(&mut ssd, requests(), |_, rng| Request::read(page_at(rng.below(pages)), Bytes(PAGE)))
     });
     for (name, write) in [("reads", false), ("writes", true)] {
         Bench::new(format!("sequential 64 KiB {name}")).rate_with_setup("requests", filled, |mut ssd| {
             let last = ssd.capacity().0 / PAGE - 16;
-            run(&mut ssd, REQUESTS / 16, |index, _| {
+            run(&mut ssd, requests() / 16, |index, _| {
                 let start = page_at(index * 16 % last);
                 if write { Request::write(start, Bytes::kib(64)) } else { Request::read(start, Bytes::kib(64)) }
             })

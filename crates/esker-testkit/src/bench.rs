@@ -34,7 +34,7 @@ pub struct Measurement {
 }
 
 /// One benchmark. `ESKER_BENCH_RUNS` sets the number of runs (default 3); `ESKER_BENCH_ONLY` runs only those whose name
-/// contains it.
+/// contains it; `ESKER_BENCH_SMOKE` asks for one short run each, whose figures mean nothing.
 #[derive(Debug)]
 pub struct Bench {
     name: String,
@@ -47,8 +47,14 @@ impl Bench {
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         let runs = std::env::var("ESKER_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(3).max(1);
+        let runs = if Self::is_smoke() { 1 } else { runs };
         let skip = std::env::var("ESKER_BENCH_ONLY").is_ok_and(|only| !name.contains(&only));
         Self { name, runs, skip }
+    }
+
+    /// Whether it only has to be seen that benchmarks run.
+    pub fn is_smoke() -> bool {
+        std::env::var_os("ESKER_BENCH_SMOKE").is_some()
     }
 
     /// Runs `work`, which says how many units it did, and prints and returns the best rate.
