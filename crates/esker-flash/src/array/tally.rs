@@ -140,6 +140,7 @@ impl Tally {
     }
 
     /// Asserts that the parts add up to what dies and buses were busy for in all.
+    #[cfg(debug_assertions)]
     pub(crate) fn check(&self, die_busy: u64, bus_busy: u64) {
         let busy: u64 = (0..CAUSES).map(|cause| self.busy_for(cause)).sum();
         assert_eq!(busy, die_busy, "busy times of dies by kind and cause do not add up");
