@@ -371,7 +371,7 @@ pub(crate) struct ReproduceArguments {
     /// PAPER, PAPER/ITEM...; everything where none is given
     #[arg(value_name = "ITEM")]
     pub(crate) items: Vec<String>,
-    /// Folder with the full traces that the papers used, for those who own them
+    /// Folder with the traces that the papers used (docs/reproduction.md names the files)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) traces: Option<PathBuf>,
     /// The result as JSON.

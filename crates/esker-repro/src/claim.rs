@@ -15,7 +15,7 @@ pub enum ClaimVerdict {
     StandIn,
     /// Cannot be reached, for the reason given.
     Unreachable,
-    /// Shown for comparison; nothing was published to hold it against.
+    /// Shown for comparison, without a tolerance.
     Beside,
 }
 
@@ -28,8 +28,8 @@ pub struct Claim {
     pub claim: String,
     /// The published value.
     pub published: Option<f64>,
-    /// Ours.
-    pub measured: f64,
+    /// Ours; absent where the claim is about an order, or could not be measured.
+    pub measured: Option<f64>,
     /// Measured over published.
     pub ratio: Option<f64>,
     /// Largest deviation of the ratio from 1 that counts as met.
@@ -46,30 +46,75 @@ impl Claim {
         let ratio = measured / published;
         let met = (ratio - 1.0).abs() <= tolerance;
         Self {
-            item: item.into(),
-            claim: claim.into(),
             published: Some(published),
-            measured,
+            measured: Some(measured),
             ratio: Some(ratio),
             tolerance: Some(tolerance),
-            verdict: if met { ClaimVerdict::Met } else { ClaimVerdict::Missed },
-            reason: reason.into(),
+            ..Self::bare(item, claim, verdict(met), reason)
+        }
+    }
+
+    /// Holds that the values, largest first, are in strictly descending order. `reason` is followed by what was measured.
+    pub fn descending(item: &str, claim: &str, values: &[(&str, f64)], reason: &str) -> Self {
+        let met = values.windows(2).all(|pair| pair[0].1 > pair[1].1);
+        let found: Vec<String> = values.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        Self::bare(item, claim, verdict(met), &format!("{reason}; measured: {}", found.join(", ")))
+    }
+
+    /// Holds that `measured` is no larger than `limit`. For published values of zero, which have no ratio.
+    pub fn at_most(item: &str, claim: &str, limit: f64, measured: f64, reason: &str) -> Self {
+        Self {
+            published: Some(limit),
+            measured: Some(measured),
+            ..Self::bare(item, claim, verdict(measured <= limit), reason)
         }
     }
 
     /// Shows a measured value that the paper does not give.
     pub fn beside(item: &str, claim: &str, measured: f64, reason: &str) -> Self {
+        Self { measured: Some(measured), ..Self::bare(item, claim, ClaimVerdict::Beside, reason) }
+    }
+
+    /// Shows a measured value beside a published one that it is not held against.
+    pub fn compared(item: &str, claim: &str, published: f64, measured: f64, reason: &str) -> Self {
+        Self {
+            published: Some(published),
+            measured: Some(measured),
+            ratio: Some(measured / published).filter(|ratio| ratio.is_finite()),
+            ..Self::bare(item, claim, ClaimVerdict::Beside, reason)
+        }
+    }
+
+    /// Says why a published value cannot be measured.
+    pub fn unreachable(item: &str, claim: &str, published: Option<f64>, reason: &str) -> Self {
+        Self { published, ..Self::bare(item, claim, ClaimVerdict::Unreachable, reason) }
+    }
+
+    /// The same claim, measured on something that stands in for what the paper used: it is neither met nor missed.
+    pub fn on_stand_in(mut self, stand_in: &str) -> Self {
+        if self.verdict != ClaimVerdict::Unreachable {
+            self.verdict = ClaimVerdict::StandIn;
+        }
+        self.reason = format!("stand-in ({stand_in}): {}", self.reason);
+        self
+    }
+
+    fn bare(item: &str, claim: &str, verdict: ClaimVerdict, reason: &str) -> Self {
         Self {
             item: item.into(),
             claim: claim.into(),
             published: None,
-            measured,
+            measured: None,
             ratio: None,
             tolerance: None,
-            verdict: ClaimVerdict::Beside,
+            verdict,
             reason: reason.into(),
         }
     }
+}
+
+fn verdict(met: bool) -> ClaimVerdict {
+    if met { ClaimVerdict::Met } else { ClaimVerdict::Missed }
 }
 
 #[cfg(test)]
@@ -82,5 +127,23 @@ mod tests {
         assert_eq!(Claim::within("x", "y", 100.0, 101.1, 0.01, "").verdict, ClaimVerdict::Missed);
         assert_eq!(Claim::within("x", "y", 100.0, 98.9, 0.01, "").verdict, ClaimVerdict::Missed);
         assert_eq!(Claim::within("x", "y", 100.0, f64::NAN, 0.01, "").verdict, ClaimVerdict::Missed);
+    }
+
+    #[test]
+    fn an_order_with_a_tie_is_missed() {
+        let order = |values: &[(&str, f64)]| Claim::descending("x", "y", values, "why");
+        let met = order(&[("a", 3.0), ("b", 2.0), ("c", 0.0)]);
+        assert_eq!((met.verdict, met.reason.as_str()), (ClaimVerdict::Met, "why; measured: a 3, b 2, c 0"));
+        assert_eq!(order(&[("a", 2.0), ("b", 2.0)]).verdict, ClaimVerdict::Missed);
+        assert_eq!(order(&[("a", f64::NAN), ("b", 2.0)]).verdict, ClaimVerdict::Missed);
+    }
+
+    #[test]
+    fn a_stand_in_neither_meets_nor_misses_and_says_what_it_is() {
+        let claim = Claim::within("x", "y", 100.0, 300.0, 0.01, "exact").on_stand_in("another trace");
+        assert_eq!((claim.verdict, claim.ratio), (ClaimVerdict::StandIn, Some(3.0)));
+        assert_eq!(claim.reason, "stand-in (another trace): exact");
+        let claim = Claim::unreachable("x", "y", None, "no trace").on_stand_in("another trace");
+        assert_eq!(claim.verdict, ClaimVerdict::Unreachable);
     }
 }

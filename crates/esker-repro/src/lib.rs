@@ -2,6 +2,7 @@
 
 mod claim;
 mod items;
+mod traces;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +29,7 @@ pub struct Item {
 pub struct Context<'a> {
     /// Seed of everything random.
     pub seed: u64,
-    /// Folder with the full traces of the papers, where the user owns them.
+    /// Folder with the traces of the papers, where the user has them.
     pub traces: Option<PathBuf>,
     /// Told of progress within an item, as a fraction.
     pub progress: &'a (dyn Fn(f64) + Sync),

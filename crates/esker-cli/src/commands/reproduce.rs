@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use esker_core::words;
-
 use esker_repro::{Claim, ClaimVerdict, Context, Item, ReproduceError};
 
 use crate::args::{Common, ReproduceArguments};
@@ -50,11 +48,11 @@ fn run_item(item: &Item, arguments: &ReproduceArguments, common: &Common) -> Res
 fn render(item: &Item, claims: &[Claim]) -> String {
     let mut table = Table::new(&["claim", "published", "measured", "ratio", "tolerance", "verdict"]);
     for claim in claims {
-        let number = |value: Option<f64>| value.map_or("-".to_string(), words::digits);
+        let number = |value: Option<f64>| value.map_or("-".to_string(), digits);
         table.row([
             claim.claim.clone(),
             number(claim.published),
-            words::digits(claim.measured),
+            number(claim.measured),
             claim.ratio.map_or("-".into(), |ratio| format!("{ratio:.4}")),
             claim.tolerance.map_or("-".into(), |tolerance| format!("{} %", tolerance * 100.0)),
             match claim.verdict {
@@ -72,4 +70,29 @@ fn render(item: &Item, claims: &[Claim]) -> String {
         text += &format!("- {}: {}\n", claim.claim, claim.reason);
     }
     text + "\n"
+}
+
+/// Four significant digits where a value has a fraction: published values are compared to the last of theirs.
+fn digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn numbers_keep_the_digits_that_papers_print() {
+        assert_eq!(digits(43.824), "43.82");
+        assert_eq!(digits(6.39428), "6.394");
+        assert_eq!(digits(61_255.4), "61255");
+        assert_eq!(digits(130.6), "130.6");
+        assert_eq!(digits(223.0), "223");
+        assert_eq!(digits(0.0), "0");
+    }
 }

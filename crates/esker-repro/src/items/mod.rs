@@ -1,8 +1,12 @@
 //! Every table and figure, by paper.
 
 mod agrawal_table_3;
+mod agrawal_table_5;
+mod agrawal_table_7;
+mod agrawal_traces;
 
 use crate::Item;
 
 /// Every item, in the order of `esker reproduce`.
-pub static ITEMS: &[Item] = &[agrawal_table_3::ITEM];
+pub static ITEMS: &[Item] =
+    &[agrawal_table_3::ITEM, agrawal_table_5::ITEM, agrawal_table_7::ITEM, agrawal_traces::ITEM];

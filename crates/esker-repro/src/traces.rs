@@ -1,0 +1,141 @@
+//! The papers' traces, where the user has them.
+
+use std::path::{Path, PathBuf};
+
+use esker_core::{Bytes, Lba, Request, RunResults};
+use esker_sim::{Experiment, RunError, RunOptions};
+use esker_trace::{Operation, ReadOptions, Record, TraceReader};
+
+use crate::{Context, Item, ReproduceError};
+
+/// A trace that a paper used, or that stands in for one.
+pub(crate) struct PaperTrace {
+    /// What it is.
+    title: &'static str,
+    /// Files that it may be in, the best first.
+    names: &'static [&'static str],
+}
+
+/// The first 100,000 requests of Agrawal's IOzone trace, as released with the authors' simulator.
+pub(crate) const IOZONE: PaperTrace = PaperTrace {
+    title: "Agrawal's IOzone trace",
+    names: &["ssd-iozone-aligned2-100K.trace", "iozone-100k.disksim", "iozone-100k.disksim.zst"],
+};
+
+/// Agrawal's Postmark trace, as released with the authors' simulator.
+pub(crate) const POSTMARK: PaperTrace = PaperTrace {
+    title: "Agrawal's Postmark trace",
+    names: &["ssd-postmark-aligned2.trace", "postmark-62k.disksim", "postmark-62k.disksim.zst"],
+};
+
+/// A short extract of a TPC-C trace, which came with another simulator (MQSim).
+pub(crate) const TPCC: PaperTrace = PaperTrace {
+    title: "the TPC-C trace of MQSim",
+    names: &["tpcc-small.trace", "tpcc-small.mqsim", "tpcc-small.mqsim.zst"],
+};
+
+impl PaperTrace {
+    /// Where it is, or which file to get and how to pass it on.
+    pub(crate) fn find(&self, context: &Context<'_>) -> Result<PathBuf, String> {
+        let folder = context.traces.as_deref();
+        let found =
+            folder.and_then(|folder| self.names.iter().map(|name| folder.join(name)).find(|path| path.is_file()));
+        found.ok_or_else(|| {
+            let names = self.names.join(" or ");
+            match folder {
+                Some(folder) => format!("{} is missing: {} has no file {names}", self.title, folder.display()),
+                None => format!("{} is missing: name the folder that has {names} with `--traces DIR`", self.title),
+            }
+        })
+    }
+}
+
+/// The experiment `drive` with the trace at `path` for a workload, and `more` keys of that.
+pub(crate) fn experiment(drive: &str, path: &Path, more: &str, context: &Context<'_>) -> String {
+    let path = serde_json::Value::from(path.to_string_lossy().into_owned());
+    format!("[workload]\ntrace = {path}\n{more}\n{drive}seed = {}\n", context.seed)
+}
+
+/// Runs the experiment `text` with other values for `keys`, as part `part.0` of `part.1` of the item.
+pub(crate) fn run(
+    item: &Item,
+    context: &Context<'_>,
+    text: &str,
+    keys: &[(&str, &str)],
+    part: (usize, usize),
+) -> Result<RunResults, ReproduceError> {
+    let error = |message: String| ReproduceError::Experiment { item: item.name, message };
+    let mut experiment = Experiment::from_str(text, item.name).map_err(|fault| error(fault.to_string()))?;
+    for (key, value) in keys {
+        experiment = experiment.with(key, value).map_err(|fault| error(fault.to_string()))?;
+    }
+    let progress = |ended: u64, all: u64| {
+        (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
+    };
+    let options = RunOptions { progress: Some(&progress), cancel: Some(context.cancel), cost: false };
+    let results = esker_sim::run(&experiment, &options).map_err(|fault| match fault {
+        RunError::Cancelled => ReproduceError::Cancelled,
+        other => error(other.to_string()),
+    })?;
+    if results.requests.errors > 0 || results.saturated.is_some() {
+        return Err(error(format!("{} requests failed or the drive saturated", results.requests.errors)));
+    }
+    Ok(results)
+}
+
+/// All requests of the trace at `path`, in order, without their times. For traces of one volume.
+pub(crate) fn requests(item: &Item, path: PathBuf) -> Result<Vec<Request>, ReproduceError> {
+    let error =
+        |error: esker_trace::TraceError| ReproduceError::Experiment { item: item.name, message: error.to_string() };
+    let mut reader = TraceReader::open(&[path], &ReadOptions::default()).map_err(error)?;
+    let (mut batch, mut requests) = (Vec::new(), Vec::new());
+    while reader.next_batch(&mut batch).map_err(error)? {
+        requests.extend(batch.iter().filter_map(request));
+    }
+    Ok(requests)
+}
+
+/// The whole sectors that a record reads or writes.
+fn request(record: &Record) -> Option<Request> {
+    let first = record.offset / Bytes::SECTOR.0;
+    let size = Bytes((record.end().div_ceil(Bytes::SECTOR.0) - first) * Bytes::SECTOR.0);
+    match record.operation {
+        Operation::Read => Some(Request::read(Lba(first), size)),
+        Operation::Write => Some(Request::write(Lba(first), size)),
+        Operation::Trim | Operation::Flush => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use esker_core::Nanos;
+    use esker_trace::VolumeIndex;
+
+    use super::*;
+
+    #[test]
+    fn a_missing_trace_is_named_with_the_way_to_give_it() {
+        let cancel = AtomicBool::new(false);
+        let context = |traces| Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel };
+        let message = POSTMARK.find(&context(None)).unwrap_err();
+        assert!(message.contains("ssd-postmark-aligned2.trace") && message.contains("--traces"), "{message}");
+        let message = IOZONE.find(&context(Some("no-such-folder".into()))).unwrap_err();
+        assert!(message.contains("no-such-folder") && message.contains("iozone-100k.disksim.zst"), "{message}");
+    }
+
+    #[test]
+    fn records_become_the_whole_sectors_around_them() {
+        let record = |operation| Record {
+            at: Nanos::ZERO,
+            offset: 700,
+            length: 400,
+            volume: VolumeIndex(0),
+            operation,
+            response: None,
+        };
+        assert_eq!(request(&record(Operation::Write)), Some(Request::write(Lba(1), Bytes(1024))));
+        assert_eq!(request(&record(Operation::Trim)), None);
+    }
+}
