@@ -1,0 +1,297 @@
+//! Making space in a pool, and evening out wear on the way.
+
+use esker_core::PhysicalPage;
+
+use super::{Pool, Victim, bit, clear};
+use crate::BlockIndex;
+use crate::ftl::FtlError;
+use crate::ftl::pools::wear::{Fate, Wear};
+use crate::ftl::pools::{Content, Owners};
+use crate::nand::{Cause, FlashState, OpSink};
+
+/// With a map in blocks of its own, cleaning a block of data may open two blocks before it frees one. Below this many
+/// free ones the block is chosen by what it gains, whatever the policy says.
+const FREE_FOR_ANY_VICTIM: u32 = 3;
+
+impl Pool {
+    /// Copies the valid pages of one victim to the frontier of its part, has the map follow, and erases it. Says which
+    /// frontier that is. With `certain`, the victim is one that gains, whatever the policy says.
+    pub(super) fn clean<S: OpSink>(
+        &mut self,
+        certain: bool,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<usize, FtlError> {
+        let victim = match self.under_cleaning {
+            Some(victim) => victim.block,
+            None => self.take_victim(certain, flash, owners)?.block,
+        };
+        let index = self.frontier_for(victim);
+        self.clean_some(u32::MAX, flash, sink, owners)?;
+        Ok(index)
+    }
+
+    /// Copies some pages of a victim, at its pace, or erases it, where that gains anything.
+    #[cold]
+    pub(super) fn clean_gradually<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        if let Some(victim) = self.gainful_victim(flash, owners) {
+            self.clean_some(victim.pace, flash, sink, owners)?;
+        }
+        Ok(())
+    }
+
+    /// Does a step of cleaning ahead of need. Says whether there was anything to do.
+    pub(in crate::ftl::pools) fn clean_ahead<S: OpSink>(
+        &mut self,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<bool, FtlError> {
+        let wanted = self.background > 0 && (self.free_blocks < self.background || self.under_cleaning.is_some());
+        if !wanted || self.gainful_victim(flash, owners).is_none() {
+            return Ok(false);
+        }
+        self.clean_some(1, flash, sink, owners)?;
+        // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and would
+        // then find neither a free page nor one to copy to.
+        if self.free_blocks < self.reserve {
+            self.clean_some(u32::MAX, flash, sink, owners)?;
+        }
+        Ok(true)
+    }
+
+    /// The block under cleaning, or else a new one, if its cleaning makes space.
+    fn gainful_victim(&mut self, flash: &FlashState, owners: &impl Owners) -> Option<Victim> {
+        if self.under_cleaning.is_none() {
+            let victim = self.take_victim(false, flash, owners).ok()?;
+            let valid = flash.valid_in(BlockIndex(self.first_block + victim.block));
+            if valid == self.data_pages_per_block {
+                self.under_cleaning = None;
+                self.close(victim.block, valid);
+            }
+        }
+        self.under_cleaning
+    }
+
+    /// Chooses the block that is cleaned next.
+    fn take_victim(&mut self, certain: bool, flash: &FlashState, owners: &impl Owners) -> Result<Victim, FtlError> {
+        let block = match &mut self.map {
+            _ if certain => self.take_most_certain(flash),
+            None => self.take_data(flash),
+            Some(_) if self.free_blocks < FREE_FOR_ANY_VICTIM => self.take_most_certain(flash),
+            Some(map) if map.in_use > map.allowance => map.victims.take().or_else(|| self.take_data(flash)),
+            Some(_) => self.take_data(flash).or_else(|| self.map.as_mut()?.victims.take()),
+        };
+        let block = block.ok_or(FtlError::NoSpace)?;
+        clear(&mut self.closed, block);
+        let index = BlockIndex(self.first_block + block);
+        // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
+        flash.expect_owners(index);
+        for page in valid_pages(flash, index) {
+            owners.expect(flash.owner(page));
+        }
+        let valid = flash.valid_in(index);
+        let gain = (self.data_pages_per_block - valid).max(1);
+        let victim = Victim { block, pace: valid.div_ceil(gain).max(1) };
+        self.under_cleaning = Some(victim);
+        Ok(victim)
+    }
+
+    /// The frontier of the part of `block` that takes what `block` holds.
+    fn frontier_for(&self, block: u32) -> usize {
+        let data = self.frontier_of_part[(block / self.blocks_per_part) as usize];
+        (data + if bit(&self.holds_map, block) { self.data_frontiers } else { 0 }) as usize
+    }
+
+    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Where no more are left,
+    /// has the map follow and erases it.
+    #[inline]
+    fn clean_some<S: OpSink>(
+        &mut self,
+        mut copies: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        let victim = self.under_cleaning.expect("a block is under cleaning").block;
+        let map = bit(&self.holds_map, victim);
+        let cause = if map { Cause::Mapping } else { Cause::Cleaning };
+        let block = BlockIndex(self.first_block + victim);
+        let index = self.frontier_for(victim);
+        let first_page = flash.geometry().first_page(block).0;
+        for word in 0..flash.words_per_block() {
+            let mut valid = flash.valid_word(block, word);
+            while valid != 0 {
+                if copies == 0 {
+                    return Ok(());
+                }
+                copies -= 1;
+                let from = PhysicalPage(first_page + 64 * word as u32 + valid.trailing_zeros());
+                valid &= valid - 1;
+                if self.frontiers[index].room == 0 {
+                    self.open(index, flash, sink)?;
+                }
+                let (owner, to) = flash.copy(from, self.take_room(index), cause, sink);
+                owners.moved(owner, to, flash);
+            }
+        }
+        if copies == 0 {
+            return Ok(());
+        }
+        if !map {
+            self.update_map(index + self.data_frontiers as usize, flash, sink, owners)?;
+        }
+        flash.erase(block, cause, sink);
+        owners.erased(if map { Content::Map } else { Content::Data });
+        if let (true, Some(map)) = (map, &mut self.map) {
+            clear(&mut self.holds_map, victim);
+            map.in_use -= 1;
+        }
+        self.under_cleaning = None;
+        match self.wear.as_mut().map_or(Fate::Free, |wear| wear.erased(victim, flash)) {
+            Fate::Retired => {}
+            Fate::TakesColdData if !map => self.migrate(victim, flash, sink, owners)?,
+            Fate::TakesColdData | Fate::Free => self.free(victim),
+        }
+        Ok(())
+    }
+
+    /// `block`, which is erased, takes writes again.
+    fn free(&mut self, block: u32) {
+        self.free[(block / self.blocks_per_part) as usize].push_back(block);
+        self.free_blocks += 1;
+    }
+
+    /// The policy's choice among blocks of data.
+    #[inline]
+    fn take_data(&mut self, flash: &FlashState) -> Option<u32> {
+        if self.wear.is_some() { self.take_unworn(flash) } else { self.victims.take() }
+    }
+
+    /// The policy's choice among blocks of data that the rate limit allows; the first one where it allows none.
+    fn take_unworn(&mut self, flash: &FlashState) -> Option<u32> {
+        let wear = self.wear.as_mut().expect("wear is counted");
+        let mut spared = Vec::new();
+        let mut chosen = None;
+        while let Some(block) = self.victims.take() {
+            // A block that gives no space is no better for being unworn.
+            let gains = flash.valid_in(BlockIndex(self.first_block + block)) < self.data_pages_per_block;
+            if gains && wear.allows(block, flash) {
+                chosen = Some(block);
+                break;
+            }
+            spared.push(block);
+            if !gains || spared.len() == Wear::draws_max() {
+                break;
+            }
+        }
+        let chosen = chosen.or_else(|| (!spared.is_empty()).then(|| spared.remove(0)));
+        for block in spared {
+            self.victims.closed(block, flash.valid_in(BlockIndex(self.first_block + block)));
+        }
+        chosen
+    }
+
+    /// Moves what the coldest block holds to `worn`, which is erased, and erases that block in its place.
+    #[cold]
+    fn migrate<S: OpSink>(
+        &mut self,
+        worn: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        let closed = |block: &u32| bit(&self.closed, *block) && !bit(&self.holds_map, *block);
+        let wear = self.wear.as_ref().expect("wear is counted");
+        let Some(cold) = wear.coldest((0..self.blocks() as u32).filter(closed), flash) else {
+            self.free(worn);
+            return Ok(());
+        };
+        self.victims.remove(cold);
+        clear(&mut self.closed, cold);
+        let (from, to) = (BlockIndex(self.first_block + cold), BlockIndex(self.first_block + worn));
+        let pages: Vec<PhysicalPage> = valid_pages(flash, from).collect();
+        for page in pages {
+            let (owner, page) = flash.copy(page, to, Cause::WearLevelling, sink);
+            owners.moved(owner, page, flash);
+        }
+        if self.summary && flash.written_in(to) == self.data_pages_per_block {
+            flash.program_summary(to, sink);
+        }
+        self.close(worn, flash.valid_in(to));
+        let index = self.frontier_for(cold);
+        self.update_map(index + self.data_frontiers as usize, flash, sink, owners)?;
+        flash.erase(from, Cause::WearLevelling, sink);
+        owners.erased(Content::Data);
+        let wear = self.wear.as_mut().expect("wear is counted");
+        wear.migrated();
+        if wear.erased(cold, flash) != Fate::Retired {
+            self.free(cold);
+        }
+        Ok(())
+    }
+
+    /// Has the pages of the map written that speak of moved pages, to frontier `index`.
+    #[inline]
+    fn update_map<S: OpSink>(
+        &mut self,
+        index: usize,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<(), FtlError> {
+        while owners.has_updates(self.index) {
+            if self.frontiers[index].room == 0 {
+                self.open(index, flash, sink)?;
+            }
+            if let Some((block, valid)) = owners.update(self.index, self.take_room(index), flash, sink) {
+                self.superseded(block.0 - self.first_block, valid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: one without valid
+    /// pages; or the block of the map that gains most, since that never needs the map to follow; or the block of data
+    /// with the fewest valid pages.
+    fn take_most_certain(&mut self, flash: &FlashState) -> Option<u32> {
+        let mut taken = Vec::new();
+        let map = self.map.as_mut();
+        for policy in [Some(&mut self.victims), map.map(|map| &mut map.victims)].into_iter().flatten() {
+            while let Some(block) = policy.take() {
+                taken.push((block, flash.valid_in(BlockIndex(self.first_block + block))));
+            }
+        }
+        let rank = |&(block, valid): &(u32, u32)| {
+            let gains = valid < self.data_pages_per_block;
+            (valid > 0, !(gains && bit(&self.holds_map, block)), valid)
+        };
+        let (place, _) = taken.iter().enumerate().min_by_key(|(_, candidate)| rank(candidate))?;
+        let (chosen, _) = taken.remove(place);
+        for (block, valid) in taken {
+            self.policy_for(block).closed(block, valid);
+        }
+        Some(chosen)
+    }
+}
+
+/// The valid pages of `block`.
+fn valid_pages(flash: &FlashState, block: BlockIndex) -> impl Iterator<Item = PhysicalPage> {
+    let first_page = flash.geometry().first_page(block).0;
+    (0..flash.words_per_block()).flat_map(move |word| {
+        let mut valid = flash.valid_word(block, word);
+        std::iter::from_fn(move || {
+            let offset = valid.trailing_zeros();
+            (valid != 0).then(|| {
+                valid &= valid - 1;
+                PhysicalPage(first_page + 64 * word as u32 + offset)
+            })
+        })
+    })
+}
