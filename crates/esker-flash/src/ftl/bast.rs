@@ -45,16 +45,7 @@ impl Bast {
         sink: &mut S,
     ) -> Result<(), FtlError> {
         let log = self.logs.remove(block).expect("it has a log block");
-        let data = pool.data(block).expect("a block has a data block before it has a log block");
-        if pool.can_complete(block, log, |from| from == data, flash) {
-            let last = pool.complete(block, log, 0, |from| from == data, flash, sink);
-            pool.erase(data, last, flash, sink);
-        } else {
-            let last = pool.gather(block, flash, sink)?;
-            pool.erase(log, last, flash, sink);
-            pool.counters.gathered(1);
-        }
-        Ok(())
+        pool.merge_log(block, log, flash, sink)
     }
 }
 

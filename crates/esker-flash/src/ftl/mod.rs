@@ -208,6 +208,31 @@ pub trait Ftl: fmt::Debug + Send {
     fn check(&self, flash: &FlashState);
 }
 
+/// How many writes ahead of its own a map entry is fetched, where the writes are known.
+const FAR: usize = 24;
+/// How many writes ahead of its own what follows from the map entry is fetched.
+const NEAR: usize = 12;
+
+/// Writes `pages` one after the other, and has `layer` fetch what each needs some writes before it.
+#[inline(always)]
+fn write_with_foresight<L: Ftl>(
+    layer: &mut L,
+    pages: &[LogicalPage],
+    flash: &mut FlashState,
+    mut write: impl FnMut(&mut L, LogicalPage, &mut FlashState) -> Result<(), FtlError>,
+) -> Result<(), FtlError> {
+    for (index, page) in pages.iter().enumerate() {
+        if let Some(far) = pages.get(index + FAR) {
+            layer.expect(*far);
+        }
+        if let Some(near) = pages.get(index + NEAR) {
+            layer.expect_write(*near, flash);
+        }
+        write(layer, *page, flash)?;
+    }
+    Ok(())
+}
+
 /// How much of a page a write covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {

@@ -6,7 +6,7 @@ use esker_core::{LogicalPage, PhysicalPage};
 use crate::ftl::pools::Owners;
 use crate::ftl::pools::Striping;
 use crate::ftl::recovery::scan_block;
-use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools, WearCounts};
+use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools, WearCounts, write_with_foresight};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
@@ -33,11 +33,6 @@ fn entry(page: PhysicalPage) -> u32 {
 fn page_of(entry: u32) -> Option<PhysicalPage> {
     entry.checked_sub(1).map(PhysicalPage)
 }
-
-/// How many writes ahead of its own a map entry is fetched, where the writes are known.
-const FAR: usize = 24;
-/// How many writes ahead of its own the block of the page that it supersedes is fetched.
-const NEAR: usize = 12;
 
 /// The page-mapped translation layer.
 #[derive(Debug)]
@@ -144,16 +139,9 @@ impl Ftl for PageFtl {
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
-        for (index, page) in pages.iter().enumerate() {
-            if let Some(far) = pages.get(index + FAR) {
-                self.expect(*far);
-            }
-            if let Some(near) = pages.get(index + NEAR) {
-                self.expect_write(*near, flash);
-            }
-            self.write_to(*page, Part::Whole, flash, &mut Silent)?;
-        }
-        Ok(())
+        write_with_foresight(self, pages, flash, |layer, page, flash| {
+            layer.write_to(page, Part::Whole, flash, &mut Silent)
+        })
     }
 
     fn recovers(&self) -> bool {

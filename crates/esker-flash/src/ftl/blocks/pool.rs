@@ -279,6 +279,27 @@ impl BlockPool {
         Ok(last)
     }
 
+    /// Merges the data block of logical block `block` with `log`, its own log block: completes the log block where that
+    /// holds each page at its place, or gathers the newest pages in a new block.
+    pub(in crate::ftl) fn merge_log<S: OpSink>(
+        &mut self,
+        block: u32,
+        log: BlockIndex,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let data = self.data(block).expect("a block has a data block before it has a log block");
+        if self.can_complete(block, log, |from| from == data, flash) {
+            let last = self.complete(block, log, 0, |from| from == data, flash, sink);
+            self.erase(data, last, flash, sink);
+        } else {
+            let last = self.gather(block, flash, sink)?;
+            self.erase(log, last, flash, sink);
+            self.counters.gathered(1);
+        }
+        Ok(())
+    }
+
     /// Whether `update`, which holds pages of logical block `block` alone, can become its data block once the pages that lie
     /// in a block of `from` were added: its own are at their offsets, the others beyond them.
     pub(in crate::ftl) fn can_complete(

@@ -11,7 +11,7 @@ use esker_core::{Bytes, LogicalPage, MappingCounts, PhysicalPage};
 
 use crate::choice::ParameterEntry;
 use crate::ftl::pools::Striping;
-use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, Part, Pools, WearCounts};
+use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, Part, Pools, WearCounts, write_with_foresight};
 use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
 use cache::Cache;
@@ -75,11 +75,6 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
 const FLASH_ENTRY_SIZE: u64 = 4;
 /// Map entries have one bit to say that they are cached, and physical pages are counted from one there.
 const PAGES_MAX: u32 = (1 << 31) - 2;
-/// How many writes ahead of its own a map entry is fetched into the processor's caches, where the writes are known.
-const FAR: usize = 24;
-/// How many writes ahead of its own the cached entry is, or the block of the page that it supersedes.
-const NEAR: usize = 12;
-
 /// What the parameters say beside the size of the cache.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
@@ -352,16 +347,9 @@ impl Ftl for Dftl {
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
-        for (index, page) in pages.iter().enumerate() {
-            if let Some(far) = pages.get(index + FAR) {
-                self.expect(*far);
-            }
-            if let Some(near) = pages.get(index + NEAR) {
-                self.expect_write(*near, flash);
-            }
-            self.write_to(*page, Part::Whole, flash, &mut Silent)?;
-        }
-        Ok(())
+        write_with_foresight(self, pages, flash, |layer, page, flash| {
+            layer.write_to(page, Part::Whole, flash, &mut Silent)
+        })
     }
 
     fn recovers(&self) -> bool {
