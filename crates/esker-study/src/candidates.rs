@@ -16,8 +16,6 @@ pub(crate) struct Design {
     pub(crate) toml: String,
     /// Raw bytes of the drive as sold; `None` for what does not wear.
     pub(crate) sold: Option<Bytes>,
-    /// The name of a drive's translation layer.
-    pub(crate) layer: String,
 }
 
 /// What a design is made from, before it is sized.
@@ -180,10 +178,6 @@ fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, St
         device_count,
         toml,
         sold,
-        layer: match recipe.shape {
-            Shape::Ssd(drive) => layer_name(drive.layer),
-            Shape::Disk { .. } | Shape::Stripe { .. } => String::new(),
-        },
     };
     Ok(match recipe.shape {
         Shape::Ssd(drive) => {
@@ -203,11 +197,6 @@ fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, St
             design(title, "array", disks, stripe(preset, disks), None)
         }
     })
-}
-
-/// `page` of `"page"` and of `{ kind = "page", ... }`.
-fn layer_name(layer: &str) -> String {
-    layer.split('"').nth(1).unwrap_or(layer).to_string()
 }
 
 fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Bytes), StudyError> {

@@ -79,7 +79,8 @@ pub(crate) fn simulate(
     candidate.capacity_bytes = run.device.capacity().0;
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
-    candidate.translation_layer = design.sold.and_then(|sold| translation_layer(design, sold, &run, &report));
+    candidate.translation_layer =
+        design.sold.and_then(|sold| translation_layer(&candidate.config, sold, &run, &report));
     candidate.devices = report.devices.clone();
     candidate.series = std::mem::take(&mut run.series);
     match run.replay.end {
@@ -128,14 +129,15 @@ pub(crate) fn simulate(
 }
 
 /// What the translation layer of a drive takes and did.
-fn translation_layer(design: &Design, sold: Bytes, run: &Run, report: &Report) -> Option<TranslationLayer> {
+fn translation_layer(config: &serde_json::Value, sold: Bytes, run: &Run, report: &Report) -> Option<TranslationLayer> {
+    let layer = &config["device"]["ssd"]["ftl"];
     let flash = report.devices.values().find_map(|device| device.flash.as_ref())?;
     let page_bytes = run.device.capacity().0 / flash.pages.host.max(1);
     let simulated = flash.pages.raw * page_bytes;
     // Tables grow with the flash that they map.
     let map_bytes = u128::from(flash.map_bytes) * u128::from(sold.0.max(simulated)) / u128::from(simulated.max(1));
     Some(TranslationLayer {
-        name: design.layer.to_string(),
+        name: layer.as_str().or_else(|| layer["kind"].as_str())?.to_string(),
         map_bytes: map_bytes as u64,
         erases: flash.erases,
         full_merges: flash.merges.full,
