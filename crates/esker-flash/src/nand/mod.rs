@@ -1,11 +1,13 @@
 //! NAND flash: what its cells hold, and how long its operations take.
 
+mod counts;
 mod journal;
 mod op;
 mod state;
 mod timing;
 
+pub use counts::OperationCounts;
 pub use journal::{MapPage, Spare};
 pub use op::{CAUSES, Cause, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
-pub use state::{FlashState, OperationCounts};
+pub use state::FlashState;
 pub use timing::Timing;

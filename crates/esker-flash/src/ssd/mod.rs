@@ -7,28 +7,26 @@ mod link;
 mod power;
 mod probes;
 mod report;
+mod serving;
 mod slots;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_array;
 mod timeline;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Completion, Control, Device, DeviceError, LogicalPage, Nanos, PreconditionReport, Report, Request,
-    RequestKind, Tag, Telemetry, Unsupported,
+    Bytes, Completion, Control, Device, LogicalPage, Nanos, PreconditionReport, Report, Request, RequestKind, Tag,
+    Telemetry, Unsupported,
 };
 
-use crate::array::{Array, BACKGROUND, Cover, Ended};
-use crate::ftl::{self, Ftl, FtlContext, FtlCounters, FtlError, Part};
+use crate::array::{Array, BACKGROUND, Ended};
+use crate::ftl::{self, Ftl, FtlContext, FtlCounters};
 use crate::nand::{FlashState, OpList, OperationCounts, Timing};
 use crate::{Geometry, Placement, Space, SsdError, SsdSettings, precondition};
 use background::Background;
-use buffer::Rounding;
-use buffering::{Buffering, covered};
+use buffering::Buffering;
 use link::Link;
 use power::Power;
 use slots::Slots;
@@ -197,161 +195,6 @@ impl Ssd {
         let mut counters = self.former.clone();
         counters.add(&self.ftl.counters());
         counters
-    }
-
-    /// Hands a request on to flash.
-    #[inline]
-    fn dispatch(&mut self, now: Nanos, slot: u32) {
-        if self.power.as_mut().is_some_and(|power| power.holds(slot)) {
-            return;
-        }
-        let request = self.slots.get(slot).request;
-        let mut ops = 0;
-        if request.end_byte() > self.capacity.0 {
-            let error = DeviceError::OutOfRange { end: request.end_byte(), capacity: self.capacity };
-            self.slots.get_mut(slot).result = Err(error);
-        } else if self.read_only && request.kind.is_write() {
-            self.slots.get_mut(slot).result = Err(DeviceError::ReadOnly);
-        } else if self.buffer.as_ref().is_some_and(|buffer| buffer.takes(request.kind)) && request.length > Bytes::ZERO
-        {
-            return self.admit_in_turn(now, slot);
-        } else if request.length > Bytes::ZERO {
-            match self.serve(now, slot, &request) {
-                Ok(count) => ops = count,
-                Err((count, error)) => {
-                    self.slots.get_mut(slot).result = Err(error);
-                    ops = count;
-                }
-            }
-        }
-        self.slots.get_mut(slot).remaining = ops;
-        if ops == 0 {
-            match &mut self.buffer {
-                Some(buffer) if request.kind == RequestKind::Read => {
-                    self.slots.get_mut(slot).start = now;
-                    buffer.serve(now, slot);
-                }
-                _ => self.served(now, slot),
-            }
-        }
-    }
-
-    /// How much of `page` a request covers.
-    #[inline(always)]
-    fn part(&self, request: &Request, page: u64) -> Part {
-        let (first, size) = (page << self.page_shift, 1u64 << self.page_shift);
-        match request.start.byte_offset() <= first && first + size <= request.end_byte() {
-            true => Part::Whole,
-            false => Part::Some,
-        }
-    }
-
-    /// Performs a request within the capacity, page by page. Says how many flash operations it waits for.
-    #[inline]
-    fn serve(&mut self, now: Nanos, slot: u32, request: &Request) -> Result<u32, (u32, DeviceError)> {
-        let (start, end) = (request.start.byte_offset(), request.end_byte());
-        let mut count = 0;
-        let pages = start >> self.page_shift..=(end - 1) >> self.page_shift;
-        if matches!(request.kind, RequestKind::Write { .. }) {
-            self.ftl.begin_request((pages.end() - pages.start() + 1) as u32);
-        }
-        for page in pages {
-            let part = self.part(request, page);
-            if self.buffer.is_some() && self.beside_flash(request, page, part) {
-                continue;
-            }
-            let page = LogicalPage(page as u32);
-            self.ops.clear();
-            let written = match request.kind {
-                RequestKind::Read => {
-                    self.ftl.read(page, &mut self.flash, &mut self.ops);
-                    Ok(())
-                }
-                RequestKind::Write { .. } => self.write(now, page, part),
-                RequestKind::WriteZeroes { .. } if part == Part::Some => match self.ftl.find(page) {
-                    Some(_) => self.write(now, page, part),
-                    None => Ok(()),
-                },
-                RequestKind::Trim if part == Part::Some => Ok(()),
-                RequestKind::WriteZeroes { .. } | RequestKind::Trim => {
-                    self.ftl.trim(page, &mut self.flash, &mut self.ops);
-                    Ok(())
-                }
-                RequestKind::Flush => Ok(()),
-            };
-            // What was emitted before an error was done to the cells, too.
-            if !self.ops.as_slice().is_empty() {
-                let first_byte = u64::from(page.0) << self.page_shift;
-                let cover = (self.part_shift < self.page_shift)
-                    .then(|| self.cover(request.kind, start.saturating_sub(first_byte), end - first_byte));
-                count += self.array.get_mut().push(now, self.ops.as_slice(), slot, cover.as_ref());
-            }
-            if let Err(error) = written {
-                return Err((count, self.refused(error)));
-            }
-        }
-        Ok(count)
-    }
-
-    /// What the host is told of an error. A drive that is worn out says so at once from then on.
-    #[cold]
-    fn refused(&mut self, error: FtlError) -> DeviceError {
-        match error {
-            FtlError::NoSpace => DeviceError::NoSpace,
-            FtlError::CannotRecover => DeviceError::Failed,
-            FtlError::WornOut => {
-                self.read_only = true;
-                DeviceError::ReadOnly
-            }
-        }
-    }
-
-    /// What a request that goes to flash has to do with the buffer. Says whether that is all, and no flash is needed.
-    fn beside_flash(&mut self, request: &Request, page: u64, part: Part) -> bool {
-        let Some(buffer) = &mut self.buffer else { return false };
-        let logical = LogicalPage(page as u32);
-        match request.kind {
-            RequestKind::Read => {
-                let has_data = self.ftl.find(logical).is_some();
-                return buffer.read(logical, covered(request, page, &self.geometry, Rounding::Outward), has_data);
-            }
-            RequestKind::Write { .. } => {
-                buffer.written_through(logical, covered(request, page, &self.geometry, Rounding::Inward));
-            }
-            RequestKind::WriteZeroes { .. } | RequestKind::Trim if part == Part::Whole => buffer.forget(logical),
-            RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush => {}
-        }
-        false
-    }
-
-    /// Which flash pages of a logical page have to be read for the bytes from `start` to `end` of it: those to read, or
-    /// those of which something stays.
-    #[cold]
-    fn cover(&self, kind: RequestKind, start: u64, end: u64) -> Cover {
-        let end = end.min(1 << self.page_shift);
-        let part = 1 << self.part_shift;
-        let all = 1 << (self.page_shift - self.part_shift);
-        if kind == RequestKind::Read {
-            return Cover { needed: [(start / part) as u32..end.div_ceil(part) as u32, 0..0] };
-        }
-        let (first, last) = (start.div_ceil(part) as u32, (end / part) as u32);
-        Cover { needed: if first < last { [0..first, last..all] } else { [0..all, 0..0] } }
-    }
-
-    /// Tells the translation layer how much work waits on each die, where it has to know.
-    #[inline]
-    fn look_at_backlog(&mut self, now: Nanos) {
-        if self.least_loaded {
-            self.array.get_mut().backlog(now, &mut self.flash.backlog);
-        }
-    }
-
-    #[inline]
-    fn write(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
-        self.look_at_backlog(now);
-        self.ftl.write(page, part, &mut self.flash, &mut self.ops)?;
-        self.host_page_writes += 1;
-        Ok(())
     }
 
     /// All flash operations of a request have ended.

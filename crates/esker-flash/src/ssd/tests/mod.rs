@@ -1,22 +1,23 @@
+mod array;
 mod buffer;
 mod cleaning_ahead;
 mod wear;
 
-use esker_core::{Lba, Ratio};
+use esker_core::{DeviceError, Lba, Ratio};
 
 use super::*;
 use crate::{LinkSettings, PRESETS};
 
-pub(super) fn agrawal() -> SsdSettings {
+fn agrawal() -> SsdSettings {
     toml::from_str(PRESETS[0].toml).unwrap()
 }
 
-pub(super) fn tag(slot: u32) -> Tag {
+fn tag(slot: u32) -> Tag {
     Tag { slot, generation: 0 }
 }
 
 /// Submits `request` and runs until it ends.
-pub(super) fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
+fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
     let mut done = Vec::new();
     ssd.submit(now, tag(0), request);
     while done.is_empty() {
@@ -29,7 +30,7 @@ pub(super) fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
 }
 
 /// Runs until nothing is left to do, and says what ended when.
-pub(super) fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
+fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
     let mut done = Vec::new();
     while ssd.next_event() != Nanos::NEVER {
         ssd.advance(ssd.next_event(), &mut done);
@@ -40,10 +41,10 @@ pub(super) fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
 fn page(number: u64) -> (Lba, Bytes) {
     (Lba(number * 8), Bytes::kib(4))
 }
-pub(super) fn read(number: u64) -> Request {
+fn read(number: u64) -> Request {
     Request::read(page(number).0, page(number).1)
 }
-pub(super) fn write(number: u64) -> Request {
+fn write(number: u64) -> Request {
     Request::write(page(number).0, page(number).1)
 }
 

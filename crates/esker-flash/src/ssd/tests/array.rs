@@ -1,9 +1,9 @@
 //! How the array is wired and driven: exact times, worked out by hand.
 
-use super::tests::{agrawal, drain, read, serve, tag, write};
+use esker_core::{Lba, Ratio};
+
 use super::*;
 use crate::{ArrayLevel, CopyBack, EnergySettings, Gang, MultiPlane, Scheduling, SuspendSettings, WriteFrontiers};
-use esker_core::{Lba, Ratio};
 
 /// One die of two planes of eight blocks of four pages; two blocks are kept free.
 fn one_die() -> SsdSettings {

@@ -1,0 +1,186 @@
+//! A scheduler written for reading.
+
+use super::*;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Read,
+    ReadSector,
+    Program,
+    ProgramSector,
+    Erase,
+    /// Read and program in one, without the bus.
+    CopyBack,
+    /// The same with a transfer between them.
+    CopyBackChecked,
+}
+
+impl Step {
+    fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::ReadSector)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    die: usize,
+    step: Step,
+    after: Option<usize>,
+    request: Option<u32>,
+    start: u64,
+    ended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Nothing,
+    /// Cell work before (true) or after (false) the transfer, until then.
+    Cells {
+        before_transfer: bool,
+        until: u64,
+    },
+    /// In the queue of the bus since then.
+    Asking {
+        since: u64,
+    },
+    Transfer {
+        until: u64,
+    },
+}
+
+/// One die, one operation; one bus, one transfer; everything else follows.
+pub(super) struct Scheduler {
+    timing: Timing,
+    dies_per_bus: usize,
+    ops: Vec<Op>,
+    queues: Vec<VecDeque<usize>>,
+    doing: Vec<Doing>,
+    /// (request, start, end) of the host's operations.
+    pub(super) log: Vec<(u32, u64, u64)>,
+    pub(super) bus_busy: Vec<u64>,
+    pub(super) die_busy: Vec<u64>,
+}
+
+impl Scheduler {
+    pub(super) fn new(timing: &Timing, dies: usize, dies_per_bus: usize) -> Self {
+        Self {
+            timing: *timing,
+            dies_per_bus,
+            ops: Vec::new(),
+            queues: vec![VecDeque::new(); dies],
+            doing: vec![Doing::Nothing; dies],
+            log: Vec::new(),
+            bus_busy: vec![0; dies / dies_per_bus],
+            die_busy: vec![0; dies],
+        }
+    }
+
+    pub(super) fn push(&mut self, die: usize, step: Step, after: Option<usize>, request: Option<u32>) -> usize {
+        self.ops.push(Op { die, step, after, request, start: 0, ended: false });
+        self.queues[die].push_back(self.ops.len() - 1);
+        self.ops.len() - 1
+    }
+
+    fn transfer_time(&self, step: Step) -> u64 {
+        match step {
+            Step::ProgramSector | Step::ReadSector => self.timing.sector_transfer.0,
+            _ => self.timing.page_transfer.0,
+        }
+    }
+
+    /// The next time at which anything ends, after everything that is due before has been done.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.doing
+            .iter()
+            .filter_map(|doing| match doing {
+                Doing::Cells { until, .. } | Doing::Transfer { until } => Some(*until),
+                _ => None,
+            })
+            .min()
+    }
+
+    /// Does all that is due at `now`.
+    pub(super) fn step(&mut self, now: u64) {
+        loop {
+            let mut changed = false;
+            for die in 0..self.doing.len() {
+                changed |= self.end(die, now) || self.begin(die, now);
+            }
+            if !changed {
+                break;
+            }
+        }
+        for bus in 0..self.bus_busy.len() {
+            self.grant(bus, now);
+        }
+    }
+
+    fn end(&mut self, die: usize, now: u64) -> bool {
+        let Some(&index) = self.queues[die].front() else { return false };
+        let step = self.ops[index].step;
+        match self.doing[die] {
+            Doing::Cells { before_transfer: true, until } if until == now => {
+                self.doing[die] = Doing::Asking { since: now };
+                return true;
+            }
+            Doing::Transfer { until } if until == now && !step.is_read() => {
+                let until = now + self.timing.page_program.0;
+                self.doing[die] = Doing::Cells { before_transfer: false, until };
+                return true;
+            }
+            Doing::Cells { until, .. } | Doing::Transfer { until } if until == now => {}
+            _ => return false,
+        }
+        self.doing[die] = Doing::Nothing;
+        self.queues[die].pop_front();
+        self.die_busy[die] += match step {
+            Step::Read | Step::ReadSector => self.timing.page_read.0 + self.transfer_time(step),
+            Step::Program | Step::ProgramSector => self.transfer_time(step) + self.timing.page_program.0,
+            Step::Erase => self.timing.block_erase.0,
+            Step::CopyBack => self.timing.page_read.0 + self.timing.page_program.0,
+            Step::CopyBackChecked => self.timing.page_read.0 + self.transfer_time(step) + self.timing.page_program.0,
+        };
+        self.ops[index].ended = true;
+        if let Some(request) = self.ops[index].request {
+            self.log.push((request, self.ops[index].start, now));
+        }
+        true
+    }
+
+    fn begin(&mut self, die: usize, now: u64) -> bool {
+        let Some(&index) = self.queues[die].front() else { return false };
+        let op = self.ops[index];
+        if self.doing[die] != Doing::Nothing || op.after.is_some_and(|after| !self.ops[after].ended) {
+            return false;
+        }
+        assert_eq!(op.die, die);
+        self.ops[index].start = now;
+        let before_transfer = op.step.is_read() || op.step == Step::CopyBackChecked;
+        let cells = |until| Doing::Cells { before_transfer, until };
+        self.doing[die] = match op.step {
+            Step::Read | Step::ReadSector | Step::CopyBackChecked => cells(now + self.timing.page_read.0),
+            Step::CopyBack => cells(now + self.timing.page_read.0 + self.timing.page_program.0),
+            Step::Erase => cells(now + self.timing.block_erase.0),
+            Step::Program | Step::ProgramSector => Doing::Asking { since: now },
+        };
+        true
+    }
+
+    fn grant(&mut self, bus: usize, now: u64) {
+        let dies = bus * self.dies_per_bus..(bus + 1) * self.dies_per_bus;
+        if dies.clone().any(|die| matches!(self.doing[die], Doing::Transfer { .. })) {
+            return;
+        }
+        let first = dies
+            .filter_map(|die| match self.doing[die] {
+                Doing::Asking { since } => Some((since, self.queues[die][0], die)),
+                _ => None,
+            })
+            .min();
+        if let Some((_, index, die)) = first {
+            let time = self.transfer_time(self.ops[index].step);
+            self.bus_busy[bus] += time;
+            self.doing[die] = Doing::Transfer { until: now + time };
+        }
+    }
+}
