@@ -1,6 +1,7 @@
 //! Tables and figures of the papers: published against measured. One file and one line in [`ITEMS`] each.
 
 mod claim;
+mod figure;
 mod items;
 mod traces;
 
@@ -11,6 +12,7 @@ use esker_core::{Hint, did_you_mean};
 use thiserror::Error;
 
 pub use claim::{Claim, ClaimVerdict};
+pub use figure::{Axis, Curve, Figure, Scale, Source};
 pub use items::ITEMS;
 
 /// A table or a figure that can be rerun.
@@ -22,7 +24,22 @@ pub struct Item {
     /// Paper and section.
     pub source: &'static str,
     /// Runs it.
-    pub run: fn(&Item, &Context<'_>) -> Result<Vec<Claim>, ReproduceError>,
+    pub run: fn(&Item, &Context<'_>) -> Result<Outcome, ReproduceError>,
+}
+
+/// What an item found.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Published against measured, value by value.
+    pub claims: Vec<Claim>,
+    /// The same as curves, where the paper has a figure.
+    pub figures: Vec<Figure>,
+}
+
+impl From<Vec<Claim>> for Outcome {
+    fn from(claims: Vec<Claim>) -> Self {
+        Self { claims, figures: Vec::new() }
+    }
 }
 
 /// What an item may use.

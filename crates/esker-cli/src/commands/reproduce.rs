@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use esker_repro::{Claim, ClaimVerdict, Context, Item, ReproduceError};
+use esker_repro::{Claim, ClaimVerdict, Context, Item, Outcome, ReproduceError};
 
 use crate::args::{Common, ReproduceArguments};
 use crate::failure::Failure;
@@ -17,8 +17,8 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
     let mut text = String::new();
     for item in items {
         let found = run_item(item, arguments, common)?;
-        text += &render(item, &found);
-        claims.extend(found);
+        text += &render(item, &found.claims);
+        claims.extend(found.claims);
     }
     match &arguments.json.json {
         Some(place) => output::write_json(place, &claims)?,
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
     Ok(if missed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-fn run_item(item: &Item, arguments: &ReproduceArguments, common: &Common) -> Result<Vec<Claim>, Failure> {
+fn run_item(item: &Item, arguments: &ReproduceArguments, common: &Common) -> Result<Outcome, Failure> {
     let bar = Progress::new(common.quiet, "%");
     bar.say(item.name);
     let progress = |share: f64| bar.set((share * 1000.0) as u64, 1000);

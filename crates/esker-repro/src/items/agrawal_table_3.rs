@@ -13,7 +13,7 @@ use esker_core::{
 };
 use esker_sim::{Experiment, System};
 
-use crate::{Claim, Context, Item, ReproduceError};
+use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
 pub(super) const ITEM: Item = Item {
@@ -36,7 +36,7 @@ const PACKAGES: u64 = 8;
 const EXACT: &str = "sums of the times in table 1; the paper's figures are rounded";
 const DERIVED: &str = "range and length are not in the text: filled in address order, then 5,000,000 writes over the first eighth, one at a time";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let work = Work { item, context };
     let step = |done: f64| (context.progress)(done / 7.0);
     step(0.0);
@@ -77,7 +77,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError>
             whole.mean_us,
             "shown beside: what a drive that is full and has been written at random for long does",
         ),
-    ])
+    ]
+    .into())
 }
 
 #[derive(Clone, Copy)]

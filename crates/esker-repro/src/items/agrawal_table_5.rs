@@ -8,7 +8,7 @@
 use esker_core::CleaningReport;
 
 use crate::traces::{self, PaperTrace};
-use crate::{Claim, Context, Item, ReproduceError};
+use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
 pub(super) const ITEM: Item = Item {
@@ -35,7 +35,7 @@ const ROUNDED: &str =
 const TPCC: &str = "6,999 requests of another TPC-C, drive in the steady state";
 const OTHER: &str = "the steady state's victims have more pages left than those of the paper's TPC-C";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let mut claims = Vec::new();
     let mut part = 0;
     for (workload, trace) in IDLE_COPIES {
@@ -77,7 +77,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError>
         }
         part += 1;
     }
-    Ok(claims)
+    Ok(claims.into())
 }
 
 fn cleaning(

@@ -17,7 +17,7 @@ use esker_core::{
 };
 use esker_sim::{Experiment, System};
 
-use crate::{Claim, Context, Item, ReproduceError, traces};
+use crate::{Claim, Context, Item, Outcome, ReproduceError, traces};
 
 /// The item.
 pub(super) const ITEM: Item = Item {
@@ -58,10 +58,10 @@ const STDDEV: &str =
 const HEAD: &str = "the first 100,000 requests of IOzone, repeated";
 const ONE_PASS: &str = "printed by the authors' simulator for this very trace (50 erases a block, greedy)";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let path = match traces::IOZONE.find(context) {
         Ok(path) => path,
-        Err(missing) => return Ok(unmeasured(item, &missing)),
+        Err(missing) => return Ok(unmeasured(item, &missing).into()),
     };
     let requests = traces::requests(item, path)?;
     let greedy = wear_out(item, context, &requests, 0, None)?;
@@ -123,7 +123,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError>
         share,
         WHY,
     ));
-    Ok(claims)
+    Ok(claims.into())
 }
 
 const WHY: &str = "1 / (1 + (sd / erases)^2). Why the rows on the head differ: it writes 1.03 GiB over and over, so fewer blocks take \

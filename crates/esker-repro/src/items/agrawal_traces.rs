@@ -11,7 +11,7 @@
 use esker_core::RunResults;
 
 use crate::traces::{self, PaperTrace};
-use crate::{Claim, Context, Item, ReproduceError};
+use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
 pub(super) const ITEM: Item = Item {
@@ -42,7 +42,7 @@ const LINKED: &str = "not the release's bus, on which requests take turns";
 /// The bus to the host of the release, as far as a `link` can be one.
 const LINK: &str = "{ rate = \"2147651007B/s\", overhead = \"1us\" }";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let mut claims = Vec::new();
     for (index, published) in PUBLISHED.iter().enumerate() {
         let mean = format!("{}: mean response, ms", published.workload);
@@ -70,7 +70,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError>
             }
         }
     }
-    Ok(claims)
+    Ok(claims.into())
 }
 
 /// Neither trace makes cleaning move a page, in the release's output.
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn without_traces_the_published_values_are_unreachable_and_say_which_files_to_give() {
         let cancel = std::sync::atomic::AtomicBool::new(false);
-        let claims = run(&ITEM, &Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel }).unwrap();
+        let claims = run(&ITEM, &Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel }).unwrap().claims;
         assert_eq!(claims.len(), 4);
         assert!(claims.iter().all(|claim| claim.verdict == crate::ClaimVerdict::Unreachable));
         assert!(claims[3].reason.contains("ssd-postmark-aligned2.trace"), "{}", claims[3].reason);

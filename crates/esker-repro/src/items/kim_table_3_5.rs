@@ -5,7 +5,7 @@
 use esker_core::{DeviceReport, FlashReport, RunResults};
 use esker_sim::{Experiment, RunError, RunOptions, run as run_experiment};
 
-use crate::{Claim, Context, Item, ReproduceError};
+use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
 pub(super) const ITEM: Item = Item {
@@ -33,7 +33,7 @@ impl Layer {
     }
 }
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let layer = |ftl: &str, done: f64| {
         (context.progress)(done / 3.0);
         simulate(item, context, ftl)
@@ -90,7 +90,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError>
             Some(1.42),
             HALF_MORE,
         ),
-    ])
+    ]
+    .into())
 }
 
 const NOT_CHARGED: &str = "table 3.4's own map operations, (3) x 130.9 us + (7) x 405.9 us, come to 0.55 ms per request; table 3.5 \
