@@ -1,6 +1,6 @@
 //! Block-associative sector translation: each data block may have a log block of its own.
 
-use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, LOG, Place, Scheme, log_share};
+use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, log_share};
 use crate::ftl::{FtlEntry, FtlError};
 use crate::nand::{FlashState, OpSink};
 use crate::{BlockIndex, ParameterEntry};
@@ -80,6 +80,28 @@ impl Scheme for Bast {
         let log = pool.take_for(at.block)?;
         self.logs.insert(at.block, log);
         Ok((log, 0))
+    }
+
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let (logs, odd): (Vec<Beside>, Vec<Beside>) =
+            pool.assign_data(kept.iter().copied()).into_iter().partition(|beside| beside.blocks.len() == 1);
+        odd.iter().try_for_each(|beside| pool.gather_all(beside, flash, sink))?;
+        for log in logs {
+            // A data block of which nothing counts was erased.
+            pool.data_or_new(log.logical)?;
+            self.logs.insert(log.logical, log.blocks[0]);
+            if self.logs.len() > self.most {
+                let oldest = self.logs.oldest().expect("there are some");
+                self.merge(oldest, pool, flash, sink)?;
+            }
+        }
+        Ok(())
     }
 
     fn collect<S: OpSink>(

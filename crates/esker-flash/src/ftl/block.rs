@@ -2,7 +2,7 @@
 
 use crate::BlockIndex;
 use crate::ParameterEntry;
-use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Place, Scheme};
+use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, Place, Scheme};
 use crate::ftl::{FtlEntry, FtlError};
 use crate::nand::{FlashState, OpSink};
 use esker_core::Ratio;
@@ -105,6 +105,34 @@ impl Scheme for Block {
         pool.set_data(at.block, Some(data));
         self.rewrites.insert(at.block, Rewrite { former, copies });
         Ok((data, at.offset))
+    }
+
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let beside = pool.assign_data(kept.iter().copied());
+        let can_go_on = |beside: &Beside| {
+            let [block] = beside.blocks[..] else { return false };
+            let former = pool.data(beside.logical);
+            former.is_some() && pool.can_complete(beside.logical, block, |from| Some(from) == former, flash)
+        };
+        let (rewrites, odd): (Vec<Beside>, Vec<Beside>) = beside.into_iter().partition(can_go_on);
+        odd.iter().try_for_each(|beside| pool.gather_all(beside, flash, sink))?;
+        for Beside { logical, blocks, .. } in rewrites {
+            let former = pool.data(logical).expect("it was found");
+            pool.set_data(logical, Some(blocks[0]));
+            // How many pages had been copied is not known.
+            self.rewrites.insert(logical, Rewrite { former, copies: 0 });
+            if self.rewrites.len() > self.open {
+                let oldest = self.rewrites.oldest().expect("there are some");
+                self.close(oldest, pool, flash, sink);
+            }
+        }
+        Ok(())
     }
 
     fn collect<S: OpSink>(

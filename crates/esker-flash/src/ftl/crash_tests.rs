@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use esker_core::Rng;
 
-use super::tests::{settings, soak};
+use super::tests::{drawn_parameters, settings, soak};
 use super::*;
 use crate::nand::{Cause, FlashOpKind, Spare};
-use crate::{Parameter, PoolScope, WriteFrontiers};
+use crate::{Parameter, PoolScope, PowerFailureSettings, WriteFrontiers};
 
 /// What was done to a logical page since it was last known what it holds.
 #[derive(Clone, Copy, Debug)]
@@ -111,16 +111,31 @@ impl World {
                 self.ftl.read(LogicalPage(page), &mut self.flash, &mut ops);
                 self.follow(&ops, None);
             }
+            5..7 => {
+                let length = (1 + self.rng.below(8) as u32).min(self.space.host_pages - page);
+                self.ftl.begin_request(length);
+                (page..page + length).for_each(|page| self.write(page, Part::Whole));
+            }
+            7 => {
+                // Nothing to gain is an answer.
+                let _ = self.ftl.collect(&mut self.flash, &mut ops);
+                self.follow(&ops, None);
+            }
             kind => {
-                let part = if kind == 5 { Part::Some } else { Part::Whole };
-                self.versions += 1;
-                let version = self.versions;
-                self.ftl.write(LogicalPage(page), part, &mut self.flash, &mut ops).unwrap();
-                let change = self.follow(&ops, Some((page, version)));
-                assert!(change.is_some());
-                self.events[page as usize].push(Event::Write { version, change });
+                self.ftl.begin_request(1);
+                self.write(page, if kind == 8 { Part::Some } else { Part::Whole });
             }
         }
+    }
+
+    fn write(&mut self, page: u32, part: Part) {
+        let mut ops = OpList::default();
+        self.versions += 1;
+        let version = self.versions;
+        self.ftl.write(LogicalPage(page), part, &mut self.flash, &mut ops).unwrap();
+        let change = self.follow(&ops, Some((page, version)));
+        assert!(change.is_some());
+        self.events[page as usize].push(Event::Write { version, change });
     }
 
     fn crash(&mut self) {
@@ -200,16 +215,22 @@ fn drawn(rng: &mut Rng, ftl: &Choice) -> SsdSettings {
     settings.over_provisioning = Some(esker_core::Ratio::percent(50 + rng.below(30)));
     // A spare block more than the frontiers need, for pages that were lost when a program was interrupted.
     settings.cleaning.threshold = esker_core::Ratio::percent(20);
+    settings.cleaning.background = Some(esker_core::Ratio::percent(rng.below(60)));
+    settings.power_failure = Some(PowerFailureSettings { after_requests: 1 });
     settings
 }
 
 /// `count` sequences with power failures, some of them again during recovery.
 fn survives(ftl: &Choice, count: u32) {
+    survive(count, |rng| drawn(rng, ftl));
+}
+
+fn survive(count: u32, drawn: impl Fn(&mut Rng) -> SsdSettings) {
     let (mut worlds, mut seed, mut recoveries_that_wrote) = (0, 0, 0);
     let mut rng = Rng::new(11);
     while worlds < count * soak() {
         seed += 1;
-        let Some(mut world) = World::new(drawn(&mut rng, ftl), seed) else { continue };
+        let Some(mut world) = World::new(drawn(&mut rng), seed) else { continue };
         worlds += 1;
         let steps = 20 + world.rng.below(100);
         for _ in 0..1 + world.rng.below(4) {
@@ -245,11 +266,50 @@ fn dftl_survives_power_failures() {
     survives(&dftl(true), 4_000);
 }
 
+/// A block-mapped layer with values for its parameters that are drawn, on so few blocks that it merges all the time, and
+/// half the time not one of them to spare.
+fn block_mapped(kind: &str) {
+    let entry = FTLS.iter().find(|entry| entry.name == kind).unwrap();
+    survive(10_000, |rng| {
+        let mut settings = drawn(rng, &drawn_parameters(entry, rng.clone().below(u64::MAX)));
+        settings.geometry.blocks_per_plane = 5 + rng.below(8) as u32;
+        if rng.below(2) == 0 {
+            let least = (1..100).find(|percent| {
+                settings.over_provisioning = Some(esker_core::Ratio::percent(*percent));
+                World::new(settings.clone(), 1).is_some()
+            });
+            settings.over_provisioning = Some(esker_core::Ratio::percent(least.unwrap_or(99)));
+        }
+        settings
+    });
+}
+
 #[test]
-fn layers_without_recovery_refuse() {
-    let mut settings = settings();
-    settings.ftl = Choice::named("bast");
-    let mut world = World::new(settings, 1).unwrap();
-    let refused = world.ftl.recover(&mut world.flash, &mut OpList::default());
-    assert_eq!(refused, Err(FtlError::CannotRecover));
+fn the_block_layer_survives_power_failures() {
+    block_mapped("block");
+}
+
+#[test]
+fn replacement_blocks_survive_power_failures() {
+    block_mapped("replacement-block");
+}
+
+#[test]
+fn bast_survives_power_failures() {
+    block_mapped("bast");
+}
+
+#[test]
+fn fast_survives_power_failures() {
+    block_mapped("fast");
+}
+
+#[test]
+fn superblocks_survive_power_failures() {
+    block_mapped("superblock");
+}
+
+#[test]
+fn last_survives_power_failures() {
+    block_mapped("last");
 }

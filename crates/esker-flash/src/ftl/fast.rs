@@ -1,7 +1,7 @@
 //! Fully associative sector translation: log blocks that all data blocks share, and one for sequential writes.
 
 use crate::BlockIndex;
-use crate::ftl::blocks::{BlockMapped, BlockNeeds, BlockPool, LOG, Place, Scheme, SharedLog, log_share};
+use crate::ftl::blocks::{Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog, log_share};
 use crate::ftl::{FtlEntry, FtlError};
 use crate::nand::{FlashState, OpSink};
 
@@ -15,7 +15,7 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
         parameters.finish()?;
         let purpose = "log blocks (`ftl.log`, at least one sequential and one shared)";
         let needs = BlockNeeds { kind: "fast", run: 1, share, least: 2, purpose, free: 1 };
-        let scheme = |pool: &BlockPool| Fast { sequential: None, shared: SharedLog::new(pool.updates() - 1) };
+        let scheme = |pool: &BlockPool| Fast { sequential: None, shared: SharedLog::new(pool.updates() - 1, SHARED) };
         Ok(Box::new(BlockMapped::new(context, &needs, scheme)?))
     },
 };
@@ -28,6 +28,9 @@ struct Fast {
     sequential: Option<Sequential>,
     shared: SharedLog,
 }
+
+/// What spare areas of shared log blocks say.
+const SHARED: u8 = 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Sequential {
@@ -96,7 +99,32 @@ impl Scheme for Fast {
         if self.shared.unused() == 0 {
             self.merge_shared(pool, flash, sink)?;
         }
-        self.shared.open(pool)
+        self.shared.open(pool, flash)
+    }
+
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        self.shared.adopt(kept, pool, flash);
+        for beside in pool.assign_data(kept.iter().filter(|kept| kept.role != SHARED).copied()) {
+            let Beside { logical, ref blocks, .. } = beside;
+            let data = pool.data(logical);
+            if data.is_some()
+                && blocks.len() == 1
+                && pool.can_complete(logical, blocks[0], |from| Some(from) == data, flash)
+            {
+                self.merge_sequential(pool, flash, sink);
+                self.sequential = Some(Sequential { block: logical, log: blocks[0] });
+            } else {
+                // A page of the sequential log block was lost, or trimmed pages are back.
+                pool.gather_all(&beside, flash, sink)?;
+            }
+        }
+        Ok(())
     }
 
     fn collect<S: OpSink>(

@@ -2,7 +2,9 @@
 
 use esker_core::Ratio;
 
-use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, LOG, Place, Scheme, SharedLog, log_share};
+use crate::ftl::blocks::{
+    Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog, log_share,
+};
 use crate::ftl::{FtlEntry, FtlError};
 use crate::nand::{FlashState, OpSink};
 use crate::{BlockIndex, ParameterEntry};
@@ -58,8 +60,8 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
                 most_sequential,
                 sequential_pages,
                 request_pages: 1,
-                hot: SharedLog::new(most_hot),
-                cold: SharedLog::new(shared - most_hot),
+                hot: SharedLog::new(most_hot, HOT),
+                cold: SharedLog::new(shared - most_hot, COLD),
                 opened: vec![0; pool.blocks() as usize],
                 opens: 0,
                 window: window.of(u64::from(shared)),
@@ -89,6 +91,11 @@ struct Last {
     window: u64,
     candidates: usize,
 }
+
+/// What spare areas of shared log blocks for hot pages say.
+const HOT: u8 = 1;
+/// What spare areas of shared log blocks for cold pages say.
+const COLD: u8 = 2;
 
 impl Last {
     /// Makes the sequential log block of `block` a data block. Pages in shared log blocks stay there where they can.
@@ -182,10 +189,38 @@ impl Scheme for Last {
         if part.unused() == 0 {
             self.merge_shared(hot, pool, flash, sink)?;
         }
-        let (block, offset) = if hot { &mut self.hot } else { &mut self.cold }.open(pool)?;
+        let (block, offset) = if hot { &mut self.hot } else { &mut self.cold }.open(pool, flash)?;
         self.opens += 1;
         self.opened[pool.local(block)] = self.opens;
         Ok((block, offset))
+    }
+
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let is_shared = |kept: &&Kept| matches!(kept.role, HOT | COLD);
+        self.hot.adopt(kept, pool, flash);
+        self.cold.adopt(kept, pool, flash);
+        for shared in kept.iter().filter(is_shared) {
+            self.opens += 1;
+            self.opened[pool.local(shared.block)] = self.opens;
+        }
+        for beside in pool.assign_data(kept.iter().filter(|kept| !is_shared(kept)).copied()) {
+            if pool.data(beside.logical).is_none() || beside.blocks.len() > 1 {
+                pool.gather_all(&beside, flash, sink)?;
+                continue;
+            }
+            self.sequential.insert(beside.logical, beside.blocks[0]);
+            if self.sequential.len() > self.most_sequential {
+                let oldest = self.sequential.oldest().expect("there are some");
+                self.merge_sequential(oldest, pool, flash, sink)?;
+            }
+        }
+        Ok(())
     }
 
     fn collect<S: OpSink>(

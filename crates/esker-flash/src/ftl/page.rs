@@ -156,10 +156,11 @@ impl Ftl for PageFtl {
         let blocks = flash.geometry().blocks();
         let found: Vec<FoundBlock> = (0..blocks)
             .map(|block| {
-                scan_block(BlockIndex(block), flash, ops, |page, owner, sequence| {
-                    if sequence > newest[owner as usize] {
-                        newest[owner as usize] = sequence;
-                        map[owner as usize] = entry(page);
+                scan_block(BlockIndex(block), false, flash, ops, |found| {
+                    let owner = found.owner as usize;
+                    if found.sequence > newest[owner] {
+                        newest[owner] = found.sequence;
+                        map[owner] = entry(found.page);
                     }
                 })
             })

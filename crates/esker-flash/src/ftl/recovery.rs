@@ -8,13 +8,13 @@ use crate::nand::{Cause, FlashState, OpSink, Spare};
 /// What recovery found out about a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundBlock {
-    /// Pages that are programmed, or cannot be read; zero for a block that is free.
+    /// Pages up to the last one that is programmed or cannot be read; zero for a block that is free.
     pub programmed: u32,
     /// Whether it takes no more pages.
     pub full: bool,
     /// Whether it holds the map.
     pub map: bool,
-    /// The sequence number of its first page; zero where that cannot be read.
+    /// The sequence number of its first programmed page; zero where that cannot be read.
     pub opened: u64,
 }
 
@@ -23,13 +23,34 @@ impl FoundBlock {
     pub(crate) const FREE: Self = Self { programmed: 0, full: false, map: false, opened: 0 };
 }
 
-/// Reads what the spare areas of `block` say, from its summary where it has one, else page by page up to the first that is
-/// erased. Tells `each` of those that can be read.
+/// What the spare area of a page says that was programmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FoundPage {
+    pub(crate) page: PhysicalPage,
+    pub(crate) owner: u32,
+    pub(crate) sequence: u64,
+    pub(crate) version: u64,
+    pub(crate) role: u8,
+}
+
+/// The page, if its spare area can be read.
+pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<FoundPage> {
+    match flash.spare(page) {
+        Spare::Programmed { owner, sequence, version, role } => {
+            Some(FoundPage { page, owner, sequence, version, role })
+        }
+        Spare::Erased | Spare::Unreadable => None,
+    }
+}
+
+/// Reads what the spare areas of `block` say, from its summary where it has one, else page by page, up to the first that is
+/// erased unless the block may have `gaps`. Tells `each` of those that can be read.
 pub(crate) fn scan_block<S: OpSink>(
     block: BlockIndex,
+    gaps: bool,
     flash: &mut FlashState,
     sink: &mut S,
-    mut each: impl FnMut(PhysicalPage, u32, u64),
+    mut each: impl FnMut(FoundPage),
 ) -> FoundBlock {
     let geometry = *flash.geometry();
     let (first, data_pages) = (geometry.first_page(block).0, geometry.data_pages_per_block());
@@ -42,17 +63,19 @@ pub(crate) fn scan_block<S: OpSink>(
         if !listed {
             flash.read_spare(page, Cause::Recovery, sink);
         }
-        match flash.spare(page) {
-            Spare::Erased => break,
-            Spare::Unreadable => {}
-            Spare::Programmed { owner, sequence } => {
-                if offset == 0 {
-                    found.opened = sequence;
-                }
-                each(page, owner, sequence);
+        if flash.spare(page) == Spare::Erased {
+            if gaps {
+                continue;
             }
+            break;
         }
-        found.programmed += 1;
+        if let Some(page) = found_page(page, flash) {
+            if found.programmed == 0 {
+                found.opened = page.sequence;
+            }
+            each(page);
+        }
+        found.programmed = offset + 1;
     }
     found.full = found.programmed == data_pages && last != Some(Spare::Erased);
     found

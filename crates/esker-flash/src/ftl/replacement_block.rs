@@ -1,6 +1,6 @@
 //! Replacement blocks: a chain of blocks with the same fixed offsets takes what is written again.
 
-use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, LOG, Place, Scheme, log_share};
+use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, log_share};
 use crate::ftl::{FtlEntry, FtlError};
 use crate::nand::{FlashState, OpSink};
 use crate::{BlockIndex, ParameterEntry};
@@ -124,6 +124,29 @@ impl Scheme for ReplacementBlock {
             None => self.chains.insert(at.block, vec![block]),
         }
         Ok((block, at.offset))
+    }
+
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let beside = pool.assign_data(kept.iter().copied());
+        let (chains, odd): (Vec<Beside>, Vec<Beside>) =
+            beside.into_iter().partition(|beside| beside.blocks.len() <= self.longest);
+        odd.iter().try_for_each(|beside| pool.gather_all(beside, flash, sink))?;
+        for chain in chains {
+            let length = chain.blocks.len() as u32;
+            if length > self.unused {
+                pool.gather_all(&chain, flash, sink)?;
+            } else {
+                self.unused -= length;
+                self.chains.insert(chain.logical, chain.blocks);
+            }
+        }
+        Ok(())
     }
 
     fn collect<S: OpSink>(

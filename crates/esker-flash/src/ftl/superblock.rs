@@ -2,7 +2,7 @@
 
 use esker_core::PhysicalPage;
 
-use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, LOG, Place, Scheme, log_share};
+use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, log_share};
 use crate::ftl::{FtlEntry, FtlError};
 use crate::nand::{Cause, FlashState, OpIndex, OpSink};
 use crate::{BlockIndex, ParameterEntry};
@@ -87,9 +87,24 @@ impl Superblock {
         flash: &mut FlashState,
         sink: &mut S,
     ) -> Result<(), FtlError> {
-        let size = self.size as usize;
         self.grown.remove(index);
-        self.unused += (self.blocks[index as usize].len() - size) as u32;
+        self.unused += self.beyond(index);
+        self.shrink(index, pool, flash, sink)
+    }
+
+    /// Blocks of superblock `index` beyond S.
+    fn beyond(&self, index: u32) -> u32 {
+        (self.blocks[index as usize].len() as u32).saturating_sub(self.size)
+    }
+
+    fn shrink<S: OpSink>(
+        &mut self,
+        index: u32,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let size = self.size as usize;
         let (mut copies, mut victims) = (0, 0);
         while self.blocks[index as usize].len() > size {
             let blocks = &self.blocks[index as usize];
@@ -194,6 +209,37 @@ impl Scheme for Superblock {
         Ok((block, 0))
     }
 
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError> {
+        let mut latest = vec![0; self.blocks.len()];
+        for kept in kept {
+            let index = (kept.logical / self.size) as usize;
+            // Only the one that was opened last takes further pages.
+            if let Some(before) = self.blocks[index].last() {
+                pool.close(*before, flash);
+            }
+            self.blocks[index].push(kept.block);
+            latest[index] = kept.latest;
+        }
+        let mut grown: Vec<u32> = (0..self.blocks.len() as u32).filter(|index| self.beyond(*index) > 0).collect();
+        grown.sort_by_key(|index| latest[*index as usize]);
+        for index in grown {
+            let beyond = self.beyond(index);
+            if beyond > self.unused {
+                self.shrink(index, pool, flash, sink)?;
+            } else {
+                self.unused -= beyond;
+                self.grown.insert(index, ());
+            }
+        }
+        Ok(())
+    }
+
     fn collect<S: OpSink>(
         &mut self,
         pool: &mut BlockPool,
@@ -232,7 +278,7 @@ impl Scheme for Superblock {
     fn check(&self, pool: &BlockPool, flash: &FlashState) {
         let mut beyond = 0;
         for (index, blocks) in self.blocks.iter().enumerate() {
-            let more = (blocks.len() as u32).saturating_sub(self.size);
+            let more = self.beyond(index as u32);
             assert_eq!(self.grown.get(index as u32).is_some(), more > 0, "superblock {index} is listed wrongly");
             beyond += more;
             for (at, block) in blocks.iter().enumerate() {

@@ -294,7 +294,7 @@ pub(super) fn soak() -> u32 {
 }
 
 /// A layer with values for its parameters that are drawn by `seed`; some have no such value.
-fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
+pub(super) fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
     let mut rng = esker_core::Rng::new(seed);
     let mut choice = Choice::named(entry.name);
     for parameter in entry.parameters {

@@ -4,9 +4,11 @@
 //! out, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages, and the changes
 //! that may not have been performed yet.
 //!
-//! The order of operations on different dies matters in two places, and there the controller waits: an erase, and a
-//! program of a page of the map, begin once everything that was issued before for their pool has ended. Otherwise data
-//! could be erased whose newer version is still on its way to another die, or the map could speak of data that never came.
+//! The order of operations on different dies matters in three places, and there the controller waits: an erase, a program
+//! of a page of the map, and in block-mapped layers the first program of a block, begin once everything that was issued
+//! before for their pool has ended. Otherwise data could be erased whose newer version is still on its way to another die,
+//! the map could speak of data that never came, and all free blocks of one die could fill while another stands still, so that
+//! none is left to merge in. A copy waits for the program of what it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +17,7 @@ use esker_core::PhysicalPage;
 use super::state::FlashState;
 use super::{Cause, OpSink};
 use crate::BlockIndex;
+use crate::memory::zeroed;
 
 /// The sequence number of a page that a power failure interrupted: it was programmed in part, or its erase was.
 const TORN: u64 = u64::MAX;
@@ -32,6 +35,11 @@ pub enum Spare {
         owner: u32,
         /// When it was programmed: later programs have higher numbers, over the whole device.
         sequence: u64,
+        /// The sequence number of the write that brought the data. Copies keep it: pages of one owner with equal versions
+        /// hold the same.
+        version: u64,
+        /// What the block was opened for, by the numbers of the translation layer; see [`FlashState::open_as`].
+        role: u8,
     },
 }
 
@@ -48,8 +56,27 @@ pub struct MapPage {
 /// A change that may not have been performed yet.
 #[derive(Clone, Debug)]
 enum Change {
-    Program { page: PhysicalPage, cause: Cause, map: bool },
-    Erase { block: BlockIndex, cause: Cause, pages: Vec<(u32, u64)>, maps: Vec<(u32, MapPage)> },
+    Program { page: PhysicalPage, from: Option<PhysicalPage>, cause: Cause, waits: bool },
+    Erase { block: BlockIndex, cause: Cause, held: Held },
+}
+
+impl Change {
+    /// Whether it waits for all that was issued before for its pool.
+    fn waits(&self) -> bool {
+        matches!(self, Self::Erase { .. } | Self::Program { waits: true, .. })
+    }
+}
+
+/// What a block held before it was erased.
+#[derive(Clone, Debug)]
+struct Held {
+    /// Pages that were programmed or skipped.
+    written: u32,
+    owners: Vec<u32>,
+    sequences: Vec<u64>,
+    versions: Vec<u64>,
+    role: u8,
+    maps: Vec<(u32, MapPage)>,
 }
 
 /// See the module.
@@ -57,7 +84,13 @@ enum Change {
 pub(super) struct Journal {
     /// Per page its sequence number; zero where it is erased.
     sequences: Vec<u64>,
+    /// Per page the sequence number of the write that brought its data.
+    versions: Vec<u64>,
+    /// Per block what it was opened for.
+    roles: Vec<u8>,
     next: u64,
+    /// The program that is being issued is the first one of a block whose layer has that wait.
+    opens: bool,
     maps: BTreeMap<u32, MapPage>,
     blocks_per_pool: u32,
     /// Per pool the lowest sequence number with which one of its open blocks of data begins.
@@ -71,32 +104,47 @@ pub(super) struct Journal {
 impl Journal {
     pub(super) fn programmed(&mut self, page: PhysicalPage) {
         self.sequences[page.0 as usize] = self.next;
+        self.versions[page.0 as usize] = self.next;
         self.next += 1;
     }
-    pub(super) fn issued_program(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
-        if !self.settled {
-            self.changes.push(Change::Program { page, cause, map });
-        }
+    /// The next program opens a block, and waits until all before it have ended.
+    pub(super) fn opens(&mut self) {
+        self.opens = true;
     }
-    pub(super) fn copied(&mut self, from: PhysicalPage, to: PhysicalPage) {
+    pub(super) fn issued_program(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
+        self.issued(page, None, cause, map);
+    }
+    pub(super) fn issued_copy(&mut self, from: PhysicalPage, to: PhysicalPage, cause: Cause, map: bool) {
+        self.versions[to.0 as usize] = self.versions[from.0 as usize];
         if let Some(map) = self.maps.get(&from.0).cloned() {
             self.maps.insert(to.0, map);
         }
+        self.issued(to, Some(from), cause, map);
     }
-    pub(super) fn erased(&mut self, block: BlockIndex, cause: Cause, first: u32, owners: &[u32]) {
-        let range = first..first + owners.len() as u32;
-        let sequences = &mut self.sequences[range.start as usize..range.end as usize];
-        let pages =
-            if self.settled { Vec::new() } else { owners.iter().copied().zip(sequences.iter().copied()).collect() };
-        sequences.fill(0);
-        let maps = range.filter_map(|page| Some((page, self.maps.remove(&page)?))).collect();
-        if self.settled {
-            return;
+    fn issued(&mut self, page: PhysicalPage, from: Option<PhysicalPage>, cause: Cause, map: bool) {
+        let waits = std::mem::take(&mut self.opens) || map;
+        if !self.settled {
+            self.changes.push(Change::Program { page, from, cause, waits });
         }
-        self.changes.push(Change::Erase { block, cause, pages, maps });
+    }
+    /// `block`, whose pages from `first` on belong to `owners` and of which `written` are used, was given to be erased.
+    pub(super) fn erased(&mut self, block: BlockIndex, cause: Cause, first: u32, written: u32, owners: &[u32]) {
+        let range = first..first + owners.len() as u32;
+        let role = std::mem::take(&mut self.roles[block.0 as usize]);
+        let maps: Vec<(u32, MapPage)> =
+            range.clone().filter_map(|page| Some((page, self.maps.remove(&page)?))).collect();
+        let range = range.start as usize..range.end as usize;
+        let sequences = &mut self.sequences[range.clone()];
+        if !self.settled {
+            let (versions, owners) = (self.versions[range].to_vec(), owners.to_vec());
+            let held = Held { written, owners, sequences: sequences.to_vec(), versions, role, maps };
+            self.changes.push(Change::Erase { block, cause, held });
+        }
+        sequences.fill(0);
     }
     pub(super) fn format(&mut self) {
         self.sequences.fill(0);
+        self.roles.fill(0);
         self.maps.clear();
         self.changes.clear();
         self.oldest_open.fill(u64::MAX);
@@ -109,8 +157,11 @@ impl FlashState {
         let geometry = *self.geometry();
         assert_eq!(self.counts().programs().total(), 0, "a journal begins with erased cells");
         self.journal = Some(Box::new(Journal {
-            sequences: vec![0; geometry.pages() as usize],
+            sequences: zeroed(geometry.pages() as usize),
+            versions: zeroed(geometry.pages() as usize),
+            roles: zeroed(geometry.blocks() as usize),
             next: 1,
+            opens: false,
             maps: BTreeMap::new(),
             blocks_per_pool,
             oldest_open: vec![u64::MAX; (geometry.blocks() / blocks_per_pool) as usize],
@@ -161,7 +212,20 @@ impl FlashState {
         match journal.sequences[page.0 as usize] {
             0 => Spare::Erased,
             TORN => Spare::Unreadable,
-            sequence => Spare::Programmed { owner: self.owner(page), sequence },
+            sequence => Spare::Programmed {
+                owner: self.owner(page),
+                sequence,
+                version: journal.versions[page.0 as usize],
+                role: journal.roles[self.geometry().block_of(page).0 as usize],
+            },
+        }
+    }
+
+    /// `block`, which is erased, is opened for what the translation layer calls `role`; 0 where it says nothing. Spare areas
+    /// of its pages will say so.
+    pub fn open_as(&mut self, block: BlockIndex, role: u8) {
+        if let Some(journal) = &mut self.journal {
+            journal.roles[block.0 as usize] = role;
         }
     }
 
@@ -242,21 +306,19 @@ impl FlashState {
                     self.undo_program(page, cause);
                 }
             }
-            Change::Erase { block, cause, pages, maps } => {
+            Change::Erase { block, cause, held } => {
                 let first = self.geometry().first_page(block).0;
+                let pages = first as usize..(first + self.geometry().pages_per_block()) as usize;
                 if torn {
-                    let pages = first as usize..(first + self.geometry().pages_per_block()) as usize;
                     journal.sequences[pages].fill(TORN);
                     self.undo_erase(block, cause, None);
                     return;
                 }
-                for (offset, (_, sequence)) in pages.iter().enumerate() {
-                    journal.sequences[first as usize + offset] = *sequence;
-                }
-                journal.maps.extend(maps);
-                let owners: Vec<u32> = pages.iter().map(|(owner, _)| *owner).collect();
-                let written = pages.iter().take_while(|(_, sequence)| *sequence != 0).count();
-                self.undo_erase(block, cause, Some((&owners, written as u16)));
+                journal.sequences[pages.clone()].copy_from_slice(&held.sequences);
+                journal.versions[pages].copy_from_slice(&held.versions);
+                journal.roles[block.0 as usize] = held.role;
+                journal.maps.extend(held.maps);
+                self.undo_erase(block, cause, Some((&held.owners, held.written as u16)));
             }
         }
     }
@@ -264,15 +326,16 @@ impl FlashState {
 
 /// Which changes were performed, and which of the others could have been under way.
 fn cut(changes: &[Change], places: &[(usize, u32)], kept: &[usize]) -> (Vec<bool>, Vec<bool>) {
-    let waits = |change: &Change| matches!(change, Change::Erase { .. } | Change::Program { map: true, .. });
     let mut performed = vec![false; changes.len()];
     let mut interrupted = vec![false; changes.len()];
     let mut left = kept.to_vec();
     let mut stopped = vec![false; kept.len()];
     let mut incomplete = BTreeSet::new();
+    let mut missing = BTreeSet::new();
     for (index, change) in changes.iter().enumerate() {
         let (die, pool) = places[index];
-        let held = waits(change) && incomplete.contains(&pool);
+        let source_is_missing = matches!(change, Change::Program { from: Some(from), .. } if missing.contains(&from.0));
+        let held = source_is_missing || change.waits() && incomplete.contains(&pool);
         performed[index] = !stopped[die] && left[die] > 0 && !held;
         if performed[index] {
             left[die] -= 1;
@@ -282,6 +345,9 @@ fn cut(changes: &[Change], places: &[(usize, u32)], kept: &[usize]) -> (Vec<bool
         interrupted[index] = !stopped[die] && !held;
         stopped[die] = true;
         incomplete.insert(pool);
+        if let Change::Program { page, .. } = change {
+            missing.insert(page.0);
+        }
     }
     (performed, interrupted)
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use esker_core::PhysicalPage;
 
-use super::BlockPool;
 use super::pool::Last;
+use super::{BlockPool, Kept};
 use crate::BlockIndex;
 use crate::ftl::FtlError;
 use crate::nand::{FlashState, OpSink};
@@ -15,12 +15,23 @@ use crate::nand::{FlashState, OpSink};
 pub(in crate::ftl) struct SharedLog {
     blocks: VecDeque<BlockIndex>,
     most: u32,
+    role: u8,
 }
 
 impl SharedLog {
-    /// At most `most` blocks.
-    pub(in crate::ftl) fn new(most: u32) -> Self {
-        Self { blocks: VecDeque::with_capacity(most as usize), most }
+    /// At most `most` blocks. `role`, not 0 and no other log's in its pool, is what their spare areas say.
+    pub(in crate::ftl) fn new(most: u32, role: u8) -> Self {
+        Self { blocks: VecDeque::with_capacity(most as usize), most, role }
+    }
+
+    /// Takes over those of its blocks that are in `kept` after a power failure. Only the one that was opened last takes
+    /// further pages.
+    pub(in crate::ftl) fn adopt(&mut self, kept: &[Kept], pool: &BlockPool, flash: &mut FlashState) {
+        self.blocks.extend(kept.iter().filter(|kept| kept.role == self.role).map(|kept| kept.block));
+        assert!(self.blocks.len() <= self.most as usize, "more log blocks were open than there are");
+        for block in self.blocks.iter().rev().skip(1) {
+            pool.close(*block, flash);
+        }
     }
 
     /// The blocks, the one that was opened first first.
@@ -45,9 +56,14 @@ impl SharedLog {
     }
 
     /// Opens a block.
-    pub(in crate::ftl) fn open(&mut self, pool: &mut BlockPool) -> Result<(BlockIndex, u32), FtlError> {
+    pub(in crate::ftl) fn open(
+        &mut self,
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+    ) -> Result<(BlockIndex, u32), FtlError> {
         debug_assert!(self.unused() > 0);
         let block = pool.take_next()?;
+        flash.open_as(block, self.role);
         self.blocks.push_back(block);
         Ok((block, 0))
     }

@@ -9,13 +9,15 @@
 //! a page by its logical block, in the data block or in an update block that belongs to it. [`BlockMapped`]'s check asserts
 //! that it could, and [`Scheme::map_bytes`] counts what its tables take.
 //!
-//! The spare area of each page says its number within the pool. That, and the order of programs, is enough to find every
-//! role again: a block whose pages are all of one logical block and at their offsets can be its data block, or complete
-//! it; any other one is a log block, or belongs to a superblock.
+//! The spare area of each page says its number within the pool, its sequence number, its version, and whether its block is a
+//! shared log block. That is enough to find every role again (see [`recovery`]): a block whose pages are all of one logical
+//! block and at their offsets can be its data block, or complete it; any other one is a log block, or belongs to a
+//! superblock.
 
 mod associated;
 mod log;
 mod pool;
+mod recovery;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,7 @@ use crate::{BlockIndex, SsdError};
 pub(super) use associated::Associated;
 pub(super) use log::SharedLog;
 pub(super) use pool::BlockPool;
+pub(super) use recovery::{Beside, Kept};
 pub(super) use space::{BlockNeeds, LOG, log_share};
 
 /// A logical page within its pool.
@@ -81,6 +84,16 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
         flash: &mut FlashState,
         sink: &mut S,
     ) -> Result<bool, FtlError>;
+
+    /// Takes over, before anything else, what holds data after a power failure, the block that was opened first first. Merges
+    /// what it has no role for.
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Result<(), FtlError>;
 
     /// Blocks that can still be taken for logical blocks that were never written.
     fn unwritten(&self, pool: &BlockPool) -> u32 {
@@ -242,6 +255,18 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
                 self.expect(*ahead);
             }
             self.write_to(*page, Part::Whole, flash, &mut Silent)?;
+        }
+        Ok(())
+    }
+
+    fn recovers(&self) -> bool {
+        true
+    }
+
+    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+        for (pool, scheme) in &mut self.parts {
+            let kept = pool.recover(flash, ops);
+            scheme.adopt(&kept, pool, flash, ops)?;
         }
         Ok(())
     }

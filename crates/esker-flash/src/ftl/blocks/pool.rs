@@ -126,6 +126,36 @@ impl BlockPool {
     pub(in crate::ftl) fn data(&self, block: u32) -> Option<BlockIndex> {
         self.data[block as usize].checked_sub(1).map(BlockIndex)
     }
+    /// Pages of all logical blocks.
+    pub(super) fn slots(&self) -> usize {
+        self.map.len()
+    }
+    /// All blocks.
+    pub(super) fn all(&self) -> impl Iterator<Item = BlockIndex> + use<> {
+        (self.first_block..self.first_block + self.blocks()).map(BlockIndex)
+    }
+    /// The data of page `slot` lie in `page`.
+    pub(super) fn set_page(&mut self, slot: u32, page: PhysicalPage) {
+        self.map[slot as usize] = page.0 + 1;
+    }
+    /// All pages that have data are valid, after a power failure made that unknown.
+    pub(super) fn mark_valid(&self, flash: &mut FlashState) {
+        let mapped = (0..self.map.len() as u32).filter_map(|slot| self.page(slot));
+        mapped.for_each(|page| flash.set_valid(page));
+    }
+    /// These blocks alone are free, instead of all.
+    pub(super) fn take_over_free(&mut self, free: impl Iterator<Item = BlockIndex>, flash: &mut FlashState) {
+        self.free.iter_mut().for_each(VecDeque::clear);
+        for block in free {
+            flash.set_written(block, 0);
+            flash.open_as(block, 0);
+            self.put_back(block);
+        }
+    }
+    fn put_back(&mut self, block: BlockIndex) {
+        let local = block.0 - self.first_block;
+        self.free[(local / self.blocks_per_part) as usize].push_back(local);
+    }
     /// Fetches the entries of a page into the processor's caches.
     pub(super) fn expect(&self, at: Place) {
         prefetch(&self.map, at.slot as usize);
@@ -140,18 +170,22 @@ impl BlockPool {
         *entry = data.map_or(0, |data| data.0 + 1);
     }
 
+    /// The data block of `block`, which is taken if there is none.
+    pub(in crate::ftl) fn data_or_new(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
+        if let Some(data) = self.data(block) {
+            return Ok(data);
+        }
+        let data = self.take_for(block)?;
+        self.set_data(block, Some(data));
+        Ok(data)
+    }
+
     /// The data block of `at`'s logical block, which is taken if there is none, where it can be programmed at `at`'s
     /// offset.
     #[inline]
     pub(in crate::ftl) fn in_place(&mut self, at: Place, flash: &FlashState) -> Result<Option<BlockIndex>, FtlError> {
-        match self.data(at.block) {
-            Some(data) => Ok((at.offset >= flash.written_in(data)).then_some(data)),
-            None => {
-                let data = self.take_for(at.block)?;
-                self.set_data(at.block, Some(data));
-                Ok(Some(data))
-            }
-        }
+        let data = self.data_or_new(at.block)?;
+        Ok((at.offset >= flash.written_in(data)).then_some(data))
     }
 
     /// A free block for logical block `block`. Its blocks lie in one part, as far as that has free ones, so that merging it
@@ -187,8 +221,14 @@ impl BlockPool {
         // On one die the order of operations is enough.
         let after = last.filter(|last| last.leaves(block, flash)).map(|last| last.op);
         flash.erase_after(block, Cause::Cleaning, after, sink);
-        let local = block.0 - self.first_block;
-        self.free[(local / self.blocks_per_part) as usize].push_back(local);
+        self.put_back(block);
+    }
+
+    /// Leaves the rest of `block` unused until its next erase.
+    pub(in crate::ftl) fn close(&self, block: BlockIndex, flash: &mut FlashState) {
+        if flash.written_in(block) < self.pages {
+            flash.set_written(block, self.pages);
+        }
     }
 
     /// Programs page `slot` at `offset` of `block`, once `translated` has ended.

@@ -31,7 +31,7 @@ pub(in crate::ftl) struct BlockNeeds {
     pub(in crate::ftl) least: u32,
     /// What those are, and which parameter says how many.
     pub(in crate::ftl) purpose: &'static str,
-    /// Blocks that stay free for merging.
+    /// Blocks that stay free for merging; one more does where power may fail.
     pub(in crate::ftl) free: u32,
 }
 
@@ -48,6 +48,11 @@ impl BlockNeeds {
     /// Shares out the blocks of a pool, where they suffice.
     pub(in crate::ftl) fn check(&self, context: &FtlContext<'_>) -> Result<Layout, SsdError> {
         let space = context.space;
+        let needs = Self { free: self.free + u32::from(context.settings.power_failure.is_some()), ..*self };
+        needs.share_out(context, space)
+    }
+
+    fn share_out(&self, context: &FtlContext<'_>, space: &Space) -> Result<Layout, SsdError> {
         let run_pages = u64::from(self.run) * u64::from(space.data_pages_per_block);
         let runs = u64::from(space.host_pages).div_ceil(run_pages).div_ceil(u64::from(space.pools));
         let logical = runs * u64::from(self.run);

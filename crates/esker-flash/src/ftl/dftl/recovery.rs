@@ -55,7 +55,7 @@ impl Scan {
             match flash.scan_spare(geometry.first_page(block), ops) {
                 Spare::Erased => scan.scanned[index as usize] = true,
                 Spare::Unreadable => scan.scan(block, flash, ops),
-                Spare::Programmed { owner, sequence } => {
+                Spare::Programmed { owner, sequence, .. } => {
                     // Unless it is scanned, it was closed long ago.
                     let (programmed, map) = (geometry.data_pages_per_block(), owner & TRANSLATION != 0);
                     scan.blocks[index as usize] = FoundBlock { programmed, full: true, map, opened: sequence };
@@ -71,10 +71,10 @@ impl Scan {
         }
         let Self { data, translation, blocks, .. } = self;
         let mut map = false;
-        let found = scan_block(block, flash, ops, |page, owner, sequence| {
-            map = owner & TRANSLATION != 0;
+        let found = scan_block(block, false, flash, ops, |found| {
+            map = found.owner & TRANSLATION != 0;
             let newest = if map { &mut *translation } else { &mut *data };
-            newest.see(owner & !TRANSLATION, page, sequence);
+            newest.see(found.owner & !TRANSLATION, found.page, found.sequence);
         });
         blocks[block.0 as usize] = FoundBlock { map, ..found };
     }
@@ -101,7 +101,9 @@ impl Scan {
         }
         flash.read_spare(page, Cause::Recovery, ops);
         match flash.spare(page) {
-            Spare::Programmed { owner, sequence } if owner == slot && sequence > self.data.sequences[slot as usize] => {
+            Spare::Programmed { owner, sequence, .. }
+                if owner == slot && sequence > self.data.sequences[slot as usize] =>
+            {
                 mapped
             }
             _ => found,

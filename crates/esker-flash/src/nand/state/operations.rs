@@ -159,6 +159,11 @@ impl FlashState {
         let record = self.record(block);
         let written = u32::from(Block::unpack(self.records[record]).written);
         assert!(written <= offset, "page {offset} of a block was programmed after page {written}");
+        if written == 0
+            && let Some(journal) = &mut self.journal
+        {
+            journal.opens();
+        }
         let skipped = u64::from(offset - written);
         self.records[record] += skipped * WRITTEN;
         self.skipped += skipped;
@@ -190,8 +195,7 @@ impl FlashState {
     #[inline(always)]
     fn issued_copy(&mut self, from: PhysicalPage, to: PhysicalPage, cause: Cause) {
         if let Some(journal) = &mut self.journal {
-            journal.copied(from, to);
-            journal.issued_program(to, cause, cause == Cause::Mapping);
+            journal.issued_copy(from, to, cause, cause == Cause::Mapping);
         }
     }
 
@@ -223,7 +227,7 @@ impl FlashState {
         if let Some(journal) = &mut self.journal {
             let first = self.geometry.first_page(block).0;
             let owners = &self.owners[first as usize..(first + self.geometry.pages_per_block()) as usize];
-            journal.erased(block, cause, first, owners);
+            journal.erased(block, cause, first, u32::from(state.written), owners);
         }
         self.counts.erases += 1;
         self.counts.erases_for[cause as usize] += 1;

@@ -39,6 +39,8 @@ impl FlashState {
     pub(in crate::nand) fn undo_erase(&mut self, block: BlockIndex, cause: Cause, held: Option<(&[u32], u16)>) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
+        // Programs since were undone; what they had skipped is left.
+        self.skipped -= u64::from(state.written);
         let Some((owners, written)) = held else {
             // It has to be erased again before it can be programmed. What it held was freed.
             let written = self.geometry.pages_per_block() as u16;
@@ -53,5 +55,13 @@ impl FlashState {
         self.counts.erases_without_copies = self.counts.erases_without_copies.min(self.counts.erases);
         let first = self.geometry.first_page(block).0 as usize;
         self.owners[first..first + owners.len()].copy_from_slice(owners);
+    }
+    /// The next program of `block` goes to page `offset` at the earliest: behind what recovery found there, or, to leave
+    /// pages unused until the next erase, beyond.
+    pub(crate) fn set_written(&mut self, block: BlockIndex, offset: u32) {
+        let record = self.record(block);
+        let state = Block::unpack(self.records[record]);
+        self.records[record] = Block { written: offset as u16, ..state }.pack();
+        self.skipped = self.skipped + u64::from(offset) - u64::from(state.written);
     }
 }
