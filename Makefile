@@ -31,8 +31,8 @@ bench-smoke: setup ## Every benchmark once, to see that it runs
 soak: setup ## Long runs: a million mutated inputs per parser, more property cases
 	scripts/soak.sh
 
-reproduce: setup build ## The papers' tables: published against measured
-	$(ESKER) reproduce
+reproduce: setup build ## The papers' tables and figures, and reproduction.html (TRACES=folder for those on traces)
+	$(ESKER) reproduce --all --html reproduction.html $(if $(TRACES),--traces $(TRACES))
 
 docs: setup build ## Reference pages, man pages and API documentation
 	scripts/generate-docs.sh

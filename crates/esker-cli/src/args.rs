@@ -366,11 +366,19 @@ pub(crate) struct DevicesArguments {
 
 /// Arguments of `esker reproduce`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  esker reproduce agrawal/table-3")]
+#[command(
+    after_help = "Examples:\n  esker reproduce agrawal/table-3\n  esker reproduce --all --traces traces --html reproduction.html\n  esker reproduce kim/figure-3.12 --html figure.html"
+)]
 pub(crate) struct ReproduceArguments {
     /// PAPER, PAPER/ITEM...; everything where none is given
     #[arg(value_name = "ITEM")]
     pub(crate) items: Vec<String>,
+    /// Everything, as without an ITEM
+    #[arg(long, conflicts_with = "items")]
+    pub(crate) all: bool,
+    /// Write one page to FILE: every claim, and every figure drawn beside the published values
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Folder with the traces that the papers used (docs/reproduction.md names the files)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) traces: Option<PathBuf>,

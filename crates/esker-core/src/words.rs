@@ -57,6 +57,16 @@ pub fn amplification(value: Option<f64>) -> String {
     value.map_or_else(|| "-".into(), |value| format!("{value:.2}"))
 }
 
+/// Four significant digits where a value has a fraction: published values are compared to the last of theirs.
+pub fn published(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
 /// "123 456".
 pub fn count(value: u64) -> String {
     let text = value.to_string();
@@ -95,6 +105,16 @@ pub fn digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_keep_the_digits_that_papers_print() {
+        assert_eq!(published(43.824), "43.82");
+        assert_eq!(published(6.39428), "6.394");
+        assert_eq!(published(61_255.4), "61255");
+        assert_eq!(published(130.6), "130.6");
+        assert_eq!(published(223.0), "223");
+        assert_eq!(published(0.0), "0");
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -33,7 +33,7 @@ const axisStyle = () => ({
 function xAxis(x) {
   const style = { ...axisStyle(), size: 30 };
   if (x.names) {
-    return { ...style, grid: { show: false }, splits: () => x.names.map((_, index) => index), values: (plot) => thinned(x.names, Math.ceil((x.names.length * 52) / (plot.width - 90))), filter: (plot, ticks) => ticks };
+    return { ...style, grid: { show: false }, splits: () => x.names.map((_, index) => index), values: (plot) => thinned(x.names, Math.ceil((x.names.length * nameWidth(x.names)) / (plot.width - 90))), filter: (plot, ticks) => ticks };
   }
   if (x.unit === "elapsed") {
     return {
@@ -60,6 +60,11 @@ function yAxis(y) {
     return { ...style, splits: (plot, axis, min, max) => logSplits(min, max, y.unit, CHART_HEIGHT / 30), values: (plot, ticks) => ticks.map(UNITS[y.unit]), filter: (plot, ticks) => ticks };
   }
   return { ...style, space: 36, incrs: y.unit.startsWith("bytes") ? BINARY_STEPS : undefined, values: (plot, ticks) => ticks.map((tick) => UNITS[y.unit](tick)) };
+}
+
+// Room for the longest name, in pixels.
+function nameWidth(names) {
+  return Math.max(52, 10 + 6.3 * Math.max(...names.map((name) => name.length)));
 }
 
 // Every nth name, where all would not fit.

@@ -17,7 +17,8 @@ function colourOf({ colour }, faint) {
   return theColour(name, faint);
 }
 
-function dashOf({ colour }) {
+function dashOf({ colour, published }) {
+  if (published) return [6, 4];
   if (colour.role !== "category") return colour.role === "measured" ? [6, 3] : [2, 4];
   return [[], [8, 4], [3, 3]][Math.floor(colour.index / CATEGORIES) % 3];
 }
@@ -82,9 +83,19 @@ class Chart {
         max = Math.max(max, places.at(-1) ?? max);
       }
     }
+    const { padded, x } = this.description;
+    if (padded && min <= max) return x.scale === "log" ? [min / paddingOf(max / min), max * paddingOf(max / min)] : [min - 0.03 * (max - min || 1), max + 0.03 * (max - min || 1)];
     return min < max ? [min, max] : [1, 10];
   }
 }
+
+// Three per cent of what a logarithmic axis shows.
+function paddingOf(ratio) {
+  return ratio > 1 ? ratio ** 0.03 : 1.2;
+}
+
+// Beyond so many points their marks would hide the line.
+const MARKS_MAX = 40;
 
 function plotOptions(chart, width) {
   const { x, y, marks, group } = chart.description;
@@ -115,17 +126,21 @@ function plotOptions(chart, width) {
 
 function seriesOptions(one, index, chart) {
   const { paths } = uPlot;
-  const filled = one.shape === "area" || one.shape === "bars";
+  const { shape, published } = one;
+  const filled = ["area", "bars", "slots"].includes(shape);
   const bars = chart.series.length > 1 ? { align: index === 0 ? -1 : 1, size: [0.4, 40] } : { size: [0.7, 60] };
+  const few = chart.data[index + 1].filter((value) => value !== null).length <= MARKS_MAX;
+  const mark = { show: true, size: 8, width: 1.75, stroke: () => colourOf(one), fill: () => (published ? theColour("--paper") : colourOf(one)) };
   return {
     label: one.label,
     show: !hiddenKeys.has(one.key),
     stroke: () => colourOf(one),
-    fill: filled ? () => colourOf(one, one.shape === "area") : undefined,
-    width: one.shape === "bars" ? 0 : one.shape === "line" ? 2 : 1.25,
+    fill: filled ? () => (published ? theColour("--paper") : colourOf(one, shape === "area")) : undefined,
+    width: shape === "bars" ? 0 : shape === "line" || shape === "points" ? 2 : 1.25,
     dash: dashOf(one),
-    points: { show: false },
-    paths: { line: paths.linear(), steps: paths.stepped({ align: 1 }), area: paths.stepped({ align: 1 }), bars: paths.bars(bars) }[one.shape],
+    points: shape === "points" && few ? mark : { show: false },
+    spanGaps: shape === "points",
+    paths: { line: paths.linear(), points: paths.linear(), steps: paths.stepped({ align: 1 }), area: paths.stepped({ align: 1 }), bars: paths.bars(bars), slots: paths.bars({ size: [0.9, 44] }) }[shape],
   };
 }
 

@@ -48,10 +48,11 @@ function makeLegend(chart) {
   }
 }
 
-function swatch({ colour, shape }) {
-  const made = element("span", `swatch ${shape === "bars" || shape === "area" ? "block" : "stroke"}`);
+function swatch({ colour, shape, published }) {
+  const made = element("span", `swatch ${["bars", "slots", "area"].includes(shape) ? "block" : "stroke"}`);
   made.dataset.colour = colour.role === "category" ? colour.index % CATEGORIES : colour.role;
   if (colour.role !== "category" || colour.index >= CATEGORIES) made.dataset.dashed = "";
+  if (published) made.dataset.dashed = made.dataset.published = "";
   return made;
 }
 
@@ -103,7 +104,7 @@ function showReadout(chart, plot) {
     .map((one, index) => ({ one, value: chart.data[index + 1][idx] }))
     .filter(({ one, value }) => value !== null && value !== undefined && !hiddenKeys.has(one.key));
   const place = chart.data[0][idx];
-  readout.replaceChildren(element("div", "place", x.names ? x.names[place] : UNITS[x.unit](place, x.epoch_s)));
+  readout.replaceChildren(element("div", "place", x.names ? x.names[Math.round(place)] : UNITS[x.unit](place, x.epoch_s)));
   for (const { one, value } of rows) {
     const row = element("div", "row");
     row.append(swatch(one), element("span", "what", one.label), element("span", "value", UNITS[y.unit](value)));

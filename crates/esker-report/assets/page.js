@@ -16,10 +16,11 @@ function startTheme() {
 
 function startDownload() {
   document.getElementById("download").addEventListener("click", () => {
-    const study = new Blob([document.getElementById("study").textContent], { type: "application/json" });
+    const data = document.getElementById("data");
+    const file = new Blob([data.textContent], { type: "application/json" });
     const link = element("a");
-    link.href = URL.createObjectURL(study);
-    link.download = "study.json";
+    link.href = URL.createObjectURL(file);
+    link.download = data.dataset.file;
     link.click();
     URL.revokeObjectURL(link.href);
   });

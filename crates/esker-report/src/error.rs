@@ -12,6 +12,9 @@ pub enum RenderError {
         /// What was found instead.
         found: String,
     },
+    /// The JSON is something else than what `esker reproduce` found.
+    #[error("expected what `esker reproduce` found, with an array `items`")]
+    NotAReproduction,
     /// The JSON is of a version that this program does not know.
     #[error("the study has schema {found}, and this program reads schema {expected}")]
     Schema {
@@ -30,7 +33,7 @@ impl Hint for RenderError {
         match self {
             Self::NotAStudy { .. } => Some("give the file that `esker study --json` wrote".to_string()),
             Self::Schema { .. } => Some("run `esker study` again with this version of esker".to_string()),
-            Self::Template(_) => None,
+            Self::NotAReproduction | Self::Template(_) => None,
         }
     }
 }

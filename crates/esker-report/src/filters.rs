@@ -48,6 +48,9 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
         None => Value::UNDEFINED,
     });
     environment.add_filter("is_clock", |first_ns: &Value| number(first_ns).is_some_and(human::is_clock));
+    environment.add_filter("published", |value: &Value| {
+        number(value).map_or(Value::UNDEFINED, |number| esker_core::words::published(number).into())
+    });
     environment.add_filter("marked", |text: &Value| text.as_str().map(marked));
     environment.add_filter("together", |text: &Value| text.as_str().map(together));
     environment

@@ -1,4 +1,4 @@
-//! One self-contained HTML file from a study's JSON.
+//! One self-contained HTML file from a study's JSON, or from what `esker reproduce` found.
 //!
 //! The file loads nothing: styles, scripts, charts and data are inside, so that it opens from a disk, a mail or a share
 //! without a network. The report is drawn from the JSON and nothing else; what the JSON leaves out, the page leaves out.
@@ -26,6 +26,8 @@ mod glossary;
 mod human;
 mod json;
 mod page;
+mod reproduction;
 
 pub use error::RenderError;
 pub use page::render;
+pub use reproduction::render_reproduction;

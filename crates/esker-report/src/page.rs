@@ -18,6 +18,8 @@ const STUDY_SCHEMA: u64 = 1;
 
 /// The templates by the name that they call each other by.
 static TEMPLATES: &[(&str, &str)] = &[
+    ("frame.html", include_str!("../templates/frame.html")),
+    ("reproduction.html", include_str!("../templates/reproduction.html")),
     ("report.html", include_str!("../templates/report.html")),
     ("macros.html", include_str!("../templates/macros.html")),
     ("overview.html", include_str!("../templates/overview.html")),
@@ -31,6 +33,7 @@ static TEMPLATES: &[(&str, &str)] = &[
     ("life.html", include_str!("../templates/life.html")),
     ("candidates.html", include_str!("../templates/candidates.html")),
     ("method.html", include_str!("../templates/method.html")),
+    ("words.html", include_str!("../templates/words.html")),
 ];
 
 /// The page's own styles, after those of the chart library.
@@ -88,7 +91,18 @@ pub fn render(study: &Json) -> Result<String, RenderError> {
         })
         .collect();
     let charts: Vec<&Chart> = workloads.iter().flat_map(|workload| &workload.charts).collect();
-    let charts = inline_json(&charts);
+    let more = context! { study => Serde(study), workloads => Serde(&workloads), terms => Serde(glossary::TERMS) };
+    fill("report.html", study, &charts, columns, more)
+}
+
+/// The page that `template` makes of `data` and of `more`, with its charts, styles and scripts.
+pub(crate) fn fill(
+    template: &str,
+    data: &Json,
+    charts: &[&Chart],
+    columns: Columns,
+    more: Value,
+) -> Result<String, RenderError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
@@ -97,16 +111,15 @@ pub fn render(study: &Json) -> Result<String, RenderError> {
     for (name, template) in TEMPLATES {
         environment.add_template(name, template)?;
     }
-    let page = environment.get_template("report.html")?.render(context! {
-        study => Serde(study),
-        workloads => Serde(&workloads),
-        terms => Serde(glossary::TERMS),
-        nonce => nonce(study),
+    let page = environment.get_template(template)?.render(context! {
+        data => Serde(data),
+        nonce => nonce(data),
         style => Value::from_safe_string(STYLES.join("\n")),
         script => Value::from_safe_string(script()),
-        charts_json => charts,
+        charts_json => inline_json(&charts),
         columns_json => inline_json(&columns.into_vec()),
-        study_json => inline_json(study),
+        data_json => inline_json(data),
+        ..more
     })?;
     Ok(page)
 }
@@ -150,8 +163,8 @@ fn inline_json(value: &impl Serialize) -> Value {
     Value::from_safe_string(json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))
 }
 
-/// Only elements with this word run. It depends on the whole study, so that no name inside a trace can foresee it.
-fn nonce(study: &Json) -> String {
-    let bytes = serde_json::to_vec(study).expect("plain data has a JSON form");
+/// Only elements with this word run. It depends on all the data, so that no name inside a trace can foresee it.
+fn nonce(data: &Json) -> String {
+    let bytes = serde_json::to_vec(data).expect("plain data has a JSON form");
     blake3::hash(&bytes).to_hex()[..32].to_string()
 }

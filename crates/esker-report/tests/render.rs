@@ -2,15 +2,15 @@
 
 mod support;
 
-use esker_report::{RenderError, render};
+use esker_report::{RenderError, render, render_reproduction};
 use serde_json::{Value, json};
-use support::{fixture, hostile, several, studies, troubled};
+use support::{fixture, hostile, poison, reproduction, several, studies, troubled};
 
 /// The page without its data, styles and scripts: what a reader sees.
 fn visible(page: &str) -> String {
     let mut rest = page;
     let mut seen = String::new();
-    for (begin, end) in [("<style", "</style>"), ("<script type=\"application/json\" id=\"study\"", "</body>")] {
+    for (begin, end) in [("<style", "</style>"), ("<script type=\"application/json\" id=\"data\"", "</body>")] {
         let (before, after) = rest.split_once(begin).unwrap();
         seen.push_str(before);
         rest = after.split_once(end).unwrap().1;
@@ -20,8 +20,8 @@ fn visible(page: &str) -> String {
 
 /// What stands inside the element with this identity.
 fn data(page: &str, id: &str) -> Value {
-    let begin = format!("<script type=\"application/json\" id=\"{id}\">");
-    let json = page.split_once(&begin).unwrap().1.split_once("</script>").unwrap().0;
+    let begin = format!("<script type=\"application/json\" id=\"{id}\"");
+    let json = page.split_once(&begin).unwrap().1.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
     serde_json::from_str(json).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn the_same_study_gives_the_same_bytes() {
 #[test]
 fn the_study_inside_is_the_study_that_was_given() {
     for (name, study) in studies() {
-        assert_eq!(data(&render(&study).unwrap(), "study"), study, "{name}");
+        assert_eq!(data(&render(&study).unwrap(), "data"), study, "{name}");
     }
 }
 
@@ -238,5 +238,67 @@ fn every_explained_word_is_in_the_list() {
     let page = visible(&render(&fixture("office")).unwrap());
     for term in page.split("data-term=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
         assert!(page.contains(&format!("id=\"term-{term}\"")), "{term} has no explanation");
+    }
+}
+
+#[test]
+fn a_reproduction_shows_every_claim_and_figure_and_counts_verdicts() {
+    let found = reproduction();
+    let page = render_reproduction(&found).unwrap();
+    assert_eq!(data(&page, "data"), found);
+    let seen = visible(&page);
+    for shown in
+        ["figure-3.10", "Kim 2009, section 3.5.1", "share of large merges", "read off the figure", "Unreachable"]
+    {
+        assert!(seen.contains(shown), "{shown}");
+    }
+    assert!(!seen.contains("None"), "what is absent is a dash");
+    assert_eq!(seen.matches("<span class=\"level good\"").count(), 1, "one claim is met");
+    let charts = data(&page, "charts");
+    let shapes: Vec<(&str, usize)> = charts
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|chart| {
+            (
+                chart["choices"][0]["series"][0]["shape"].as_str().unwrap(),
+                seen.matches(chart["id"].as_str().unwrap()).count(),
+            )
+        })
+        .collect();
+    assert_eq!(shapes, [("slots", 1), ("points", 1), ("points", 1)]);
+    let series = &charts[1]["choices"][0]["series"];
+    assert_eq!(series[0]["label"], "FAST, published");
+    assert_eq!((&series[0]["published"], &series[0]["colour"]), (&json!(true), &series[1]["colour"]));
+    assert_ne!(series[1]["colour"], series[2]["colour"]);
+    assert_eq!(charts[2]["choices"][0]["series"][0]["label"], "page map", "nothing published beside it");
+    assert!(matches!(render_reproduction(&json!([])), Err(RenderError::NotAReproduction)));
+}
+
+#[test]
+fn no_name_in_a_reproduction_becomes_markup() {
+    let mut found = reproduction();
+    poison(&mut found);
+    let page = render_reproduction(&found).unwrap();
+    assert_eq!(
+        page.matches("<script").count(),
+        render_reproduction(&reproduction()).unwrap().matches("<script").count()
+    );
+    assert!(!visible(&page).contains("<img"));
+}
+
+#[test]
+fn any_field_of_a_reproduction_may_be_absent() {
+    // Of arrays, the first entry stands for all: the one with figures.
+    let mut whole = reproduction();
+    whole["items"].as_array_mut().unwrap().remove(0);
+    let mut paths = Vec::new();
+    collect(&whole, String::new(), &mut paths);
+    assert!(paths.len() > 20);
+    for path in paths.iter().filter(|path| path.as_str() != "/items") {
+        let mut study = whole.clone();
+        let (parent, field) = path.rsplit_once('/').unwrap();
+        study.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(field);
+        render_reproduction(&study).unwrap_or_else(|error| panic!("without {path}: {error}"));
     }
 }

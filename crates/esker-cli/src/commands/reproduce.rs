@@ -1,8 +1,11 @@
 //! `esker reproduce`: published against measured.
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use esker_core::words;
 use esker_repro::{Claim, ClaimVerdict, Context, Item, Outcome, ReproduceError};
+use serde_json::{Value, json};
 
 use crate::args::{Common, ReproduceArguments};
 use crate::failure::Failure;
@@ -13,24 +16,36 @@ use crate::{cancel, output};
 /// Runs the items; exit status 1 where a claim is missed.
 pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<ExitCode, Failure> {
     let items = esker_repro::select(&arguments.items)?;
-    let mut claims = Vec::new();
-    let mut text = String::new();
-    for item in items {
-        let found = run_item(item, arguments, common)?;
-        text += &render(item, &found.claims);
-        claims.extend(found.claims);
+    let standard_output = Some(Path::new("-"));
+    if arguments.html.as_deref() == standard_output && arguments.json.json.as_deref() == standard_output {
+        return Err(Failure::input("both the page and the JSON would go to standard output")
+            .with_hint("give one of them a FILE: `--html reproduction.html`"));
     }
+    if let Some(place) = &arguments.html {
+        // A page that cannot be written should not cost the user the runs first.
+        drop(output::Output::create(place)?);
+    }
+    let mut found = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let place = format!("{} ({} of {})", item.name, index + 1, items.len());
+        found.push((*item, run_item(item, &place, arguments, common)?));
+    }
+    if let Some(place) = &arguments.html {
+        write_page(place, &found, arguments, common)?;
+    }
+    let claims: Vec<&Claim> = found.iter().flat_map(|(_, outcome)| &outcome.claims).collect();
     match &arguments.json.json {
         Some(place) => output::write_json(place, &claims)?,
-        None => output::print(&text)?,
+        None if arguments.html.as_deref() == standard_output => {}
+        None => output::print(&found.iter().map(|(item, outcome)| render(item, &outcome.claims)).collect::<String>())?,
     }
     let missed = claims.iter().any(|claim| claim.verdict == ClaimVerdict::Missed);
     Ok(if missed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-fn run_item(item: &Item, arguments: &ReproduceArguments, common: &Common) -> Result<Outcome, Failure> {
+fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &Common) -> Result<Outcome, Failure> {
     let bar = Progress::new(common.quiet, "%");
-    bar.say(item.name);
+    bar.say(place);
     let progress = |share: f64| bar.set((share * 1000.0) as u64, 1000);
     let context = Context {
         seed: common.seed.unwrap_or(1),
@@ -45,10 +60,56 @@ fn run_item(item: &Item, arguments: &ReproduceArguments, common: &Common) -> Res
     })
 }
 
+fn write_page(
+    place: &Path,
+    found: &[(&Item, Outcome)],
+    arguments: &ReproduceArguments,
+    common: &Common,
+) -> Result<(), Failure> {
+    let items = found.iter().map(|(item, outcome)| {
+        json!({
+            "name": item.name,
+            "title": item.title,
+            "source": item.source,
+            "claims": outcome.claims,
+            "figures": outcome.figures,
+        })
+    });
+    let found = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "seed": common.seed.unwrap_or(1),
+        "command": command_line(arguments, common),
+        "items": items.collect::<Vec<Value>>(),
+    });
+    let page = esker_report::render_reproduction(&found).map_err(Failure::work)?;
+    if cancel::requested() {
+        return Err(Failure::cancelled());
+    }
+    output::write_text(place, &page)
+}
+
+/// The command that repeats it, without what only says where results go.
+fn command_line(arguments: &ReproduceArguments, common: &Common) -> String {
+    let mut line = "esker reproduce".to_string();
+    if arguments.items.is_empty() {
+        line += " --all";
+    }
+    for item in &arguments.items {
+        line += &format!(" {item}");
+    }
+    if arguments.traces.is_some() {
+        line += " --traces FOLDER";
+    }
+    if let Some(seed) = common.seed {
+        line += &format!(" --seed {seed}");
+    }
+    line
+}
+
 fn render(item: &Item, claims: &[Claim]) -> String {
     let mut table = Table::new(&["claim", "published", "measured", "ratio", "tolerance", "verdict"]);
     for claim in claims {
-        let number = |value: Option<f64>| value.map_or("-".to_string(), digits);
+        let number = |value: Option<f64>| value.map_or("-".to_string(), words::published);
         table.row([
             claim.claim.clone(),
             number(claim.published),
@@ -70,29 +131,4 @@ fn render(item: &Item, claims: &[Claim]) -> String {
         text += &format!("- {}: {}\n", claim.claim, claim.reason);
     }
     text + "\n"
-}
-
-/// Four significant digits where a value has a fraction: published values are compared to the last of theirs.
-fn digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::digits;
-
-    #[test]
-    fn numbers_keep_the_digits_that_papers_print() {
-        assert_eq!(digits(43.824), "43.82");
-        assert_eq!(digits(6.39428), "6.394");
-        assert_eq!(digits(61_255.4), "61255");
-        assert_eq!(digits(130.6), "130.6");
-        assert_eq!(digits(223.0), "223");
-        assert_eq!(digits(0.0), "0");
-    }
 }

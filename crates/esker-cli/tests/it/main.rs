@@ -3,6 +3,7 @@
 mod bad_input;
 mod help;
 mod reference;
+mod reproduce;
 mod study;
 mod support;
 mod trace;

@@ -49,7 +49,7 @@ fn has_place(value: f64, scale: Scale) -> bool {
     value.is_finite() && (scale != Scale::Log || value > 0.0)
 }
 
-/// Its last step, or what lies on the straight line between its neighbours as the axes space them.
+/// Its last step, or what is exactly there, or what lies on the straight line between its neighbours as the axes space them.
 fn value_at(curve: &Curve, place: f64, shape: Shape, across: Scale, up: Scale) -> f64 {
     let after = curve.x.partition_point(|x| *x <= place);
     let (Some(&left), Some(&right)) = (curve.x[..after].last(), curve.x.get(after)) else {
@@ -57,6 +57,9 @@ fn value_at(curve: &Curve, place: f64, shape: Shape, across: Scale, up: Scale) -
         return if at_end { curve.y[after - 1] } else { f64::NAN };
     };
     let (from, to) = (curve.y[after - 1], curve.y[after]);
+    if matches!(shape, Shape::Points | Shape::Slots) {
+        return if left == place { from } else { f64::NAN };
+    }
     if shape != Shape::Line || left == place || to.is_nan() {
         return from;
     }
@@ -108,6 +111,15 @@ mod tests {
         assert_eq!(values[0][..2], [1.0, 1.0]);
         assert!(values[0][2].is_nan() && values[0][3].is_nan() && values[1][4].is_nan());
         assert_eq!((values[0][4], &values[1][..4]), (3.0, &[5.0, 6.0, 6.0, 7.0][..]));
+    }
+
+    #[test]
+    fn points_stay_where_they_are() {
+        let (one, other) = (curve(&[0.0, 2.0], &[1.0, 3.0]), curve(&[1.0, 2.0], &[5.0, 6.0]));
+        let (places, values) = align(&[(&one, Shape::Points), (&other, Shape::Slots)], Scale::Linear, Scale::Linear);
+        assert_eq!((places.as_slice(), values[0][0], values[0][2]), (&[0.0, 1.0, 2.0][..], 1.0, 3.0));
+        assert!(values[0][1].is_nan() && values[1][0].is_nan());
+        assert_eq!(values[1][1..], [5.0, 6.0]);
     }
 
     #[test]

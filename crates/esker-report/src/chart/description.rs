@@ -31,12 +31,15 @@ pub(crate) struct Chart {
     pub(super) marks: Vec<Mark>,
     /// Where a second chart would need the whole width.
     pub(super) wide: bool,
+    /// Room before the first and after the last place, so that their marks are whole.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) padded: bool,
 }
 
 /// What an axis counts, and how.
 #[derive(Debug, Serialize)]
 pub(crate) struct Axis {
-    pub(super) label: &'static str,
+    pub(super) label: String,
     pub(super) unit: Unit,
     pub(super) scale: Scale,
     /// Where the axis ends; by its values where absent.
@@ -51,8 +54,8 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    pub(super) fn new(label: &'static str, unit: Unit, scale: Scale) -> Self {
-        Self { label, unit, scale, top: None, names: Vec::new(), epoch_s: None }
+    pub(super) fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Self {
+        Self { label: label.into(), unit, scale, top: None, names: Vec::new(), epoch_s: None }
     }
 }
 
@@ -74,6 +77,8 @@ pub(crate) enum Unit {
     PerSecond,
     Share,
     Count,
+    /// The axis names it.
+    Plain,
 }
 
 /// How the script spaces values.
@@ -98,6 +103,10 @@ impl Choice {
     pub(super) fn new(label: impl Into<String>, series: Vec<Series>) -> Self {
         Self { label: label.into(), x: 0, series }
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
 }
 
 /// One line, area or row of bars.
@@ -108,9 +117,16 @@ pub(crate) struct Series {
     key: String,
     colour: Colour,
     shape: Shape,
+    /// Values of a paper: dashed and hollow.
+    #[serde(skip_serializing_if = "is_false")]
+    published: bool,
     y: ColumnIndex,
     #[serde(skip)]
     curve: Curve,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Series {
@@ -126,7 +142,27 @@ impl Series {
         let first = places.next()?;
         places.any(|place| place != first).then_some(())?;
         let label = label.into();
-        Some(Self { key: label.clone(), label, colour, shape, y: 0, curve: Curve { x, y } })
+        Some(Self { key: label.clone(), label, colour, shape, published: false, y: 0, curve: Curve { x, y } })
+    }
+
+    /// Points by themselves, even if there is but one; `None` where there is none.
+    pub(super) fn of_points(
+        label: String,
+        colour: Colour,
+        shape: Shape,
+        published: bool,
+        x: Vec<f64>,
+        y: Vec<f64>,
+    ) -> Option<Self> {
+        y.iter().any(|value| value.is_finite()).then(|| Self {
+            key: label.clone(),
+            label,
+            colour,
+            shape,
+            published,
+            y: 0,
+            curve: Curve { x, y },
+        })
     }
 
     /// The same, shown and hidden with all series of this key.
@@ -157,6 +193,10 @@ pub(crate) enum Shape {
     /// Steps, filled down to zero.
     Area,
     Bars,
+    /// A line through marked points.
+    Points,
+    /// Bars, each at a place of its own.
+    Slots,
 }
 
 /// A line across the chart.
@@ -187,6 +227,7 @@ impl Chart {
             chosen: 0,
             marks: Vec::new(),
             wide: false,
+            padded: false,
         }
     }
 

@@ -7,6 +7,7 @@ mod align;
 mod description;
 mod load;
 mod miss_ratio;
+mod published;
 mod request_sizes;
 mod response_curve;
 mod response_series;
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 pub(crate) use description::Chart;
 use description::{Axis, Choice, Clock, Colour, Mark, Scale, Series, Shape, Unit};
+pub(crate) use published::figure;
 
 use crate::columns::Columns;
 use crate::json::{list, number, text};

@@ -88,6 +88,37 @@ fn the_report_works_in_a_browser() {
     }
 }
 
+#[test]
+fn a_reproduction_works_in_a_browser() {
+    let Some(mut browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut hostile = support::reproduction();
+    support::poison(&mut hostile);
+    for (name, found) in [("plain", support::reproduction()), ("hostile", hostile)] {
+        let page = folder.path().join(name).with_extension("html");
+        std::fs::write(&page, esker_report::render_reproduction(&found).unwrap()).unwrap();
+        browser.resize(1280, 900);
+        browser.open(&page);
+        browser.evaluate(DRAW_ALL);
+        assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
+        assert_eq!(browser.evaluate(DRAWN), json!([true, true, true]), "{name}");
+        // Published values are marked as such in the legend too.
+        let keys = "[...document.querySelectorAll('.legend .swatch')].map(swatch => 'published' in swatch.dataset)";
+        assert_eq!(browser.evaluate(keys), json!([true, false, true, false, false]), "{name}");
+        // What is hidden in one figure stays in the others.
+        browser.evaluate("document.querySelector('.legend .key').click()");
+        let hidden = "document.querySelectorAll('.key[aria-pressed=false]').length";
+        assert_eq!(browser.evaluate(hidden), json!(1), "{name}");
+        browser.resize(360, 740);
+        browser.evaluate(DRAW_ALL);
+        let widths = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]");
+        assert_eq!(widths, json!([360, 360]), "{name}: the page scrolls sideways: {}", browser.evaluate(WIDEST));
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))");
+        assert_eq!(browser.evaluate(DRAWN).as_array().unwrap().iter().filter(|drawn| **drawn == true).count(), 3);
+        assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
+    }
+}
+
 /// Elements that stick out to the right, for the message.
 const WIDEST: &str =
     "[...document.querySelectorAll('main *')].filter(part => part.getBoundingClientRect().right > innerWidth + 1
