@@ -316,6 +316,9 @@ pub struct FlashReport {
     /// Wear-levelling and bad blocks, where the drive keeps account of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearReport>,
+    /// Bit errors and how they were corrected, where the drive models them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<EccReport>,
     /// What the write buffer did, where the drive has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<BufferReport>,
@@ -330,6 +333,28 @@ pub struct FlashReport {
     /// Recovery after a power failure, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryReport>,
+}
+
+/// Bit errors of a drive's flash, and how they were corrected. A rate is a share of the bits of a page or codeword.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EccReport {
+    /// Page reads by the decoding step that corrected them, the first step first. Spare areas read alone are not among them.
+    pub reads_by_step: Vec<u64>,
+    /// Page reads that no step could correct, by cause. Those that a request waited for ended in an error.
+    pub uncorrectable_reads: PageOperations,
+    /// Pages that were lost because they could not be read when they had to be moved, or rewritten in part.
+    pub lost_pages: u64,
+    /// Reads of pages that had been lost before.
+    pub reads_of_lost_pages: u64,
+    /// Raw bit-error rate of a page that was read, in the mean.
+    pub mean_raw_bit_error_rate: f64,
+    /// The highest raw bit-error rate of a page that was read.
+    pub worst_raw_bit_error_rate: f64,
+    /// Codewords that no step corrects per bit of data read, as the raw bit-error rates of the reads let expect.
+    pub expected_uncorrectable_bit_error_rate: f64,
+    /// Pages that no step corrected per bit of data read.
+    pub uncorrectable_bit_error_rate: f64,
 }
 
 /// How a drive found its data again after a power failure.

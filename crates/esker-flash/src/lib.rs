@@ -21,6 +21,7 @@
 mod array;
 mod choice;
 mod divide;
+mod ecc;
 mod error;
 pub mod ftl;
 pub mod gc;
@@ -40,9 +41,10 @@ pub use gc::VICTIM_POLICIES;
 pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use presets::PRESETS;
 pub use settings::{
-    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, EndOfLife, EnergySettings, Gang,
-    GeometrySettings, LinkSettings, MultiPlane, Placement, PoolScope, PowerFailureSettings, Scheduling, SsdSettings,
-    Stripe, SuspendSettings, TimingSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, DecodingStepSettings, EccCode, EccSettings,
+    EndOfLife, EnergySettings, ErrorCount, Gang, GeometrySettings, LinkSettings, MultiPlane, Placement, PoolScope,
+    PowerFailureSettings, RawErrorSettings, Scheduling, SsdSettings, Stripe, SuspendSettings, TimingSettings,
+    WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;
 pub use ssd::Ssd;

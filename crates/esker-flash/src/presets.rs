@@ -37,7 +37,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "tlc-data-centre-worn",
         kind: "ssd",
-        summary: "the same drive with 95 % of its rated erases behind it: slower reads, failing blocks",
+        summary: "the same drive with 95 % of its rated erases and three months behind it: pages read again, failing blocks",
         toml: include_str!("../presets/ssd/tlc-data-centre-worn.toml"),
     },
     Preset {

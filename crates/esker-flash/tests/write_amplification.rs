@@ -135,6 +135,7 @@ fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
         link: None,
         wear: None,
         write_buffer: None,
+        ecc: None,
         power_failure: None,
     }
 }

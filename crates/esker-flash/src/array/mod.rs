@@ -6,6 +6,7 @@
 //! the first can do what is asked, it is used.
 
 mod audit;
+mod delivery;
 mod granted;
 mod queued;
 mod tally;
@@ -21,7 +22,7 @@ use crate::{CopyBack, Geometry, SsdSettings};
 use granted::Granted;
 use queued::{Layout, Queued};
 
-pub(crate) use tally::{Step, Tally};
+pub(crate) use tally::{Done, Step, Tally};
 
 /// The request of cleaning in idle time, which waits for operations of every cause.
 pub(crate) const BACKGROUND: u32 = u32::MAX - 1;
@@ -122,12 +123,20 @@ impl Array {
     }
 
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited belong to
-    /// `request`, and need only what `cover` says of pages that are read; says how many those are.
+    /// `request`, and need only what `cover` says of pages that are read; says how many those are. Where `more_steps` is not
+    /// empty, it has for each operation how many decoding steps its read takes beyond the first.
     #[inline]
-    pub(crate) fn push(&mut self, now: Nanos, ops: &[FlashOp], request: u32, cover: Option<&Cover>) -> u32 {
+    pub(crate) fn push(
+        &mut self,
+        now: Nanos,
+        ops: &[FlashOp],
+        more_steps: &[u8],
+        request: u32,
+        cover: Option<&Cover>,
+    ) -> u32 {
         match self {
-            Self::Granted(array) => array.push(now, ops, request),
-            Self::Queued(array) => array.push(now, ops, request, cover),
+            Self::Granted(array) => array.push(now, ops, more_steps, request),
+            Self::Queued(array) => array.push(now, ops, more_steps, request, cover),
         }
     }
 

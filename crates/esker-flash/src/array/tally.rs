@@ -3,7 +3,7 @@
 use crate::nand::{CAUSES, Timing};
 
 /// Kinds of steps.
-pub(crate) const STEPS: usize = 9;
+pub(crate) const STEPS: usize = 10;
 
 /// What a die does between two decisions, and what that takes: cell work and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(crate) enum Step {
     CopyBackChecked = 7,
     /// Cells to register, and one sector of it to the controller.
     ReadSector = 8,
+    /// A page that was not decoded, read again for the next decoding step. What it takes depends on that step.
+    ReadAgain = 9,
 }
 
 impl Step {
@@ -41,6 +43,7 @@ impl Step {
         Self::CopyBack,
         Self::CopyBackChecked,
         Self::ReadSector,
+        Self::ReadAgain,
     ];
 
     /// Its name in results.
@@ -48,6 +51,7 @@ impl Step {
         match self {
             Self::Read => "read",
             Self::ReadSector => "read-sector",
+            Self::ReadAgain => "read-again",
             Self::Program => "program",
             Self::ProgramSector => "program-sector",
             Self::Erase => "erase",
@@ -66,25 +70,27 @@ impl Step {
             Self::Erase => 2,
             Self::CopyBack => 3,
             Self::CopyBackChecked => 4,
+            Self::ReadAgain => 5,
         }
     }
 
-    /// Cell work, ns.
+    /// Cell work, ns, where it is always the same.
     pub(crate) fn cells(self, timing: &Timing) -> u64 {
         match self {
             Self::Read | Self::ReadSector | Self::CopyOut => timing.page_read.0,
             Self::Program | Self::ProgramSector | Self::CopyIn => timing.page_program.0,
             Self::Erase => timing.block_erase.0,
             Self::CopyBack | Self::CopyBackChecked => timing.page_read.0 + timing.page_program.0,
+            Self::ReadAgain => 0,
         }
     }
 
-    /// Bus time, ns.
+    /// Bus time, ns, where it is always the same.
     pub(crate) fn transfer(self, timing: &Timing) -> u64 {
         match self {
             Self::Read | Self::Program | Self::CopyOut | Self::CopyIn | Self::CopyBackChecked => timing.page_transfer.0,
             Self::ProgramSector | Self::ReadSector => timing.sector_transfer.0,
-            Self::Erase | Self::CopyBack => 0,
+            Self::Erase | Self::CopyBack | Self::ReadAgain => 0,
         }
     }
 }

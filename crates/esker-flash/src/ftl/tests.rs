@@ -87,6 +87,7 @@ pub(super) fn settings() -> SsdSettings {
         link: None,
         wear: None,
         write_buffer: None,
+        ecc: None,
         power_failure: None,
     }
 }

@@ -43,7 +43,8 @@ impl OperationCounts {
     }
 }
 
-fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
+/// Counts as they stand in results.
+pub(crate) fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
     PageOperations {
         host: counts[Cause::Host as usize],
         cleaning: counts[Cause::Cleaning as usize],

@@ -7,7 +7,8 @@ mod state;
 mod timing;
 
 pub use counts::OperationCounts;
+pub(crate) use counts::by_cause;
 pub use journal::{MapPage, Spare};
 pub use op::{CAUSES, Cause, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
 pub use state::FlashState;
-pub use timing::Timing;
+pub use timing::{Decoding, DecodingStep, Timing};

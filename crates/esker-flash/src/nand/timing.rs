@@ -2,6 +2,7 @@
 
 use esker_core::{Bytes, Nanos};
 
+use crate::ecc::STEPS_MAX;
 use crate::nand::Transfer;
 use crate::{Geometry, SsdError, TimingSettings};
 
@@ -21,6 +22,38 @@ pub struct Timing {
     pub page_transfer: Nanos,
     /// One sector over the bus.
     pub sector_transfer: Nanos,
+    /// What decoding a page takes.
+    pub decoding: Decoding,
+}
+
+/// The steps that decode a page: nothing where bit errors are not modelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decoding {
+    /// Whether there are any.
+    pub is_on: bool,
+    /// In order. The first one has the sensing and the transfer of the read itself.
+    pub steps: [DecodingStep; STEPS_MAX],
+}
+
+/// What a decoding step takes, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecodingStep {
+    /// Cells to register, all sensings of the step.
+    pub sense: u64,
+    /// Register to controller.
+    pub transfer: u64,
+    /// In the decoder, behind the last transfer. Decoders wait for nothing.
+    pub decode: u64,
+}
+
+impl Decoding {
+    /// Cell work and transfers of the steps behind the first one up to `more`, with the decoding between them.
+    #[inline]
+    pub(crate) fn repeated(&self, more: u8) -> u64 {
+        (1..=more as usize)
+            .map(|step| self.steps[step - 1].decode + self.steps[step].sense + self.steps[step].transfer)
+            .sum()
+    }
 }
 
 impl Timing {
@@ -35,6 +68,7 @@ impl Timing {
             block_erase: settings.block_erase,
             page_transfer: settings.bus_rate.time(geometry.raw_page_size()),
             sector_transfer: settings.bus_rate.time(Bytes::SECTOR),
+            decoding: Decoding::default(),
         };
         for (key, found) in [
             ("timing.page_read", timing.page_read),

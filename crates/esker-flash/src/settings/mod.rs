@@ -1,6 +1,7 @@
 //! What a configuration says of a drive, as it is written. [`crate::Ssd::new`] checks it and works out the rest.
 
 mod array;
+mod ecc;
 mod energy;
 mod layout;
 mod wear;
@@ -14,6 +15,7 @@ use crate::Choice;
 pub use array::{
     ArrayLevel, ArraySettings, CopyBack, Gang, MultiPlane, Placement, Scheduling, Stripe, SuspendSettings,
 };
+pub use ecc::{DecodingStepSettings, EccCode, EccSettings, ErrorCount, RawErrorSettings};
 pub use energy::EnergySettings;
 
 pub use wear::{EndOfLife, WearLevelling, WearSettings};
@@ -67,6 +69,9 @@ pub struct SsdSettings {
     /// How blocks wear; left out, erases are counted and nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearSettings>,
+    /// Bit errors and the code that corrects them; left out, reads never fail and take no decoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<EccSettings>,
     /// Memory for data; left out, every write waits for the flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<WriteBufferSettings>,

@@ -65,7 +65,7 @@ impl Ssd {
             // An error is that of cleaning that gains nothing: idle time cannot help then.
             let something = self.ftl.collect(&mut self.flash, &mut self.ops).unwrap_or(false);
             if !self.ops.as_slice().is_empty() {
-                under_way += self.array.get_mut().push(now, self.ops.as_slice(), BACKGROUND, None);
+                under_way += self.issue(now, BACKGROUND, None);
             }
             if !something {
                 break;

@@ -163,7 +163,7 @@ impl Ssd {
                     self.ftl.trim(logical, &mut self.flash, &mut self.ops);
                     if !self.ops.as_slice().is_empty() {
                         // It ends in memory; what the map may need for it goes on.
-                        self.array.get_mut().push(now, self.ops.as_slice(), NO_REQUEST, None);
+                        self.issue(now, NO_REQUEST, None);
                     }
                 }
                 (RequestKind::Trim, Part::Some) => {}
@@ -228,7 +228,7 @@ impl Ssd {
             let count = match self.ops.as_slice() {
                 [] => 0,
                 // What was emitted before an error was done to the cells, too.
-                ops => self.array.get_mut().push(now, ops, super::FIRST_ENTRY + entry, None),
+                _ => self.issue(now, super::FIRST_ENTRY + entry, None),
             };
             if let Err(error) = written {
                 let error = self.refused(error);

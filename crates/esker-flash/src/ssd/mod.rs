@@ -22,6 +22,7 @@ use esker_core::{
 };
 
 use crate::array::{Array, BACKGROUND, Ended};
+use crate::ecc::{self, Ecc};
 use crate::ftl::{self, Ftl, FtlContext, FtlCounters};
 use crate::nand::{FlashState, OpList, OperationCounts, Timing};
 use crate::{Geometry, Placement, Space, SsdError, SsdSettings, precondition};
@@ -55,6 +56,8 @@ pub struct Ssd {
     seed: u64,
     geometry: Geometry,
     timing: Timing,
+    /// Bit errors, where they are modelled.
+    ecc: Option<Box<Ecc>>,
     space: Space,
     capacity: Bytes,
     page_shift: u32,
@@ -105,7 +108,7 @@ impl Ssd {
     /// Builds a drive called `name` in reports. `seed` is for victim policies that draw.
     pub fn new(name: &str, settings: &SsdSettings, seed: u64) -> Result<Self, SsdError> {
         let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
-        let timing = Timing::new(&settings.timing, &flash_pages)?;
+        let mut timing = Timing::new(&settings.timing, &flash_pages)?;
         settings.check_array()?;
         let geometry = Geometry::new(&settings.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
         let space = Space::new(settings, &geometry)?;
@@ -135,6 +138,13 @@ impl Ssd {
         }
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
         let power = Power::new(settings, &*ftl)?;
+        let mut ecc = None;
+        if let Some(settings) = &settings.ecc {
+            timing.decoding = ecc::decoding(settings, &timing)?;
+            let mut judge = Ecc::new(settings, &geometry, seed)?;
+            judge.start(Nanos::ZERO, &flash);
+            ecc = Some(Box::new(judge));
+        }
         if power.is_some() {
             flash.keep_journal_of_settled_changes(space.blocks_per_pool);
         }
@@ -145,6 +155,7 @@ impl Ssd {
             seed,
             geometry,
             timing,
+            ecc,
             space,
             capacity: Bytes(u64::from(space.host_pages) * geometry.page_size().0),
             page_shift: geometry.page_size().0.trailing_zeros(),
@@ -389,6 +400,9 @@ impl Device for Ssd {
                 let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
                 self.host_page_writes += writes;
                 self.precondition = report;
+                if let Some(ecc) = &mut self.ecc {
+                    ecc.start(now, &self.flash);
+                }
                 #[cfg(debug_assertions)]
                 self.check();
                 Ok(())

@@ -100,7 +100,7 @@ impl Ssd {
         let counts = self.flash.counts().since(&before);
         let mut left = 0;
         if !self.ops.as_slice().is_empty() {
-            left = self.array.get_mut().push(now, self.ops.as_slice(), BACKGROUND, None);
+            left = self.issue(now, BACKGROUND, None);
         }
         self.ops = crate::nand::OpList::default();
         let power = self.power.as_mut().expect("it has failed");

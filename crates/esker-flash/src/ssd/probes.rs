@@ -3,8 +3,8 @@
 use esker_core::{ArrayReport, EnergyByCause, EnergyReport, Nanos, StepReport};
 
 use super::Ssd;
-use crate::array::{Step, Tally};
-use crate::nand::{CAUSES, Cause};
+use crate::array::{Done, Step, Tally};
+use crate::nand::{CAUSES, Cause, Timing};
 use crate::{EnergySettings, Gang};
 
 /// The name of a cause in results.
@@ -56,7 +56,8 @@ impl Ssd {
         };
         let flash_page = self.settings.geometry.page_size + self.settings.geometry.spare_size;
         let sector = energy.page_transfer.0 * 512 / flash_page.0;
-        let prices = Prices { energy, sector, packages };
+        let timing = &self.timing;
+        let prices = Prices { energy, sector, packages, timing };
         let idle = array.die_busy().iter().map(|busy| u128::from(measured.saturating_sub(*busy).0)).sum::<u128>();
         let report = EnergyReport {
             read: prices.by_cause(&tally, Prices::read),
@@ -73,44 +74,48 @@ impl Ssd {
     }
 }
 
-/// What one step takes of each component, in picojoules.
+/// What steps take of each component, in picojoules.
 struct Prices<'a> {
     energy: &'a EnergySettings,
     sector: u64,
     packages: u64,
+    timing: &'a Timing,
 }
 
 impl Prices<'_> {
-    fn read(&self, step: Step) -> u64 {
+    fn read(&self, step: Step, done: &Done) -> u64 {
         match step {
             Step::Program | Step::ProgramSector | Step::CopyIn | Step::Erase => 0,
-            _ => self.energy.page_read.0,
+            // Each sensing takes as long as a read.
+            Step::ReadAgain => done.cells / self.timing.page_read.0 * self.energy.page_read.0,
+            _ => done.steps * self.energy.page_read.0,
         }
     }
 
-    fn program(&self, step: Step) -> u64 {
+    fn program(&self, step: Step, done: &Done) -> u64 {
         match step {
-            Step::Read | Step::ReadSector | Step::CopyOut | Step::Erase => 0,
-            _ => self.energy.page_program.0,
+            Step::Read | Step::ReadSector | Step::ReadAgain | Step::CopyOut | Step::Erase => 0,
+            _ => done.steps * self.energy.page_program.0,
         }
     }
 
-    fn erase(&self, step: Step) -> u64 {
-        if step == Step::Erase { self.energy.block_erase.0 } else { 0 }
+    fn erase(&self, step: Step, done: &Done) -> u64 {
+        if step == Step::Erase { done.steps * self.energy.block_erase.0 } else { 0 }
     }
 
-    fn transfer(&self, step: Step) -> u64 {
+    fn transfer(&self, step: Step, done: &Done) -> u64 {
         match step {
             Step::Erase | Step::CopyBack => 0,
-            Step::ReadSector | Step::ProgramSector => self.sector,
-            _ => self.energy.page_transfer.0,
+            Step::ReadSector | Step::ProgramSector => done.steps * self.sector,
+            Step::ReadAgain => done.transfers / self.timing.page_transfer.0 * self.energy.page_transfer.0,
+            _ => done.steps * self.energy.page_transfer.0,
         }
     }
 
-    fn by_cause(&self, tally: &Tally, price: fn(&Self, Step) -> u64) -> EnergyByCause {
+    fn by_cause(&self, tally: &Tally, price: fn(&Self, Step, &Done) -> u64) -> EnergyByCause {
         let of = |cause: Cause| {
-            let done = |step: Step| tally.done[step as usize][cause as usize].steps;
-            self.packages * Step::ALL.into_iter().map(|step| done(step) * price(self, step)).sum::<u64>()
+            let price = |step: Step| price(self, step, &tally.done[step as usize][cause as usize]);
+            self.packages * Step::ALL.into_iter().map(price).sum::<u64>()
         };
         EnergyByCause {
             host_pj: of(Cause::Host),
@@ -124,8 +129,13 @@ impl Prices<'_> {
     /// The same from all steps of a kind, whatever they were for.
     fn total(&self, tally: &Tally) -> u64 {
         let of = |step: Step| {
-            let steps: u64 = tally.done[step as usize].iter().map(|done| done.steps).sum();
-            steps * (self.read(step) + self.program(step) + self.erase(step) + self.transfer(step))
+            let mut all = Done::default();
+            for done in &tally.done[step as usize] {
+                all.steps += done.steps;
+                all.cells += done.cells;
+                all.transfers += done.transfers;
+            }
+            self.read(step, &all) + self.program(step, &all) + self.erase(step, &all) + self.transfer(step, &all)
         };
         self.packages * Step::ALL.into_iter().map(of).sum::<u64>()
     }

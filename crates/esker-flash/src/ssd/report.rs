@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    BufferReport, BusyTime, Bytes, CleaningReport, DeviceReport, DeviceState, EraseCounts, FlashReport, MergeCounts,
-    Nanos, Ratio, ResourceKind, Telemetry, WearReport,
+    BufferReport, BusyTime, Bytes, CleaningReport, DeviceReport, DeviceState, EccReport, EraseCounts, FlashReport,
+    MergeCounts, Nanos, Ratio, ResourceKind, Telemetry, WearReport,
 };
 
 use super::power::Power;
 use super::{Baseline, Ssd};
 use crate::array::Step;
-use crate::nand::{Cause, OperationCounts};
+use crate::ecc::Ecc;
+use crate::nand::{Cause, OperationCounts, by_cause};
 
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 
@@ -24,6 +25,9 @@ impl Ssd {
         }
         if let Some(timeline) = &mut self.timeline {
             timeline.start();
+        }
+        if let Some(ecc) = &mut self.ecc {
+            ecc.reset_counts();
         }
         if let Some(buffer) = &mut self.buffer {
             buffer.earlier = buffer.counts;
@@ -121,7 +125,8 @@ impl Ssd {
             let erases_per_block_and_s = counts.erases as f64 / f64::from(self.geometry.blocks()) / measured_s;
             (endurance as f64 - erase_count.mean).max(0.0) / erases_per_block_and_s / SECONDS_PER_YEAR
         });
-        let memory = self.ftl.memory_bytes() + self.flash.memory_bytes();
+        let ecc = self.ecc.as_ref().map_or(0, |ecc| ecc.memory_bytes());
+        let memory = self.ftl.memory_bytes() + self.flash.memory_bytes() + ecc;
         FlashReport {
             reads: counts.reads(),
             programs: counts.programs(),
@@ -148,6 +153,7 @@ impl Ssd {
             endurance_cycles: endurance,
             projected_lifetime_years: lifetime,
             wear: self.wear_report(&erase_count),
+            ecc: self.ecc.as_ref().map(|ecc| ecc_report(ecc)),
             write_buffer: self.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
             simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
             precondition: self.precondition,
@@ -172,6 +178,23 @@ impl Ssd {
             spared_victims: counts.spared,
             read_only: self.read_only,
         })
+    }
+}
+
+fn ecc_report(ecc: &Ecc) -> EccReport {
+    let counts = ecc.counts();
+    let reads = counts.reads().max(1) as f64;
+    let bits = ecc.code().data_bits_of_page() as f64;
+    let failed = counts.failed.iter().sum::<u64>() as f64;
+    EccReport {
+        reads_by_step: counts.decoded[..ecc.code().steps()].to_vec(),
+        uncorrectable_reads: by_cause(&counts.failed),
+        lost_pages: counts.lost_pages,
+        reads_of_lost_pages: counts.reads_of_lost_pages,
+        mean_raw_bit_error_rate: counts.rates / reads,
+        worst_raw_bit_error_rate: counts.worst_rate,
+        expected_uncorrectable_bit_error_rate: counts.uncorrectable_rates / reads,
+        uncorrectable_bit_error_rate: failed / (reads * bits),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
 
-use super::Ssd;
 use super::buffer::Rounding;
 use super::buffering::covered;
+use super::{FIRST_ENTRY, Ssd};
 use crate::array::Cover;
 use crate::ftl::{FtlError, Part};
 
@@ -94,13 +94,29 @@ impl Ssd {
                 let first_byte = u64::from(page.0) << self.page_shift;
                 let cover = (self.part_shift < self.page_shift)
                     .then(|| self.cover(request.kind, start.saturating_sub(first_byte), end - first_byte));
-                count += self.array.get_mut().push(now, self.ops.as_slice(), slot, cover.as_ref());
+                count += self.issue(now, slot, cover.as_ref());
             }
             if let Err(error) = written {
                 return Err((count, self.refused(error)));
             }
         }
         Ok(count)
+    }
+
+    /// Hands on to the array what the translation layer emitted, which is at least one operation. Says how many of them
+    /// `request` waits for.
+    #[inline]
+    pub(super) fn issue(&mut self, now: Nanos, request: u32, cover: Option<&Cover>) -> u32 {
+        let ops = self.ops.as_slice();
+        let mut more_steps: &[u8] = &[];
+        if let Some(ecc) = &mut self.ecc {
+            // What leaves the buffer was acknowledged before: no request hears that a part of it is lost.
+            if ecc.judge(now, ops) && request < FIRST_ENTRY {
+                self.slots.get_mut(request).result = Err(DeviceError::Medium);
+            }
+            more_steps = ecc.more_steps();
+        }
+        self.array.get_mut().push(now, ops, more_steps, request, cover)
     }
 
     /// What the host is told of an error. A drive that is worn out says so at once from then on.

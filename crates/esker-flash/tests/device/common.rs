@@ -46,8 +46,10 @@ impl Observer for Watch {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         assert!(completion.at >= self.last, "simulated time went back");
         assert!(completion.service_start >= arrival && completion.service_start <= completion.at);
-        let expected =
-            matches!(completion.result, Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::ReadOnly));
+        let expected = matches!(
+            completion.result,
+            Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::ReadOnly | DeviceError::Medium)
+        );
         assert!(expected, "{request:?} ended with {:?}", completion.result);
         self.last = completion.at;
         self.statistics.record(arrival, request.kind, completion);

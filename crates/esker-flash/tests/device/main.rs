@@ -1,6 +1,7 @@
 //! The drive as a device: its presets, its times under load, and whatever configuration one may think of.
 
 mod common;
+mod ecc;
 mod layers;
 mod power_failure;
 mod precondition;

@@ -6,10 +6,10 @@ use esker_core::{
     Request, RequestKind, ResourceKind, Rng,
 };
 use esker_flash::{
-    ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, EndOfLife, EnergySettings, FTLS, Gang,
-    GeometrySettings, LinkSettings, MultiPlane, Parameter, Placement, PoolScope, Scheduling, Ssd, SsdError,
-    SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES, WearLevelling, WearSettings,
-    WriteBufferSettings, WriteFrontiers,
+    ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, DecodingStepSettings, EccCode,
+    EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GeometrySettings, LinkSettings, MultiPlane,
+    Parameter, Placement, PoolScope, RawErrorSettings, Scheduling, Ssd, SsdError, SsdSettings, Stripe, SuspendSettings,
+    TimingSettings, VICTIM_POLICIES, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -106,6 +106,50 @@ fn ftl() -> impl Strategy<Value = Choice> {
     )
 }
 
+/// None, or cells with many errors under a code with a few steps.
+fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
+    let code = prop::sample::select(vec![EccCode::Bch, EccCode::Ldpc, EccCode::Ldpc]);
+    let errors = prop::sample::select(vec![ErrorCount::Drawn, ErrorCount::Drawn, ErrorCount::Expected]);
+    let step = (mostly(1..12), 0u64..60_000, mostly(1..4), mostly(1..3));
+    let codeword = prop::sample::select(vec![512, 512, 512, 1024, 4096, 700]);
+    let rates = (0u32..40, 0u32..40, 0u32..40, 0u32..1000);
+    let ecc = (code, codeword, prop::option::weighted(0.2, 0u64..40), prop::collection::vec(step, 0..5), rates, errors)
+        .prop_map(|(code, codeword, parity, drawn, (fresh, wear, disturb, age), errors)| {
+            let mut corrects = 0;
+            let step = |(index, (more, decode, sensings, transfers)): (usize, (u32, u64, u32, u32))| {
+                corrects += more;
+                let again = index > 0;
+                DecodingStepSettings {
+                    corrects,
+                    decode: Nanos(decode),
+                    sensings: if again { sensings } else { 1 },
+                    transfers: if again { transfers } else { 1 },
+                }
+            };
+            EccSettings {
+                code,
+                codeword: Bytes(codeword),
+                parity: parity.map(Bytes),
+                steps: drawn.into_iter().enumerate().map(step).collect(),
+                raw_errors: RawErrorSettings {
+                    fresh: 1e-4 * f64::from(fresh),
+                    wear: 1e-5 * f64::from(wear),
+                    wear_exponent: 0.9,
+                    retention: 1e-5,
+                    retention_wear_exponent: 0.2,
+                    retention_exponent: 0.5,
+                    retention_unit: Nanos::from_secs(3600),
+                    disturb: 1e-5 * f64::from(disturb),
+                    disturb_wear_exponent: 0.1,
+                    disturb_exponent: 1.5,
+                },
+                errors,
+                retention_at_start: Nanos::from_secs(3600 * u64::from(age)),
+            }
+        });
+    prop::option::weighted(0.5, ecc)
+}
+
 /// A plain array, or any other.
 fn array() -> impl Strategy<Value = ArraySettings> {
     let copies = prop::sample::select(vec![CopyBack::Off, CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]);
@@ -177,15 +221,17 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
     let link = prop::option::of((prop_oneof![1 => Just(0), 20 => 1_000_000u64..4_000_000_000], 0u64..50_000));
     (
         (share(), share(), geometry(), time(), time(), time()),
-        ((cleaning(), ftl()), pool, frontiers, any::<bool>(), mostly(1..40), link, (write_buffer(), wear())),
+        ((cleaning(), ftl()), pool, frontiers, any::<bool>(), mostly(1..40), link, (write_buffer(), wear(), ecc())),
         array(),
     )
         .prop_map(
             |(
                 (over, spare, geometry, read, program, erase),
-                ((cleaning, ftl), pool, frontiers, summary, depth, link, (write_buffer, wear)),
+                ((cleaning, ftl), pool, frontiers, summary, depth, link, (write_buffer, wear, ecc)),
                 array,
             )| {
+                let array_is_plain =
+                    array.copy_back == CopyBack::Off && array.span.is_empty() && array.logical_page.is_none();
                 SsdSettings {
                     over_provisioning: over,
                     // Both at once is one error only.
@@ -214,6 +260,8 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     wear: wear.filter(|_| depth % 5 == 0 || matches!(ftl.kind.as_str(), "page" | "dftl")),
                     ftl,
                     write_buffer,
+                    // Mostly where it is not refused.
+                    ecc: ecc.filter(|_| array_is_plain || depth % 4 == 0),
                     power_failure: None,
                 }
             },
@@ -285,6 +333,17 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     prop_assert!(flash.programs.mapping >= map);
     if !settings.block_summary {
         prop_assert_eq!(flash.programs.mapping, map);
+    }
+    if let Some(ecc) = &flash.ecc {
+        let judged = ecc.reads_by_step.iter().sum::<u64>() + ecc.uncorrectable_reads.total();
+        // Spare areas are read for superblocks.
+        match settings.ftl.kind.as_str() {
+            "superblock" => prop_assert!(judged <= flash.reads.total()),
+            _ => prop_assert_eq!(judged, flash.reads.total()),
+        }
+        prop_assert!(
+            ecc.mean_raw_bit_error_rate <= ecc.worst_raw_bit_error_rate && ecc.worst_raw_bit_error_rate <= 0.5
+        );
     }
     if let Some(array) = &flash.array {
         let dies: u64 = array.steps.iter().map(|step| step.cells_ns + step.transfers_ns + step.interruptions_ns).sum();

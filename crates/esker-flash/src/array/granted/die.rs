@@ -45,6 +45,8 @@ pub(super) enum Kind {
 pub(super) struct DieOp {
     pub(super) kind: Kind,
     pub(super) cause: Cause,
+    /// Decoding steps that its read takes beyond the first.
+    pub(super) more_steps: u8,
     /// How many copies; 1 for all else.
     pub(super) count: u32,
     /// The host request that waits for it, or [`NOBODY`].
@@ -56,20 +58,21 @@ pub(super) struct DieOp {
 }
 
 impl DieOp {
-    /// How long it takes where the bus is free whenever it asks.
+    /// How long it takes at least where the bus is free whenever it asks.
     #[inline(always)]
     fn work(&self, timing: &Timing) -> u64 {
         let (read, program, page) = (timing.page_read.0, timing.page_program.0, timing.page_transfer.0);
-        match self.kind {
+        let work = match self.kind {
             Kind::Read | Kind::CopyOut => read + page,
             Kind::ReadSector => read + timing.sector_transfer.0,
             Kind::Program | Kind::CopyIn => page + program,
             Kind::ProgramSector => timing.sector_transfer.0 + program,
             Kind::Erase => timing.block_erase.0,
-            Kind::Copy => read + 2 * page + program,
+            Kind::Copy => read + 2 * page + program + timing.decoding.steps[self.more_steps as usize].decode,
             Kind::CopyBack => read + program,
             Kind::CopyBackChecked => read + page + program,
-        }
+        };
+        if self.more_steps == 0 { work } else { work + timing.decoding.repeated(self.more_steps) }
     }
 }
 
@@ -106,8 +109,12 @@ pub(super) struct Die {
     pub(super) hold: u64,
     /// What follows the transfer on the die.
     pub(super) tail: u64,
-    /// When the current operation began.
+    /// Decoding steps that the read of the current operation has taken before this one.
+    steps_taken: u8,
+    /// When the current operation began, or its next part: the program of a copy, another reading of a page.
     pub(super) start: u64,
+    /// The same, but for another reading of a page.
+    begun: u64,
     /// When the last operation that is decided ends.
     pub(super) free: u64,
     /// Work (see [`DieOp::work`]) of all that was ever queued.
@@ -121,6 +128,8 @@ pub(super) struct Die {
     pub(super) ends: u64,
     pub(super) ending: u32,
     pub(super) ending_start: u64,
+    /// How long what it read is in the decoder then.
+    pub(super) ending_decode: u64,
     /// Cell operations and transfers, without waiting for the bus.
     pub(super) busy: u64,
 }
@@ -161,6 +170,8 @@ impl Die {
             && let Some((last, first)) = self.waiting.back_mut()
             && (last.kind, last.cause) == (Kind::Copy, op.cause)
             && alone(last)
+            && op.more_steps == 0
+            && last.more_steps == 0
             && *first + 2 * u64::from(last.count) == sequence
         {
             last.count += 1;
@@ -230,6 +241,8 @@ impl Die {
         };
         self.step = step;
         self.start = self.free;
+        self.begun = self.free;
+        self.steps_taken = 0;
         self.sequence = sequence;
         self.current = op;
         (self.phase, self.before, self.hold, self.tail) = (phase, before, hold, tail);
@@ -242,15 +255,21 @@ impl Die {
     #[inline]
     pub(super) fn go_on(&mut self, end: u64, timing: &Timing) -> Option<u64> {
         self.busy += self.before + self.hold + self.tail;
+        if self.steps_taken < self.current.more_steps && matches!(self.phase, Phase::Only | Phase::CopyOut) {
+            return Some(self.read_again(end, timing));
+        }
         match self.phase {
             Phase::CopyOut => {
-                // The data are in the controller, and go back at once.
-                self.start = end;
-                (self.phase, self.before, self.tail) = (Phase::CopyIn, 0, timing.page_program.0);
+                // The data are in the controller, and go back once they are decoded.
+                let decode = self.decode(timing);
+                self.start = end + decode;
+                self.begun = self.start;
+                (self.phase, self.before) = (Phase::CopyIn, 0);
+                (self.hold, self.tail) = (timing.page_transfer.0, timing.page_program.0);
                 self.step = Step::CopyIn;
                 self.sequence += 1;
-                self.reached += self.hold + self.tail;
-                Some(end)
+                self.reached += decode + self.hold + self.tail;
+                Some(self.start)
             }
             Phase::CopyIn if self.current.count > 1 => {
                 self.current.count -= 1;
@@ -263,12 +282,42 @@ impl Die {
                     debug_assert_eq!(self.ends, NEVER, "a die ended two operations at once");
                     self.ends = end;
                     self.ending = self.current.request;
-                    self.ending_start = self.start;
+                    self.ending_start = self.begun;
+                    self.ending_decode = self.decode(timing);
                     self.host_ops.pop_front();
                 }
                 None
             }
         }
+    }
+
+    /// What was read up to `end` could not be decoded, and is read again. The die waits for the decoder until it knows. Says
+    /// when it asks for the bus.
+    #[cold]
+    fn read_again(&mut self, end: u64, timing: &Timing) -> u64 {
+        let decode = self.decode(timing);
+        self.steps_taken += 1;
+        let step = timing.decoding.steps[self.steps_taken as usize];
+        self.step = Step::ReadAgain;
+        self.start = end + decode;
+        (self.before, self.hold, self.tail) = (step.sense, step.transfer, 0);
+        self.reached += decode + self.before + self.hold;
+        self.start + self.before
+    }
+
+    /// How long a page that was just read is in the decoder; nothing where the current operation reads none.
+    #[inline]
+    pub(super) fn decode(&self, timing: &Timing) -> u64 {
+        match self.step {
+            Step::Read | Step::CopyOut | Step::ReadAgain => timing.decoding.steps[self.steps_taken as usize].decode,
+            _ => 0,
+        }
+    }
+
+    /// Cell work and transfer of another reading of a page that is to be granted next.
+    #[inline]
+    pub(super) fn another_reading(&self) -> Option<(u64, u64)> {
+        (self.step == Step::ReadAgain).then_some((self.before, self.hold))
     }
 
     /// A time before which no host operation ends, given that the next transfer is asked for at `ask` and the bus is not

@@ -22,7 +22,8 @@ mod die;
 use esker_core::{Nanos, Timetable};
 
 use super::audit::Audit;
-use super::tally::{STEPS, Tally};
+use super::delivery::Deliveries;
+use super::tally::{Done, STEPS, Step, Tally};
 use super::{BACKGROUND, Ended};
 use crate::nand::{CAUSES, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{CopyBack, DieIndex, Geometry, PoolScope, SsdSettings};
@@ -52,8 +53,12 @@ pub(crate) struct Granted {
     free_marks: Vec<u32>,
     /// Per operation of the list that is being pushed, the mark it waits for and the first one that it fulfils.
     list_marks: Vec<(u32, u32)>,
+    /// Host operations whose pages are in the decoder: their request, and when they began.
+    decoded: Deliveries<(u32, u64)>,
     /// Decided steps since measuring began, by step and cause.
     steps: [u64; STEPS * CAUSES],
+    /// What reading again took among these, by cause.
+    again: [Done; CAUSES],
     audit: Audit,
 }
 
@@ -90,7 +95,9 @@ impl Granted {
             marks: Vec::new(),
             free_marks: Vec::new(),
             list_marks: Vec::new(),
+            decoded: Deliveries::new(),
             steps: [0; STEPS * CAUSES],
+            again: [Done::default(); CAUSES],
             audit: Audit::new(dies, geometry.channels() as usize),
         }
     }
@@ -98,33 +105,37 @@ impl Granted {
     /// When an operation for a host request may next end.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
-        self.wakes.next()
+        self.wakes.next().min(Nanos(self.decoded.next()))
     }
 
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those for the host belong to `request`; says
     /// how many those are.
     #[inline]
-    pub(crate) fn push(&mut self, now: Nanos, ops: &[FlashOp], request: u32) -> u32 {
+    pub(crate) fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], request: u32) -> u32 {
         let count = match ops {
-            [op] => u32::from(self.push_one(now.0, op, request, NOBODY, NOBODY)),
-            ops => self.push_list(now.0, ops, request),
+            [op] => {
+                let more = more_steps.first().copied().unwrap_or(0);
+                u32::from(self.push_one(now.0, op, more, request, NOBODY, NOBODY))
+            }
+            ops => self.push_list(now.0, ops, more_steps, request),
         };
         self.wake(self.pushed_to as usize);
         self.pushed_to = NOBODY;
         count
     }
 
-    fn push_list(&mut self, now: u64, ops: &[FlashOp], request: u32) -> u32 {
+    fn push_list(&mut self, now: u64, ops: &[FlashOp], more_steps: &[u8], request: u32) -> u32 {
         let mut count = 0;
+        let more = |index: usize| more_steps.get(index).copied().unwrap_or(0);
         if ops.iter().all(|op| op.after.is_none()) {
-            for op in ops {
-                count += u32::from(self.push_one(now, op, request, NOBODY, NOBODY));
+            for (index, op) in ops.iter().enumerate() {
+                count += u32::from(self.push_one(now, op, more(index), request, NOBODY, NOBODY));
             }
         } else {
             self.mark(ops);
             for (index, op) in ops.iter().enumerate() {
                 let (waits, signals) = self.list_marks[index];
-                count += u32::from(self.push_one(now, op, request, waits, signals));
+                count += u32::from(self.push_one(now, op, more(index), request, waits, signals));
             }
         }
         count
@@ -136,8 +147,9 @@ impl Granted {
         self.list_marks.resize(ops.len(), (NOBODY, NOBODY));
         for (index, op) in ops.iter().enumerate() {
             let Some(OpIndex(after)) = op.after else { continue };
-            // On one die the order of pushing is enough.
-            if self.last_die(&ops[after as usize]) != self.first_die(op) {
+            // On one die the order of pushing is enough, unless a page has to be decoded first.
+            let reads = self.timing.decoding.is_on && matches!(ops[after as usize].kind, FlashOpKind::Read { .. });
+            if reads || self.last_die(&ops[after as usize]) != self.first_die(op) {
                 let mark = self.new_mark(self.list_marks[after as usize].1);
                 self.list_marks[after as usize].1 = mark;
                 self.list_marks[index].0 = mark;
@@ -178,7 +190,7 @@ impl Granted {
 
     /// Says whether the operation is one that the host waits for.
     #[inline]
-    fn push_one(&mut self, now: u64, op: &FlashOp, request: u32, waits: u32, signals: u32) -> bool {
+    fn push_one(&mut self, now: u64, op: &FlashOp, more_steps: u8, request: u32, waits: u32, signals: u32) -> bool {
         let request = if op.awaited || request == BACKGROUND { request } else { NOBODY };
         let die = self.first_die(op);
         let kind = match op.kind {
@@ -191,16 +203,25 @@ impl Granted {
                 let target = self.geometry.die_of_page(to);
                 if target != die {
                     let (read, cause) = (self.new_mark(NOBODY), op.cause);
-                    let out = DieOp { kind: Kind::CopyOut, cause, count: 1, request: NOBODY, waits, signals: read };
+                    let out = DieOp {
+                        kind: Kind::CopyOut,
+                        cause,
+                        more_steps,
+                        count: 1,
+                        request: NOBODY,
+                        waits,
+                        signals: read,
+                    };
                     self.enqueue(now, die, out);
-                    let back = DieOp { kind: Kind::CopyIn, cause, count: 1, request, waits: read, signals };
+                    let back =
+                        DieOp { kind: Kind::CopyIn, cause, more_steps: 0, count: 1, request, waits: read, signals };
                     self.enqueue(now, target, back);
                     return request != NOBODY;
                 }
                 self.copy_within_die(op.kind)
             }
         };
-        self.enqueue(now, die, DieOp { kind, cause: op.cause, count: 1, request, waits, signals });
+        self.enqueue(now, die, DieOp { kind, cause: op.cause, more_steps, count: 1, request, waits, signals });
         request != NOBODY
     }
 
@@ -281,6 +302,11 @@ impl Granted {
         };
         debug_assert!(ask >= die.start, "a die asked for the bus before it began");
         self.audit.die(index, die.start, end);
+        if let Some((cells, transfers)) = die.another_reading() {
+            let again = &mut self.again[die.current.cause as usize];
+            (again.steps, again.cells, again.transfers) =
+                (again.steps + 1, again.cells + cells, again.transfers + transfers);
+        }
         if let Some(ask) = die.go_on(end, &self.timing) {
             self.asks[index] = ask;
             return false;
@@ -288,7 +314,8 @@ impl Granted {
         self.asks[index] = NEVER;
         let signals = die.current.signals;
         if signals != NOBODY {
-            self.signal(signals, end);
+            let known = end + die.decode(&self.timing);
+            self.signal(signals, known);
         }
         if let Some((op, sequence)) = self.dies[index].dequeue() {
             self.begin(index, op, sequence);
@@ -351,11 +378,18 @@ impl Granted {
             self.catch_up(self.dies_per_island.quotient(index as u32), now.0);
             let die = &mut self.dies[index];
             if die.ends == now.0 {
-                ended.push(Ended { request: die.ending, start: Nanos(die.ending_start) });
+                if die.ending_decode == 0 {
+                    ended.push(Ended { request: die.ending, start: Nanos(die.ending_start) });
+                } else {
+                    self.decoded.set(now.0 + die.ending_decode, (die.ending, die.ending_start));
+                }
                 die.ends = NEVER;
             }
             debug_assert!(die.ends > now.0, "an operation ended unnoticed");
             self.wake(index);
+        }
+        while let Some((request, start)) = self.decoded.take(now.0) {
+            ended.push(Ended { request, start: Nanos(start) });
         }
     }
 
@@ -378,7 +412,9 @@ impl Granted {
 
     /// What was decided since measuring began, by kind and cause.
     pub(crate) fn tally(&self) -> Tally {
-        Tally::of_steps(&self.steps, &self.timing)
+        let mut tally = Tally::of_steps(&self.steps, &self.timing);
+        tally.done[Step::ReadAgain as usize] = self.again;
+        tally
     }
 
     /// Per die, for how long after `now` what it was given will keep it busy, as far as that is known: waiting for the bus
@@ -395,6 +431,7 @@ impl Granted {
     /// Begins to count busy times anew.
     pub(crate) fn reset_busy(&mut self) {
         self.steps.fill(0);
+        self.again.fill(Done::default());
         self.dies.iter_mut().for_each(|die| die.busy = 0);
         self.buses.iter_mut().for_each(|bus| bus.busy = 0);
     }

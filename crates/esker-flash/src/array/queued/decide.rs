@@ -224,6 +224,8 @@ impl Queued {
         let leader = &self.ops[queue[position]];
         let mut joined = vec![position];
         let most = match self.settings.multi_plane {
+            // How long a page is read again depends on its decoding step.
+            _ if leader.step == Step::ReadAgain => return joined,
             MultiPlane::Off => return joined,
             MultiPlane::Pairs => 2,
             MultiPlane::Any => self.layout.planes_per_die() as usize,

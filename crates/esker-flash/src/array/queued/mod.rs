@@ -16,6 +16,7 @@ mod phases;
 use esker_core::{Nanos, Timetable};
 
 use super::audit::Audit;
+use super::delivery::Deliveries;
 use super::tally::{Step, Tally};
 use super::{BACKGROUND, Cover, Ended, NO_REQUEST, Performed};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
@@ -28,6 +29,22 @@ use phases::{Bus, Die};
 const NEVER: u64 = u64::MAX;
 /// No request, no block.
 const NOBODY: u32 = u32::MAX;
+
+/// What is told once an operation has ended, and what it read is known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Known {
+    request: u32,
+    start: u64,
+    followers: Vec<u32>,
+}
+
+/// What comes out of a decoder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Decoded {
+    Known(Known),
+    /// The page has to be read again, by this operation.
+    Failed(u32),
+}
 
 /// Dies and buses that decide at the last moment.
 #[derive(Debug)]
@@ -52,6 +69,8 @@ pub(crate) struct Queued {
     /// Per operation of the list that is being pushed, what it became, part by part: the last of a copy.
     pushed: Vec<u32>,
     ended: Vec<Ended>,
+    /// Pages in the decoder.
+    decoded: Deliveries<Decoded>,
     /// What ended, where that is recorded.
     performed: Option<Vec<Performed>>,
 }
@@ -78,6 +97,7 @@ impl Queued {
             audit: Audit::new(dies, buses),
             pushed: Vec::new(),
             ended: Vec::new(),
+            decoded: Deliveries::new(),
             performed: None,
             layout,
         }
@@ -96,11 +116,18 @@ impl Queued {
     /// When anything may next happen.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
-        self.times.next().min(Nanos(self.decide_at))
+        self.times.next().min(Nanos(self.decide_at.min(self.decoded.next())))
     }
 
     /// See [`super::Array::push`].
-    pub(crate) fn push(&mut self, now: Nanos, ops: &[FlashOp], request: u32, cover: Option<&Cover>) -> u32 {
+    pub(crate) fn push(
+        &mut self,
+        now: Nanos,
+        ops: &[FlashOp],
+        more_steps: &[u8],
+        request: u32,
+        cover: Option<&Cover>,
+    ) -> u32 {
         let mut count = 0;
         let parts = self.layout.parts();
         self.pushed.clear();
@@ -108,9 +135,10 @@ impl Queued {
         for (index, op) in ops.iter().enumerate() {
             let awaited = (op.awaited || request == BACKGROUND) && request != NO_REQUEST;
             let request = if awaited { request } else { NOBODY };
+            let more = more_steps.get(index).copied().unwrap_or(0);
             for part in 0..parts {
                 let after = op.after.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
-                let last = self.push_part(now.0, op, part, request, after, cover);
+                let last = self.push_part(now.0, op, part, more, request, after, cover);
                 self.pushed[index * parts as usize + part as usize] = last;
                 count += u32::from(last != NOBODY && request != NOBODY);
             }
@@ -119,7 +147,17 @@ impl Queued {
     }
 
     /// What `op` means for one part of its pages. Says which of the die's operations ends it.
-    fn push_part(&mut self, now: u64, op: &FlashOp, part: u32, request: u32, after: u32, cover: Option<&Cover>) -> u32 {
+    #[expect(clippy::too_many_arguments, reason = "all of them differ from part to part or from list to list")]
+    fn push_part(
+        &mut self,
+        now: u64,
+        op: &FlashOp,
+        part: u32,
+        more_steps: u8,
+        request: u32,
+        after: u32,
+        cover: Option<&Cover>,
+    ) -> u32 {
         let geometry = self.geometry;
         let depth = self.layout.depth();
         let at = |layout: &Layout, block| layout.place(&geometry, block, part);
@@ -133,7 +171,8 @@ impl Queued {
                     return NOBODY;
                 }
                 let place = at(&self.layout, geometry.block_of(page));
-                self.enqueue(now, Op::new(Step::Read, place, page.0, pages, op.cause, request), after)
+                let read = Op::new(Step::Read, place, page.0, pages, op.cause, request);
+                self.enqueue(now, Op { more_steps, ..read }, after)
             }
             FlashOpKind::ReadSpare { page } => {
                 let place = at(&self.layout, geometry.block_of(page));
@@ -162,7 +201,7 @@ impl Queued {
                 let source = at(&self.layout, geometry.block_of(from));
                 let target = at(&self.layout, geometry.block_of(to));
                 let read = Op::new(Step::CopyOut, source, from.0, depth, op.cause, NOBODY);
-                let read = self.enqueue(now, read, after);
+                let read = self.enqueue(now, Op { more_steps, ..read }, after);
                 let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, request);
                 self.enqueue(now, Op { source: source.block, ..program }, read)
             }
@@ -190,6 +229,16 @@ impl Queued {
         op
     }
 
+    /// Lets `op` wait again, at its old place in its die's queue.
+    fn put_back(&mut self, op: u32) {
+        let (die, work) = (&mut self.dies[self.ops[op].die as usize], self.ops[op].work(&self.timing));
+        die.host_reads += u32::from(self.ops[op].is_host_read());
+        die.queued += work;
+        let sequence = self.ops[op].sequence;
+        let place = die.queue.iter().position(|other| self.ops[*other].sequence > sequence);
+        die.queue.insert(place.unwrap_or(die.queue.len()), op);
+    }
+
     fn mark_dirty(&mut self, now: u64, die: usize) {
         let channel = self.layout.channel_of(die as u32);
         self.dirty[channel as usize] = true;
@@ -202,6 +251,12 @@ impl Queued {
             let die = self.times.first().expect("something is due");
             self.times.set(die, Nanos::NEVER);
             self.end_phase(die, now.0);
+        }
+        while let Some(decoded) = self.decoded.take(now.0) {
+            match decoded {
+                Decoded::Known(known) => self.known(now.0, known),
+                Decoded::Failed(again) => self.release(again, now.0),
+            }
         }
         for channel in 0..self.dirty.len() {
             if std::mem::take(&mut self.dirty[channel]) {

@@ -40,6 +40,10 @@ impl Touch {
 pub(super) struct Op {
     pub(super) step: Step,
     pub(super) cause: Cause,
+    /// Which decoding step it reads for, counted from zero.
+    pub(super) decoding: u8,
+    /// Decoding steps that its page takes beyond that one.
+    pub(super) more_steps: u8,
     /// The host request that waits for it, or [`NOBODY`].
     pub(super) request: u32,
     pub(super) die: u32,
@@ -57,6 +61,8 @@ pub(super) struct Op {
     pub(super) arrived: u64,
     /// When its die began with it.
     pub(super) start: u64,
+    /// When a die began to read the page for the first decoding step, where this one is a later one.
+    pub(super) begun: Option<u64>,
     /// How often it was suspended.
     pub(super) suspensions: u32,
     /// Operations that have to end before.
@@ -70,6 +76,8 @@ impl Op {
         Self {
             step,
             cause,
+            decoding: 0,
+            more_steps: 0,
             request,
             die: place.die,
             plane: place.plane,
@@ -77,7 +85,7 @@ impl Op {
                 block: place.block,
                 page,
                 how: match step {
-                    Step::Read | Step::ReadSector | Step::CopyOut => How::Read,
+                    Step::Read | Step::ReadSector | Step::ReadAgain | Step::CopyOut => How::Read,
                     Step::Erase => How::Erase,
                     _ => How::Program,
                 },
@@ -88,6 +96,7 @@ impl Op {
             sequence: 0,
             arrived: 0,
             start: 0,
+            begun: None,
             suspensions: 0,
             waits: 0,
             followers: Vec::new(),
@@ -96,13 +105,17 @@ impl Op {
 
     /// How long it takes alone.
     pub(super) fn work(&self, timing: &Timing) -> u64 {
+        if self.step == Step::ReadAgain {
+            let step = &timing.decoding.steps[self.decoding as usize];
+            return step.sense + step.transfer;
+        }
         u64::from(self.pages) * (self.step.cells(timing) + self.step.transfer(timing))
     }
 
     /// Whether it is a read that a request of the host waits for, be it for data or for the map.
     pub(super) fn is_host_read(&self) -> bool {
         let awaited = self.request != NOBODY && self.request != BACKGROUND;
-        awaited && matches!(self.step, Step::Read | Step::ReadSector)
+        awaited && matches!(self.step, Step::Read | Step::ReadSector | Step::ReadAgain)
     }
 
     pub(super) fn may_begin(&self) -> bool {
@@ -153,14 +166,10 @@ impl Ops {
         }
     }
 
-    /// An operation has ended: its followers wait for one less.
+    /// An operation has ended. Its followers are those of whoever takes them.
     pub(super) fn end(&mut self, op: u32) -> Vec<u32> {
-        let followers = std::mem::take(&mut self.ops[op as usize].followers);
-        for follower in &followers {
-            self.ops[*follower as usize].waits -= 1;
-        }
         self.live[op as usize] = false;
-        followers
+        std::mem::take(&mut self.ops[op as usize].followers)
     }
 
     /// Lets go of an operation that ended.

@@ -6,7 +6,8 @@ use esker_core::Nanos;
 
 use super::super::tally::Step;
 use super::super::{Ended, Performed};
-use super::{NOBODY, Queued};
+use super::op::Op;
+use super::{Decoded, Known, NOBODY, Queued};
 
 /// A bus.
 #[derive(Clone, Debug, Default)]
@@ -87,8 +88,12 @@ pub(super) struct Shape {
 }
 
 impl Queued {
-    pub(super) fn shape(&self, step: Step) -> Shape {
-        let timing = &self.timing;
+    fn shape(&self, op: &Op) -> Shape {
+        let (timing, step) = (&self.timing, op.step);
+        if step == Step::ReadAgain {
+            let step = &timing.decoding.steps[op.decoding as usize];
+            return Shape { before: step.sense, transfer: step.transfer, after: 0 };
+        }
         let (read, all) = (timing.page_read.0, step.cells(timing));
         let before = match step {
             Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked => read,
@@ -103,7 +108,7 @@ impl Queued {
             let op = &self.ops[self.dies[index].group[member]];
             self.tally.done[op.step as usize][op.cause as usize].steps += 1;
         }
-        let shape = self.shape(self.ops[self.dies[index].group[0]].step);
+        let shape = self.shape(&self.ops[self.dies[index].group[0]]);
         if shape.before > 0 {
             self.begin_phase(index, Phase::Before, now, shape.before);
         } else if shape.transfer > 0 {
@@ -176,7 +181,7 @@ impl Queued {
     pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
         let bus = self.bus_of(index);
         let die = &self.dies[index];
-        let time = self.shape(self.ops[die.group[die.turn]].step).transfer;
+        let time = self.shape(&self.ops[die.group[die.turn]]).transfer;
         self.buses[bus].taken = true;
         self.buses[bus].busy += time;
         self.begin_phase(index, Phase::Transfer, now, time);
@@ -190,7 +195,7 @@ impl Queued {
         let op = die.group[die.turn];
         die.turn += 1;
         let last = die.turn == die.group.len();
-        let after = self.shape(self.ops[op].step).after;
+        let after = self.shape(&self.ops[op]).after;
         // A read that was joined with others ends with its own transfer.
         if after == 0 && self.ops[op].pages == 1 {
             self.end_op(op, now);
@@ -216,7 +221,7 @@ impl Queued {
         }
         let mut group = std::mem::take(&mut die.group);
         die.phase = Phase::Idle;
-        let told = self.shape(self.ops[group[0]].step).after == 0;
+        let told = self.shape(&self.ops[group[0]]).after == 0;
         for op in group.drain(..) {
             if !told {
                 self.end_op(op, now);
@@ -231,9 +236,6 @@ impl Queued {
     /// Tells those who wait for `op` that it has ended. Its group may still go on, and needs it until then.
     fn end_op(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
-        if ended.request != NOBODY {
-            self.ended.push(Ended { request: ended.request, start: Nanos(ended.start) });
-        }
         if let Some(performed) = &mut self.performed {
             performed.push(Performed {
                 step: ended.step,
@@ -248,9 +250,57 @@ impl Queued {
                 end: Nanos(now),
             });
         }
-        for follower in self.ops.end(op) {
-            let die = self.ops[follower].die;
-            self.mark_dirty(now, die as usize);
+        let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));
+        let reads = matches!(ended.step, Step::Read | Step::ReadAgain | Step::CopyOut);
+        if self.timing.decoding.is_on && reads {
+            return self.decode(op, now);
         }
+        let followers = self.ops.end(op);
+        self.known(now, Known { request, start, followers });
+    }
+
+    /// The page that `op` read is in the decoder from `now` on.
+    fn decode(&mut self, op: u32, now: u64) {
+        let ended = &self.ops[op];
+        let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));
+        let decode = self.timing.decoding.steps[ended.decoding as usize].decode;
+        if ended.more_steps == 0 {
+            let known = Known { request, start, followers: self.ops.end(op) };
+            match decode {
+                0 => self.known(now, known),
+                _ => self.decoded.set(now + decode, Decoded::Known(known)),
+            }
+            return;
+        }
+        let again = Op {
+            step: Step::ReadAgain,
+            decoding: ended.decoding + 1,
+            more_steps: ended.more_steps - 1,
+            begun: Some(start),
+            waits: 1,
+            followers: Vec::new(),
+            ..ended.clone()
+        };
+        let followers = self.ops.end(op);
+        let again = self.ops.add(Op { followers, ..again }, NOBODY);
+        self.decoded.set(now + decode, Decoded::Failed(again));
+        self.put_back(again);
+    }
+
+    /// What `op` read is known: its request and its followers need not wait for it any more.
+    pub(super) fn known(&mut self, now: u64, known: Known) {
+        if known.request != NOBODY {
+            self.ended.push(Ended { request: known.request, start: Nanos(known.start) });
+        }
+        for follower in known.followers {
+            self.release(follower, now);
+        }
+    }
+
+    /// Something that `op` waits for is there.
+    pub(super) fn release(&mut self, op: u32, now: u64) {
+        self.ops[op].waits -= 1;
+        let die = self.ops[op].die;
+        self.mark_dirty(now, die as usize);
     }
 }

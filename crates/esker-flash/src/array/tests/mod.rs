@@ -8,7 +8,7 @@ use esker_core::{Bytes, PhysicalPage};
 use proptest::prelude::*;
 
 use super::*;
-use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
+use crate::nand::{Cause, Decoding, DecodingStep, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{
     BlockIndex, CopyBack, Gang, GeometrySettings, MultiPlane, PRESETS, PoolScope, Scheduling, SsdSettings,
     SuspendSettings,
@@ -50,14 +50,15 @@ struct Drawn {
     kind: u8,
     die: u32,
     other: u32,
+    more_steps: u8,
     host: bool,
     after: Option<prop::sample::Index>,
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     let kind = prop_oneof![4 => Just(0u8), 4 => Just(1), 1 => Just(2), 1 => Just(3), 4 => Just(4), 1 => Just(5)];
-    (kind, 0..1000u32, 0..1000u32, any::<bool>(), prop::option::weighted(0.3, any::<prop::sample::Index>()))
-        .prop_map(|(kind, die, other, host, after)| Drawn { kind, die, other, host, after })
+    (kind, 0..1000u32, 0..1000u32, 0..4u8, any::<bool>(), prop::option::weighted(0.3, any::<prop::sample::Index>()))
+        .prop_map(|(kind, die, other, more_steps, host, after)| Drawn { kind, die, other, more_steps, host, after })
 }
 
 fn to_ops(list: &[Drawn], geometry: &Geometry, one_channel: bool) -> Vec<FlashOp> {
@@ -88,6 +89,15 @@ fn to_ops(list: &[Drawn], geometry: &Geometry, one_channel: bool) -> Vec<FlashOp
         .collect()
 }
 
+/// Decoding steps beyond the first of the pages that are read; none where nothing is decoded.
+fn more_steps(list: &[Drawn], ops: &[FlashOp], timing: &Timing) -> Vec<u8> {
+    let reads = |op: &FlashOp| matches!(op.kind, FlashOpKind::Read { .. } | FlashOpKind::Copy { .. });
+    match timing.decoding.is_on {
+        true => list.iter().zip(ops).map(|(drawn, op)| if reads(op) { drawn.more_steps } else { 0 }).collect(),
+        false => Vec::new(),
+    }
+}
+
 /// Runs both and compares when each host operation began and ended, and how long dies and buses were busy.
 fn compare(
     mut array: Array,
@@ -116,35 +126,37 @@ fn compare(
         now += gap;
         run_until(&mut array, &mut reference, now);
         let ops = to_ops(list, &geometry, pool != PoolScope::Device);
-        let host = array.push(Nanos(now), &ops, request as u32, None);
+        let more_steps = more_steps(list, &ops, timing);
+        let host = array.push(Nanos(now), &ops, &more_steps, request as u32, None);
         prop_assert_eq!(host as usize, ops.iter().filter(|op| op.cause == Cause::Host).count());
         let mut last_of = Vec::new();
-        for op in &ops {
+        for (index, op) in ops.iter().enumerate() {
+            let more = more_steps.get(index).copied().unwrap_or(0);
             let die = |page: PhysicalPage| (page.0 / PAGES_PER_DIE) as usize;
             let after = op.after.map(|OpIndex(after)| last_of[after as usize]);
             let request = (op.cause == Cause::Host).then_some(request as u32);
             let last = match op.kind {
-                FlashOpKind::Read { page } => reference.push(die(page), reference::Step::Read, after, request),
+                FlashOpKind::Read { page } => reference.push(die(page), reference::Step::Read, more, after, request),
                 FlashOpKind::ReadSpare { page } => {
-                    reference.push(die(page), reference::Step::ReadSector, after, request)
+                    reference.push(die(page), reference::Step::ReadSector, 0, after, request)
                 }
                 FlashOpKind::Program { page, transfer: Transfer::Page } => {
-                    reference.push(die(page), reference::Step::Program, after, request)
+                    reference.push(die(page), reference::Step::Program, 0, after, request)
                 }
                 FlashOpKind::Program { page, transfer: Transfer::Sector } => {
-                    reference.push(die(page), reference::Step::ProgramSector, after, request)
+                    reference.push(die(page), reference::Step::ProgramSector, 0, after, request)
                 }
                 FlashOpKind::Erase { block } => {
-                    reference.push(die(PhysicalPage(block.0 * 4)), reference::Step::Erase, after, request)
+                    reference.push(die(PhysicalPage(block.0 * 4)), reference::Step::Erase, 0, after, request)
                 }
                 FlashOpKind::Copy { from, to } if copies != CopyBack::Off && from.0 / 4 == to.0 / 4 => {
                     let checked = copies == CopyBack::Checked;
                     let step = if checked { reference::Step::CopyBackChecked } else { reference::Step::CopyBack };
-                    reference.push(die(from), step, after, request)
+                    reference.push(die(from), step, 0, after, request)
                 }
                 FlashOpKind::Copy { from, to } => {
-                    let read = reference.push(die(from), reference::Step::Read, after, None);
-                    reference.push(die(to), reference::Step::Program, Some(read), request)
+                    let read = reference.push(die(from), reference::Step::Read, more, after, None);
+                    reference.push(die(to), reference::Step::Program, 0, Some(read), request)
                 }
             };
             last_of.push(last);
@@ -172,7 +184,16 @@ fn timing() -> impl Strategy<Value = Timing> {
         block_erase: Nanos(erase),
         page_transfer: Nanos(page.max(sector)),
         sector_transfer: Nanos(sector),
+        decoding: Decoding::default(),
     })
+}
+
+/// Nothing to decode, or four steps.
+fn decoding() -> impl Strategy<Value = Decoding> {
+    let step =
+        (1u64..20, 1u64..10, 0u64..15).prop_map(|(sense, transfer, decode)| DecodingStep { sense, transfer, decode });
+    prop::option::of(prop::array::uniform8(step))
+        .prop_map(|steps| steps.map_or_else(Decoding::default, |steps| Decoding { is_on: true, steps }))
 }
 
 proptest! {
@@ -181,10 +202,14 @@ proptest! {
     fn both_schedulers_give_the_times_of_a_plain_one_that_is_written_for_reading(
         lists in prop::collection::vec((0u64..60, prop::collection::vec(drawn(), 1..8)), 1..16),
         timing in timing(),
+        decoding in decoding(),
         device_pool: bool,
         (channels, packages, dies) in (1u32..4, 1u32..4, 1u32..4),
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
     ) {
+        // What is decoded is not copied inside a plane.
+        let copies = if decoding.is_on { CopyBack::Off } else { copies };
+        let timing = Timing { decoding, ..timing };
         let pool = if device_pool { PoolScope::Device } else { PoolScope::Gang };
         let mut settings = settings(pool, copies);
         settings.geometry = shape(channels, packages, dies);
@@ -204,6 +229,7 @@ fn several_operations_may_wait_for_the_same_one() {
         block_erase: Nanos(11),
         page_transfer: Nanos(2),
         sector_transfer: Nanos(1),
+        decoding: Decoding::default(),
     };
     let geometry = Geometry::new(&shape(2, 2, 2), false).unwrap();
     let mut array = Array::new(&geometry, &timing, &settings(PoolScope::Gang, CopyBack::Off));
@@ -213,7 +239,7 @@ fn several_operations_may_wait_for_the_same_one() {
         after,
         awaited: true,
     };
-    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], 9, None);
+    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], &[], 9, None);
     let mut times = BTreeMap::new();
     let mut ended = Vec::new();
     let mut seen = BTreeSet::new();
@@ -228,16 +254,25 @@ fn several_operations_may_wait_for_the_same_one() {
     assert_eq!(times, BTreeMap::from([(5, vec![0]), (10, vec![5]), (12, vec![5])]));
 }
 
+/// An operation with all readings of its page.
+struct Whole {
+    /// The first of them.
+    first: Performed,
+    /// When the last one ended.
+    end: Nanos,
+    readings: u32,
+}
+
 /// What was pushed is done once, and nothing goes before what it depends on.
 fn check_order(
     lists: &[Vec<FlashOp>],
-    performed: &BTreeMap<u64, Performed>,
+    performed: &BTreeMap<u64, Whole>,
     settings: &SsdSettings,
     timing: &Timing,
 ) -> Result<(), TestCaseError> {
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
     // When the first of an operation's own steps can have begun at the latest.
-    let begun = |op: &Performed| op.end.0 - op.step.cells(timing) - op.step.transfer(timing);
+    let begun = |op: &Whole| op.first.end.0 - op.first.step.cells(timing) - op.first.step.transfer(timing);
     let reads = |step: Step| matches!(step, Step::Read | Step::ReadSector | Step::CopyOut);
     let mut sequence = 0;
     let mut copies: Vec<(BlockIndex, u64)> = Vec::new();
@@ -268,14 +303,14 @@ fn check_order(
     }
     prop_assert_eq!(performed.len() as u64, sequence);
     for (sequence, op) in performed {
-        for (_, later) in performed.range(sequence + 1..).filter(|(_, later)| later.block == op.block) {
-            let conflict = match (op.step, later.step) {
+        for (_, later) in performed.range(sequence + 1..).filter(|(_, later)| later.first.block == op.first.block) {
+            let conflict = match (op.first.step, later.first.step) {
                 (Step::Erase, _) | (_, Step::Erase) => true,
                 (one, other) if reads(one) && reads(other) => false,
-                (one, other) if reads(one) || reads(other) => op.page == later.page,
+                (one, other) if reads(one) || reads(other) => op.first.page == later.first.page,
                 _ => true,
             };
-            prop_assert!(!conflict || op.end.0 <= begun(later), "{:?} went ahead of {:?}", later, op);
+            prop_assert!(!conflict || op.end.0 <= begun(later), "{:?} went ahead of {:?}", later.first, op.first);
         }
     }
     Ok(())
@@ -287,6 +322,7 @@ proptest! {
     fn any_order_does_everything_once_and_keeps_what_depends_on_something(
         lists in prop::collection::vec((0u64..60, prop::collection::vec(drawn(), 1..8)), 1..16),
         timing in timing(),
+        decoding in decoding(),
         (channels, packages, dies) in (1u32..3, 1u32..4, 1u32..3),
         scheduling in prop::sample::select(vec![Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder]),
         multi_plane in prop::sample::select(vec![MultiPlane::Off, MultiPlane::Pairs, MultiPlane::Any]),
@@ -294,6 +330,8 @@ proptest! {
         suspend in prop::option::of((0u64..6, 0u64..6, 1u32..3)),
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
     ) {
+        let copies = if decoding.is_on { CopyBack::Off } else { copies };
+        let timing = Timing { decoding, ..timing };
         let mut settings = settings(PoolScope::Device, copies);
         settings.geometry = shape(channels, packages, dies);
         settings.array.scheduling = scheduling;
@@ -309,23 +347,31 @@ proptest! {
         let geometry = Geometry::new(&settings.geometry, false).unwrap();
         let mut array = Array::recording(&geometry, &timing, &settings);
         let (mut pushed, mut performed, mut ended) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let (mut now, mut host) = (0, 0);
+        let (mut now, mut host, mut readings) = (0, 0, 0);
         let mut run_until = |array: &mut Array, limit: u64| {
             while array.next_event() < Nanos(limit) {
                 let at = array.next_event();
                 array.advance(at, &mut ended);
-                performed.extend(array.performed().map(|op| (op.sequence, op)));
+                for op in array.performed() {
+                    let whole = performed.entry(op.sequence).or_insert(Whole { first: op, end: op.end, readings: 0 });
+                    assert_eq!(op.step == Step::ReadAgain, whole.readings > 0);
+                    (whole.end, whole.readings) = (op.end, whole.readings + 1);
+                }
             }
         };
         for (request, (gap, list)) in lists.iter().enumerate() {
             now += gap;
             run_until(&mut array, now);
             let ops = to_ops(list, &geometry, false);
-            host += array.push(Nanos(now), &ops, request as u32, None) as usize;
+            let more_steps = more_steps(list, &ops, &timing);
+            readings += more_steps.iter().map(|more| u32::from(*more)).sum::<u32>();
+            host += array.push(Nanos(now), &ops, &more_steps, request as u32, None) as usize;
             pushed.push(ops);
         }
         run_until(&mut array, u64::MAX);
         prop_assert_eq!(ended.len(), host);
+        let done: u32 = performed.values().map(|op| op.readings - 1).sum();
+        prop_assert_eq!(done, readings, "pages that were not decoded were read again");
         check_order(&pushed, &performed, &settings, &timing)?;
         array.check_tally();
     }

@@ -28,7 +28,11 @@ struct Op {
     after: Option<usize>,
     request: Option<u32>,
     start: u64,
-    ended: bool,
+    /// When it has ended and what it read is decoded.
+    known: Option<u64>,
+    /// Decoding steps beyond the first that it still takes, and has taken.
+    more_steps: u8,
+    taken: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +50,10 @@ enum Doing {
     Transfer {
         until: u64,
     },
+    /// Waiting for a decoder that fails then.
+    Decoder {
+        until: u64,
+    },
 }
 
 /// One die, one operation; one bus, one transfer; everything else follows.
@@ -55,6 +63,8 @@ pub(super) struct Scheduler {
     ops: Vec<Op>,
     queues: Vec<VecDeque<usize>>,
     doing: Vec<Doing>,
+    /// When what was read comes out of a decoder.
+    known: BTreeSet<u64>,
     /// (request, start, end) of the host's operations.
     pub(super) log: Vec<(u32, u64, u64)>,
     pub(super) bus_busy: Vec<u64>,
@@ -69,20 +79,29 @@ impl Scheduler {
             ops: Vec::new(),
             queues: vec![VecDeque::new(); dies],
             doing: vec![Doing::Nothing; dies],
+            known: BTreeSet::new(),
             log: Vec::new(),
             bus_busy: vec![0; dies / dies_per_bus],
             die_busy: vec![0; dies],
         }
     }
 
-    pub(super) fn push(&mut self, die: usize, step: Step, after: Option<usize>, request: Option<u32>) -> usize {
-        self.ops.push(Op { die, step, after, request, start: 0, ended: false });
+    pub(super) fn push(
+        &mut self,
+        die: usize,
+        step: Step,
+        more_steps: u8,
+        after: Option<usize>,
+        request: Option<u32>,
+    ) -> usize {
+        self.ops.push(Op { die, step, after, request, start: 0, known: None, more_steps, taken: 0 });
         self.queues[die].push_back(self.ops.len() - 1);
         self.ops.len() - 1
     }
 
-    fn transfer_time(&self, step: Step) -> u64 {
-        match step {
+    fn transfer_time(&self, op: &Op) -> u64 {
+        match op.step {
+            Step::Read if op.taken > 0 => self.timing.decoding.steps[op.taken].transfer,
             Step::ProgramSector | Step::ReadSector => self.timing.sector_transfer.0,
             _ => self.timing.page_transfer.0,
         }
@@ -93,14 +112,16 @@ impl Scheduler {
         self.doing
             .iter()
             .filter_map(|doing| match doing {
-                Doing::Cells { until, .. } | Doing::Transfer { until } => Some(*until),
+                Doing::Cells { until, .. } | Doing::Transfer { until } | Doing::Decoder { until } => Some(*until),
                 _ => None,
             })
+            .chain(self.known.first().copied())
             .min()
     }
 
     /// Does all that is due at `now`.
     pub(super) fn step(&mut self, now: u64) {
+        self.known.remove(&now);
         loop {
             let mut changed = false;
             for die in 0..self.doing.len() {
@@ -117,8 +138,22 @@ impl Scheduler {
 
     fn end(&mut self, die: usize, now: u64) -> bool {
         let Some(&index) = self.queues[die].front() else { return false };
-        let step = self.ops[index].step;
+        let op = self.ops[index];
+        let (step, decoding) = (op.step, self.timing.decoding.steps[op.taken]);
         match self.doing[die] {
+            Doing::Transfer { until } if until == now && op.more_steps > 0 => {
+                self.die_busy[die] += self.reading_time(&op);
+                self.doing[die] = Doing::Decoder { until: now + decoding.decode };
+                return true;
+            }
+            Doing::Decoder { until } if until == now => {
+                let op = &mut self.ops[index];
+                op.more_steps -= 1;
+                op.taken += 1;
+                let until = now + self.timing.decoding.steps[op.taken].sense;
+                self.doing[die] = Doing::Cells { before_transfer: true, until };
+                return true;
+            }
             Doing::Cells { before_transfer: true, until } if until == now => {
                 self.doing[die] = Doing::Asking { since: now };
                 return true;
@@ -134,23 +169,36 @@ impl Scheduler {
         self.doing[die] = Doing::Nothing;
         self.queues[die].pop_front();
         self.die_busy[die] += match step {
-            Step::Read | Step::ReadSector => self.timing.page_read.0 + self.transfer_time(step),
-            Step::Program | Step::ProgramSector => self.transfer_time(step) + self.timing.page_program.0,
+            Step::Read | Step::ReadSector => self.reading_time(&op),
+            Step::Program | Step::ProgramSector => self.transfer_time(&op) + self.timing.page_program.0,
             Step::Erase => self.timing.block_erase.0,
             Step::CopyBack => self.timing.page_read.0 + self.timing.page_program.0,
-            Step::CopyBackChecked => self.timing.page_read.0 + self.transfer_time(step) + self.timing.page_program.0,
+            Step::CopyBackChecked => self.timing.page_read.0 + self.transfer_time(&op) + self.timing.page_program.0,
         };
-        self.ops[index].ended = true;
-        if let Some(request) = self.ops[index].request {
-            self.log.push((request, self.ops[index].start, now));
+        let known = if step == Step::Read { now + decoding.decode } else { now };
+        self.ops[index].known = Some(known);
+        if known > now {
+            self.known.insert(known);
+        }
+        if let Some(request) = op.request {
+            self.log.push((request, op.start, known));
         }
         true
+    }
+
+    /// Cell work and transfer of a read, for the decoding step that it has come to.
+    fn reading_time(&self, op: &Op) -> u64 {
+        let again = op.taken > 0;
+        let sense = if again { self.timing.decoding.steps[op.taken].sense } else { self.timing.page_read.0 };
+        sense + self.transfer_time(op)
     }
 
     fn begin(&mut self, die: usize, now: u64) -> bool {
         let Some(&index) = self.queues[die].front() else { return false };
         let op = self.ops[index];
-        if self.doing[die] != Doing::Nothing || op.after.is_some_and(|after| !self.ops[after].ended) {
+        if self.doing[die] != Doing::Nothing
+            || op.after.is_some_and(|after| self.ops[after].known.is_none_or(|known| known > now))
+        {
             return false;
         }
         assert_eq!(op.die, die);
@@ -178,7 +226,7 @@ impl Scheduler {
             })
             .min();
         if let Some((_, index, die)) = first {
-            let time = self.transfer_time(self.ops[index].step);
+            let time = self.transfer_time(&self.ops[index]);
             self.bus_busy[bus] += time;
             self.doing[die] = Doing::Transfer { until: now + time };
         }

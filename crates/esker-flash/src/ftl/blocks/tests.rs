@@ -47,6 +47,7 @@ fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> SsdSettings {
         link: None,
         wear: None,
         write_buffer: None,
+        ecc: None,
         power_failure: None,
     }
 }

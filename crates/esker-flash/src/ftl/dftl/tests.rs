@@ -50,6 +50,7 @@ fn settings(cache_entries: u64, parameters: &[(&str, Parameter)]) -> SsdSettings
         link: None,
         wear: None,
         write_buffer: None,
+        ecc: None,
         power_failure: None,
         array: crate::ArraySettings::default(),
     }

@@ -1,6 +1,7 @@
 mod array;
 mod buffer;
 mod cleaning_ahead;
+mod ecc;
 mod wear;
 
 use esker_core::{DeviceError, Lba, Ratio};

@@ -1,0 +1,37 @@
+//! Pages in the decoder: off the bus, and not yet known.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What will be known at times that are set beforehand; in the order of time, then of setting.
+#[derive(Debug)]
+pub(super) struct Deliveries<T> {
+    due: BinaryHeap<Reverse<(u64, u64, T)>>,
+    number: u64,
+}
+
+impl<T: Ord> Deliveries<T> {
+    pub(super) fn new() -> Self {
+        Self { due: BinaryHeap::new(), number: 0 }
+    }
+
+    /// When the next one is due; the end of time where none is.
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
+        self.due.peek().map_or(u64::MAX, |Reverse((at, ..))| *at)
+    }
+
+    pub(super) fn set(&mut self, at: u64, what: T) {
+        self.due.push(Reverse((at, self.number, what)));
+        self.number += 1;
+    }
+
+    /// The next one that is due at `now`.
+    #[inline]
+    pub(super) fn take(&mut self, now: u64) -> Option<T> {
+        if self.next() != now {
+            return None;
+        }
+        self.due.pop().map(|Reverse((.., what))| what)
+    }
+}

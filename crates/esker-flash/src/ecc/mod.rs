@@ -1,0 +1,248 @@
+//! Bit errors, and the code that corrects them.
+//!
+//! A layer of its own between the translation layer and the array: it follows the operations that were emitted, keeps what
+//! the errors of a page depend on, block by block, and says of each read how many decoding steps it takes. Translation
+//! layers know nothing of it, and time is that of pushing: what passes until the die gets there changes no error rate.
+
+mod code;
+mod rate;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use esker_core::{Nanos, PhysicalPage, Rng};
+
+use crate::nand::{CAUSES, Cause, FlashOp, FlashOpKind, FlashState, OpIndex};
+use crate::{BlockIndex, EccSettings, Geometry, SsdError};
+use code::{Code, Outcome};
+use rate::RawErrors;
+
+pub(crate) use code::decoding;
+
+/// Most steps of a code.
+pub(crate) const STEPS_MAX: usize = 8;
+
+/// What the errors in a block's pages depend on.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// When its first page was programmed, without those at the start; all count as programmed then. [`Nanos::NEVER`] before.
+    programmed: Nanos,
+    /// So many of its first pages were there at the start.
+    old_pages: u32,
+    erases: u32,
+    /// Sensings of its pages since the last erase.
+    reads: u32,
+}
+
+impl Block {
+    fn erased(erases: u32) -> Self {
+        Self { programmed: Nanos::NEVER, old_pages: 0, erases, reads: 0 }
+    }
+}
+
+/// What was read since measuring began.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EccCounts {
+    /// By the step that decoded them.
+    pub(crate) decoded: [u64; STEPS_MAX],
+    /// Reads that no step decoded, by [`Cause`].
+    pub(crate) failed: [u64; CAUSES],
+    /// Pages whose data were lost when they had to be moved or rewritten.
+    pub(crate) lost_pages: u64,
+    /// Reads of pages whose data had been lost before.
+    pub(crate) reads_of_lost_pages: u64,
+    /// Sum over all reads.
+    pub(crate) rates: f64,
+    pub(crate) worst_rate: f64,
+    /// Sum over all reads of the uncorrectable bit-error rate that is to be expected.
+    pub(crate) uncorrectable_rates: f64,
+}
+
+impl EccCounts {
+    /// Reads that went through the decoder.
+    pub(crate) fn reads(&self) -> u64 {
+        self.decoded.iter().sum::<u64>() + self.failed.iter().sum::<u64>()
+    }
+}
+
+/// Bit errors of one array.
+#[derive(Debug)]
+pub(crate) struct Ecc {
+    geometry: Geometry,
+    raw_errors: RawErrors,
+    code: Code,
+    rng: Rng,
+    /// The age of what is in flash at the start.
+    retention_at_start: Nanos,
+    started: Nanos,
+    blocks: Vec<Block>,
+    /// Pages with data that no step could decode when they were moved: the controller marks them.
+    lost: BTreeSet<u32>,
+    /// Sensings of a read that takes so many steps more than one.
+    sensings: [u32; STEPS_MAX],
+    counts: EccCounts,
+    /// Per operation of the list that was judged last, the steps that it takes beyond the first.
+    more_steps: Vec<u8>,
+    failed: Vec<bool>,
+}
+
+impl Ecc {
+    pub(crate) fn new(settings: &EccSettings, geometry: &Geometry, seed: u64) -> Result<Self, SsdError> {
+        let code = Code::new(settings, geometry)?;
+        let mut sensings = [0; STEPS_MAX];
+        let mut sum = 0;
+        for (step, sensed) in settings.steps.iter().zip(&mut sensings) {
+            sum += step.sensings;
+            *sensed = sum;
+        }
+        Ok(Self {
+            geometry: *geometry,
+            raw_errors: RawErrors::new(&settings.raw_errors)?,
+            code,
+            rng: Rng::derive(seed, "ecc"),
+            retention_at_start: settings.retention_at_start,
+            started: Nanos::ZERO,
+            blocks: vec![Block::erased(0); geometry.blocks() as usize],
+            lost: BTreeSet::new(),
+            sensings,
+            counts: EccCounts::default(),
+            more_steps: Vec::new(),
+            failed: Vec::new(),
+        })
+    }
+
+    /// Takes over what `flash` holds at `now`, as old as the settings say.
+    pub(crate) fn start(&mut self, now: Nanos, flash: &FlashState) {
+        self.started = now;
+        self.lost.clear();
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            let index = BlockIndex(index as u32);
+            let old_pages = flash.written_in(index);
+            *block = Block { old_pages, ..Block::erased(flash.erases_of(index)) };
+        }
+    }
+
+    /// Begins to count anew.
+    pub(crate) fn reset_counts(&mut self) {
+        self.counts = EccCounts::default();
+    }
+
+    pub(crate) fn counts(&self) -> &EccCounts {
+        &self.counts
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// Steps beyond the first of each operation of the list that was judged last.
+    pub(crate) fn more_steps(&self) -> &[u8] {
+        &self.more_steps
+    }
+
+    /// Follows `ops`, which were emitted at `now`, and works out the steps that each of them takes. Says whether one
+    /// failed that a request waits for.
+    pub(crate) fn judge(&mut self, now: Nanos, ops: &[FlashOp]) -> bool {
+        self.more_steps.clear();
+        self.failed.clear();
+        let mut request_failed = false;
+        for op in ops {
+            let (more, failed) = match op.kind {
+                FlashOpKind::Read { page } => self.read(now, page, op.cause),
+                FlashOpKind::Copy { from, to } => {
+                    let (more, failed) = self.read(now, from, op.cause);
+                    if failed {
+                        self.counts.lost_pages += u64::from(!self.lost.contains(&from.0));
+                        self.lost.insert(to.0);
+                    }
+                    self.program(now, to);
+                    (more, failed)
+                }
+                FlashOpKind::Program { page, .. } => {
+                    // What stays of a page that cannot be read is lost with the rewrite of the rest.
+                    let of_lost =
+                        |OpIndex(index)| self.failed[index as usize] && ops[index as usize].cause == Cause::Host;
+                    if op.cause == Cause::Host && op.after.is_some_and(of_lost) {
+                        self.lost.insert(page.0);
+                        self.counts.lost_pages += 1;
+                    }
+                    self.program(now, page);
+                    (0, false)
+                }
+                FlashOpKind::Erase { block } => {
+                    self.erase(block);
+                    (0, false)
+                }
+                // Spare areas have a code of their own, with enough parity for any age.
+                FlashOpKind::ReadSpare { .. } => (0, false),
+            };
+            request_failed |= failed && op.awaited;
+            self.more_steps.push(more);
+            self.failed.push(failed);
+        }
+        request_failed
+    }
+
+    /// The steps that a read takes beyond the first, and whether it failed.
+    fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause) -> (u8, bool) {
+        let rate = self.rate(now, page);
+        let draw = if self.code.draws() { self.rng.unit() } else { 0.0 };
+        let outcome = self.code.decode(rate, draw);
+        let uncorrectable_rate = self.code.uncorrectable_bit_error_rate(rate);
+        let counts = &mut self.counts;
+        counts.rates += rate;
+        counts.worst_rate = counts.worst_rate.max(rate);
+        counts.uncorrectable_rates += uncorrectable_rate;
+        let (step, failed) = match outcome {
+            Outcome::Decoded(step) => {
+                counts.decoded[step as usize] += 1;
+                (step, false)
+            }
+            Outcome::Failed => {
+                counts.failed[cause as usize] += 1;
+                (self.code.steps() as u8 - 1, true)
+            }
+        };
+        let block = &mut self.blocks[self.geometry.block_of(page).0 as usize];
+        block.reads = block.reads.saturating_add(self.sensings[step as usize]);
+        if !self.lost.is_empty() && self.lost.contains(&page.0) {
+            self.counts.reads_of_lost_pages += 1;
+            return (step, true);
+        }
+        (step, failed)
+    }
+
+    /// Share of wrong bits of `page` at `now`.
+    fn rate(&self, now: Nanos, page: PhysicalPage) -> f64 {
+        let (index, offset) = self.geometry.split_page(page);
+        let block = &self.blocks[index.0 as usize];
+        let age = match offset >= block.old_pages {
+            true => now.saturating_sub(block.programmed),
+            false => Nanos((now - self.started).0.saturating_add(self.retention_at_start.0)),
+        };
+        let reads = f64::from(block.reads) / f64::from(self.geometry.pages_per_block());
+        self.raw_errors.rate(block.erases, age, reads)
+    }
+
+    fn program(&mut self, now: Nanos, page: PhysicalPage) {
+        let block = &mut self.blocks[self.geometry.block_of(page).0 as usize];
+        block.programmed = block.programmed.min(now);
+    }
+
+    fn erase(&mut self, index: BlockIndex) {
+        let block = &mut self.blocks[index.0 as usize];
+        *block = Block::erased(block.erases + 1);
+        if !self.lost.is_empty() {
+            let first = self.geometry.first_page(index).0;
+            for page in first..first + self.geometry.pages_per_block() {
+                self.lost.remove(&page);
+            }
+        }
+    }
+
+    /// Bytes of memory that this takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.blocks) + self.code.memory_bytes()
+    }
+}
