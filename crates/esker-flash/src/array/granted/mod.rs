@@ -46,8 +46,10 @@ pub(crate) struct Granted {
     /// No step of an operation takes less after it asked.
     shortest_step: u64,
     sequence: u64,
-    /// The die of the last operation of the list that is being pushed; its wake is still to be worked out.
+    /// The die of the last operation of the list that is being pushed.
     pushed_to: u32,
+    /// Dies of its island that the list was for so far; their wakes are still to be worked out.
+    pushed: Vec<u32>,
     /// Operations that others on another die wait for.
     marks: Vec<Mark>,
     free_marks: Vec<u32>,
@@ -92,6 +94,7 @@ impl Granted {
             },
             sequence: 0,
             pushed_to: NOBODY,
+            pushed: Vec::new(),
             marks: Vec::new(),
             free_marks: Vec::new(),
             list_marks: Vec::new(),
@@ -119,9 +122,17 @@ impl Granted {
             }
             ops => self.push_list(now.0, ops, more_steps, request),
         };
-        self.wake(self.pushed_to as usize);
+        self.wake_pushed();
         self.pushed_to = NOBODY;
         count
+    }
+
+    /// Works out the wakes of the dies that were pushed to.
+    #[inline]
+    fn wake_pushed(&mut self) {
+        while let Some(die) = self.pushed.pop() {
+            self.wake(die as usize);
+        }
     }
 
     fn push_list(&mut self, now: u64, ops: &[FlashOp], more_steps: &[u8], request: u32) -> u32 {
@@ -240,11 +251,7 @@ impl Granted {
     fn enqueue(&mut self, now: u64, die: DieIndex, op: DieOp) {
         // Most lists are for one die.
         if die.0 != self.pushed_to {
-            if self.pushed_to != NOBODY {
-                self.wake(self.pushed_to as usize);
-            }
-            self.pushed_to = die.0;
-            self.catch_up(self.dies_per_island.quotient(die.0), now);
+            self.push_to(now, die);
         }
         let sequence = self.sequence;
         self.sequence += if op.kind == Kind::Copy { 2 } else { 1 };
@@ -256,6 +263,21 @@ impl Granted {
             self.begin(index, op, sequence);
         } else {
             state.queue(op, sequence);
+        }
+    }
+
+    /// The next operations of the list are for `die`. What asked before `now` in its island has to be decided first, once
+    /// for all of the list.
+    #[inline]
+    fn push_to(&mut self, now: u64, die: DieIndex) {
+        let island = self.dies_per_island.quotient(die.0);
+        if self.pushed_to == NOBODY || island != self.dies_per_island.quotient(self.pushed_to) {
+            self.wake_pushed();
+            self.catch_up(island, now);
+        }
+        self.pushed_to = die.0;
+        if !self.pushed.contains(&die.0) {
+            self.pushed.push(die.0);
         }
     }
 

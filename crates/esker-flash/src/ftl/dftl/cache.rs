@@ -105,6 +105,15 @@ impl Cache {
         if self.probationary.length > 0 { self.probationary.oldest } else { self.protected.oldest }
     }
 
+    /// Fetches the entry after `index` in the order of eviction into the processor's caches.
+    #[inline(always)]
+    pub(super) fn expect_after(&self, index: u32) {
+        let next = self.entries[index as usize].newer;
+        if next != NOWHERE {
+            prefetch(&self.entries, next as usize);
+        }
+    }
+
     /// The entry at `index` was hit.
     #[inline]
     pub(super) fn touch(&mut self, index: u32) {
@@ -134,6 +143,11 @@ impl Cache {
                 index
             }
             None => {
+                if self.entries.len() == self.entries.capacity() {
+                    // Never far beyond what it will hold: the cache is most of what this layer takes beside the map.
+                    let room = (self.capacity as usize).saturating_sub(self.entries.len());
+                    self.entries.reserve_exact(room.clamp(16, self.entries.len().max(64)));
+                }
                 self.entries.push(entry);
                 self.entries.len() as u32 - 1
             }

@@ -151,6 +151,12 @@ impl Tables {
         debug_assert!(!self.cache.is_dirty(index));
         self.map[self.cache.slot(index) as usize] = self.cache.page(index);
         self.cache.remove(index);
+        if self.cache.len() > 0 {
+            // What the next eviction will need.
+            let next = self.cache.victim();
+            prefetch(&self.map, self.cache.slot(next) as usize);
+            self.cache.expect_after(next);
+        }
     }
 
     /// The entry at `index` says `page` from now on.
