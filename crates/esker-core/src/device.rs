@@ -85,11 +85,20 @@ pub enum Control {
     Precondition(Precondition),
     /// Forget counters and busy times; keep content and wear.
     StartMeasuring,
-    /// Record the first requests after [`Control::StartMeasuring`], so many, with what the device did for them. Before any
-    /// request. Devices that have nothing to tell ignore it.
-    RecordTimeline(u32),
+    /// Record some of the requests after [`Control::StartMeasuring`] with what the device did for them. Before any request.
+    /// Devices that have nothing to tell ignore it.
+    RecordTimeline(Stretch),
     /// Hold (true) or go on with (false) explicit wear-levelling.
     PauseWearLevelling(bool),
+}
+
+/// Which requests a timeline keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stretch {
+    /// The first ones, so many.
+    First(u32),
+    /// Those that the device took last, so many; and those that came after one of them that has not ended.
+    Last(u32),
 }
 
 /// The condition of a device's content before a run.

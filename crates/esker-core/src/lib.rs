@@ -21,7 +21,9 @@ mod stats;
 mod units;
 pub mod words;
 
-pub use device::{BusyTime, Control, Device, DeviceState, Precondition, Report, ResourceKind, Telemetry, Unsupported};
+pub use device::{
+    BusyTime, Control, Device, DeviceState, Precondition, Report, ResourceKind, Stretch, Telemetry, Unsupported,
+};
 pub use hint::{Hint, did_you_mean};
 pub use preset::Preset;
 pub use quantity::{QuantityError, parse_quantity};

@@ -578,10 +578,12 @@ pub struct StepReport {
     pub interruptions_ns: u64,
 }
 
-/// The first requests of the measured phase, and what the flash did meanwhile.
+/// Some requests of the measured phase, usually the first ones, and what the flash did meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimelineReport {
+    /// How many requests of the measured phase came before these.
+    pub first_request: u64,
     /// Requests in the order in which the drive took them.
     pub requests: Vec<TimelineRequest>,
     /// Flash operations that ended before the last of those requests, in the order of their ends.
@@ -629,6 +631,8 @@ pub struct TimelineOperation {
     pub begin_ns: u64,
     /// When it ended.
     pub end_ns: u64,
+    /// Of the time between, how long it waited for the bus.
+    pub bus_wait_ns: u64,
 }
 
 /// How space was made in the measured phase (Agrawal 2008, section 3.1 and table 5).

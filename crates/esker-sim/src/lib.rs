@@ -17,7 +17,7 @@ pub use device::{
     Allocate, Array, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault,
     DeviceKind, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
 };
-pub use measured::{Measured, Watch, resource_name};
+pub use measured::{Measured, Slowest, Watch, resource_name};
 pub use reference::{experiments_page, results_schema};
 pub use run::{RunError, RunOptions, finish_results, run, run_workload};
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, sweep};

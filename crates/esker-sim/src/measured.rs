@@ -28,10 +28,20 @@ pub struct Measured<'a> {
     errors: BTreeMap<&'static str, u64>,
     ended: u64,
     last_completion: Nanos,
+    slowest: Option<Slowest>,
     watch: Option<Watch<'a>>,
     stopped: bool,
     window: Option<Window>,
     series: Option<Series>,
+}
+
+/// The request that took longest of those that ended well; the first of them to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slowest {
+    /// When it arrived.
+    pub arrival: Nanos,
+    /// When it ended.
+    pub end: Nanos,
 }
 
 struct Window {
@@ -102,6 +112,11 @@ impl<'a> Measured<'a> {
         &self.statistics
     }
 
+    /// The slowest request so far.
+    pub fn slowest(&self) -> Option<Slowest> {
+        self.slowest
+    }
+
     /// Times of the requests that arrived in the window.
     pub fn window(&self) -> Option<&RequestStatistics> {
         self.window.as_ref().map(|window| &window.statistics)
@@ -165,7 +180,12 @@ impl Observer for Measured<'_> {
         }
         let moved = if request.kind.has_data() { request.length } else { Bytes::ZERO };
         match &completion.result {
-            Ok(()) => self.bytes_moved += moved.0,
+            Ok(()) => {
+                self.bytes_moved += moved.0;
+                if self.slowest.is_none_or(|slowest| completion.at - arrival > slowest.end - slowest.arrival) {
+                    self.slowest = Some(Slowest { arrival, end: completion.at });
+                }
+            }
             Err(error) => *self.errors.entry(error_name(error)).or_default() += 1,
         }
         if let Some(window) = &mut self.window

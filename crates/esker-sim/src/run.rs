@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use esker_core::{
     Arrival, Control, Cost, Device, Hint, Livelock, Nanos, RESULTS_SCHEMA, Replay, ReplayEnd, ReplaySettings, Report,
-    RunResults, Saturation, replay,
+    RunResults, Saturation, Stretch, replay,
 };
 use esker_trace::TraceError;
 use thiserror::Error;
@@ -104,7 +104,7 @@ pub fn run_workload(
         ..ReplaySettings::OPEN
     };
     if run.timeline > 0 {
-        device.control(Nanos::ZERO, Control::RecordTimeline(run.timeline))?;
+        device.control(Nanos::ZERO, Control::RecordTimeline(Stretch::First(run.timeline)))?;
     }
     let mut warmed = 0;
     if run.warm_up_requests > 0 {

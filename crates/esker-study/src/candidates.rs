@@ -226,7 +226,7 @@ fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Byte
         "[device.ssd]\nkind = \"ssd\"\npreset = \"{preset}\"\nover_provisioning = \"{over_provisioning}%\"\nftl = {layer}\n\
          precondition = \"steady\"\nutilisation = \"{utilisation}\"\n\
          geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = {pages_per_block} }}\n\
-         timing = {{ block_erase = \"{block_erase}\" }}\n\n[run]\ntarget = \"ssd\"\n"
+         timing = {{ block_erase = \"{block_erase}\" }}\narray = {{ details = true }}\n\n[run]\ntarget = \"ssd\"\n"
     );
     Ok((toml, sold))
 }

@@ -11,12 +11,14 @@ mod load;
 mod misalignment;
 pub mod model;
 mod simulate;
+mod stretch;
 mod verdict;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use esker_core::{Bytes, Hint, Ratio};
+use esker_sim::Slowest;
 use esker_trace::{ReadOptions, TraceError, group_inputs};
 use thiserror::Error;
 
@@ -170,7 +172,7 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
 
 /// What one job of a workload gives.
 enum Outcome {
-    Candidate(Box<Candidate>),
+    Candidate(Box<Candidate>, Option<Slowest>),
     Curve(MissRatioCurve),
 }
 
@@ -194,17 +196,20 @@ fn study_workload(
     for design in &designs {
         work.push(Box::new(move || {
             inner.tell(&format!("simulating {}", design.name), 0, None);
-            let candidate = simulate::simulate(workload, design, settings, inner)?;
+            let (candidate, slowest) = simulate::simulate(workload, design, settings, inner)?;
             inner.tell(&format!("simulated {}", design.name), 0, None);
-            Ok(Outcome::Candidate(Box::new(candidate)))
+            Ok(Outcome::Candidate(Box::new(candidate), slowest))
         }));
     }
     work.push(Box::new(move || curve::curve(workload, settings.seed, inner).map(Outcome::Curve)));
-    let mut simulated = Vec::new();
+    let (mut simulated, mut slowest) = (Vec::new(), Vec::new());
     let mut miss_ratio_curve = None;
     for outcome in jobs::run(settings.threads, work) {
         match outcome? {
-            Outcome::Candidate(candidate) => simulated.push(*candidate),
+            Outcome::Candidate(candidate, request) => {
+                simulated.push(*candidate);
+                slowest.push(request);
+            }
             Outcome::Curve(curve) => miss_ratio_curve = Some(curve),
         }
     }
@@ -227,6 +232,15 @@ fn study_workload(
         curve: &miss_ratio_curve,
         misalignments: &misalignments,
     });
+    let slowest = match drive_to_look_at(&designs, &simulated, verdict.recommended.as_deref()) {
+        Some(index) => {
+            inner.tell(&format!("looking at {}", designs[index].name), 0, None);
+            let slowest =
+                slowest[index].map(|slowest| stretch::around(workload, &designs[index], slowest, settings, inner));
+            slowest.transpose()?.flatten()
+        }
+        None => None,
+    };
     Ok(WorkloadStudy {
         name: workload.name.clone(),
         verdict,
@@ -241,9 +255,19 @@ fn study_workload(
         profile: workload.profile.clone(),
         measured,
         candidates: simulated,
+        slowest,
         miss_ratio_curve,
         misalignments,
     })
+}
+
+/// The drive whose slowest requests are shown: the recommended one, or, where that has no flash, the first that served
+/// everything.
+fn drive_to_look_at(designs: &[Design], simulated: &[Candidate], recommended: Option<&str>) -> Option<usize> {
+    let served = |index: &usize| designs[*index].sold.is_some() && simulated[*index].outcome == model::Outcome::Served;
+    let mut drives = (0..designs.len()).filter(served);
+    let chosen = drives.clone().find(|index| Some(designs[*index].name.as_str()) == recommended);
+    chosen.or_else(|| drives.next())
 }
 
 /// Constant misalignments, with their cost on the first flash design that served the workload.

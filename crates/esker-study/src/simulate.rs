@@ -4,7 +4,7 @@ use esker_core::{
     Arrival, Bytes, Control, Device, FlashReport, Nanos, Replay, ReplayEnd, ReplaySettings, Report, RequestStatistics,
     SeriesPoint, replay, words,
 };
-use esker_sim::{Experiment, Measured, System, Watch};
+use esker_sim::{Experiment, Measured, Slowest, System, Watch};
 use esker_trace::{DenseMap, Operation, Record};
 
 use crate::arrivals::{Arrivals, Shift};
@@ -38,15 +38,17 @@ pub(crate) struct Run {
     pub(crate) statistics: RequestStatistics,
     pub(crate) hour: Option<RequestStatistics>,
     pub(crate) series: Vec<SeriesPoint>,
+    pub(crate) slowest: Option<Slowest>,
 }
 
-/// Simulates one design: the measured run, then, for flash, as many further passes as endurance needs.
+/// Simulates one design: the measured run, then, for flash, as many further passes as endurance needs. Also says which
+/// request took longest.
 pub(crate) fn simulate(
     workload: &Workload,
     design: &Design,
     settings: &StudySettings,
     hooks: &Hooks<'_>,
-) -> Result<Candidate, StudyError> {
+) -> Result<(Candidate, Option<Slowest>), StudyError> {
     let mut candidate = Candidate {
         name: design.name.clone(),
         title: design.title.clone(),
@@ -70,7 +72,7 @@ pub(crate) fn simulate(
         Ok(run) => run,
         Err(StudyError::Design { message }) => {
             candidate.outcome = Outcome::Failed { reason: message };
-            return Ok(candidate);
+            return Ok((candidate, None));
         }
         Err(error) => return Err(error),
     };
@@ -125,7 +127,7 @@ pub(crate) fn simulate(
         });
     }
     candidate.judgement = crate::verdict::judge(&candidate, &settings.budgets);
-    Ok(candidate)
+    Ok((candidate, run.slowest))
 }
 
 /// What the translation layer of a drive takes and did.
@@ -165,15 +167,21 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Builds the design and replays the workload on it once.
-pub(crate) fn measured_run(
+/// A design that is ready to be measured, and how.
+pub(crate) struct Setup {
+    pub(crate) device: Box<dyn Device>,
+    pub(crate) replay_settings: ReplaySettings,
+    experiment: Experiment,
+}
+
+/// Builds the design, in the condition in which measuring begins.
+pub(crate) fn set_up(
     workload: &Workload,
     design: &Design,
     load: &Load<'_>,
     settings: &StudySettings,
     hooks: &Hooks<'_>,
-) -> Result<Run, StudyError> {
-    let map = load.map;
+) -> Result<Setup, StudyError> {
     let input = workload.inputs.first().map_or("", |input| input.name.as_str());
     let mut text = format!("[workload]\ntrace = {}\nbeyond_capacity = \"dense\"\n", toml::Value::from(input));
     if !workload.has_times {
@@ -181,14 +189,13 @@ pub(crate) fn measured_run(
     }
     text += &format!("\n{}seed = {}\n", design.toml, settings.seed);
     let experiment = Experiment::from_str(&text, &design.name).map_err(StudyError::design)?;
-    let mut device = System::assemble(&experiment).map_err(StudyError::design)?.device;
+    let device = System::assemble(&experiment).map_err(StudyError::design)?.device;
     hooks.check()?;
-    device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
-    if device.capacity().0 < map.end() {
+    if device.capacity().0 < load.map.end() {
         return Err(StudyError::design(format!(
             "the design holds {} bytes, the workload touches {}",
             device.capacity().0,
-            map.end()
+            load.map.end()
         )));
     }
     let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
@@ -199,6 +206,26 @@ pub(crate) fn measured_run(
         backlog_limit: BACKLOG_MAX,
         sample_every: workload.has_times.then(|| interval(duration)),
     };
+    Ok(Setup { device, replay_settings, experiment })
+}
+
+/// The workload's requests under `load`.
+pub(crate) fn arrivals<'a>(workload: &'a Workload, load: &Load<'a>) -> impl Iterator<Item = Arrival> + 'a {
+    let load = *load;
+    let records = workload.records().map(move |record| Record { at: load.scaled(record.at), ..record });
+    Arrivals::new(records, load.map, load.shift)
+}
+
+/// Builds the design and replays the workload on it once.
+pub(crate) fn measured_run(
+    workload: &Workload,
+    design: &Design,
+    load: &Load<'_>,
+    settings: &StudySettings,
+    hooks: &Hooks<'_>,
+) -> Result<Run, StudyError> {
+    let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
+    device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
     let mut go_on = |ended| hooks.simulated(ended);
     let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
     if workload.has_times {
@@ -208,15 +235,15 @@ pub(crate) fn measured_run(
             measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));
         }
     }
-    let records = workload.records().map(|record| Record { at: load.scaled(record.at), ..record });
-    let arrivals = Arrivals::new(records, map, load.shift);
+    let arrivals = arrivals(workload, load);
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let (statistics, hour) = (measured.statistics().clone(), measured.window().cloned());
+    let slowest = measured.slowest();
     if measured.stopped() {
         return Err(StudyError::Cancelled);
     }
-    Ok(Run { device, experiment, replay, statistics, hour, series })
+    Ok(Run { device, experiment, replay, statistics, hour, series, slowest })
 }
 
 /// Length of one interval of the series: a round number of milliseconds.

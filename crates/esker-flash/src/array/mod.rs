@@ -61,6 +61,8 @@ pub(crate) struct Performed {
     pub(crate) begin: Nanos,
     /// When it ended.
     pub(crate) end: Nanos,
+    /// Of the time between, how long it waited for the bus.
+    pub(crate) bus_wait: Nanos,
 }
 
 /// What a request needs of a logical page that several flash pages hold.

@@ -411,10 +411,10 @@ impl Device for Ssd {
                 self.start_measuring(now);
                 Ok(())
             }
-            Control::RecordTimeline(length) => {
+            Control::RecordTimeline(stretch) => {
                 assert_eq!(self.completed, 0, "a timeline begins before any request");
                 self.array = RefCell::new(Array::recording(&self.geometry, &self.timing, &self.settings));
-                self.timeline = Some(Box::new(Timeline::new(length)));
+                self.timeline = Some(Box::new(Timeline::new(stretch)));
                 Ok(())
             }
             Control::PauseWearLevelling(_) => Err(Unsupported("explicit wear-levelling")),

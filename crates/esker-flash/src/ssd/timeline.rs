@@ -1,38 +1,71 @@
-//! The first requests one by one, with what the flash did for them.
+//! Some requests one by one, with what the flash did for them.
 
-use esker_core::{Completion, Nanos, Request, RequestKind, TimelineOperation, TimelineReport, TimelineRequest};
+use std::collections::VecDeque;
+
+use esker_core::{
+    Completion, Nanos, Request, RequestKind, Stretch, TimelineOperation, TimelineReport, TimelineRequest,
+};
 
 use super::probes::cause_name;
 use crate::array::Performed;
 
-const NONE: u32 = u32::MAX;
-/// More operations than this are counted, but not kept.
+const NONE: u64 = u64::MAX;
+/// More operations than this are counted, but not kept: of the first requests the last ones, of the last ones the first.
 const OPERATIONS_MAX: usize = 200_000;
+/// Requests that are kept beyond what was asked for, where one before them does not end.
+const BEYOND_MAX: usize = 10_000;
 
-/// A recording, from the start of measuring to the end of its last request.
+/// A recording: of the first requests until the last of them ended, of the last ones all the time.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    length: u32,
-    /// Requests of the timeline that have not ended.
+    stretch: Stretch,
+    /// Requests kept that have not ended.
     open: u32,
     measuring: bool,
-    /// Per slot of the drive, the request of the timeline that has it.
-    of_slot: Vec<u32>,
-    report: TimelineReport,
+    /// Per slot of the drive, the number of its request since measuring began.
+    of_slot: Vec<u64>,
+    /// The number of the first request kept.
+    first: u64,
+    requests: VecDeque<Kept>,
+    /// With the number of the request that waits for it. In the order of their ends.
+    operations: VecDeque<(u64, Performed)>,
+    left_out: u64,
+}
+
+/// A request.
+#[derive(Debug)]
+struct Kept {
+    request: Request,
+    arrival: Nanos,
+    /// Begin of its service and end.
+    ended: Option<(Nanos, Nanos)>,
 }
 
 impl Timeline {
-    pub(super) fn new(length: u32) -> Self {
-        Self { length, open: 0, measuring: false, of_slot: Vec::new(), report: TimelineReport::default() }
+    pub(super) fn new(stretch: Stretch) -> Self {
+        Self {
+            stretch,
+            open: 0,
+            measuring: false,
+            of_slot: Vec::new(),
+            first: 0,
+            requests: VecDeque::new(),
+            operations: VecDeque::new(),
+            left_out: 0,
+        }
     }
 
     /// Begins anew.
     pub(super) fn start(&mut self) {
-        *self = Self { measuring: true, ..Self::new(self.length) };
+        *self = Self { measuring: true, ..Self::new(self.stretch) };
     }
 
+    /// Whether no more requests are wanted.
     fn is_full(&self) -> bool {
-        self.report.requests.len() == self.length as usize
+        match self.stretch {
+            Stretch::First(length) => self.requests.len() == length as usize,
+            Stretch::Last(_) => false,
+        }
     }
 
     /// A request was taken.
@@ -44,23 +77,28 @@ impl Timeline {
         if !self.measuring || self.is_full() {
             return;
         }
-        self.of_slot[slot as usize] = self.report.requests.len() as u32;
+        self.of_slot[slot as usize] = self.first + self.requests.len() as u64;
         self.open += 1;
-        self.report.requests.push(TimelineRequest {
-            kind: match request.kind {
-                RequestKind::Read => "read",
-                RequestKind::Write { .. } => "write",
-                RequestKind::WriteZeroes { .. } => "write-zeroes",
-                RequestKind::Trim => "trim",
-                RequestKind::Flush => "flush",
-            }
-            .to_string(),
-            offset_bytes: request.start.byte_offset(),
-            length_bytes: request.length.0,
-            arrival_ns: now.0,
-            start_ns: None,
-            end_ns: None,
-        });
+        self.requests.push_back(Kept { request: *request, arrival: now, ended: None });
+        if let Stretch::Last(length) = self.stretch {
+            self.forget(length as usize);
+        }
+    }
+
+    /// Lets go of the requests before the last `length`, and of what ended before all that are left.
+    fn forget(&mut self, length: usize) {
+        let before = self.first;
+        while let Some(front) = self.requests.front()
+            && self.requests.len() > if front.ended.is_some() { length } else { length + BEYOND_MAX }
+        {
+            self.open -= u32::from(front.ended.is_none());
+            self.requests.pop_front();
+            self.first += 1;
+        }
+        let Some(front) = self.requests.front().filter(|_| self.first > before) else { return };
+        while self.operations.front().is_some_and(|(_, done)| done.end <= front.arrival) {
+            self.operations.pop_front();
+        }
     }
 
     /// Flash operations ended; the requests that waited for them still have their slots.
@@ -71,35 +109,64 @@ impl Timeline {
             if !wanted {
                 continue;
             }
-            if self.report.operations.len() == OPERATIONS_MAX {
-                self.report.operations_left_out += 1;
-                continue;
+            if self.operations.len() == OPERATIONS_MAX {
+                self.left_out += 1;
+                match self.stretch {
+                    Stretch::First(_) => continue,
+                    Stretch::Last(_) => self.operations.pop_front(),
+                };
             }
-            let request = self.of_slot.get(done.request as usize).copied().filter(|request| *request != NONE);
-            self.report.operations.push(TimelineOperation {
-                die: done.die,
-                plane: done.plane,
-                kind: done.step.name().to_string(),
-                cause: cause_name(done.cause).to_string(),
-                request,
-                begin_ns: done.begin.0,
-                end_ns: done.end.0,
-            });
+            let request = self.of_slot.get(done.request as usize).copied().unwrap_or(NONE);
+            self.operations.push_back((request, done));
         }
     }
 
     /// A request left the drive.
     pub(super) fn completed(&mut self, slot: u32, completion: &Completion) {
-        let index = std::mem::replace(&mut self.of_slot[slot as usize], NONE);
-        if index == NONE {
+        let number = std::mem::replace(&mut self.of_slot[slot as usize], NONE);
+        if number == NONE || number < self.first {
             return;
         }
         self.open -= 1;
-        let request = &mut self.report.requests[index as usize];
-        (request.start_ns, request.end_ns) = (Some(completion.service_start.0), Some(completion.at.0));
+        self.requests[(number - self.first) as usize].ended = Some((completion.service_start, completion.at));
     }
 
     pub(super) fn report(&self) -> TimelineReport {
-        self.report.clone()
+        let operation = |(request, done): &(u64, Performed)| TimelineOperation {
+            die: done.die,
+            plane: done.plane,
+            kind: done.step.name().to_string(),
+            cause: cause_name(done.cause).to_string(),
+            request: request.checked_sub(self.first).filter(|_| *request != NONE).map(|index| index as u32),
+            begin_ns: done.begin.0,
+            end_ns: done.end.0,
+            bus_wait_ns: done.bus_wait.0,
+        };
+        TimelineReport {
+            first_request: self.first,
+            requests: self.requests.iter().map(Kept::report).collect(),
+            operations: self.operations.iter().map(operation).collect(),
+            operations_left_out: self.left_out,
+        }
+    }
+}
+
+impl Kept {
+    fn report(&self) -> TimelineRequest {
+        TimelineRequest {
+            kind: match self.request.kind {
+                RequestKind::Read => "read",
+                RequestKind::Write { .. } => "write",
+                RequestKind::WriteZeroes { .. } => "write-zeroes",
+                RequestKind::Trim => "trim",
+                RequestKind::Flush => "flush",
+            }
+            .to_string(),
+            offset_bytes: self.request.start.byte_offset(),
+            length_bytes: self.request.length.0,
+            arrival_ns: self.arrival.0,
+            start_ns: self.ended.map(|(start, _)| start.0),
+            end_ns: self.ended.map(|(_, end)| end.0),
+        }
     }
 }

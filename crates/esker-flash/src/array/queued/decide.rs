@@ -213,6 +213,7 @@ impl Queued {
         for op in &die.group {
             let op = &mut self.ops[*op];
             op.start = start.max(op.arrived);
+            op.bus_wait = now - op.start;
             die.host_reads -= u32::from(op.is_host_read());
         }
         self.begin_pages(index, now);

@@ -63,6 +63,8 @@ pub(super) struct Op {
     pub(super) start: u64,
     /// When a die began to read the page for the first decoding step, where this one is a later one.
     pub(super) begun: Option<u64>,
+    /// How long it has waited for the bus since.
+    pub(super) bus_wait: u64,
     /// How often it was suspended.
     pub(super) suspensions: u32,
     /// Operations that have to end before.
@@ -97,6 +99,7 @@ impl Op {
             arrived: 0,
             start: 0,
             begun: None,
+            bus_wait: 0,
             suspensions: 0,
             waits: 0,
             followers: Vec::new(),

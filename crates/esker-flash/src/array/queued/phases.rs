@@ -181,7 +181,9 @@ impl Queued {
     pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
         let bus = self.bus_of(index);
         let die = &self.dies[index];
-        let time = self.shape(&self.ops[die.group[die.turn]]).transfer;
+        let op = die.group[die.turn];
+        let time = self.shape(&self.ops[op]).transfer;
+        self.ops[op].bus_wait += now - die.since;
         self.buses[bus].taken = true;
         self.buses[bus].busy += time;
         self.begin_phase(index, Phase::Transfer, now, time);
@@ -248,6 +250,7 @@ impl Queued {
                 sequence: ended.sequence,
                 begin: Nanos(ended.start),
                 end: Nanos(now),
+                bus_wait: Nanos(ended.bus_wait),
             });
         }
         let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));

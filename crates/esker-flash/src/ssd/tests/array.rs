@@ -1,6 +1,6 @@
 //! How the array is wired and driven: exact times, worked out by hand.
 
-use esker_core::{Lba, Ratio};
+use esker_core::{Lba, Ratio, Stretch};
 
 use super::*;
 use crate::{ArrayLevel, CopyBack, EnergySettings, Gang, MultiPlane, Scheduling, SuspendSettings, WriteFrontiers};
@@ -346,10 +346,10 @@ fn energy_is_told_by_component_and_cause() {
 fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
-    let times = |record: Option<u32>| {
+    let times = |record: Option<Stretch>| {
         let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
-        if let Some(length) = record {
-            ssd.control(Nanos::ZERO, Control::RecordTimeline(length)).unwrap();
+        if let Some(stretch) = record {
+            ssd.control(Nanos::ZERO, Control::RecordTimeline(stretch)).unwrap();
         }
         serve(&mut ssd, Nanos::ZERO, write(0));
         let start = Nanos::from_millis(1);
@@ -360,7 +360,7 @@ fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
         }
         (drain(&mut ssd), flash_report(&ssd))
     };
-    let (ends, flash) = times(Some(3));
+    let (ends, flash) = times(Some(Stretch::First(3)));
     // The second die is given the part of page 0 that is read on the first one.
     let ms = 1_000_000;
     let timeline = flash.timeline.unwrap();
@@ -382,6 +382,32 @@ fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
     let mine: Vec<_> = operations.iter().filter(|op| op.2.is_some()).copied().collect();
     assert_eq!(mine, expected);
     assert_eq!(requests, [("write", Some(ms + 436_200)), ("write", Some(ms + 541_800)), ("read", Some(ms + 672_400))]);
+    // The bus brings what die 1 programs while the write of page 9 waits for it.
+    let waits = timeline.operations.iter().find(|op| op.request == Some(1)).map(|op| op.bus_wait_ns);
+    assert_eq!(waits, Some(105_600));
     // Looking changes nothing.
     assert_eq!(times(None).0, ends);
+    // The last two requests, with what was done while they were there, which began before.
+    let (_, flash) = times(Some(Stretch::Last(2)));
+    let timeline = flash.timeline.unwrap();
+    assert_eq!((timeline.first_request, timeline.requests.len()), (0, 4), "none ended before the last was taken");
+}
+
+#[test]
+fn a_timeline_of_the_last_requests_forgets_what_came_before() {
+    let settings = agrawal();
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    ssd.control(Nanos::ZERO, Control::RecordTimeline(Stretch::Last(2))).unwrap();
+    ssd.control(Nanos::ZERO, Control::StartMeasuring).unwrap();
+    let mut now = Nanos::ZERO;
+    for page in 0..5 {
+        now = serve(&mut ssd, now, write(page)).at;
+    }
+    let timeline = flash_report(&ssd).timeline.unwrap();
+    assert_eq!((timeline.first_request, timeline.operations_left_out), (3, 0));
+    let offsets: Vec<_> = timeline.requests.iter().map(|request| request.offset_bytes).collect();
+    assert_eq!(offsets, [3 * 4096, 4 * 4096]);
+    let waited: Vec<_> = timeline.operations.iter().map(|op| op.request).collect();
+    assert_eq!(waited, [Some(0), Some(1)]);
+    assert_eq!(timeline.requests[1].end_ns, Some(now.0));
 }

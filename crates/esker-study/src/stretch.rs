@@ -1,0 +1,333 @@
+//! The slowest request of a drive and those around it, each with what its time went to (after Kim 2009, figure 3.15).
+//!
+//! Recording flash operations takes a scheduler that goes from event to event, which is slower than the usual one with the
+//! same times. So the measured run only notes which request took longest, and one drive is run once more, with recording,
+//! until that request has ended.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use esker_core::{
+    Completion, Control, Nanos, Observer, Request, Stretch, TimelineOperation, TimelineReport, TimelineRequest,
+    Verdict, replay,
+};
+use esker_sim::{Slowest, Watch};
+
+use crate::candidates::Design;
+use crate::load::Workload;
+use crate::model::{ResponseParts, SlowRequest, SlowStretch};
+use crate::simulate::{Load, Setup, arrivals, flash_report, set_up};
+use crate::{Hooks, StudyError, StudySettings};
+
+/// Requests shown: most of them before the slowest one, which show how it came to be.
+const BEFORE: usize = 79;
+const AFTER: usize = 20;
+/// Requests recorded: what a drive may have under way, and what is shown before it.
+const RECORDED: u32 = 1024;
+/// Ends that are kept: more than requests recorded, since one that takes long keeps those behind it.
+const ENDS: usize = 16_384;
+
+/// Runs `design` again and shows the requests around `slowest`.
+pub(crate) fn around(
+    workload: &Workload,
+    design: &Design,
+    slowest: Slowest,
+    settings: &StudySettings,
+    hooks: &Hooks<'_>,
+) -> Result<Option<SlowStretch>, StudyError> {
+    let load = Load::as_traced(workload);
+    let Setup { mut device, replay_settings, .. } = set_up(workload, design, &load, settings, hooks)?;
+    let control = |command, device: &mut Box<dyn esker_core::Device>| {
+        device.control(Nanos::ZERO, command).map_err(StudyError::design)
+    };
+    control(Control::RecordTimeline(Stretch::Last(RECORDED)), &mut device)?;
+    control(Control::StartMeasuring, &mut device)?;
+    let mut until = Until { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
+    let arrivals = arrivals(workload, &load);
+    replay(&mut device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;
+    hooks.check()?;
+    let Some(timeline) = flash_report(&*device).and_then(|flash| flash.timeline) else { return Ok(None) };
+    if !until.found {
+        return Ok(None);
+    }
+    Ok(shown(&timeline, &until.ends, slowest).map(|stretch| SlowStretch { candidate: design.name.clone(), ..stretch }))
+}
+
+/// An end, as the host sees it.
+struct End {
+    arrival: Nanos,
+    request: Request,
+    start: Nanos,
+    at: Nanos,
+}
+
+/// Ends the replay soon after the slowest request has ended.
+struct Until<'a> {
+    slowest: Slowest,
+    found: bool,
+    after: usize,
+    ended: u64,
+    ends: VecDeque<End>,
+    hooks: &'a Hooks<'a>,
+}
+
+impl Observer for Until<'_> {
+    fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
+        self.ended += 1;
+        if self.ended.is_multiple_of(Watch::EVERY) && !self.hooks.simulated(self.ended) {
+            return Verdict::Stop;
+        }
+        if self.ends.len() == ENDS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(End { arrival, request: *request, start: completion.service_start, at: completion.at });
+        if self.found {
+            self.after -= 1;
+        }
+        self.found |= (arrival, completion.at) == (self.slowest.arrival, self.slowest.end);
+        if self.found && self.after == 0 { Verdict::Stop } else { Verdict::Continue }
+    }
+}
+
+/// A request that ended, with its place in the timeline.
+struct Seen<'a> {
+    index: u32,
+    arrival: Nanos,
+    end: Nanos,
+    request: &'a TimelineRequest,
+}
+
+/// The stretch around the slowest request, without the candidate's name; nothing where the request is not among what was
+/// recorded.
+fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> Option<SlowStretch> {
+    let mut arrivals: BTreeMap<(u64, u64, u64, u64), VecDeque<Nanos>> = BTreeMap::new();
+    for end in ends {
+        let key = (end.request.start.byte_offset(), end.request.length.0, end.start.0, end.at.0);
+        arrivals.entry(key).or_default().push_back(end.arrival);
+    }
+    // What was done before the first operation that is known is not known.
+    let known = if timeline.operations_left_out == 0 { 0 } else { timeline.operations.first()?.end_ns };
+    let seen: Vec<Seen<'_>> = (0..)
+        .zip(&timeline.requests)
+        .filter(|(_, request)| request.arrival_ns >= known)
+        .filter_map(|(index, request)| {
+            let (start, end) = (request.start_ns?, request.end_ns?);
+            let key = (request.offset_bytes, request.length_bytes, start, end);
+            let arrival = arrivals.get_mut(&key)?.pop_front()?;
+            Some(Seen { index, arrival, end: Nanos(end), request })
+        })
+        .collect();
+    let at = seen.iter().position(|seen| (seen.arrival, seen.end) == (slowest.arrival, slowest.end))?;
+    let first = at.saturating_sub(BEFORE);
+    let seen = &seen[first..seen.len().min(at + AFTER + 1)];
+    let begin = seen[0].arrival;
+    let dies = Dies::new(timeline);
+    Some(SlowStretch {
+        candidate: String::new(),
+        first_request: timeline.first_request + u64::from(seen[0].index),
+        start_s: begin.as_secs_f64(),
+        slowest: (at - first) as u32,
+        requests: seen
+            .iter()
+            .map(|seen| SlowRequest {
+                kind: seen.request.kind.clone(),
+                bytes: seen.request.length_bytes,
+                arrival_us: seen.arrival.saturating_sub(begin).as_micros_f64(),
+                response_us: (seen.end - seen.arrival).as_micros_f64(),
+                parts: dies.parts(seen).as_micros(),
+            })
+            .collect(),
+    })
+}
+
+/// What each die did, in the order of its beginnings.
+struct Dies<'a> {
+    of_die: BTreeMap<u32, Vec<&'a TimelineOperation>>,
+    of_request: BTreeMap<u32, Vec<&'a TimelineOperation>>,
+}
+
+/// What a moment of a request's time goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Queue,
+    Requests,
+    Cleaning,
+    Map,
+    Upkeep,
+    Bus,
+    Flash,
+    Other,
+}
+
+/// Nanoseconds by [`Part`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Parts([u64; 8]);
+
+impl Parts {
+    fn add(&mut self, part: Part, from: u64, to: u64) {
+        self.0[part as usize] += to.saturating_sub(from);
+    }
+
+    fn as_micros(self) -> ResponseParts {
+        let of = |part: Part| self.0[part as usize] as f64 / 1e3;
+        ResponseParts {
+            queue_us: of(Part::Queue),
+            requests_us: of(Part::Requests),
+            cleaning_us: of(Part::Cleaning),
+            map_us: of(Part::Map),
+            upkeep_us: of(Part::Upkeep),
+            bus_us: of(Part::Bus),
+            flash_us: of(Part::Flash),
+            other_us: of(Part::Other),
+        }
+    }
+}
+
+impl<'a> Dies<'a> {
+    fn new(timeline: &'a TimelineReport) -> Self {
+        let (mut of_die, mut of_request): (BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>) = Default::default();
+        for operation in &timeline.operations {
+            of_die.entry(operation.die).or_default().push(operation);
+            if let Some(request) = operation.request {
+                of_request.entry(request).or_default().push(operation);
+            }
+        }
+        for operations in of_die.values_mut().chain(of_request.values_mut()) {
+            operations.sort_by_key(|operation: &&TimelineOperation| (operation.begin_ns, operation.end_ns));
+        }
+        Self { of_die, of_request }
+    }
+
+    /// Where the time of a request went: until the drive took it, to the queue; from then on to what the die was doing on
+    /// which its last operation was done, and, while that die had nothing to do, to what the request's other operations
+    /// were doing. The parts add up to the response time.
+    fn parts(&self, seen: &Seen<'_>) -> Parts {
+        let mut parts = Parts::default();
+        let (taken, end) = (seen.request.arrival_ns, seen.end.0);
+        parts.add(Part::Queue, seen.arrival.0, taken);
+        let own: &[&TimelineOperation] = self.of_request.get(&seen.index).map_or(&[], Vec::as_slice);
+        let Some(last) = own.iter().max_by_key(|operation| operation.end_ns) else {
+            parts.add(Part::Other, taken, end);
+            return parts;
+        };
+        let none = Vec::new();
+        let die = self.of_die.get(&last.die).unwrap_or(&none);
+        let rest = sweep(die, seen.index, (taken, last.end_ns.min(end)), &mut parts);
+        for gap in rest {
+            for (from, to) in sweep(own, seen.index, gap, &mut parts) {
+                parts.add(Part::Other, from, to);
+            }
+        }
+        parts.add(Part::Other, last.end_ns, end);
+        parts
+    }
+}
+
+/// Shares out the time from `within.0` to `within.1` among `operations`, which are in the order of their beginnings, and gives
+/// back what is left.
+fn sweep(operations: &[&TimelineOperation], request: u32, within: (u64, u64), parts: &mut Parts) -> Vec<(u64, u64)> {
+    let (mut at, to) = within;
+    let mut rest = Vec::new();
+    for operation in operations {
+        if operation.end_ns <= at || operation.begin_ns >= to {
+            continue;
+        }
+        if operation.begin_ns > at {
+            rest.push((at, operation.begin_ns));
+            at = operation.begin_ns;
+        }
+        let end = operation.end_ns.min(to);
+        let part = match operation.cause.as_str() {
+            "host" if operation.request == Some(request) => {
+                let wait = operation.bus_wait_ns.min(end - at);
+                parts.add(Part::Bus, 0, wait);
+                at += wait;
+                Part::Flash
+            }
+            "host" => Part::Requests,
+            "cleaning" => Part::Cleaning,
+            "mapping" => Part::Map,
+            _ => Part::Upkeep,
+        };
+        parts.add(part, at, end);
+        at = end;
+    }
+    if at < to {
+        rest.push((at, to));
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use esker_core::{Bytes, Lba};
+
+    fn operation(
+        die: u32,
+        cause: &str,
+        request: Option<u32>,
+        (begin_ns, end_ns): (u64, u64),
+        bus_wait_ns: u64,
+    ) -> TimelineOperation {
+        let kind = "program".to_string();
+        TimelineOperation { die, plane: 0, kind, cause: cause.to_string(), request, begin_ns, end_ns, bus_wait_ns }
+    }
+
+    fn request(arrival_ns: u64, start_ns: u64, end_ns: u64) -> TimelineRequest {
+        let (start_ns, end_ns) = (Some(start_ns), Some(end_ns));
+        TimelineRequest { kind: "write".into(), offset_bytes: 4096, length_bytes: 4096, arrival_ns, start_ns, end_ns }
+    }
+
+    /// A write arrives at 10, is taken at 20, waits for cleaning until 50 and another request until 70, stands idle for 5, waits
+    /// 3 for the bus, and works until 100, with 2 for the link.
+    #[test]
+    fn the_time_of_a_request_goes_to_what_its_die_did_meanwhile() {
+        let timeline = TimelineReport {
+            first_request: 7,
+            requests: vec![request(0, 50, 70), request(20, 75, 102)],
+            operations: vec![
+                operation(1, "mapping", None, (0, 100), 0),
+                operation(0, "cleaning", None, (5, 50), 0),
+                operation(0, "host", Some(0), (50, 70), 2),
+                operation(0, "host", Some(1), (75, 100), 3),
+            ],
+            operations_left_out: 0,
+        };
+        let end = |arrival, start, at| End {
+            arrival: Nanos(arrival),
+            request: Request::write(Lba(8), Bytes(4096)),
+            start: Nanos(start),
+            at: Nanos(at),
+        };
+        let ends = VecDeque::from([end(0, 50, 70), end(10, 75, 102)]);
+        let slowest = Slowest { arrival: Nanos(10), end: Nanos(102) };
+        let stretch = shown(&timeline, &ends, slowest).unwrap();
+        assert_eq!((stretch.first_request, stretch.slowest, stretch.requests.len()), (7, 1, 2));
+        let parts = stretch.requests[1].parts;
+        let expected = ResponseParts {
+            queue_us: 0.010,
+            requests_us: 0.020,
+            cleaning_us: 0.030,
+            map_us: 0.0,
+            upkeep_us: 0.0,
+            bus_us: 0.003,
+            flash_us: 0.022,
+            other_us: 0.007,
+        };
+        assert_eq!(parts, expected);
+        assert_eq!(stretch.requests[1].response_us, 0.092);
+        // The first one's die was cleaning from 5 on; what it did before is not known.
+        let parts = stretch.requests[0].parts;
+        assert_eq!((parts.other_us, parts.cleaning_us, parts.bus_us, parts.flash_us), (0.005, 0.045, 0.002, 0.018));
+        assert!(shown(&timeline, &ends, Slowest { end: Nanos(103), ..slowest }).is_none());
+    }
+
+    #[test]
+    fn what_idle_time_of_its_die_goes_to_is_what_its_other_operations_do() {
+        let operations = [operation(0, "host", Some(0), (0, 40), 0), operation(1, "host", Some(0), (40, 90), 0)];
+        let timeline = TimelineReport { operations: operations.to_vec(), ..TimelineReport::default() };
+        let request = request(0, 0, 90);
+        let seen = Seen { index: 0, arrival: Nanos(0), end: Nanos(90), request: &request };
+        assert_eq!(Dies::new(&timeline).parts(&seen).as_micros().flash_us, 0.090);
+    }
+}
