@@ -32,12 +32,12 @@ struct Row {
 }
 
 #[derive(Debug, Serialize)]
-struct Tick {
-    /// Distance from the left in per cent.
-    at: f64,
-    label: String,
+pub(crate) struct Tick {
+    /// Distance from the left, or from the top, in per cent.
+    pub(crate) at: f64,
+    pub(crate) label: String,
     /// Which end of the label stands there: labels near the right end would stick out.
-    anchor: &'static str,
+    pub(crate) anchor: &'static str,
 }
 
 /// What is compared.
@@ -133,7 +133,7 @@ fn compare(workload: &Value, measure: &Measure) -> Option<Bars> {
 }
 
 /// From a value to its place.
-struct Scale {
+pub(crate) struct Scale {
     log: bool,
     from: f64,
     to: f64,
@@ -141,7 +141,7 @@ struct Scale {
 
 impl Scale {
     /// From zero, or in ratios where the largest value would squeeze the smallest one.
-    fn over(values: &[f64]) -> Self {
+    pub(crate) fn over(values: &[f64]) -> Self {
         let (min, max) =
             values.iter().fold((f64::INFINITY, 0.0f64), |(min, max), &value| (min.min(value), max.max(value)));
         let log = max / min > 12.0;
@@ -149,7 +149,7 @@ impl Scale {
         Self { log, from, to: max * 1.05 }
     }
 
-    fn percent(&self, value: f64) -> f64 {
+    pub(crate) fn percent(&self, value: f64) -> f64 {
         let part = if self.log {
             (value.max(self.from) / self.from).ln() / (self.to / self.from).ln()
         } else {
@@ -160,7 +160,7 @@ impl Scale {
     }
 
     /// Round values inside.
-    fn ticks(&self) -> Vec<f64> {
+    pub(crate) fn ticks(&self) -> Vec<f64> {
         if self.log {
             let decades = (self.to / self.from).log10();
             let digits: &[f64] = if decades > 2.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };

@@ -54,6 +54,42 @@ pub(crate) static TERMS: &[Term] = &[
         "map hits",
         "Share of look-ups in the map that found their entry in memory; the others read the map from flash first.",
     ),
+    term(
+        "own_work",
+        "own flash work",
+        "What the request itself needs: reading and writing its flash pages, with their way over the bus.",
+    ),
+    term("bus_wait", "wait for the bus", "The flash die was ready, but its bus carried data of another die."),
+    term(
+        "behind_requests",
+        "behind other requests",
+        "The flash die that the request needed worked for requests before it.",
+    ),
+    term(
+        "behind_cleaning",
+        "behind cleaning",
+        "The flash die that the request needed was copying pages or erasing a block, to make space for later writes.",
+    ),
+    term(
+        "map_access",
+        "map on flash",
+        "The drive's map was read from flash or written there, since its memory holds only a part of it.",
+    ),
+    term(
+        "upkeep",
+        "behind upkeep",
+        "The flash die that the request needed was levelling wear, or the drive was looking for its data after a power failure.",
+    ),
+    term(
+        "drive_queue",
+        "drive's queue full",
+        "The host held the request back, since the drive had taken as many as it can.",
+    ),
+    term(
+        "other_time",
+        "link, buffer, rest",
+        "Time on the link to the host, in the write buffer, or waiting for work on another flash die than the one that ended last.",
+    ),
     term("erases", "erases", "Blocks erased in the simulated run."),
     term(
         "full_merges",

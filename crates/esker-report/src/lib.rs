@@ -20,6 +20,7 @@ mod bars;
 mod chart;
 mod columns;
 mod config;
+mod dies;
 mod error;
 mod filters;
 mod glossary;
@@ -27,6 +28,7 @@ mod human;
 mod json;
 mod page;
 mod reproduction;
+mod stretch;
 
 pub use error::RenderError;
 pub use page::render;

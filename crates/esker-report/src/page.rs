@@ -9,8 +9,10 @@ use serde_json::Value as Json;
 use crate::bars::{self, Bars};
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
+use crate::dies::{self, Dies};
 use crate::error::RenderError;
 use crate::json::{list, text};
+use crate::stretch::{self, SlowStretch};
 use crate::{config, filters, glossary};
 
 /// The schema of studies that can be drawn (`esker_study::STUDY_SCHEMA`).
@@ -30,6 +32,7 @@ static TEMPLATES: &[(&str, &str)] = &[
     ("misalignment.html", include_str!("../templates/misalignment.html")),
     ("sources.html", include_str!("../templates/sources.html")),
     ("performance.html", include_str!("../templates/performance.html")),
+    ("stretch.html", include_str!("../templates/stretch.html")),
     ("life.html", include_str!("../templates/life.html")),
     ("candidates.html", include_str!("../templates/candidates.html")),
     ("method.html", include_str!("../templates/method.html")),
@@ -69,6 +72,10 @@ struct Workload<'a> {
     charts: Vec<Chart>,
     /// Flash lifetimes and write amplification.
     bars: Vec<Bars>,
+    /// The slowest request and those around it.
+    slowest: Option<SlowStretch>,
+    /// How busy each die was.
+    dies: Vec<Dies>,
     /// Configurations of the candidates, in their order.
     configs: Vec<String>,
 }
@@ -87,7 +94,15 @@ pub fn render(study: &Json) -> Result<String, RenderError> {
         .map(|(index, data)| {
             let id = format!("w{}", index + 1);
             let charts = chart::charts(study, data, &id, &mut columns);
-            Workload { charts, bars: bars::lifetime(study, data), configs: configs(data), id, data }
+            Workload {
+                charts,
+                bars: bars::lifetime(study, data),
+                slowest: stretch::slow_stretch(data),
+                dies: dies::dies(data),
+                configs: configs(data),
+                id,
+                data,
+            }
         })
         .collect();
     let charts: Vec<&Chart> = workloads.iter().flat_map(|workload| &workload.charts).collect();

@@ -1,0 +1,112 @@
+//! How busy each die of each flash design was, drawn by the template itself.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::human;
+use crate::json::{at, list, text};
+
+/// Bars of more dies would be thinner than a pixel.
+const DIES_MAX: usize = 512;
+
+/// The dies of one design.
+#[derive(Debug, Serialize)]
+pub(crate) struct Dies {
+    label: String,
+    /// Place among the designs, which is its colour.
+    index: usize,
+    channels: Vec<Channel>,
+    value: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Channel {
+    tip: String,
+    /// Left edge and width in per cent.
+    x: f64,
+    width: f64,
+    dies: Vec<Bar>,
+}
+
+#[derive(Debug, Serialize)]
+struct Bar {
+    x: f64,
+    width: f64,
+    /// In per cent of the design's busiest die.
+    height: f64,
+}
+
+/// The dies of a workload's flash designs.
+pub(crate) fn dies(workload: &Value) -> Vec<Dies> {
+    let candidates = list(workload, "candidates").iter().enumerate();
+    candidates.filter_map(|(index, candidate)| of_design(index, candidate)).collect()
+}
+
+fn of_design(index: usize, candidate: &Value) -> Option<Dies> {
+    let devices = at(candidate, "devices")?.as_object()?;
+    let array = devices.values().find_map(|device| at(device, "flash.array"))?;
+    let shares = |path| list(array, path).iter().filter_map(Value::as_f64).collect::<Vec<f64>>();
+    let (dies, buses) = (shares("die_utilisation"), shares("bus_utilisation"));
+    let (least, most) =
+        dies.iter().fold((f64::INFINITY, 0.0f64), |(least, most), &share| (least.min(share), most.max(share)));
+    // Dies are counted channel by channel.
+    let per_channel = dies.len().checked_div(buses.len())?;
+    if most <= 0.0 || dies.len() > DIES_MAX || per_channel * buses.len() != dies.len() {
+        return None;
+    }
+    // Between channels a gap as wide as a die.
+    let unit = 100.0 / (dies.len() + buses.len() - 1) as f64;
+    let share = |share: f64| human::share(share).text();
+    let channels = dies.chunks(per_channel).zip(&buses).enumerate().map(|(channel, (dies, bus))| {
+        let first = (channel * (per_channel + 1)) as f64 * unit;
+        let (low, high) =
+            dies.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &busy| (low.min(busy), high.max(busy)));
+        Channel {
+            tip: format!("Channel {}: dies {} to {} busy, bus {}.", channel + 1, share(low), share(high), share(*bus)),
+            x: round(first),
+            width: round(per_channel as f64 * unit),
+            dies: dies
+                .iter()
+                .enumerate()
+                .map(|(die, busy)| Bar {
+                    x: round(first + die as f64 * unit),
+                    width: round(unit * 0.8),
+                    height: round(100.0 * busy / most),
+                })
+                .collect(),
+        }
+    });
+    Some(Dies {
+        label: text(candidate, "title").or(text(candidate, "name")).unwrap_or("unnamed").to_string(),
+        index,
+        channels: channels.collect(),
+        value: if share(least) == share(most) { share(most) } else { format!("{} to {}", share(least), share(most)) },
+    })
+}
+
+fn round(percent: f64) -> f64 {
+    (percent * 1e2).round() / 1e2
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn dies_stand_by_channel_against_the_busiest() {
+        let design = |dies: &[f64], buses: &[f64]| {
+            let array = json!({ "die_utilisation": dies, "bus_utilisation": buses });
+            json!({ "title": "x", "devices": { "ssd": { "flash": { "array": array } } } })
+        };
+        let workload = json!({ "candidates": [{ "title": "disk" }, design(&[0.1, 0.2, 0.4, 0.3], &[0.5, 0.6]), design(&[0.0], &[0.0])] });
+        let dies = dies(&workload);
+        assert_eq!(dies.len(), 1, "one has no flash, the other one did nothing");
+        assert_eq!((dies[0].index, dies[0].value.as_str()), (1, "10\u{a0}% to 40\u{a0}%"));
+        let bars: Vec<_> =
+            dies[0].channels.iter().flat_map(|channel| &channel.dies).map(|bar| (bar.x, bar.height)).collect();
+        assert_eq!(bars, [(0.0, 25.0), (20.0, 50.0), (60.0, 100.0), (80.0, 75.0)]);
+        assert_eq!(dies[0].channels[1].tip, "Channel 2: dies 30\u{a0}% to 40\u{a0}% busy, bus 60\u{a0}%.");
+    }
+}
