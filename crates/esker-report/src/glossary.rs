@@ -88,7 +88,7 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "other_time",
         "link, buffer, rest",
-        "Time on the link to the host, in the write buffer, or waiting for work on another flash die than the one that ended last.",
+        "Time on the link to the host, in the write buffer, in the decoder of read data, or waiting for work on another flash die than the one that ended last.",
     ),
     term("erases", "erases", "Blocks erased in the simulated run."),
     term(

@@ -11,7 +11,12 @@ use crate::json::{at, list, number, text};
 /// From the foot of a column to its top: its own work, then what it waited for.
 static PARTS: &[(&str, &str, &str, &str)] = &[
     ("flash_us", "own flash work", "own_work", "its own work on flash"),
-    ("other_us", "link, buffer, rest", "other_time", "the link to the host, the write buffer, or work on other dies"),
+    (
+        "other_us",
+        "link, buffer, rest",
+        "other_time",
+        "the link to the host, the write buffer, the decoder, or work on other dies",
+    ),
     ("bus_us", "wait for the bus", "bus_wait", "waiting for the bus to its flash die"),
     (
         "requests_us",

@@ -302,3 +302,19 @@ fn any_field_of_a_reproduction_may_be_absent() {
         render_reproduction(&study).unwrap_or_else(|error| panic!("without {path}: {error}"));
     }
 }
+
+#[test]
+fn the_slowest_requests_and_the_dies_are_drawn() {
+    let study = fixture("office");
+    let page = visible(&render(&study).unwrap());
+    let picture = page.split("id=\"w1-slowest\"").nth(1).unwrap().split("</figure>").next().unwrap();
+    let shown = study["workloads"][0]["slowest"]["requests"].as_array().unwrap();
+    assert_eq!(picture.matches("<g data-tip=\"Request ").count(), shown.len());
+    assert!(picture.contains("The slowest request of all, a read of"), "{picture}");
+    assert!(picture.contains("#term-behind_cleaning"));
+    let dies = page.split("<figure class=\"bars dies\"").nth(1).unwrap().split("</figure>").next().unwrap();
+    let candidates = study["workloads"][0]["candidates"].as_array().unwrap();
+    let drives = candidates.iter().filter(|candidate| candidate["kind"] == "ssd").count();
+    assert_eq!(dies.matches("<th scope=\"row\">").count(), drives);
+    assert!(dies.contains("data-tip=\"Channel 8: dies "));
+}

@@ -293,7 +293,7 @@ pub struct ResponseParts {
     pub bus_us: f64,
     /// The request's own reads and programs, transfers over the bus included.
     pub flash_us: f64,
-    /// The rest: the link to the host, the write buffer, waiting for work on another die.
+    /// The rest: the link to the host, the write buffer, the decoder, waiting for work on another die.
     pub other_us: f64,
 }
 
