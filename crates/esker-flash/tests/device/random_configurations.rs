@@ -336,13 +336,17 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     }
     if let Some(ecc) = &flash.ecc {
         let judged = ecc.reads_by_step.iter().sum::<u64>() + ecc.uncorrectable_reads.total();
+        // Filling the drive may read its map, and takes no time in which cells could be judged.
+        let reads = flash.reads.total() - before.reads.total();
         // Spare areas are read for superblocks.
         match settings.ftl.kind.as_str() {
-            "superblock" => prop_assert!(judged <= flash.reads.total()),
-            _ => prop_assert_eq!(judged, flash.reads.total()),
+            "superblock" => prop_assert!(judged <= reads),
+            _ => prop_assert_eq!(judged, reads),
         }
         prop_assert!(
-            ecc.mean_raw_bit_error_rate <= ecc.worst_raw_bit_error_rate && ecc.worst_raw_bit_error_rate <= 0.5
+            // A mean of equal rates is rounded.
+            ecc.mean_raw_bit_error_rate <= ecc.worst_raw_bit_error_rate * (1.0 + 1e-9)
+                && ecc.worst_raw_bit_error_rate <= 0.5
         );
     }
     if let Some(array) = &flash.array {
@@ -395,7 +399,7 @@ proptest! {
                     && settings.cleaning.gradual.is_none()
                 {
                     let settings =
-                        SsdSettings { over_provisioning: Some(remedy), spare_factor: None, ..settings.clone() };
+                        SsdSettings { over_provisioning: Some(remedy), spare_factor: None, ecc: None, ..settings.clone() };
                     let again = Ssd::new("flash", &settings, seed);
                     prop_assert!(again.is_ok(), "the remedy does not help: {}", again.unwrap_err());
                 }

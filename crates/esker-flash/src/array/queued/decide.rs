@@ -179,20 +179,14 @@ impl Queued {
         (passed, suspended.reads_before)
     }
 
-    /// The first read for the host that may begin now; while something is suspended, only such as waited by then.
+    /// The first read for the host that may begin now; while something is suspended, only such as waited by then. Each of
+    /// them waits for all that it must not pass.
     fn next_host_read(&self, index: usize) -> Option<usize> {
-        if self.dies[index].host_reads == 0 {
-            return None;
-        }
-        let (mut passed, limit) = self.held(index);
-        self.dies[index].queue.iter().position(|op| {
-            let op = &self.ops[*op];
-            if op.is_host_read() && op.sequence < limit && passed.lets_pass(op) {
-                return true;
-            }
-            passed.add(op);
-            false
-        })
+        let die = &self.dies[index];
+        let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
+        let may_begin = |op: &&u32| self.ops[**op].may_begin() && self.ops[**op].sequence < limit;
+        let sequence = self.ops[*die.host_reads.iter().find(may_begin)?].sequence;
+        Some(die.queue.partition_point(|op| self.ops[*op].sequence < sequence))
     }
 
     /// Takes the operation at `position`, and all that is joined with it, and begins its pages.
@@ -211,10 +205,12 @@ impl Queued {
             die.queue.remove(*at);
         }
         for op in &die.group {
-            let op = &mut self.ops[*op];
-            op.start = start.max(op.arrived);
-            op.bus_wait = now - op.start;
-            die.host_reads -= u32::from(op.is_host_read());
+            let state = &mut self.ops[*op];
+            state.start = start.max(state.arrived);
+            state.bus_wait = now - state.start;
+            if state.is_host_read() {
+                die.host_reads.retain(|read| read != op);
+            }
         }
         self.begin_pages(index, now);
     }

@@ -13,6 +13,8 @@ mod layout;
 mod op;
 mod phases;
 
+use std::collections::VecDeque;
+
 use esker_core::{Nanos, Timetable};
 
 use super::audit::Audit;
@@ -220,23 +222,45 @@ impl Queued {
     fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
         let die = op.die as usize;
         let work = op.work(&self.timing);
-        self.dies[die].host_reads += u32::from(op.is_host_read());
+        let is_host_read = op.is_host_read();
         let op = self.ops.add(Op { sequence: self.sequence, arrived: now, ..op }, after);
         self.sequence += 1;
+        if is_host_read {
+            if self.settings.scheduling != Scheduling::Fifo || self.settings.suspend.is_some() {
+                self.tie_to_conflicts(op, die);
+            }
+            self.dies[die].host_reads.push_back(op);
+        }
         self.dies[die].queue.push_back(op);
         self.dies[die].queued += work;
         self.mark_dirty(now, die);
         op
     }
 
+    /// Lets `read`, which may go ahead of what waits on its die, wait for what it must not pass.
+    fn tie_to_conflicts(&mut self, read: u32, die: usize) {
+        let die = &self.dies[die];
+        let suspended = die.suspended.iter().flat_map(|suspended| &suspended.group);
+        let earlier = die.queue.iter().chain(&die.group).chain(suspended);
+        let conflicts: Vec<u32> = earlier.copied().filter(|other| self.ops.conflict(read, *other)).collect();
+        for other in conflicts {
+            self.ops.tie(read, other);
+        }
+    }
+
     /// Lets `op` wait again, at its old place in its die's queue.
     fn put_back(&mut self, op: u32) {
         let (die, work) = (&mut self.dies[self.ops[op].die as usize], self.ops[op].work(&self.timing));
-        die.host_reads += u32::from(self.ops[op].is_host_read());
         die.queued += work;
-        let sequence = self.ops[op].sequence;
-        let place = die.queue.iter().position(|other| self.ops[*other].sequence > sequence);
-        die.queue.insert(place.unwrap_or(die.queue.len()), op);
+        let ops = &self.ops;
+        let insert = |queue: &mut VecDeque<u32>| {
+            let place = queue.partition_point(|other| ops[*other].sequence < ops[op].sequence);
+            queue.insert(place, op);
+        };
+        insert(&mut die.queue);
+        if ops[op].is_host_read() {
+            insert(&mut die.host_reads);
+        }
     }
 
     fn mark_dirty(&mut self, now: u64, die: usize) {

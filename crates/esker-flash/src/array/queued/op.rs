@@ -155,7 +155,15 @@ impl Ops {
         index
     }
 
-    fn tie(&mut self, op: u32, after: u32) {
+    /// Whether the two have to keep their order, and `other` has not ended yet.
+    pub(super) fn conflict(&self, op: u32, other: u32) -> bool {
+        let touched = |op: &Op| [Some(op.touches), op.also].into_iter().flatten();
+        let (op, other, live) = (&self[op], &self[other], self.live[other as usize]);
+        live && touched(op).any(|touch| touched(other).any(|also| touch.conflicts_with(&also)))
+    }
+
+    /// Lets `op` wait for the end of `after`.
+    pub(super) fn tie(&mut self, op: u32, after: u32) {
         self.ops[op as usize].waits += 1;
         self.ops[after as usize].followers.push(op);
     }

@@ -51,8 +51,8 @@ pub(super) struct Suspended {
 pub(super) struct Die {
     /// What waits, in the order of pushing.
     pub(super) queue: VecDeque<u32>,
-    /// Reads for the host among it: most of the time none, and then nothing has to be searched.
-    pub(super) host_reads: u32,
+    /// Reads for the host among it, in the same order: most of the time few.
+    pub(super) host_reads: VecDeque<u32>,
     /// Work of all that waits.
     pub(super) queued: u64,
     /// What is under way as one.
