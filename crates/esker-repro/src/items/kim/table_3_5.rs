@@ -8,14 +8,14 @@ use esker_sim::{Experiment, RunError, RunOptions, run as run_experiment};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
-pub(super) const ITEM: Item = Item {
+pub(in crate::items) const ITEM: Item = Item {
     name: "kim/table-3.5",
     title: "Response times and cleaning of a page map, DFTL and FAST (with table 3.4)",
     source: "Kim, HybridStore, 2009, sections 3.5.1 and 3.5.2, tables 3.4 and 3.5, figure 3.10",
     run,
 };
 
-const EXPERIMENT: &str = include_str!("kim_table_3_5.toml");
+const EXPERIMENT: &str = include_str!("table_3_5.toml");
 const STAND_IN: &str = "a synthetic workload by table 3.3 for the Financial trace";
 
 /// What a layer did.
@@ -102,7 +102,7 @@ const HALF_MORE: &str = "table 3.4's map operations take 0.55 ms per request whe
 fn simulate(item: &Item, context: &Context<'_>, ftl: &str) -> Result<Layer, ReproduceError> {
     let error = |message: String| ReproduceError::Experiment { item: item.name, message };
     let text = format!("{EXPERIMENT}ftl = {ftl}\n\n[run]\ntarget = \"flash\"\nseed = {}\n", context.seed);
-    let experiment = Experiment::from_str(&text, "kim_table_3_5.toml").map_err(|problem| error(problem.to_string()))?;
+    let experiment = Experiment::from_str(&text, "table_3_5.toml").map_err(|problem| error(problem.to_string()))?;
     let options = RunOptions { cancel: Some(context.cancel), ..RunOptions::default() };
     let results = match run_experiment(&experiment, &options) {
         Ok(results) => results,

@@ -1,0 +1,230 @@
+//! Running a stand-in on a drive.
+
+use std::sync::atomic::Ordering;
+
+use esker_core::{
+    Arrival, Completion, Control, Device, FlashReport, Nanos, Observer, ReplayEnd, ReplaySettings, Report, Request,
+    Verdict, replay,
+};
+use esker_sim::{Experiment, System};
+
+use super::workload::Workload;
+use crate::{Context, Item, ReproduceError};
+
+/// The layers that chapter 3 compares, by the paper's names; FAST's log is the workload's.
+pub(super) const LAYERS: [&str; 3] = ["Baseline", "DFTL", "FAST"];
+
+/// One run of several that an item makes.
+pub(super) struct Setup<'a> {
+    pub(super) workload: &'a Workload,
+    /// One of [`LAYERS`].
+    pub(super) layer: &'a str,
+    /// Memory of DFTL's cached entries.
+    pub(super) cache: &'a str,
+    /// Further keys of the experiment.
+    pub(super) keys: &'a [(&'a str, &'a str)],
+    /// This run's place among the item's, and their number.
+    pub(super) part: (usize, usize),
+}
+
+impl<'a> Setup<'a> {
+    /// The layer as in section 3.5, with 32 KiB for cached entries (section 3.5.7).
+    pub(super) fn new(workload: &'a Workload, layer: &'a str, part: (usize, usize)) -> Self {
+        Self { workload, layer, cache: "32KiB", keys: &[], part }
+    }
+}
+
+/// What a run gave.
+#[derive(Default)]
+pub(super) struct Run {
+    /// In the order of their ends.
+    pub(super) served: Vec<Served>,
+    pub(super) flash: FlashReport,
+}
+
+/// Times of one request, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Served {
+    pub(super) arrival: u64,
+    /// In the driver's queue.
+    pub(super) queued: u64,
+    /// In the drive.
+    pub(super) device: u64,
+}
+
+impl Run {
+    /// Mean time in the drive and in the driver's queue, ms.
+    pub(super) fn response_ms(&self) -> f64 {
+        self.device_ms() + self.queue_ms()
+    }
+
+    pub(super) fn device_ms(&self) -> f64 {
+        self.mean_ms(|served| served.device)
+    }
+
+    pub(super) fn queue_ms(&self) -> f64 {
+        self.mean_ms(|served| served.queued)
+    }
+
+    fn mean_ms(&self, of: impl Fn(&Served) -> u64) -> f64 {
+        self.served.iter().map(|served| of(served) as f64).sum::<f64>() / self.served.len().max(1) as f64 / 1e6
+    }
+
+    /// Share of look-ups that found the entry cached.
+    pub(super) fn hit_ratio(&self) -> f64 {
+        self.flash.mapping.and_then(|mapping| mapping.hit_ratio()).unwrap_or(f64::NAN)
+    }
+
+    /// Share of full merges that joined `least` data blocks or more.
+    pub(super) fn share_of_merges(&self, least: u32) -> f64 {
+        self.merges(least) as f64 / self.merges(0).max(1) as f64
+    }
+
+    fn merges(&self, least: u32) -> u64 {
+        self.flash.full_merge_data_blocks.range(least..).map(|(_, merges)| merges).sum()
+    }
+
+    /// Data blocks per full merge.
+    pub(super) fn blocks_per_merge(&self) -> f64 {
+        let blocks: u64 =
+            self.flash.full_merge_data_blocks.iter().map(|(blocks, merges)| u64::from(*blocks) * merges).sum();
+        blocks as f64 / self.merges(0).max(1) as f64
+    }
+}
+
+/// Runs `setup`: the warm-up one request at a time, the rest by arrival times.
+pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) -> Result<Run, ReproduceError> {
+    let error = |message: String| ReproduceError::Experiment { item: item.name, message };
+    let workload = setup.workload;
+    let ftl = match setup.layer {
+        "DFTL" => format!("{{ kind = \"dftl\", cache = \"{}\" }}", setup.cache),
+        "FAST" => format!("{{ kind = \"fast\", log = \"{}\" }}", workload.log),
+        _ => "\"page\"".to_string(),
+    };
+    let text = format!(
+        "[workload]\nsynthetic = {{ requests = 1 }}\n[device.flash]\nkind = \"ssd\"\npreset = \"kim-slc-32g\"\n{}\nftl = {ftl}\n\
+         [run]\ntarget = \"flash\"\nseed = {}\n",
+        workload.drive, context.seed
+    );
+    let mut experiment = Experiment::from_str(&text, item.name).map_err(|fault| error(fault.to_string()))?;
+    for (key, value) in setup.keys {
+        experiment = experiment.with(key, value).map_err(|fault| error(fault.to_string()))?;
+    }
+    let mut drive = System::assemble(&experiment).map_err(|fault| error(fault.to_string()))?.device;
+
+    let mut arrivals = workload.arrivals(context.seed);
+    let mut watch = Watch {
+        context,
+        part: setup.part,
+        all: workload.requests + workload.warm_up,
+        done: 0,
+        served: Vec::new(),
+        failed: 0,
+    };
+    let warm_up: Vec<Arrival> = arrivals.by_ref().take(workload.warm_up as usize).collect();
+    let begin = warm_up.last().map_or(Nanos::ZERO, |last| last.at);
+    let end = play(&mut drive, warm_up, &ReplaySettings::closed(1), &mut watch).map_err(&error)?;
+    drive.control(end, Control::StartMeasuring).map_err(|fault| error(fault.to_string()))?;
+    watch.served.clear();
+    let measured = arrivals.map(|arrival| Arrival { at: Nanos(end.0 + arrival.at.0 - begin.0), ..arrival });
+    play(&mut drive, measured, &ReplaySettings { start: end, ..ReplaySettings::OPEN }, &mut watch).map_err(&error)?;
+    if watch.context.cancel.load(Ordering::Relaxed) {
+        return Err(ReproduceError::Cancelled);
+    }
+    if watch.failed > 0 {
+        return Err(error(format!("{} requests failed", watch.failed)));
+    }
+    let mut report = Report::default();
+    drive.report(&mut report);
+    let flash = report.devices.into_values().find_map(|device| device.flash).unwrap_or_default();
+    Ok(Run { served: watch.served, flash })
+}
+
+/// Plays the requests and says when the last one ended.
+fn play(
+    drive: &mut Box<dyn Device>,
+    arrivals: impl IntoIterator<Item = Arrival>,
+    settings: &ReplaySettings,
+    watch: &mut Watch<'_>,
+) -> Result<Nanos, String> {
+    let end = replay(drive, arrivals, settings, watch).map_err(|fault| fault.to_string())?;
+    match end.end {
+        ReplayEnd::Complete | ReplayEnd::Stopped => Ok(end.last_event),
+        other => Err(format!("the run ended early: {other:?}")),
+    }
+}
+
+struct Watch<'a> {
+    context: &'a Context<'a>,
+    part: (usize, usize),
+    all: u64,
+    done: u64,
+    served: Vec<Served>,
+    failed: u64,
+}
+
+impl Observer for Watch<'_> {
+    fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
+        self.failed += u64::from(completion.result.is_err());
+        self.served.push(Served {
+            arrival: arrival.0,
+            queued: completion.service_start.0 - arrival.0,
+            device: completion.at.0 - completion.service_start.0,
+        });
+        self.done += 1;
+        if self.done.is_multiple_of(4096) {
+            let share = self.done as f64 / self.all as f64;
+            (self.context.progress)((self.part.0 as f64 + share) / self.part.1 as f64);
+        }
+        if self.context.cancel.load(Ordering::Relaxed) { Verdict::Stop } else { Verdict::Continue }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use crate::{ClaimVerdict, Context, Item, Outcome, ReproduceError};
+
+    type Measure = fn(&Item, &Context<'_>, f64) -> Result<Outcome, ReproduceError>;
+
+    /// The outcome of `measure` on a part of the requests. Every claim is the item's and has a value, every figure has points.
+    pub(in crate::items::kim) fn short(item: &Item, measure: Measure, part: f64) -> Outcome {
+        let cancel = AtomicBool::new(false);
+        let context = Context {
+            seed: 1,
+            traces: None,
+            progress: &|share| assert!((0.0..=1.0).contains(&share)),
+            cancel: &cancel,
+        };
+        let outcome = measure(item, &context, part).unwrap();
+        for claim in &outcome.claims {
+            assert_eq!(claim.item, item.name);
+            assert!(!claim.reason.is_empty(), "{}", claim.claim);
+            assert_eq!(
+                claim.verdict == ClaimVerdict::StandIn,
+                claim.verdict != ClaimVerdict::Unreachable,
+                "{}",
+                claim.claim
+            );
+        }
+        for figure in &outcome.figures {
+            assert!(figure.curves.iter().any(|curve| !curve.points.is_empty()), "{}", figure.title);
+        }
+        outcome
+    }
+
+    #[test]
+    fn a_run_that_is_interrupted_says_so() {
+        use super::{Setup, simulate};
+        use crate::items::kim::workload::WEB_SEARCH;
+        let cancel = AtomicBool::new(true);
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let run = simulate(
+            &super::super::figure_3_12::ITEM,
+            &context,
+            &Setup::new(&WEB_SEARCH.shortened(0.01), "DFTL", (0, 1)),
+        );
+        assert!(matches!(run, Err(ReproduceError::Cancelled)));
+    }
+}

@@ -1,0 +1,111 @@
+//! Kim 2009, figure 3.13: how much faster flash would have to be for FAST to keep up with DFTL.
+
+use super::drive::{Setup, simulate};
+use super::workload::FINANCIAL;
+use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+
+/// The item.
+pub(in crate::items) const ITEM: Item = Item {
+    name: "kim/figure-3.13",
+    title: "FAST on faster flash against DFTL",
+    source: "Kim, HybridStore, 2009, section 3.5.2, figure 3.13",
+    run,
+};
+
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+    measure(item, context, 1.0)
+}
+
+const SPEEDS: [u64; 6] = [1, 2, 3, 4, 6, 8];
+/// Times and rate of the preset (table 3.2, without and with the transfer).
+const READ_NS: u64 = 25_000;
+const PROGRAM_NS: u64 = 300_000;
+const ERASE_NS: u64 = 1_500_000;
+const BUS_BYTES_PER_S: u64 = 19_943_343;
+
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+    let workload = FINANCIAL.shortened(part);
+    let runs = SPEEDS.len() + 1;
+    let dftl = simulate(item, context, &Setup::new(&workload, "DFTL", (0, runs)))?.response_ms();
+    let mut points = Vec::new();
+    for (index, speed) in SPEEDS.into_iter().enumerate() {
+        let times = [READ_NS, PROGRAM_NS, ERASE_NS].map(|time| format!("\"{}ns\"", time / speed));
+        let rate = format!("\"{}B/s\"", BUS_BYTES_PER_S * speed);
+        let keys = [
+            ("device.flash.timing.page_read", times[0].as_str()),
+            ("device.flash.timing.page_program", &times[1]),
+            ("device.flash.timing.block_erase", &times[2]),
+            ("device.flash.timing.bus_rate", &rate),
+        ];
+        let setup = Setup { keys: &keys, ..Setup::new(&workload, "FAST", (index + 1, runs)) };
+        points.push((speed as f64, simulate(item, context, &setup)?.response_ms() / dftl));
+    }
+    let at_one = points[0].1;
+    let claims = vec![
+        Claim::compared(
+            item.name,
+            "flash speed-up that FAST needs to match DFTL",
+            4.0,
+            needed(&points),
+            "section 3.5.2; interpolated between the speeds that were run",
+        ),
+        Claim::compared(item.name, "FAST over DFTL on the same flash", 4.51, at_one, "table 3.5: 2.75 and 0.61 ms"),
+    ];
+    let figure = Figure {
+        title: "Figure 3.13: FAST on faster flash, Financial".into(),
+        note: "Mean response over DFTL's on flash of single speed. Published: table 3.5 and the text's \"4 times faster\". The \
+               workload is a stand-in."
+            .into(),
+        x: Axis::linear("flash speed-up"),
+        y: Axis::linear("mean response over DFTL's"),
+        curves: vec![
+            Curve::published("FAST", [(1.0, 4.51), (4.0, 1.0)]),
+            Curve::measured("FAST", points),
+            Curve::measured("DFTL, single speed", [(1.0, 1.0), (8.0, 1.0)]),
+        ],
+    };
+    Ok(Outcome {
+        claims: claims.into_iter().map(|claim| claim.on_stand_in(FINANCIAL.stand_in)).collect(),
+        figures: vec![figure],
+    })
+}
+
+/// Where the ratio comes down to one, on a straight line between the speeds around it; infinite where it never does.
+fn needed(points: &[(f64, f64)]) -> f64 {
+    let Some(after) = points.iter().position(|(_, ratio)| *ratio <= 1.0) else { return f64::INFINITY };
+    match after {
+        0 => points[0].0,
+        _ => {
+            let ((x0, y0), (x1, y1)) = (points[after - 1], points[after]);
+            x0 + (y0 - 1.0) / (y0 - y1) * (x1 - x0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::drive::tests::short;
+    use super::*;
+
+    #[test]
+    fn a_short_run_gives_every_claim_and_figure() {
+        let outcome = short(&ITEM, measure, 0.01);
+        let curves: usize = outcome.figures.iter().map(|figure| figure.curves.len()).sum();
+        assert_eq!((outcome.claims.len(), curves), (2, 3));
+    }
+
+    #[test]
+    fn the_needed_speed_lies_between_its_neighbours() {
+        assert!((needed(&[(1.0, 4.0), (2.0, 2.0), (4.0, 0.5)]) - 2.0 - 2.0 / 1.5).abs() < 1e-12);
+        assert_eq!(needed(&[(1.0, 0.9)]), 1.0);
+        assert_eq!(needed(&[(1.0, 4.0), (8.0, 1.1)]), f64::INFINITY);
+    }
+
+    /// Single speed is the preset's.
+    #[test]
+    fn times_are_those_of_the_preset() {
+        let transfer_us = 2_112.0 / BUS_BYTES_PER_S as f64 * 1e6;
+        assert!((READ_NS as f64 / 1e3 + transfer_us - 130.9).abs() < 0.01);
+        assert!((PROGRAM_NS as f64 / 1e3 + transfer_us - 405.9).abs() < 0.01);
+    }
+}

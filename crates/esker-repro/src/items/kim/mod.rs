@@ -1,0 +1,18 @@
+//! Kim 2009, "HybridStore", chapter 3: translation layers.
+
+mod drive;
+pub(super) mod figure_3_10;
+pub(super) mod figure_3_11;
+pub(super) mod figure_3_12;
+pub(super) mod figure_3_13;
+pub(super) mod figure_3_14;
+pub(super) mod figure_3_15;
+pub(super) mod figure_3_16;
+pub(super) mod figure_3_17;
+pub(super) mod figure_3_18;
+pub(super) mod figure_3_19;
+pub(super) mod figure_3_9;
+mod overheads;
+pub(super) mod table_3_4;
+pub(super) mod table_3_5;
+mod workload;

@@ -1,0 +1,66 @@
+//! Kim 2009, table 3.4: what cleaning and translation cost, by layer and workload.
+
+use super::overheads::{Counts, Row, rows};
+use crate::{Claim, Context, Item, Outcome, ReproduceError};
+
+/// The item.
+pub(in crate::items) const ITEM: Item = Item {
+    name: "kim/table-3.4",
+    title: "Erases, merges, copies and map operations by layer and workload",
+    source: "Kim, HybridStore, 2009, section 3.5.1, table 3.4",
+    run,
+};
+
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+    measure(item, context, 1.0)
+}
+
+const COUNT: &str = "table 3.4; a count, which follows the stand-in's locality and number of requests";
+
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+    let mut claims = Vec::new();
+    for (row, counts) in rows(item, context, part)? {
+        for (what, published, measured) in columns(row, &counts) {
+            let claim = format!("{}, {}: {what}", row.workload.name, row.layer);
+            let claim = match published {
+                0.0 => Claim::at_most(item.name, &claim, 0.0, measured, "table 3.4 has none"),
+                _ => Claim::compared(item.name, &claim, published, measured, COUNT),
+            };
+            claims.push(claim.on_stand_in(row.workload.stand_in));
+        }
+    }
+    Ok(claims.into())
+}
+
+/// What the table has for this layer.
+fn columns(row: &Row, counts: &Counts) -> Vec<(&'static str, f64, f64)> {
+    let mut columns = vec![
+        ("erases of data blocks", row.data_erases, counts.data_erases),
+        ("switch merges", row.merges[0], counts.merges[0]),
+        ("partial merges", row.merges[1], counts.merges[1]),
+        ("full merges", row.merges[2], counts.merges[2]),
+        ("(1) and (5) data pages copied", row.copies, counts.copies),
+    ];
+    if row.layer == "DFTL" {
+        columns.extend([
+            ("erases of map blocks", row.map_erases, counts.map_erases),
+            ("(2) and (6) map pages copied", row.map_copies, counts.map_copies),
+            ("(3) map reads for translation", row.map_reads, counts.map_reads),
+            ("(7) map writes for translation", row.map_writes, counts.map_writes),
+        ]);
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::drive::tests::short;
+    use super::*;
+
+    #[test]
+    fn a_short_run_gives_every_claim_and_figure() {
+        let outcome = short(&ITEM, measure, 0.01);
+        let curves: usize = outcome.figures.iter().map(|figure| figure.curves.len()).sum();
+        assert_eq!((outcome.claims.len(), curves), (6 * 5 + 4 * 9, 0));
+    }
+}
