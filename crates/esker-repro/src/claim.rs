@@ -1,5 +1,6 @@
 //! A published number beside a measured one, with a tolerance that was stated before.
 
+use esker_core::words::published;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -57,7 +58,7 @@ impl Claim {
     /// Holds that the values, largest first, are in strictly descending order. `reason` is followed by what was measured.
     pub fn descending(item: &str, claim: &str, values: &[(&str, f64)], reason: &str) -> Self {
         let met = values.windows(2).all(|pair| pair[0].1 > pair[1].1);
-        let found: Vec<String> = values.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let found: Vec<String> = values.iter().map(|(name, value)| format!("{name} {}", published(*value))).collect();
         Self::bare(item, claim, verdict(met), &format!("{reason}; measured: {}", found.join(", ")))
     }
 
@@ -90,12 +91,18 @@ impl Claim {
         Self { published, ..Self::bare(item, claim, ClaimVerdict::Unreachable, reason) }
     }
 
-    /// The same claim, measured on something that stands in for what the paper used: it is neither met nor missed.
+    /// The same claim, measured on something that stands in for what the paper used: it is neither met nor missed, and the reason
+    /// says whether it holds there.
     pub fn on_stand_in(mut self, stand_in: &str) -> Self {
+        let holds = match self.verdict {
+            ClaimVerdict::Met => "; holds there",
+            ClaimVerdict::Missed => "; does not hold there",
+            ClaimVerdict::StandIn | ClaimVerdict::Unreachable | ClaimVerdict::Beside => "",
+        };
         if self.verdict != ClaimVerdict::Unreachable {
             self.verdict = ClaimVerdict::StandIn;
         }
-        self.reason = format!("stand-in ({stand_in}): {}", self.reason);
+        self.reason = format!("stand-in ({stand_in}{holds}): {}", self.reason);
         self
     }
 
@@ -142,7 +149,9 @@ mod tests {
     fn a_stand_in_neither_meets_nor_misses_and_says_what_it_is() {
         let claim = Claim::within("x", "y", 100.0, 300.0, 0.01, "exact").on_stand_in("another trace");
         assert_eq!((claim.verdict, claim.ratio), (ClaimVerdict::StandIn, Some(3.0)));
-        assert_eq!(claim.reason, "stand-in (another trace): exact");
+        assert_eq!(claim.reason, "stand-in (another trace; does not hold there): exact");
+        let claim = Claim::at_most("x", "y", 1.0, 0.5, "small").on_stand_in("another trace");
+        assert_eq!(claim.reason, "stand-in (another trace; holds there): small");
         let claim = Claim::unreachable("x", "y", None, "no trace").on_stand_in("another trace");
         assert_eq!(claim.verdict, ClaimVerdict::Unreachable);
     }

@@ -17,6 +17,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 }
 
 const SPEEDS: [u64; 6] = [1, 2, 3, 4, 6, 8];
+/// FAST's mean response over DFTL's in table 3.5: 2.75 and 0.61 ms.
+const PUBLISHED_AT_ONE: f64 = 4.51;
 /// Times and rate of the preset (table 3.2, without and with the transfer).
 const READ_NS: u64 = 25_000;
 const PROGRAM_NS: u64 = 300_000;
@@ -49,7 +51,22 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             needed(&points),
             "section 3.5.2; interpolated between the speeds that were run",
         ),
-        Claim::compared(item.name, "FAST over DFTL on the same flash", 4.51, at_one, "table 3.5: 2.75 and 0.61 ms"),
+        Claim::compared(
+            item.name,
+            "flash speed-up at which FAST takes 1 / 4.51 of its time, as much less as DFTL takes in table 3.5",
+            4.0,
+            needed(
+                &points.iter().map(|(speed, ratio)| (*speed, ratio / at_one * PUBLISHED_AT_ONE)).collect::<Vec<_>>(),
+            ),
+            "the same without our DFTL, whose requests wait for all their map operations",
+        ),
+        Claim::compared(
+            item.name,
+            "FAST over DFTL on the same flash",
+            PUBLISHED_AT_ONE,
+            at_one,
+            "table 3.5: 2.75 and 0.61 ms",
+        ),
     ];
     let figure = Figure {
         title: "Figure 3.13: FAST on faster flash, Financial".into(),
@@ -59,7 +76,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         x: Axis::linear("flash speed-up"),
         y: Axis::linear("mean response over DFTL's"),
         curves: vec![
-            Curve::published("FAST", [(1.0, 4.51), (4.0, 1.0)]),
+            Curve::published("FAST", [(1.0, PUBLISHED_AT_ONE), (4.0, 1.0)]),
             Curve::measured("FAST", points),
             Curve::measured("DFTL, single speed", [(1.0, 1.0), (8.0, 1.0)]),
         ],
@@ -91,7 +108,7 @@ mod tests {
     fn a_short_run_gives_every_claim_and_figure() {
         let outcome = short(&ITEM, measure, 0.01);
         let curves: usize = outcome.figures.iter().map(|figure| figure.curves.len()).sum();
-        assert_eq!((outcome.claims.len(), curves), (2, 3));
+        assert_eq!((outcome.claims.len(), curves), (3, 3));
     }
 
     #[test]

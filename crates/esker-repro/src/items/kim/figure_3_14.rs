@@ -20,7 +20,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 }
 
 /// Requests per second.
-const RATES: [u32; 9] = [25, 50, 100, 150, 200, 300, 400, 600, 800];
+const RATES: [u32; 11] = [25, 50, 100, 200, 300, 400, 600, 800, 1200, 1600, 2400];
 /// A layer has given way where requests wait ten times as long as they are served at the lowest load.
 const KNEE: f64 = 10.0;
 const STAND_IN: &str = "synthetic as in the paper, whose parameters are not in the text";

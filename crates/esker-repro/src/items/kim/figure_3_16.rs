@@ -63,8 +63,8 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
 fn said(item: &Item, workload: &Workload, hits: &[(f64, f64)], response: &[(f64, f64)]) -> Vec<Claim> {
     let last = |curve: &[(f64, f64)]| curve.last().map_or(f64::NAN, |point| point.1);
     let name = |what: &str| format!("{}: {what}", workload.name);
-    // The first memory that holds the working set: all but one look-up in a hundred hit.
-    let enough = hits.iter().position(|(_, hit)| *hit >= 0.99);
+    // The first memory that holds the working set: it brings all but a hundredth of the hits that the largest brings.
+    let enough = hits.iter().position(|(_, hit)| *hit >= 0.99 * last(hits));
     let beyond = enough.map_or(f64::NAN, |enough| response[enough].1 / last(response));
     vec![
         Claim::within(
