@@ -43,8 +43,8 @@ pub use presets::PRESETS;
 pub use settings::{
     ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, DecodingStepSettings, EccCode, EccSettings,
     EndOfLife, EnergySettings, ErrorCount, Gang, GeometrySettings, LinkSettings, MultiPlane, Placement, PoolScope,
-    PowerFailureSettings, RawErrorSettings, Scheduling, SsdSettings, Stripe, SuspendSettings, TimingSettings,
-    WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    PowerFailureSettings, RawErrorSettings, Scheduling, Separation, SsdSettings, Stripe, SuspendSettings,
+    TimingSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;
 pub use ssd::Ssd;

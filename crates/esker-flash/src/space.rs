@@ -2,7 +2,7 @@
 
 use esker_core::{PageCounts, Ratio};
 
-use crate::{Geometry, SsdError, SsdSettings, WriteFrontiers};
+use crate::{Geometry, Separation, SsdError, SsdSettings, WriteFrontiers};
 
 /// The array's pages shared out over pools that are all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,10 @@ pub struct Space {
     pub pools: u32,
     /// Blocks of a pool.
     pub blocks_per_pool: u32,
-    /// Blocks of a pool that take writes at the same time.
+    /// Blocks of a pool that take writes of one kind at the same time.
     pub frontiers: u32,
+    /// Kinds of pages that are kept apart.
+    pub kinds: u32,
     /// Free blocks below which a pool cleans.
     pub reserve: u32,
     /// Free blocks below which each write to a pool cleans a little; 0 for never.
@@ -42,6 +44,8 @@ impl Space {
             WriteFrontiers::Die => (geometry.dies() / pools).max(1),
             WriteFrontiers::Plane => geometry.planes() / pools,
         };
+        let kinds = if settings.cleaning.separate == Separation::None { 1 } else { 2 };
+        let open = kinds * frontiers;
         let blocks = |share: Ratio| {
             let blocks = u128::from(blocks_per_pool) * u128::from(share.as_parts_per_billion());
             blocks.div_ceil(1_000_000_000) as u32
@@ -50,7 +54,7 @@ impl Space {
         if bad >= Ratio::ONE {
             return Err(SsdError::NotAShare { key: "wear.factory_bad_blocks", found: bad });
         }
-        let reserve = blocks(threshold).max(frontiers + u32::from(settings.power_failure.is_some()));
+        let reserve = blocks(threshold).max(open + u32::from(settings.power_failure.is_some()));
         let ahead = |key, share: Option<Ratio>| match share {
             None => Ok(0),
             Some(share) if share <= threshold || share >= Ratio::ONE => {
@@ -63,6 +67,7 @@ impl Space {
             pools,
             blocks_per_pool,
             frontiers,
+            kinds,
             reserve,
             gradual: ahead("cleaning.gradual", settings.cleaning.gradual)?,
             background: ahead("cleaning.background", settings.cleaning.background)?,
@@ -71,12 +76,12 @@ impl Space {
             host_pages: 0,
             raw_pages: geometry.pages(),
         };
-        if reserve + frontiers >= blocks_per_pool {
+        if reserve + open >= blocks_per_pool {
             return Err(SsdError::PoolTooSmall {
                 blocks: blocks_per_pool,
-                needed: reserve + frontiers,
+                needed: reserve + open,
                 reserve,
-                frontiers,
+                frontiers: open,
             });
         }
         let (key, spare, whole) = space.stated(settings)?;
@@ -114,7 +119,7 @@ impl Space {
                 host: u64::from(self.host_pages_per_pool()),
                 room: u64::from(room),
                 reserve: self.reserve,
-                frontiers: self.frontiers,
+                frontiers: self.open_blocks(),
                 threshold,
                 remedy: (stated, self.least_spare(whole)),
             });
@@ -135,8 +140,13 @@ impl Space {
     /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed blocks, at least one page
     /// of those is superseded (Agrawal 2008, section 3.1: "enough spare blocks to allow writes and cleaning to proceed").
     fn room_per_pool(&self, free: u32) -> u32 {
-        let unusable = free + self.frontiers + self.bad_blocks_per_pool;
+        let unusable = free + self.open_blocks() + self.bad_blocks_per_pool;
         ((self.blocks_per_pool + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
+    }
+
+    /// Blocks of a pool that take writes of the host or copies at the same time.
+    pub fn open_blocks(&self) -> u32 {
+        self.kinds * self.frontiers
     }
 
     /// Blocks of a pool that may go bad before the host's pages have no room.

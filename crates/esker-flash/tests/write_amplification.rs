@@ -5,8 +5,8 @@ use esker_core::{ByteRate, Bytes, LogicalPage, Nanos, Ratio, Rng};
 use esker_flash::ftl::{self, FtlContext};
 use esker_flash::nand::FlashState;
 use esker_flash::{
-    ArraySettings, Choice, CleaningSettings, Geometry, GeometrySettings, Parameter, PoolScope, Space, SsdSettings,
-    TimingSettings, WriteFrontiers,
+    ArraySettings, Choice, CleaningSettings, Geometry, GeometrySettings, Parameter, PoolScope, Separation, Space,
+    SsdSettings, TimingSettings, WriteFrontiers,
 };
 
 /// The closed forms.
@@ -140,8 +140,13 @@ fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
     }
 }
 
-/// Programs per write, after `warm_up` overwrites of the host space, over `measured` of them.
+/// Programs per uniform write, after `warm_up` overwrites of the host space, over `measured` of them.
 fn simulate(settings: &SsdSettings, warm_up: u64, measured: u64) -> f64 {
+    simulate_with(settings, warm_up, measured, |rng, host| rng.below(host))
+}
+
+/// The same where `page` draws the page that is written, given how many there are.
+fn simulate_with(settings: &SsdSettings, warm_up: u64, measured: u64, page: impl Fn(&mut Rng, u64) -> u64) -> f64 {
     let geometry = Geometry::new(&settings.geometry, settings.block_summary).unwrap();
     let space = Space::new(settings, &geometry).unwrap();
     let context = FtlContext { geometry: &geometry, space: &space, settings, seed: 1 };
@@ -153,7 +158,7 @@ fn simulate(settings: &SsdSettings, warm_up: u64, measured: u64) -> f64 {
     let mut rng = Rng::new(11);
     let mut overwrite = |passes: u64, flash: &mut FlashState| {
         for _ in 0..passes {
-            let pages: Vec<LogicalPage> = (0..host).map(|_| LogicalPage(rng.below(host) as u32)).collect();
+            let pages: Vec<LogicalPage> = (0..host).map(|_| LogicalPage(page(&mut rng, host) as u32)).collect();
             ftl.write_untimed(&pages, flash).unwrap();
         }
     };
@@ -206,4 +211,70 @@ fn d_choices_are_within_two_percent() {
     compare(&choices(2), 3, 0.02, [4096, 1024]);
     compare(&choices(10), 4, 0.02, [4096, 1024]);
     compare(&choices(30), 5, 0.02, [4096, 1024]);
+}
+
+/// Nine of ten writes go to a tenth of the pages, uniformly in both parts (Rosenblum and Ousterhout 1992).
+const HOT_PAGES: f64 = 0.1;
+const HOT_WRITES: f64 = 0.9;
+
+fn two_temperatures(rng: &mut Rng, host: u64) -> u64 {
+    let hot = (host as f64 * HOT_PAGES) as u64;
+    // Hot pages lie among the others, as nothing may hang on their addresses.
+    let place = |index: u64| index * 7919 % host;
+    place(if rng.chance(9, 10) { rng.below(hot) } else { hot + rng.below(host - hot) })
+}
+
+/// The least write amplification of two parts that are drives of their own, uniformly written and cleaned greedily, with the
+/// spare space shared out as well as can be (Desnoyers 2012, section 6; Stoica and Ailamaki 2013).
+fn best_apart(spare: f64, b: usize) -> f64 {
+    let host = 1.0 - spare;
+    let amplification = |hot_share: f64| {
+        let part = |pages: f64, share: f64| {
+            let space = pages * host + share * spare;
+            theory::greedy(1.0 - pages * host / space, b)
+        };
+        HOT_WRITES * part(HOT_PAGES, hot_share) + (1.0 - HOT_WRITES) * part(1.0 - HOT_PAGES, 1.0 - hot_share)
+    };
+    (1..200).map(|share| amplification(f64::from(share) / 200.0)).fold(f64::INFINITY, f64::min)
+}
+
+/// Write amplification of one frontier, of copies apart, and of hot and cold pages apart.
+fn separated(victim: &str, spare: f64, page: impl Fn(&mut Rng, u64) -> u64 + Copy) -> [f64; 3] {
+    [Separation::None, Separation::Copied, Separation::HotCold].map(|separate| {
+        let mut settings = settings(spare, 64, 1024, Choice::named(victim));
+        settings.cleaning.separate = separate;
+        simulate_with(&settings, 10, 4, page)
+    })
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
+fn hot_and_cold_pages_apart_cost_less_where_there_are_such() {
+    for spare in [0.15, 0.28] {
+        let bound = best_apart(spare, 64);
+        // Greedy cleaning keeps victims of both parts equally full, whatever that costs: so each part has the spare factor of
+        // the whole, and the write amplification of uniform writes.
+        let equal = theory::greedy(spare, 64);
+        let [together, copied, apart] = separated("greedy", spare, two_temperatures);
+        println!("greedy S {spare}: {together:.4} {copied:.4} {apart:.4}, uniform {equal:.4}, best {bound:.4}");
+        assert!(copied < 0.93 * together && apart < 0.82 * together, "{together:.4} {copied:.4} {apart:.4}");
+        assert!((apart / equal - 1.0).abs() < 0.04, "{apart:.4} against {equal:.4}");
+        // Weighing age against gain leaves the hot part more space, which is what the bound does.
+        let [together, copied, apart] = separated("cost-benefit", spare, two_temperatures);
+        println!("cost-benefit S {spare}: {together:.4} {copied:.4} {apart:.4}");
+        assert!(copied < together && apart < copied, "{together:.4} {copied:.4} {apart:.4}");
+        assert!(bound < apart && apart < 1.12 * bound, "{apart:.4} against {bound:.4}");
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
+fn separation_changes_nothing_where_all_pages_are_alike() {
+    for spare in [0.15, 0.28] {
+        let [together, copied, apart] = separated("greedy", spare, |rng, host| rng.below(host));
+        println!("uniform S {spare}: {together:.4} {copied:.4} {apart:.4}");
+        for apart in [copied, apart] {
+            assert!((apart / together - 1.0).abs() < 0.01, "S {spare}: {apart:.4} against {together:.4}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use esker_core::Rng;
 
-use super::tests::{drawn_parameters, settings, soak};
+use super::tests::{drawn_parameters, keep_apart, settings, soak};
 use super::*;
 use crate::nand::{Cause, FlashOpKind, Spare};
 use crate::{Parameter, PoolScope, PowerFailureSettings, WriteFrontiers};
@@ -217,6 +217,8 @@ fn drawn(rng: &mut Rng, ftl: &Choice) -> SsdSettings {
     settings.cleaning.threshold = esker_core::Ratio::percent(20);
     settings.cleaning.background = Some(esker_core::Ratio::percent(rng.below(60)));
     settings.power_failure = Some(PowerFailureSettings { after_requests: 1 });
+    let apart = [Separation::None, Separation::Copied, Separation::HotCold][rng.below(3) as usize];
+    keep_apart(&mut settings, (apart, esker_core::Ratio::percent(1 + rng.below(100))));
     settings
 }
 

@@ -98,7 +98,7 @@ use thiserror::Error;
 
 use crate::choice::{ParameterEntry, Parameters};
 use crate::nand::{FlashState, OpList};
-use crate::{Choice, Geometry, Space, SsdError, SsdSettings};
+use crate::{Choice, Geometry, Separation, Space, SsdError, SsdSettings};
 
 pub use counters::FtlCounters;
 pub use pools::{Content, Owners, Pools, WearCounts};
@@ -296,9 +296,18 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
         known: FTLS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
         nearest: did_you_mean(&choice.kind, FTLS.iter().map(|entry| entry.name)).map(str::to_string),
     })?;
+    pools::check(context.settings)?;
     let layer = (entry.build)(context, Parameters::new("ftl", choice))?;
     if context.settings.wear.is_some() && layer.wear().is_none() {
         return Err(SsdError::NoWearIn { layer: entry.name });
+    }
+    if context.settings.cleaning.separate != Separation::None && layer.wear().is_none() {
+        return Err(SsdError::Contradiction {
+            first: "`cleaning.separate`".to_string(),
+            second: format!("`ftl` = `{}`", entry.name),
+            reason: "this layer places pages by its own rules".to_string(),
+            remedy: "leave `cleaning.separate` out, or use ftl = \"page\" or \"dftl\"".to_string(),
+        });
     }
     Ok(layer)
 }

@@ -76,7 +76,7 @@ impl PageFtl {
         let Self { striping, map, pools, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         // Space first: cleaning may move the very page that is about to be superseded.
-        let block = pools.place(pool, flash, sink, &mut Map(map))?;
+        let block = pools.place(pool, slot, flash, sink, &mut Map(map))?;
         let old = page_of(map[slot as usize]);
         let read = match (part, old) {
             (Part::Some, Some(old)) => Some(flash.read(old, Cause::Host, sink)),

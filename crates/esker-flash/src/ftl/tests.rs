@@ -199,24 +199,31 @@ proptest! {
         ]),
         frontiers in prop::sample::select(vec![WriteFrontiers::Die, WriteFrontiers::Plane, WriteFrontiers::Pool]),
         block_summary: bool,
+        apart in apart(),
     ) {
         for layer in choices() {
             for policy in VICTIM_POLICIES {
                 let mut settings = settings();
                 settings.ftl = layer.clone();
                 settings.cleaning.victim = Choice::named(policy.name);
+                keep_apart(&mut settings, apart);
                 settings.pool = pool;
                 settings.block_summary = block_summary;
                 settings.over_provisioning = Some(Ratio::percent(if block_summary { 70 } else { 60 }));
                 settings.write_frontiers = frontiers;
                 let geometry = Geometry::new(&settings.geometry, block_summary).unwrap();
-                let space = Space::new(&settings, &geometry).unwrap();
+                let Ok(space) = Space::new(&settings, &geometry) else {
+                    prop_assert!(settings.cleaning.separate != Separation::None);
+                    continue;
+                };
                 let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
                 match build(&context) {
                     Ok(ftl) => run(ftl, &geometry, space.host_pages, &steps)?,
-                    // Six blocks are few for log blocks.
+                    // Six blocks are few for log blocks, and those of a die for kinds of data apart and a map.
                     Err(error) => prop_assert!(
-                        pool == PoolScope::Plane && matches!(error, SsdError::NoUpdateBlocks { .. }),
+                        pool == PoolScope::Plane && matches!(error, SsdError::NoUpdateBlocks { .. })
+                            || apart.0 != Separation::None
+                                && matches!(error, SsdError::NoRoomForMap { .. } | SsdError::PoolTooSmall { .. }),
                         "{}", error
                     ),
                 }
@@ -238,6 +245,7 @@ proptest! {
         threshold in 0u64..40,
         seed: u64,
         hot in 1u64..100,
+        apart in apart(),
     ) {
         let mut settings = settings();
         settings.geometry.dies_per_package = dies;
@@ -251,6 +259,7 @@ proptest! {
         for layer in choices() {
             settings.ftl = layer;
             settings.cleaning = CleaningSettings { threshold: Ratio::percent(threshold), ..CleaningSettings::default() };
+            keep_apart(&mut settings, apart);
             let least = (0u64..1000).find_map(|tenth| {
                 settings.over_provisioning = Some(Ratio::parts_per_billion(tenth * 1_000_000));
                 let space = Space::new(&settings, &geometry).ok()?;
@@ -289,6 +298,19 @@ proptest! {
     }
 }
 
+/// Which pages are kept apart, and the window in which they are hot.
+fn apart() -> impl Strategy<Value = (Separation, Ratio)> {
+    let kinds = vec![Separation::None, Separation::Copied, Separation::HotCold];
+    (prop::sample::select(kinds), (1u64..=100).prop_map(Ratio::percent))
+}
+
+/// Keeps pages apart where the layer does.
+pub(super) fn keep_apart(settings: &mut SsdSettings, (separate, hot_window): (Separation, Ratio)) {
+    let does = matches!(settings.ftl.kind.as_str(), "page" | "dftl");
+    settings.cleaning.separate = if does { separate } else { Separation::None };
+    settings.cleaning.hot_window = hot_window;
+}
+
 /// So many times as many cases as usual.
 pub(super) fn soak() -> u32 {
     std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
@@ -324,6 +346,7 @@ proptest! {
         pool in prop::sample::select(vec![PoolScope::Die, PoolScope::Package, PoolScope::Device]),
         over_provisioning in 50u64..70,
         seed: u64,
+        apart in apart(),
     ) {
         let mut settings = settings();
         settings.over_provisioning = Some(Ratio::percent(over_provisioning));
@@ -336,9 +359,10 @@ proptest! {
         settings.geometry.blocks_per_plane = blocks;
         settings.geometry.pages_per_block = pages;
         let geometry = Geometry::new(&settings.geometry, false).unwrap();
-        let Ok(space) = Space::new(&settings, &geometry) else { return Ok(()) };
         for layer in FTLS {
             settings.ftl = drawn_parameters(layer, seed);
+            keep_apart(&mut settings, apart);
+            let Ok(space) = Space::new(&settings, &geometry) else { continue };
             let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed };
             if let Ok(ftl) = build(&context) {
                 run(ftl, &geometry, space.host_pages, &steps)?;

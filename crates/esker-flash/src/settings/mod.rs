@@ -209,6 +209,34 @@ pub struct CleaningSettings {
     /// How long the drive has had no requests before it begins with `background`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_before_background: Nanos,
+    /// Which pages are kept apart in blocks of their own: each kind then has as many write frontiers as `write_frontiers` says.
+    /// For layers `page` and `dftl`.
+    #[serde(default, skip_serializing_if = "is_together")]
+    pub separate: Separation,
+    /// With `separate` = "hot-cold": a page is hot if it was written among the last writes of its pool, one to two times as
+    /// many as this share of the pool's host pages.
+    #[serde(default = "half", skip_serializing_if = "is_half")]
+    pub hot_window: Ratio,
+}
+
+/// Which pages are kept apart in blocks of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Separation {
+    /// None.
+    #[default]
+    None,
+    /// Pages that cleaning copies, from those that the host writes.
+    Copied,
+    /// Pages that were written lately, from all others, whoever writes or copies them.
+    HotCold,
+}
+
+fn is_together(separation: &Separation) -> bool {
+    *separation == Separation::None
+}
+fn is_half(share: &Ratio) -> bool {
+    *share == half()
 }
 
 fn is_zero(time: &Nanos) -> bool {
@@ -231,6 +259,8 @@ impl Default for CleaningSettings {
             gradual: None,
             background: None,
             idle_before_background: Nanos::ZERO,
+            separate: Separation::None,
+            hot_window: half(),
         }
     }
 }

@@ -136,8 +136,6 @@ impl Ssd {
             }
             flash.set_wear(wear.initial_erases);
         }
-        let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
-        let power = Power::new(settings, &*ftl)?;
         let mut ecc = None;
         if let Some(settings) = &settings.ecc {
             timing.decoding = ecc::decoding(settings, &timing)?;
@@ -145,6 +143,8 @@ impl Ssd {
             judge.start(Nanos::ZERO, &flash);
             ecc = Some(Box::new(judge));
         }
+        let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
+        let power = Power::new(settings, &*ftl)?;
         if power.is_some() {
             flash.keep_journal_of_settled_changes(space.blocks_per_pool);
         }

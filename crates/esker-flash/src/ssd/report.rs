@@ -191,7 +191,8 @@ fn ecc_report(ecc: &Ecc) -> EccReport {
         uncorrectable_reads: by_cause(&counts.failed),
         lost_pages: counts.lost_pages,
         reads_of_lost_pages: counts.reads_of_lost_pages,
-        mean_raw_bit_error_rate: counts.rates / reads,
+        // A sum of many equal ones is rounded.
+        mean_raw_bit_error_rate: (counts.rates / reads).min(counts.worst_rate),
         worst_raw_bit_error_rate: counts.worst_rate,
         expected_uncorrectable_bit_error_rate: counts.uncorrectable_rates / reads,
         uncorrectable_bit_error_rate: failed / (reads * bits),

@@ -217,7 +217,7 @@ impl Dftl {
         let (pool, slot) = self.striping.locate(page.0);
         let (index, known) = self.translate(slot, flash, sink)?;
         // Cleaning may move the very page that is about to be superseded.
-        let block = self.pools.place(pool, flash, sink, &mut self.tables)?;
+        let block = self.pools.place(pool, slot, flash, sink, &mut self.tables)?;
         let old = tables::page_of(self.tables.cache.page(index));
         let read = match (part, old) {
             (Part::Some, Some(old)) => Some(flash.read_after(old, Cause::Host, known, sink)),
@@ -250,8 +250,9 @@ impl Dftl {
 /// take: four times its own size, so that cleaning them copies next to nothing, but at most half of what data can spare.
 /// Refuses a drive that would leave cleaning no page to gain.
 fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32, u32), SsdError> {
-    let (space, frontiers) = (context.space, 2 * context.space.frontiers);
-    let reserve = space.reserve.max(3 * space.frontiers + 2);
+    let space = context.space;
+    let (open, frontiers) = (space.open_blocks(), space.open_blocks() + space.frontiers);
+    let reserve = space.reserve.max(open + 2 * space.frontiers + 2);
     let needed = reserve + frontiers + 1;
     if needed >= space.blocks_per_pool {
         return Err(SsdError::PoolTooSmall { blocks: space.blocks_per_pool, needed, reserve, frontiers });

@@ -2,6 +2,7 @@
 
 mod pool;
 mod striping;
+mod temperature;
 mod wear;
 
 use esker_core::PhysicalPage;
@@ -13,6 +14,7 @@ use crate::{BlockIndex, SsdError};
 use pool::{MapBlocks, Pool};
 
 pub(super) use striping::Striping;
+pub(super) use temperature::check;
 pub use wear::WearCounts;
 
 /// All pools of a device. What the pages mean is the business of the translation layer above, which is told whenever a
@@ -97,17 +99,18 @@ impl Pools {
         Ok(Self { pools, blocks_per_pool: crate::divide::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
     }
 
-    /// The block that the next page written to `pool` goes to, with room for it. Cleans first where the free blocks fell
-    /// below the reserve; `owners` are told where each copied page is now.
+    /// The block that the page of `owner`, which the host writes to `pool`, goes to, with room for it. Cleans first where the
+    /// free blocks fell below the reserve; `owners` are told where each copied page is now.
     #[inline]
     pub fn place<S: OpSink>(
         &mut self,
         pool: u32,
+        owner: u32,
         flash: &mut FlashState,
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place(flash, sink, owners)
+        self.pools[pool as usize].place(owner, flash, sink, owners)
     }
 
     /// The same for a page of the map.

@@ -2,12 +2,12 @@
 
 use esker_core::PhysicalPage;
 
-use super::{Pool, Victim, bit, clear};
-use crate::BlockIndex;
+use super::{COLD, Pool, Victim, bit, clear};
 use crate::ftl::FtlError;
 use crate::ftl::pools::wear::{Fate, Wear};
 use crate::ftl::pools::{Content, Owners};
 use crate::nand::{Cause, FlashState, OpSink};
+use crate::{BlockIndex, Separation};
 
 /// With a map in blocks of its own, cleaning a block of data may open two blocks before it frees one. Below this many
 /// free ones the block is chosen by what it gains, whatever the policy says.
@@ -60,7 +60,7 @@ impl Pool {
         self.clean_some(1, flash, sink, owners)?;
         // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and would
         // then find neither a free page nor one to copy to.
-        if self.free_blocks < self.reserve {
+        if self.free_blocks < self.reserve && self.under_cleaning.is_some() {
             self.clean_some(u32::MAX, flash, sink, owners)?;
         }
         Ok(true)
@@ -103,10 +103,26 @@ impl Pool {
         Ok(victim)
     }
 
-    /// The frontier of the part of `block` that takes what `block` holds.
+    /// The frontier of the part of `block` that takes what `block` holds; of data, that of the first kind.
     fn frontier_for(&self, block: u32) -> usize {
-        let data = self.frontier_of_part[(block / self.blocks_per_part) as usize];
-        (data + if bit(&self.holds_map, block) { self.data_frontiers } else { 0 }) as usize
+        if bit(&self.holds_map, block) {
+            return self.map_frontier_for(block);
+        }
+        self.frontier_of_part[(block / self.blocks_per_part) as usize] as usize
+    }
+
+    /// The frontier of the part of `block` that takes pages of the map.
+    fn map_frontier_for(&self, block: u32) -> usize {
+        (self.first_map_frontier + self.frontier_of_part[(block / self.blocks_per_part) as usize]) as usize
+    }
+
+    /// Which kind of data the page `from` is, which cleaning copies.
+    #[inline]
+    fn kind_of_copy(&self, from: PhysicalPage, flash: &FlashState) -> usize {
+        match &self.temperature {
+            Some(temperature) if temperature.is_hot(flash.owner(from)) => 0,
+            _ => COLD,
+        }
     }
 
     /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Where no more are left,
@@ -123,7 +139,8 @@ impl Pool {
         let map = bit(&self.holds_map, victim);
         let cause = if map { Cause::Mapping } else { Cause::Cleaning };
         let block = BlockIndex(self.first_block + victim);
-        let index = self.frontier_for(victim);
+        let first_kind = self.frontier_for(victim);
+        let separate = !map && self.separation != Separation::None;
         let first_page = flash.geometry().first_page(block).0;
         for word in 0..flash.words_per_block() {
             let mut valid = flash.valid_word(block, word);
@@ -134,6 +151,10 @@ impl Pool {
                 copies -= 1;
                 let from = PhysicalPage(first_page + 64 * word as u32 + valid.trailing_zeros());
                 valid &= valid - 1;
+                let mut index = first_kind;
+                if separate {
+                    index = self.of_kind(self.kind_of_copy(from, flash), first_kind as u32);
+                }
                 if self.frontiers[index].room == 0 {
                     self.open(index, flash, sink)?;
                 }
@@ -145,7 +166,7 @@ impl Pool {
             return Ok(());
         }
         if !map {
-            self.update_map(index + self.data_frontiers as usize, flash, sink, owners)?;
+            self.update_map(self.map_frontier_for(victim), flash, sink, owners)?;
         }
         flash.erase(block, cause, sink);
         owners.erased(if map { Content::Map } else { Content::Data });
@@ -225,8 +246,7 @@ impl Pool {
             flash.program_summary(to, sink);
         }
         self.close(worn, flash.valid_in(to));
-        let index = self.frontier_for(cold);
-        self.update_map(index + self.data_frontiers as usize, flash, sink, owners)?;
+        self.update_map(self.map_frontier_for(cold), flash, sink, owners)?;
         flash.erase(from, Cause::WearLevelling, sink);
         owners.erased(Content::Data);
         let wear = self.wear.as_mut().expect("wear is counted");

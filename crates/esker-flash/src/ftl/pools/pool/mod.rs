@@ -5,11 +5,17 @@ mod cleaning;
 use std::collections::VecDeque;
 
 use super::Owners;
+use super::temperature::Temperature;
 use super::wear::{Wear, WearCounts};
 use crate::ftl::{FoundBlock, FtlContext, FtlError};
 use crate::gc::VictimPolicy;
 use crate::nand::{FlashState, OpSink};
-use crate::{BlockIndex, Placement, WriteFrontiers};
+use crate::{BlockIndex, Placement, Separation, WriteFrontiers};
+
+/// Kinds of data that are kept apart, at most.
+const KINDS_MAX: usize = 2;
+/// The second kind: what cleaning copies, or what was not written lately.
+const COLD: usize = 1;
 
 /// A block that takes writes.
 #[derive(Clone, Copy, Debug)]
@@ -33,15 +39,21 @@ pub(super) struct Pool {
     data_pages_per_block: u32,
     reserve: u32,
     summary: bool,
-    /// Those of data; behind them, where the layer keeps its map in blocks of its own, as many of the map.
+    /// Those of data, where kinds are kept apart first those of one kind, then those of the other; behind them, where the layer
+    /// keeps its map in blocks of its own, as many of the map as of one kind.
     frontiers: Vec<Frontier>,
-    /// How many frontiers are for data.
+    /// How many frontiers are for one kind of data.
     data_frontiers: u32,
-    /// Per part the frontier that takes what is copied from its blocks of data; that of the map is
-    /// [`Self::data_frontiers`] behind it.
+    /// The first frontier of the map.
+    first_map_frontier: u32,
+    /// Per part the frontier of the first kind that takes what is copied from its blocks.
     frontier_of_part: Vec<u32>,
-    /// The frontier of the next host write.
-    turn: u32,
+    /// Which pages go where.
+    separation: Separation,
+    /// What tells them apart, with [`Separation::HotCold`].
+    temperature: Option<Temperature>,
+    /// Per kind the frontier of the next host write, counted within the kind.
+    turns: [u32; KINDS_MAX],
     /// Whether host writes go where the least work waits.
     least_loaded: bool,
     /// The frontier of the next write of the map.
@@ -138,7 +150,7 @@ impl Pool {
                 frontier_of_part[frontier.home as usize] = index as u32;
             }
         }
-        if map.is_some() {
+        for _ in 0..space.kinds - 1 + u32::from(map.is_some()) {
             for index in 0..data_frontiers as usize {
                 // A single one begins on another die than that of the data.
                 let home = if data_frontiers == 1 { turns[1 % turns.len()] } else { frontiers[index].home };
@@ -163,8 +175,11 @@ impl Pool {
             summary: geometry.block_summary(),
             frontiers,
             data_frontiers,
+            first_map_frontier: space.open_blocks(),
             frontier_of_part,
-            turn: 0,
+            separation: context.settings.cleaning.separate,
+            temperature: Temperature::new(context.settings, space),
+            turns: [0; KINDS_MAX],
             least_loaded: context.settings.array.placement == Placement::LeastLoaded,
             map_turn: 0,
             free,
@@ -180,10 +195,11 @@ impl Pool {
         }
     }
 
-    /// The block that the next page of data goes to.
+    /// The block that the page of `owner`, which the host writes, goes to.
     #[inline]
     pub(super) fn place<S: OpSink>(
         &mut self,
+        owner: u32,
         flash: &mut FlashState,
         sink: &mut S,
         owners: &mut impl Owners,
@@ -191,18 +207,27 @@ impl Pool {
         if self.free_blocks < self.gradual {
             self.clean_gradually(flash, sink, owners)?;
         }
-        let turn = if self.least_loaded { self.least_loaded(flash) } else { self.turn as usize };
-        self.turn = if turn as u32 + 1 == self.data_frontiers { 0 } else { turn as u32 + 1 };
+        let cold = self.temperature.as_mut().is_some_and(|temperature| !temperature.written(owner));
+        let kind = if cold { COLD } else { 0 };
+        let turn = if self.least_loaded { self.least_loaded(kind, flash) } else { self.turns[kind] };
+        self.turns[kind] = if turn + 1 == self.data_frontiers { 0 } else { turn + 1 };
+        let turn = self.of_kind(kind, turn);
         let index = if self.frontiers[turn].room > 0 { turn } else { self.make_room(turn, flash, sink, owners)? };
         Ok(self.take_room(index))
     }
 
-    /// The frontier whose die has the least work before it; among equals the next in turn.
-    fn least_loaded(&self, flash: &FlashState) -> usize {
-        let count = self.data_frontiers as usize;
-        let in_turn = (0..count).map(|step| (self.turn as usize + step) % count);
-        let backlog = |index: &usize| {
-            let frontier = &self.frontiers[*index];
+    /// Frontier `index` of `kind`.
+    #[inline(always)]
+    fn of_kind(&self, kind: usize, index: u32) -> usize {
+        kind * self.data_frontiers as usize + index as usize
+    }
+
+    /// The frontier of `kind` whose die has the least work before it; among equals the next in turn.
+    fn least_loaded(&self, kind: usize, flash: &FlashState) -> u32 {
+        let count = self.data_frontiers;
+        let in_turn = (0..count).map(|step| (self.turns[kind] + step) % count);
+        let backlog = |index: &u32| {
+            let frontier = &self.frontiers[self.of_kind(kind, *index)];
             let home = BlockIndex(self.first_block + frontier.home * self.blocks_per_part);
             flash.backlog(frontier.block.filter(|_| frontier.room > 0).unwrap_or(home))
         };
@@ -219,7 +244,7 @@ impl Pool {
         if self.free_blocks < self.gradual {
             self.clean_gradually(flash, sink, owners)?;
         }
-        let turn = self.data_frontiers + self.map_turn;
+        let turn = self.first_map_frontier + self.map_turn;
         self.map_turn = if self.map_turn + 1 == self.data_frontiers { 0 } else { self.map_turn + 1 };
         let mut index = turn as usize;
         if self.frontiers[index].room == 0 {
@@ -238,7 +263,7 @@ impl Pool {
 
     #[inline(always)]
     fn is_map_frontier(&self, index: usize) -> bool {
-        index as u32 >= self.data_frontiers
+        index as u32 >= self.first_map_frontier
     }
 
     /// Opens a block for frontier `index`, and cleans until the reserve is whole again. The write that asked goes where
@@ -278,12 +303,23 @@ impl Pool {
                 let certain = self.map.is_some() && most - attempts > patience;
                 let cleaned = self.clean(certain, flash, sink, owners)?;
                 if self.is_map_frontier(cleaned) == map {
-                    index = cleaned;
+                    index = self.beside(index, cleaned);
                 }
                 attempts = attempts.checked_sub(1).ok_or(FtlError::NoSpace)?;
             }
         }
         Ok(index)
+    }
+
+    /// The frontier of the same kind as `index` that belongs to the part of `cleaned`. Where kinds are kept apart, cleaning may
+    /// have given room to another kind there only; then it is `index`.
+    #[inline]
+    fn beside(&self, index: usize, cleaned: usize) -> usize {
+        if self.separation == Separation::None || self.is_map_frontier(index) {
+            return cleaned;
+        }
+        let other = self.of_kind(index / self.data_frontiers as usize, cleaned as u32);
+        if self.frontiers[other].room > 0 { other } else { index }
     }
 
     /// Closes the block of frontier `index`, which is full, and opens a free one.
@@ -326,7 +362,7 @@ impl Pool {
     }
 
     fn tell_oldest_open(&self, flash: &mut FlashState) {
-        let data = &self.frontiers[..self.data_frontiers as usize];
+        let data = &self.frontiers[..self.first_map_frontier as usize];
         let oldest = data.iter().map(|frontier| frontier.opened).min().unwrap_or(u64::MAX);
         flash.set_oldest_open(self.index, oldest);
     }
@@ -403,7 +439,7 @@ impl Pool {
         owners: &mut impl Owners,
     ) -> Result<(), FtlError> {
         while owners.has_updates(self.index) {
-            let mut index = self.data_frontiers as usize;
+            let mut index = self.first_map_frontier as usize;
             if self.frontiers[index].room == 0 {
                 index = self.make_room(index, flash, sink, owners)?;
             }
@@ -444,7 +480,7 @@ impl Pool {
     }
 
     pub(super) fn writable_pages(&self) -> u64 {
-        let data = &self.frontiers[..self.data_frontiers as usize];
+        let data = &self.frontiers[..self.first_map_frontier as usize];
         let open: u64 = data.iter().map(|frontier| u64::from(frontier.room)).sum();
         // A block is opened while the free ones are not below the reserve afterwards.
         open + u64::from(self.free_blocks.saturating_sub(self.reserve)) * u64::from(self.data_pages_per_block)
@@ -453,7 +489,8 @@ impl Pool {
     pub(super) fn memory_bytes(&self) -> usize {
         let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
         let map = self.map.as_ref().map_or(0, |map| map.victims.memory_bytes());
-        let wear = self.wear.as_ref().map_or(0, Wear::memory_bytes);
+        let wear = self.wear.as_ref().map_or(0, Wear::memory_bytes)
+            + self.temperature.as_ref().map_or(0, Temperature::memory_bytes);
         free + size_of_val(&*self.closed) + size_of_val(&*self.holds_map) + self.victims.memory_bytes() + map + wear
     }
 
