@@ -371,6 +371,14 @@ pub struct RecoveryReport {
     pub programs: u64,
     /// Blocks that were erased.
     pub erases: u64,
+    /// Requests that were under way when power failed, and ended with an error then.
+    pub interrupted_requests: u64,
+    /// Programs and erases that dies were amid when power failed.
+    pub interrupted_operations: u64,
+    /// Pages with writes that had ended, of which the write buffer lost some.
+    pub lost_pages: u64,
+    /// Pages of the write buffer that the flash lacked, and that its protection saved.
+    pub saved_pages: u64,
 }
 
 /// What a translation layer with its map on flash did about it. The counts of page operations are (1) to (8) of Kim 2009,

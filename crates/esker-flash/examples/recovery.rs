@@ -18,7 +18,7 @@ impl Observer for Ignore {
 /// Fills the drive that `settings` describe, writes to random pages of it, and cuts the power.
 fn measure(mut settings: SsdSettings) -> RecoveryReport {
     const WRITES: u64 = 1_000_000;
-    settings.power_failure = Some(PowerFailureSettings { after_requests: WRITES });
+    settings.power_failure = Some(PowerFailureSettings::after_requests(WRITES));
     let mut ssd = Ssd::new("flash", &settings, 1).expect("the settings work");
     let filled = Precondition::Filled { utilisation: Ratio::ONE };
     ssd.control(Nanos::ZERO, Control::Precondition(filled)).expect("drives can be filled");

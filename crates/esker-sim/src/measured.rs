@@ -278,6 +278,7 @@ fn error_name(error: &DeviceError) -> &'static str {
         DeviceError::NoSpace => "no-space",
         DeviceError::Medium => "medium",
         DeviceError::Failed => "failed",
+        DeviceError::Interrupted => "interrupted",
         DeviceError::Unsupported => "unsupported",
     }
 }

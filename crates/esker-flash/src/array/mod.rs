@@ -115,6 +115,28 @@ impl Array {
         performed.into_iter().flatten()
     }
 
+    /// Follows from now on which programs and erases were performed. Nothing was pushed yet.
+    pub(crate) fn follow(
+        &mut self,
+        geometry: &Geometry,
+        timing: &Timing,
+        settings: &SsdSettings,
+        blocks_per_pool: u32,
+    ) {
+        if matches!(self, Self::Granted(_)) {
+            *self = Self::queued(geometry, timing, settings);
+        }
+        self.followed().follow(blocks_per_pool);
+    }
+
+    /// The scheduler that can follow what is performed.
+    pub(crate) fn followed(&mut self) -> &mut Queued {
+        match self {
+            Self::Granted(_) => unreachable!("changes are followed from event to event"),
+            Self::Queued(queued) => queued,
+        }
+    }
+
     /// When an operation for a host request may next end.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {

@@ -216,7 +216,7 @@ fn drawn(rng: &mut Rng, ftl: &Choice) -> SsdSettings {
     // A spare block more than the frontiers need, for pages that were lost when a program was interrupted.
     settings.cleaning.threshold = esker_core::Ratio::percent(20);
     settings.cleaning.background = Some(esker_core::Ratio::percent(rng.below(60)));
-    settings.power_failure = Some(PowerFailureSettings { after_requests: 1 });
+    settings.power_failure = Some(PowerFailureSettings::after_requests(1));
     let apart = [Separation::None, Separation::Copied, Separation::HotCold][rng.below(3) as usize];
     keep_apart(&mut settings, (apart, esker_core::Ratio::percent(1 + rng.below(100))));
     settings

@@ -316,3 +316,5 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
 mod crash_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::soak;

@@ -209,6 +209,10 @@ impl Scheme for Superblock {
         Ok((block, 0))
     }
 
+    fn leaves_gaps(&self) -> bool {
+        false
+    }
+
     fn adopt<S: OpSink>(
         &mut self,
         kept: &[Kept],

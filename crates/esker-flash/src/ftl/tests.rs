@@ -312,7 +312,7 @@ pub(super) fn keep_apart(settings: &mut SsdSettings, (separate, hot_window): (Se
 }
 
 /// So many times as many cases as usual.
-pub(super) fn soak() -> u32 {
+pub(crate) fn soak() -> u32 {
     std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }
 

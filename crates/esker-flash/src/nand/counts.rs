@@ -29,16 +29,17 @@ impl OperationCounts {
     pub fn erases_by_cause(&self) -> PageOperations {
         by_cause(&self.erases_for)
     }
-    /// What was done since `earlier`.
+    /// What was done since `earlier`. A power failure may have taken back what was counted by then.
     pub fn since(&self, earlier: &Self) -> Self {
-        let difference =
-            |now: &[u64; CAUSES], then: &[u64; CAUSES]| std::array::from_fn(|cause| now[cause] - then[cause]);
+        let difference = |now: &[u64; CAUSES], then: &[u64; CAUSES]| {
+            std::array::from_fn(|cause| now[cause].saturating_sub(then[cause]))
+        };
         Self {
             reads: difference(&self.reads, &earlier.reads),
             programs: difference(&self.programs, &earlier.programs),
             erases_for: difference(&self.erases_for, &earlier.erases_for),
-            erases: self.erases - earlier.erases,
-            erases_without_copies: self.erases_without_copies - earlier.erases_without_copies,
+            erases: self.erases.saturating_sub(earlier.erases),
+            erases_without_copies: self.erases_without_copies.saturating_sub(earlier.erases_without_copies),
         }
     }
 }

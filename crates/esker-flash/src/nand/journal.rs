@@ -10,7 +10,7 @@
 //! the map could speak of data that never came, and all free blocks of one die could fill while another stands still, so that
 //! none is left to merge in. A copy waits for the program of what it reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use esker_core::PhysicalPage;
 
@@ -51,6 +51,17 @@ pub struct MapPage {
     /// Every change of the map of this pool is in pages of the map by now, but for those that speak of data in blocks whose
     /// first page has at least this sequence number.
     pub saved_before: u64,
+}
+
+/// What a power failure finds of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It was performed.
+    Performed,
+    /// A die was amid it.
+    Interrupted,
+    /// It was not begun.
+    Ahead,
 }
 
 /// A change that may not have been performed yet.
@@ -96,7 +107,9 @@ pub(super) struct Journal {
     /// Per pool the lowest sequence number with which one of its open blocks of data begins.
     oldest_open: Vec<u64>,
     /// In the order in which they were issued.
-    changes: Vec<Change>,
+    changes: VecDeque<Change>,
+    /// Changes that were issued before those, since the journal was begun.
+    first: u64,
     /// Whether changes count as performed when they are issued.
     settled: bool,
 }
@@ -124,7 +137,7 @@ impl Journal {
     fn issued(&mut self, page: PhysicalPage, from: Option<PhysicalPage>, cause: Cause, map: bool) {
         let waits = std::mem::take(&mut self.opens) || map;
         if !self.settled {
-            self.changes.push(Change::Program { page, from, cause, waits });
+            self.changes.push_back(Change::Program { page, from, cause, waits });
         }
     }
     /// `block`, whose pages from `first` on belong to `owners` and of which `written` are used, was given to be erased.
@@ -138,7 +151,7 @@ impl Journal {
         if !self.settled {
             let (versions, owners) = (self.versions[range].to_vec(), owners.to_vec());
             let held = Held { written, owners, sequences: sequences.to_vec(), versions, role, maps };
-            self.changes.push(Change::Erase { block, cause, held });
+            self.changes.push_back(Change::Erase { block, cause, held });
         }
         sequences.fill(0);
     }
@@ -165,7 +178,8 @@ impl FlashState {
             maps: BTreeMap::new(),
             blocks_per_pool,
             oldest_open: vec![u64::MAX; (geometry.blocks() / blocks_per_pool) as usize],
-            changes: Vec::new(),
+            changes: VecDeque::new(),
+            first: 0,
             settled: false,
         }));
     }
@@ -267,9 +281,56 @@ impl FlashState {
 
     /// All changes so far were performed.
     pub fn settle(&mut self) {
+        self.settle_before(self.issued_changes());
+    }
+
+    /// Whether changes count as performed when they are issued, from now on. Those so far were performed.
+    pub(crate) fn settle_as_issued(&mut self, settled: bool) {
+        self.settle();
         if let Some(journal) = &mut self.journal {
-            journal.changes.clear();
+            journal.settled = settled;
         }
+    }
+
+    /// How many changes were issued since the journal was begun, but for those that were settled as they were issued.
+    pub(crate) fn issued_changes(&self) -> u64 {
+        self.journal.as_ref().map_or(0, |journal| journal.first + journal.changes.len() as u64)
+    }
+
+    /// All changes before number `change` were performed.
+    pub(crate) fn settle_before(&mut self, change: u64) {
+        if let Some(journal) = &mut self.journal {
+            let settled = change.saturating_sub(journal.first);
+            journal.changes.drain(..settled as usize);
+            journal.first += settled;
+        }
+    }
+
+    /// Of the last `count` changes, whether each waits for all that were issued before for its pool.
+    pub(crate) fn last_that_wait(&self, count: usize) -> impl Iterator<Item = bool> {
+        let journal = self.journal.as_ref().expect("a journal is kept");
+        journal.changes.range(journal.changes.len() - count..).map(Change::waits)
+    }
+
+    /// Power fails, and each unsettled change is as `fates` say. Each die has kept the order of what it did to a block. Changes
+    /// are settled as soon as they are issued from now on; nothing is known to be valid.
+    pub(crate) fn power_failure_amid(&mut self, fates: &[Fate]) {
+        let mut journal = self.journal.take().expect("a journal is kept");
+        let changes = std::mem::take(&mut journal.changes);
+        assert_eq!(changes.len(), fates.len(), "a change was not followed");
+        for (change, fate) in changes.into_iter().zip(fates).rev() {
+            if *fate != Fate::Performed {
+                self.undo(change, &mut journal, *fate == Fate::Interrupted);
+            }
+        }
+        journal.settled = true;
+        self.power_failed(journal);
+    }
+
+    fn power_failed(&mut self, mut journal: Box<Journal>) {
+        journal.oldest_open.fill(u64::MAX);
+        self.journal = Some(journal);
+        self.forget_validity();
     }
 
     /// Power fails when each die has performed as many of the unsettled changes as `kept` says, or fewer where an operation
@@ -291,9 +352,7 @@ impl FlashState {
                 self.undo(change, &mut journal, torn && interrupted[index]);
             }
         }
-        journal.oldest_open.fill(u64::MAX);
-        self.journal = Some(journal);
-        self.forget_validity();
+        self.power_failed(journal);
         performed
     }
 
@@ -325,7 +384,7 @@ impl FlashState {
 }
 
 /// Which changes were performed, and which of the others could have been under way.
-fn cut(changes: &[Change], places: &[(usize, u32)], kept: &[usize]) -> (Vec<bool>, Vec<bool>) {
+fn cut(changes: &VecDeque<Change>, places: &[(usize, u32)], kept: &[usize]) -> (Vec<bool>, Vec<bool>) {
     let mut performed = vec![false; changes.len()];
     let mut interrupted = vec![false; changes.len()];
     let mut left = kept.to_vec();

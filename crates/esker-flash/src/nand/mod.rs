@@ -8,6 +8,7 @@ mod timing;
 
 pub use counts::OperationCounts;
 pub(crate) use counts::by_cause;
+pub(crate) use journal::Fate;
 pub use journal::{MapPage, Spare};
 pub use op::{CAUSES, Cause, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
 pub use state::FlashState;

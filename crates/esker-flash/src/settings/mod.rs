@@ -80,13 +80,35 @@ pub struct SsdSettings {
     pub power_failure: Option<PowerFailureSettings>,
 }
 
-/// A power failure in the run. Requests under way end first, later ones wait until the drive has found out where its data
-/// are. A pool keeps at least a free block more than it has write frontiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A power failure in the run, at one of these moments. New requests wait until the drive has found out where its data are.
+/// A pool keeps at least a free block more than it has write frontiers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerFailureSettings {
-    /// After so many requests, those of the warm-up included.
-    pub after_requests: u64,
+    /// After so many requests, those of the warm-up included. Requests under way end first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_requests: Option<u64>,
+    /// At this time of the run, the warm-up included, whatever is under way. Requests under way end with an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Nanos>,
+    /// As soon as dies have ended so many flash operations of the run, whatever else is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_operations: Option<u64>,
+}
+
+impl PowerFailureSettings {
+    /// After so many requests.
+    pub fn after_requests(requests: u64) -> Self {
+        Self { after_requests: Some(requests), ..Self::default() }
+    }
+    /// At this time of the run.
+    pub fn at(time: Nanos) -> Self {
+        Self { at: Some(time), ..Self::default() }
+    }
+    /// After so many flash operations.
+    pub fn after_operations(operations: u64) -> Self {
+        Self { after_operations: Some(operations), ..Self::default() }
+    }
 }
 
 /// Plain arrays leave no trace in resolved configurations.

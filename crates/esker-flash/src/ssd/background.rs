@@ -3,6 +3,7 @@
 use esker_core::Nanos;
 
 use super::Ssd;
+use super::power::Power;
 use crate::array::BACKGROUND;
 use crate::{CleaningSettings, SsdError};
 
@@ -33,6 +34,11 @@ impl Background {
         self.due
     }
 
+    /// Power failed: what was under way is lost.
+    pub(super) fn lose_power(&mut self) {
+        (self.due, self.under_way) = (Nanos::NEVER, 0);
+    }
+
     /// A request came.
     pub(super) fn hold(&mut self) {
         self.due = Nanos::NEVER;
@@ -48,7 +54,8 @@ impl Ssd {
     /// Something ended: if the drive is idle now, the time runs after which it cleans.
     #[inline]
     pub(super) fn look_idle(&mut self, now: Nanos) {
-        if self.background.is_none() || !self.is_idle() {
+        let no_power = self.power.as_ref().is_some_and(Power::is_out);
+        if self.background.is_none() || no_power || !self.is_idle() {
             return;
         }
         let background = self.background.as_mut().expect("it was asked for");

@@ -39,8 +39,14 @@ struct Entry {
     forgotten: bool,
     /// Whether a flush waits for it.
     awaited: bool,
+    /// While leaving: whether a flush also waits for what was written to it meanwhile.
+    awaited_again: bool,
     /// While leaving: flash operations under way.
     operations: u32,
+    /// While the flash lacks something, the number of the first write that brought it.
+    written: u64,
+    /// While leaving and written again, the number of the first write since.
+    written_again: u64,
     newer: u32,
     older: u32,
 }
@@ -121,14 +127,17 @@ impl Buffer {
         }
     }
 
-    /// Takes `covered` of `page` as newly written.
-    pub(super) fn write(&mut self, page: LogicalPage, covered: Coverage) -> Admission {
+    /// Takes `covered` of `page` as written by the write with this number.
+    pub(super) fn write(&mut self, page: LogicalPage, covered: Coverage, number: u64) -> Admission {
         if let Some(&index) = self.of_page.get(&page.0) {
             let entry = &mut self.entries[index as usize];
             entry.covered |= covered;
             match entry.state {
                 State::Leaving => {
                     let coalesced = std::mem::replace(&mut entry.again, true);
+                    if !coalesced {
+                        entry.written_again = number;
+                    }
                     return if coalesced { Admission::Coalesced } else { Admission::Taken };
                 }
                 State::Dirty => {
@@ -136,6 +145,7 @@ impl Buffer {
                     return Admission::Coalesced;
                 }
                 State::Clean => {
+                    entry.written = number;
                     self.unlink(index);
                     self.push(index, State::Dirty);
                     return Admission::Taken;
@@ -145,6 +155,7 @@ impl Buffer {
         match self.take(page, covered) {
             None => Admission::Full,
             Some(entry) => {
+                self.entries[entry as usize].written = number;
                 self.push(entry, State::Dirty);
                 Admission::Taken
             }
@@ -178,8 +189,10 @@ impl Buffer {
         if entry.operations > 0 {
             return false;
         }
-        self.awaited -= u32::from(std::mem::take(&mut entry.awaited));
         let (again, forgotten) = (entry.again, entry.forgotten);
+        let still_awaited = std::mem::take(&mut entry.awaited_again) && !forgotten;
+        self.awaited -= u32::from(std::mem::replace(&mut entry.awaited, still_awaited) && !still_awaited);
+        entry.written = entry.written_again;
         self.unlink(index);
         match (forgotten, again) {
             (true, _) => self.unused.push(index),
@@ -209,9 +222,41 @@ impl Buffer {
             while index != NOBODY {
                 let entry = &mut self.entries[index as usize];
                 self.awaited += u32::from(!std::mem::replace(&mut entry.awaited, true));
+                entry.awaited_again = state == State::Leaving && entry.again;
                 index = entry.older;
             }
         }
+    }
+
+    /// Power fails. Says of how many pages the flash lacks what writes with numbers below `number` brought.
+    pub(super) fn unwritten_before(&self, number: u64) -> u64 {
+        let mut count = 0;
+        for state in [State::Dirty, State::Leaving] {
+            let mut index = self.list(state).newest;
+            while index != NOBODY {
+                let entry = &self.entries[index as usize];
+                count += u64::from(!entry.forgotten && entry.written < number);
+                index = entry.older;
+            }
+        }
+        count
+    }
+
+    /// What was on its way to flash did not arrive.
+    pub(super) fn turn_back(&mut self) {
+        while self.list(State::Leaving).oldest != NOBODY {
+            let index = self.list(State::Leaving).oldest;
+            let entry = &mut self.entries[index as usize];
+            entry.operations = 0;
+            let forgotten = entry.forgotten;
+            self.unlink(index);
+            match forgotten {
+                true => self.unused.push(index),
+                false => self.push(index, State::Dirty),
+            }
+        }
+        self.entries.iter_mut().for_each(|entry| (entry.awaited, entry.awaited_again) = (false, false));
+        self.awaited = 0;
     }
 
     /// An entry for `page` in no list; `None` where nothing clean can make room.
@@ -223,7 +268,10 @@ impl Buffer {
             again: false,
             forgotten: false,
             awaited: false,
+            awaited_again: false,
             operations: 0,
+            written: 0,
+            written_again: 0,
             newer: NOBODY,
             older: NOBODY,
         };

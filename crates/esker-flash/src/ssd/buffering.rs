@@ -19,7 +19,7 @@ const PAGES_MAX: u64 = 1 << 30;
 /// The buffer with all that waits for it.
 #[derive(Debug)]
 pub(super) struct Buffering {
-    memory: Buffer,
+    pub(super) memory: Buffer,
     settings: WriteBufferSettings,
     /// In pages.
     high_water: u32,
@@ -34,6 +34,8 @@ pub(super) struct Buffering {
     timers: VecDeque<(Nanos, u32)>,
     /// The flush that waits for the content to reach flash.
     flush: Option<u32>,
+    /// Writes that it began to take.
+    admitted: u64,
     /// The flash takes nothing any more.
     failed: bool,
     pub(super) counts: BufferReport,
@@ -68,6 +70,7 @@ impl Buffering {
             blocked: VecDeque::new(),
             timers: VecDeque::new(),
             flush: None,
+            admitted: 0,
             failed: false,
             counts: BufferReport::default(),
             earlier: BufferReport::default(),
@@ -133,6 +136,27 @@ impl Buffering {
         self.memory.keep(page, covered);
     }
 
+    /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost something
+    /// that had been acknowledged, and how many pages the protection saved.
+    pub(super) fn lose_power(&mut self, oldest: u64, geometry: &Geometry) -> (u64, u64) {
+        self.blocked.clear();
+        self.timers.clear();
+        (self.draining, self.flush) = (false, None);
+        if self.settings.power_protected {
+            self.memory.turn_back();
+            return (0, u64::from(self.memory.unwritten()));
+        }
+        let lost = self.memory.unwritten_before(oldest);
+        let pages = self.settings.size.0 / geometry.page_size().0;
+        self.memory = Buffer::new(pages as u32, geometry.sectors_per_page());
+        (lost, 0)
+    }
+
+    /// Whether it survives a power failure.
+    pub(super) fn is_protected(&self) -> bool {
+        self.settings.power_protected
+    }
+
     pub(super) fn forget(&mut self, page: LogicalPage) {
         self.memory.forget(page);
     }
@@ -151,7 +175,13 @@ pub(super) fn covered(request: &Request, page: u64, geometry: &Geometry, roundin
 impl Ssd {
     /// Takes a write, or what goes the same way, into the buffer from `page` on.
     pub(super) fn admit(&mut self, now: Nanos, slot: u32, from: u64) {
-        let request = self.slots.get(slot).request;
+        let state = self.slots.get_mut(slot);
+        if state.admitted == 0 {
+            let buffering = self.buffer.as_mut().expect("it is in use");
+            buffering.admitted += 1;
+            state.admitted = buffering.admitted;
+        }
+        let (request, number) = (state.request, state.admitted);
         let end = (request.end_byte() - 1) >> self.page_shift;
         for page in from..=end {
             let covered = covered(&request, page, &self.geometry, Rounding::Inward);
@@ -169,7 +199,7 @@ impl Ssd {
                 (RequestKind::Trim, Part::Some) => {}
                 _ => {
                     let buffering = self.buffer.as_mut().expect("it is in use");
-                    match buffering.memory.write(logical, covered) {
+                    match buffering.memory.write(logical, covered, number) {
                         Admission::Full => {
                             buffering.blocked.push_front((slot, page));
                             return self.write_out(now);
@@ -177,6 +207,9 @@ impl Ssd {
                         Admission::Coalesced => buffering.counts.pages_overwritten_in_buffer += 1,
                         Admission::Taken => {}
                     }
+                    #[cfg(test)]
+                    self.shadow.took(logical, self.slots.get(slot));
+                    let buffering = self.buffer.as_mut().expect("it is in use");
                     buffering.counts.pages_written += 1;
                     self.host_page_writes += 1;
                     self.write_out(now);
@@ -223,8 +256,7 @@ impl Ssd {
             self.ops.clear();
             // Pages leave one by one, whatever requests brought them.
             self.ftl.begin_request(1);
-            self.look_at_backlog(now);
-            let written = self.ftl.write(page, part, &mut self.flash, &mut self.ops);
+            let written = self.write_to_flash(now, page, part);
             let count = match self.ops.as_slice() {
                 [] => 0,
                 // What was emitted before an error was done to the cells, too.

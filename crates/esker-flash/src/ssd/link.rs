@@ -78,6 +78,19 @@ impl Link {
             .fold(Nanos::NEVER, |next, (at, _)| next.min(*at))
     }
 
+    /// Power fails at `now`: what is on its way is lost.
+    pub(super) fn lose_power(&mut self, now: Nanos) {
+        self.commands.clear();
+        self.uploads.clear();
+        self.downloads.clear();
+        // Of what was taken for busy, the rest was not.
+        let rest = [self.in_free, self.out_free].map(|free| free.saturating_sub(now));
+        for (busy, rest) in self.busy.iter_mut().zip(rest) {
+            *busy = busy.saturating_sub(rest);
+        }
+        (self.in_free, self.out_free) = (now, now);
+    }
+
     pub(super) fn busy(&self) -> [Nanos; 2] {
         self.busy
     }

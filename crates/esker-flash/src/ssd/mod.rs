@@ -92,6 +92,8 @@ pub struct Ssd {
     /// A power failure during the run, if there is to be one.
     power: Option<Power>,
     timeline: Option<Box<Timeline>>,
+    #[cfg(test)]
+    shadow: tests::Shadow,
 }
 
 /// The counters when measuring began.
@@ -145,10 +147,12 @@ impl Ssd {
         }
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
         let power = Power::new(settings, &*ftl)?;
-        if power.is_some() {
-            flash.keep_journal_of_settled_changes(space.blocks_per_pool);
+        match power.as_ref().map(Power::is_sudden) {
+            Some(true) => flash.keep_journal(space.blocks_per_pool),
+            Some(false) => flash.keep_journal_of_settled_changes(space.blocks_per_pool),
+            None => {}
         }
-        Ok(Self {
+        let mut ssd = Self {
             name: name.to_string(),
             settings: settings.clone(),
             least_loaded: settings.array.placement == Placement::LeastLoaded,
@@ -181,7 +185,12 @@ impl Ssd {
             former: FtlCounters::default(),
             precondition: None,
             timeline: None,
-        })
+            #[cfg(test)]
+            shadow: tests::Shadow::default(),
+        };
+        ssd.prepare_for_power_failure();
+        ssd.update_next();
+        Ok(ssd)
     }
 
     /// The array's shape.
@@ -242,7 +251,7 @@ impl Ssd {
     /// A flash operation has ended that no request waits for.
     #[cold]
     fn ended_beside_requests(&mut self, now: Nanos, name: u32) {
-        if name == BACKGROUND && self.power.is_some() {
+        if name == BACKGROUND && self.power.as_ref().is_some_and(Power::is_recovering) {
             self.recovered_some(now);
         } else if name == BACKGROUND {
             self.cleaned_in_background(now);
@@ -287,6 +296,9 @@ impl Ssd {
         }
         if let Some(background) = &self.background {
             next = next.min(background.next_event());
+        }
+        if let Some(power) = &self.power {
+            next = next.min(power.next_event());
         }
         self.next = next;
     }
@@ -369,6 +381,12 @@ impl Device for Ssd {
             debug_assert_eq!(at, now, "a request should have ended before");
             self.complete(now, slot, done);
         }
+        if self.power.is_some() {
+            self.look_at_sudden_power_failure(now);
+            while let Some((_, slot)) = self.ready.pop_front() {
+                self.complete(now, slot, done);
+            }
+        }
         self.update_next();
     }
 
@@ -390,6 +408,7 @@ impl Device for Ssd {
                 let context = FtlContext { geometry: &self.geometry, space: &self.space, settings, seed: self.seed };
                 let ftl = ftl::build(&context).expect("it was built from the same settings before");
                 self.flash.format();
+                self.flash.settle_as_issued(true);
                 if let Some(wear) = &self.settings.wear {
                     self.flash.set_wear(wear.initial_erases);
                 }
@@ -398,6 +417,7 @@ impl Device for Ssd {
                 self.flash.backlog.clear();
                 self.ftl = ftl;
                 let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
+                self.flash.settle_as_issued(self.power.as_ref().is_none_or(|power| !power.is_ahead_and_sudden()));
                 self.host_page_writes += writes;
                 self.precondition = report;
                 if let Some(ecc) = &mut self.ecc {
@@ -414,6 +434,7 @@ impl Device for Ssd {
             Control::RecordTimeline(stretch) => {
                 assert_eq!(self.completed, 0, "a timeline begins before any request");
                 self.array = RefCell::new(Array::recording(&self.geometry, &self.timing, &self.settings));
+                self.prepare_for_power_failure();
                 self.timeline = Some(Box::new(Timeline::new(stretch)));
                 Ok(())
             }

@@ -72,6 +72,8 @@ impl Ssd {
             }
             let page = LogicalPage(page as u32);
             self.ops.clear();
+            #[cfg(test)]
+            self.shadow.took(page, self.slots.get(slot));
             let written = match request.kind {
                 RequestKind::Read => {
                     self.ftl.read(page, &mut self.flash, &mut self.ops);
@@ -107,6 +109,9 @@ impl Ssd {
     /// `request` waits for.
     #[inline]
     pub(super) fn issue(&mut self, now: Nanos, request: u32, cover: Option<&Cover>) -> u32 {
+        if self.power.is_some() {
+            self.tell_of_changes();
+        }
         let ops = self.ops.as_slice();
         let mut more_steps: &[u8] = &[];
         if let Some(ecc) = &mut self.ecc {
@@ -166,7 +171,7 @@ impl Ssd {
 
     /// Tells the translation layer how much work waits on each die, where it has to know.
     #[inline]
-    pub(super) fn look_at_backlog(&mut self, now: Nanos) {
+    fn look_at_backlog(&mut self, now: Nanos) {
         if self.least_loaded {
             self.array.get_mut().backlog(now, &mut self.flash.backlog);
         }
@@ -174,9 +179,20 @@ impl Ssd {
 
     #[inline]
     fn write(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
-        self.look_at_backlog(now);
-        self.ftl.write(page, part, &mut self.flash, &mut self.ops)?;
+        self.write_to_flash(now, page, part)?;
         self.host_page_writes += 1;
+        Ok(())
+    }
+
+    /// Has the translation layer write `page`.
+    #[inline]
+    pub(super) fn write_to_flash(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
+        self.look_at_backlog(now);
+        #[cfg(test)]
+        let first = self.flash.next_sequence();
+        self.ftl.write(page, part, &mut self.flash, &mut self.ops)?;
+        #[cfg(test)]
+        self.shadow.programmed(page, first, self.ops.as_slice());
         Ok(())
     }
 }

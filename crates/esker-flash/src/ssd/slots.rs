@@ -18,6 +18,8 @@ pub(super) struct Slot {
     pub(super) ordered: bool,
     /// For a flush: that it is about to complete.
     pub(super) flushed: bool,
+    /// Its number among the writes that the buffer began to take; 0 where it takes none of it.
+    pub(super) admitted: u64,
     previous: u32,
     next: u32,
 }
@@ -68,6 +70,7 @@ impl Slots {
             result: Ok(()),
             ordered,
             flushed: false,
+            admitted: 0,
             previous: NONE,
             next: NONE,
         };
@@ -108,6 +111,13 @@ impl Slots {
             }
         }
         self.free.push(slot);
+    }
+
+    /// All requests under way.
+    pub(super) fn all_in_use(&self) -> Vec<u32> {
+        let mut used = vec![true; self.slots.len()];
+        self.free.iter().for_each(|slot| used[*slot as usize] = false);
+        (0..self.slots.len() as u32).filter(|slot| used[*slot as usize]).collect()
     }
 
     /// The oldest write or flush under way.

@@ -17,7 +17,7 @@ fn settings(ftl: &str, summary: bool) -> SsdSettings {
         settings.ftl.parameters.insert("cache".to_string(), Parameter::Integer(8 * 64));
         settings.ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(true));
     }
-    settings.power_failure = Some(PowerFailureSettings { after_requests: REQUESTS / 2 });
+    settings.power_failure = Some(PowerFailureSettings::after_requests(REQUESTS / 2));
     settings
 }
 
@@ -86,6 +86,11 @@ fn what_is_not_modelled_along_with_it_is_refused() {
         assert!(matches!(error, SsdError::Contradiction { .. }), "{error}");
     };
     refused(|settings| settings.cleaning.background = Some(Ratio::percent(10)));
+    refused(|settings| settings.power_failure = Some(PowerFailureSettings::default()));
+    refused(|settings| {
+        let power_failure = settings.power_failure.as_mut().unwrap();
+        power_failure.at = Some(Nanos(1));
+    });
     refused(|settings| {
         settings.write_buffer = Some(WriteBufferSettings {
             size: Bytes::kib(64),

@@ -208,6 +208,9 @@ impl Queued {
             let state = &mut self.ops[*op];
             state.start = start.max(state.arrived);
             state.bus_wait = now - state.start;
+            if let Some(followed) = &mut self.followed {
+                followed.begun(state);
+            }
             if state.is_host_read() {
                 die.host_reads.retain(|read| read != op);
             }

@@ -9,6 +9,7 @@
 //! each other.
 
 mod decide;
+mod followed;
 mod layout;
 mod op;
 mod phases;
@@ -23,8 +24,9 @@ use super::tally::{Step, Tally};
 use super::{BACKGROUND, Cover, Ended, NO_REQUEST, Performed};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{ArraySettings, CopyBack, Gang, Geometry, Scheduling};
+use followed::Followed;
 pub(super) use layout::Layout;
-use op::{How, Op, Ops, Touch};
+use op::{How, NO_CHANGE, Op, Ops, Touch};
 use phases::{Bus, Die};
 
 /// No time at all.
@@ -75,6 +77,9 @@ pub(crate) struct Queued {
     decoded: Deliveries<Decoded>,
     /// What ended, where that is recorded.
     performed: Option<Vec<Performed>>,
+    followed: Option<Followed>,
+    /// Of the operation that is being pushed, its number among changes and whether it waits for those before it.
+    change: (u64, bool),
 }
 
 impl Queued {
@@ -101,6 +106,8 @@ impl Queued {
             ended: Vec::new(),
             decoded: Deliveries::new(),
             performed: None,
+            followed: None,
+            change: (NO_CHANGE, false),
             layout,
         }
     }
@@ -138,6 +145,9 @@ impl Queued {
             let awaited = (op.awaited || request == BACKGROUND) && request != NO_REQUEST;
             let request = if awaited { request } else { NOBODY };
             let more = more_steps.get(index).copied().unwrap_or(0);
+            if let Some(followed) = self.followed.as_mut().filter(|_| op.is_change()) {
+                self.change = followed.push(parts);
+            }
             for part in 0..parts {
                 let after = op.after.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
                 let last = self.push_part(now.0, op, part, more, request, after, cover);
@@ -223,8 +233,12 @@ impl Queued {
         let die = op.die as usize;
         let work = op.work(&self.timing);
         let is_host_read = op.is_host_read();
-        let op = self.ops.add(Op { sequence: self.sequence, arrived: now, ..op }, after);
+        let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
+        let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
         self.sequence += 1;
+        if let Some(followed) = self.followed.as_ref().filter(|_| waits) {
+            self.ops.tie_to_changes(op, followed.blocks_per_pool);
+        }
         if is_host_read {
             if self.settings.scheduling != Scheduling::Fifo || self.settings.suspend.is_some() {
                 self.tie_to_conflicts(op, die);

@@ -6,6 +6,9 @@ use super::layout::Place;
 use super::{NOBODY, Timing};
 use crate::nand::Cause;
 
+/// No change of the cells, or none that is followed.
+pub(super) const NO_CHANGE: u64 = u64::MAX;
+
 /// What is done to a page, or to a whole block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
@@ -67,6 +70,8 @@ pub(super) struct Op {
     pub(super) bus_wait: u64,
     /// How often it was suspended.
     pub(super) suspensions: u32,
+    /// The number of the change of the cells that it is a part of, or [`NO_CHANGE`].
+    pub(super) change: u64,
     /// Operations that have to end before.
     pub(super) waits: u32,
     /// Operations that wait for this one.
@@ -101,6 +106,7 @@ impl Op {
             begun: None,
             bus_wait: 0,
             suspensions: 0,
+            change: NO_CHANGE,
             waits: 0,
             followers: Vec::new(),
         }
@@ -173,6 +179,17 @@ impl Ops {
         for other in 0..self.ops.len() as u32 {
             if self.live[other as usize] && self.ops[other as usize].source == block {
                 self.tie(erase, other);
+            }
+        }
+    }
+
+    /// Lets `op` wait for all changes before its own in its pool of `blocks` blocks.
+    pub(super) fn tie_to_changes(&mut self, op: u32, blocks: u32) {
+        let (change, pool) = (self[op].change, self[op].touches.block / blocks);
+        for other in 0..self.ops.len() as u32 {
+            let earlier = &self.ops[other as usize];
+            if self.live[other as usize] && earlier.change < change && earlier.touches.block / blocks == pool {
+                self.tie(op, other);
             }
         }
     }

@@ -62,7 +62,7 @@ pub(super) struct Die {
     pub(super) phase: Phase,
     /// When the phase began.
     pub(super) since: u64,
-    until: u64,
+    pub(super) until: u64,
     /// While idle, what it asks the bus for.
     pub(super) wants: Option<u32>,
     pub(super) suspended: Option<Suspended>,
@@ -71,11 +71,15 @@ pub(super) struct Die {
 }
 
 impl Die {
+    /// What is left of its phase at `now`.
+    pub(super) fn phase_rest(&self, now: u64) -> u64 {
+        let timed = !matches!(self.phase, Phase::Idle | Phase::Asking);
+        if timed { self.until.saturating_sub(now) } else { 0 }
+    }
+
     /// What is left of its phase at `now`, and of what it suspended.
     pub(super) fn rest(&self, now: u64) -> u64 {
-        let timed = !matches!(self.phase, Phase::Idle | Phase::Asking);
-        let phase = if timed { self.until.saturating_sub(now) } else { 0 };
-        phase + self.suspended.as_ref().map_or(0, |suspended| suspended.rest)
+        self.phase_rest(now) + self.suspended.as_ref().map_or(0, |suspended| suspended.rest)
     }
 }
 
@@ -128,12 +132,7 @@ impl Queued {
         let die = &mut self.dies[index];
         (die.phase, die.since, die.until) = (phase, now, now + time);
         die.busy += time;
-        let counted = match (phase, &die.suspended) {
-            (Phase::Suspending, Some(suspended)) => suspended.group[0],
-            (Phase::Transfer, _) => die.group[die.turn],
-            _ => die.group[0],
-        };
-        let op = &self.ops[counted];
+        let op = &self.ops[self.counted_for(index)];
         let done = &mut self.tally.done[op.step as usize][op.cause as usize];
         match phase {
             Phase::Transfer => done.transfers += time,
@@ -141,6 +140,16 @@ impl Queued {
             _ => done.cells += time,
         }
         self.times.set(index, Nanos(now + time));
+    }
+
+    /// The operation that the phase of die `index` is counted for.
+    pub(super) fn counted_for(&self, index: usize) -> u32 {
+        let die = &self.dies[index];
+        match (die.phase, &die.suspended) {
+            (Phase::Suspending, Some(suspended)) => suspended.group[0],
+            (Phase::Transfer, _) => die.group[die.turn],
+            _ => die.group[0],
+        }
     }
 
     /// The phase of die `index` has ended.
@@ -238,6 +247,9 @@ impl Queued {
     /// Tells those who wait for `op` that it has ended. Its group may still go on, and needs it until then.
     fn end_op(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
+        if let Some(followed) = &mut self.followed {
+            followed.ended(ended);
+        }
         if let Some(performed) = &mut self.performed {
             performed.push(Performed {
                 step: ended.step,

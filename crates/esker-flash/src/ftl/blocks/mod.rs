@@ -85,6 +85,11 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
         sink: &mut S,
     ) -> Result<bool, FtlError>;
 
+    /// Whether programs may skip pages of a block.
+    fn leaves_gaps(&self) -> bool {
+        true
+    }
+
     /// Takes over, before anything else, what holds data after a power failure, the block that was opened first first. Merges
     /// what it has no role for.
     fn adopt<S: OpSink>(
@@ -265,7 +270,7 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
 
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
         for (pool, scheme) in &mut self.parts {
-            let kept = pool.recover(flash, ops);
+            let kept = pool.recover(scheme.leaves_gaps(), flash, ops);
             scheme.adopt(&kept, pool, flash, ops)?;
         }
         Ok(())

@@ -62,10 +62,10 @@ struct Scanned {
 
 impl BlockPool {
     /// Finds out what every block holds, erases what is not needed, and says what stays, the block that was opened first
-    /// first.
-    pub(super) fn recover<S: OpSink>(&mut self, flash: &mut FlashState, sink: &mut S) -> Vec<Kept> {
+    /// first. Programs may have left `gaps`.
+    pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, flash: &mut FlashState, sink: &mut S) -> Vec<Kept> {
         let mut newest: Vec<u64> = zeroed(self.slots());
-        let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, &mut newest, flash, sink)).collect();
+        let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, flash, sink)).collect();
         scanned.sort_by_key(|scanned| (scanned.opened, scanned.block.0));
         self.take_over_free(scanned.iter().filter(|block| block.written == 0).map(|block| block.block), flash);
         scanned.retain(|scanned| scanned.written > 0);
@@ -170,9 +170,9 @@ impl BlockPool {
 }
 
 /// Reads what the spare areas of `block` say.
-fn scan<S: OpSink>(block: BlockIndex, newest: &mut [u64], flash: &mut FlashState, sink: &mut S) -> Scanned {
+fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], flash: &mut FlashState, sink: &mut S) -> Scanned {
     let (mut latest, mut role) = (0, 0);
-    let found = scan_block(block, true, flash, sink, |page| {
+    let found = scan_block(block, gaps, flash, sink, |page| {
         let newest = &mut newest[page.owner as usize];
         *newest = page.version.max(*newest);
         (latest, role) = (page.sequence, page.role);

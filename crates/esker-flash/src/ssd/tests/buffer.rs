@@ -118,6 +118,16 @@ fn a_flush_waits_for_what_the_buffer_held_and_not_for_more() {
 }
 
 #[test]
+fn a_flush_waits_for_what_was_written_to_a_page_on_its_way_to_flash() {
+    let mut ssd = buffered(8, 0, |_| {});
+    // It leaves at once, and is there by 305.6 us; what comes meanwhile goes to flash after it.
+    serve(&mut ssd, Nanos::ZERO, write(1));
+    serve(&mut ssd, Nanos(1000), write(1));
+    assert_eq!(serve(&mut ssd, Nanos(2000), flush()).at, Nanos(2 * 305_600));
+    assert_eq!(host_programs(&ssd), 2);
+}
+
+#[test]
 fn a_protected_buffer_needs_no_flush() {
     let mut ssd = buffered(8, 100, |buffer| buffer.power_protected = true);
     serve(&mut ssd, Nanos::ZERO, write(1));

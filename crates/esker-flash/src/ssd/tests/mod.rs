@@ -2,12 +2,14 @@ mod array;
 mod buffer;
 mod cleaning_ahead;
 mod ecc;
+mod power;
 mod wear;
 
 use esker_core::{DeviceError, Lba, Ratio};
 
 use super::*;
 use crate::{LinkSettings, PRESETS};
+pub(super) use power::Shadow;
 
 fn agrawal() -> SsdSettings {
     toml::from_str(PRESETS[0].toml).unwrap()

@@ -1,0 +1,381 @@
+//! Drives that lose power at any moment, held against what was written, page by page.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use esker_core::{PhysicalPage, Rng};
+
+use super::*;
+use crate::nand::{Cause, FlashOp, FlashOpKind, Spare};
+use crate::ssd::slots::Slot;
+use crate::{
+    ArraySettings, BufferMode, Choice, CopyBack, FTLS, Gang, MultiPlane, PoolScope, PowerFailureSettings, Scheduling,
+    SuspendSettings, WriteBufferSettings, WriteFrontiers,
+};
+
+/// What a drive holds, told along with what it does. Every write that it takes for a page is a version of that page; versions
+/// count up in the order of taking.
+#[derive(Clone, Debug, Default)]
+pub(in crate::ssd) struct Shadow {
+    versions: u64,
+    /// Per page the last version that the drive took.
+    taken: BTreeMap<u32, u64>,
+    /// By request and page.
+    of_request: BTreeMap<(u32, u32), u64>,
+    /// By the sequence number of the program that brought it.
+    brought: BTreeMap<u64, (u32, u64)>,
+}
+
+impl Shadow {
+    /// The drive took `page` of a request.
+    pub(in crate::ssd) fn took(&mut self, page: LogicalPage, slot: &Slot) {
+        if matches!(slot.request.kind, RequestKind::Write { .. }) {
+            self.versions += 1;
+            self.taken.insert(page.0, self.versions);
+            self.of_request.insert((slot.tag.slot, page.0), self.versions);
+        }
+    }
+
+    /// The last version of `page` was given to flash by `ops`, whose first program has the sequence number `first`.
+    pub(in crate::ssd) fn programmed(&mut self, page: LogicalPage, first: u64, ops: &[FlashOp]) {
+        let programs =
+            ops.iter().filter(|op| matches!(op.kind, FlashOpKind::Program { .. } | FlashOpKind::Copy { .. }));
+        let is_host = |op: &FlashOp| matches!(op.kind, FlashOpKind::Program { .. }) && op.cause == Cause::Host;
+        let index = programs.into_iter().position(is_host).expect("a write programs a page");
+        self.brought.insert(first + index as u64, (page.0, self.taken[&page.0]));
+    }
+}
+
+/// Submits random requests to a drive, and knows what they were promised.
+struct Host {
+    ssd: Ssd,
+    rng: Rng,
+    now: Nanos,
+    pages: u32,
+    requests: Vec<Request>,
+    done: Vec<Completion>,
+    /// Writes whose end the host was told.
+    acknowledged: BTreeSet<(u32, u32)>,
+    /// Per page the lowest version that it may have.
+    durable: BTreeMap<u32, u64>,
+    /// By the request of a flush, what was acknowledged when it was submitted.
+    flushes: BTreeMap<u32, BTreeSet<(u32, u32)>>,
+    /// By the request of a trim, how many requests had been submitted when it ended.
+    trims_done: BTreeMap<u32, u32>,
+    /// By page: trimmed since the last write that is durable.
+    trimmed: BTreeSet<u32>,
+    /// Whether writes are durable once they are acknowledged.
+    writes_are_durable: bool,
+    trims: bool,
+    forced: bool,
+    interrupted: u64,
+}
+
+impl Host {
+    fn new(settings: &SsdSettings, seed: u64) -> Option<Self> {
+        let ssd = Ssd::new("flash", settings, seed).ok()?;
+        let mut rng = Rng::new(seed);
+        Some(Self {
+            now: Nanos::ZERO,
+            pages: ssd.space.host_pages,
+            requests: Vec::new(),
+            done: Vec::new(),
+            acknowledged: BTreeSet::new(),
+            durable: BTreeMap::new(),
+            flushes: BTreeMap::new(),
+            trims_done: BTreeMap::new(),
+            trimmed: BTreeSet::new(),
+            writes_are_durable: settings.write_buffer.is_none_or(|buffer| buffer.mode == BufferMode::WriteThrough),
+            trims: rng.below(3) == 0,
+            forced: rng.below(2) == 0,
+            interrupted: 0,
+            ssd,
+            rng,
+        })
+    }
+
+    fn pages_of(request: &Request) -> std::ops::Range<u32> {
+        (request.start.0 / 8) as u32..(request.start.0 / 8 + request.length.0.div_ceil(4096)) as u32
+    }
+
+    fn submit(&mut self) {
+        let hot = self.rng.below(2) == 0;
+        let page = self.rng.below(u64::from(if hot { self.pages.div_ceil(8) } else { self.pages })) as u32;
+        let count = 1 + self.rng.below(if self.rng.clone().below(8) == 0 { 8 } else { 2 }) as u32;
+        let count = count.min(self.pages - page);
+        let (start, length) = (Lba(u64::from(page) * 8), Bytes::kib(4 * u64::from(count)));
+        let index = self.requests.len() as u32;
+        let request = match self.rng.below(20) {
+            0 => {
+                self.flushes.insert(index, self.acknowledged.clone());
+                Request { start: Lba(0), length: Bytes(0), kind: RequestKind::Flush, ..Request::read(start, length) }
+            }
+            1 if self.trims => {
+                self.trimmed.extend(page..page + count);
+                Request { kind: RequestKind::Trim, ..Request::read(start, length) }
+            }
+            2..6 => Request::read(start, length),
+            6 => Request::write(start, Bytes(512)),
+            kind => {
+                let fua = self.forced && kind < 9;
+                Request { kind: RequestKind::Write { fua }, ..Request::read(start, length) }
+            }
+        };
+        self.requests.push(request);
+        self.ssd.submit(self.now, tag(index), request);
+    }
+
+    /// All pages of the writes `which` hold what these brought, or something newer.
+    fn is_durable(&mut self, which: &BTreeSet<(u32, u32)>) {
+        for key in which {
+            let version = self.ssd.shadow.of_request[key];
+            let durable = self.durable.entry(key.1).or_default();
+            if version > *durable {
+                *durable = version;
+                // Requests under way at the same time have no order.
+                let since = |index: u32| self.trims_done.get(&index).is_none_or(|submitted| *submitted > key.0);
+                let trimmed = (0..self.requests.len() as u32).any(|index| {
+                    let request = &self.requests[index as usize];
+                    request.kind == RequestKind::Trim && Self::pages_of(request).contains(&key.1) && since(index)
+                });
+                if !trimmed {
+                    self.trimmed.remove(&key.1);
+                }
+            }
+        }
+    }
+
+    fn take_completions(&mut self) {
+        for completion in std::mem::take(&mut self.done) {
+            let index = completion.tag.slot;
+            let request = self.requests[index as usize];
+            match completion.result {
+                Ok(()) => {}
+                Err(DeviceError::Interrupted) => {
+                    self.interrupted += 1;
+                    continue;
+                }
+                Err(error) => panic!("{request:?} ended with {error}"),
+            }
+            match request.kind {
+                RequestKind::Flush => {
+                    let before = self.flushes.remove(&index).unwrap();
+                    self.is_durable(&before);
+                }
+                RequestKind::Write { fua } => {
+                    let pages: BTreeSet<(u32, u32)> = Self::pages_of(&request).map(|page| (index, page)).collect();
+                    if fua || self.writes_are_durable {
+                        self.is_durable(&pages);
+                    }
+                    self.acknowledged.extend(pages);
+                }
+                RequestKind::Trim => {
+                    self.trims_done.insert(index, self.requests.len() as u32);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Runs until power has failed or there were so many requests. Says whether it has.
+    fn run(&mut self, requests: usize) -> bool {
+        let until = self.requests.len() + requests;
+        let mut arrival = self.now;
+        loop {
+            let next = self.ssd.next_event();
+            let more = self.requests.len() < until;
+            if more && arrival < next && self.ssd.free_slots() > 0 {
+                self.now = self.now.max(arrival);
+                self.submit();
+                let gap = if self.rng.below(10) == 0 { 20_000 } else { 300 };
+                arrival = self.now + Nanos(self.rng.below(gap));
+                continue;
+            }
+            if next == Nanos::NEVER || !more && self.ssd.slots.in_use() == 0 {
+                return false;
+            }
+            let ahead = self.ssd.power.as_ref().is_some_and(Power::is_ahead_and_sudden);
+            self.now = next;
+            self.ssd.advance(next, &mut self.done);
+            self.take_completions();
+            if ahead && !self.ssd.power.as_ref().is_some_and(Power::is_ahead_and_sudden) {
+                return true;
+            }
+        }
+    }
+
+    /// The version of `page` that flash holds.
+    fn on_flash(&self, page: u32) -> u64 {
+        let Some(at) = self.ssd.ftl.find(LogicalPage(page)) else { return 0 };
+        self.version_at(page, at)
+    }
+
+    fn version_at(&self, page: u32, at: PhysicalPage) -> u64 {
+        let Spare::Programmed { version, .. } = self.ssd.flash.spare(at) else { panic!("{page} is mapped to nothing") };
+        let (of, version) = self.ssd.shadow.brought[&version];
+        assert_eq!(of, page, "page {page} reads as another");
+        version
+    }
+
+    /// Right after the power failure: whether every page holds what it may.
+    fn compare(&mut self) {
+        let mut lost = 0;
+        for page in 0..self.pages {
+            let version = self.on_flash(page);
+            let taken = self.ssd.shadow.taken.get(&page).copied().unwrap_or(0);
+            assert!(version <= taken, "page {page} holds what was never written");
+            let told = self.acknowledged.iter().filter(|key| key.1 == page);
+            let told = told.map(|key| self.ssd.shadow.of_request[key]).max().unwrap_or(0);
+            if self.trimmed.contains(&page) {
+                continue;
+            }
+            let buffer = self.ssd.buffer.as_mut().filter(|buffer| buffer.is_protected());
+            if buffer.is_some_and(|buffer| buffer.memory.read(LogicalPage(page), 0)) {
+                continue;
+            }
+            let durable = self.durable.get(&page).copied().unwrap_or(0);
+            assert!(
+                version >= durable,
+                "page {page} holds {version}, and {durable} was durable: {:?}",
+                self.ssd.settings
+            );
+            lost += u64::from(version < told);
+        }
+        let report = self.ssd.power.as_ref().unwrap().so_far();
+        assert_eq!(report.interrupted_requests, self.interrupted);
+        match &self.ssd.settings.write_buffer {
+            Some(buffer) if buffer.power_protected => assert_eq!((report.lost_pages, lost), (0, 0)),
+            None => assert_eq!((report.lost_pages, lost), (0, 0)),
+            // A page with a forced write may have lost what was written to it elsewhere before.
+            Some(_) if self.trims || self.forced => assert!(report.lost_pages >= lost || self.trims),
+            // A page may be on flash while the write that brought it still waits for the map.
+            Some(_) if self.ssd.settings.ftl.kind == "dftl" => assert!(report.lost_pages >= lost),
+            Some(_) => assert_eq!(report.lost_pages, lost),
+        }
+    }
+}
+
+#[test]
+fn what_a_die_is_amid_is_lost_and_its_request_ends_with_an_error() {
+    let mut settings = agrawal();
+    let failing_at = |settings: &mut SsdSettings, at| {
+        settings.power_failure = Some(PowerFailureSettings::at(Nanos(at)));
+        let mut ssd = Ssd::new("flash", settings, 1).unwrap();
+        let mut done = Vec::new();
+        ssd.submit(Nanos::ZERO, tag(0), write(5));
+        while done.is_empty() {
+            ssd.advance(ssd.next_event(), &mut done);
+        }
+        while ssd.power.as_ref().is_none_or(|power| power.report().is_none()) {
+            ssd.advance(ssd.next_event(), &mut done);
+        }
+        (done[0].at, done[0].result, ssd.ftl.find(LogicalPage(5)).is_some(), ssd.power.unwrap().so_far())
+    };
+    // The write takes 305.6 us.
+    let (at, result, found, report) = failing_at(&mut settings, 305_599);
+    assert_eq!((at, result, found), (Nanos(305_599), Err(DeviceError::Interrupted), false));
+    assert_eq!((report.interrupted_requests, report.interrupted_operations), (1, 1));
+    let (at, result, found, report) = failing_at(&mut settings, 305_600);
+    assert_eq!((at, result, found), (Nanos(305_600), Ok(()), true));
+    assert_eq!((report.interrupted_requests, report.interrupted_operations), (0, 0));
+    // In a buffer it ends in memory, and is lost unless that is protected.
+    settings.write_buffer = Some(WriteBufferSettings {
+        size: Bytes::kib(64),
+        mode: BufferMode::WriteBack,
+        latency: Nanos(1000),
+        high_water: Ratio::percent(75),
+        low_water: Ratio::percent(50),
+        keep_reads: false,
+        power_protected: false,
+    });
+    let (at, result, found, report) = failing_at(&mut settings, 305_600);
+    assert_eq!((at, result, found, report.lost_pages), (Nanos(1000), Ok(()), false, 1));
+    settings.write_buffer.as_mut().unwrap().power_protected = true;
+    let (_, _, _, report) = failing_at(&mut settings, 305_600);
+    assert_eq!((report.lost_pages, report.saved_pages), (0, 1));
+}
+
+fn drawn(rng: &mut Rng) -> SsdSettings {
+    let mut settings = agrawal();
+    settings.ftl = Choice::named(FTLS[rng.below(FTLS.len() as u64) as usize].name);
+    settings.over_provisioning = Some(Ratio::percent(45 + rng.below(20)));
+    settings.block_summary = rng.below(3) == 0;
+    settings.pool = [PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Gang, PoolScope::Device]
+        [rng.below(5) as usize];
+    settings.write_frontiers =
+        [WriteFrontiers::Die, WriteFrontiers::Pool, WriteFrontiers::Plane][rng.below(3) as usize];
+    settings.geometry.channels = 1 + rng.below(2) as u32;
+    settings.geometry.packages_per_channel = 1 + rng.below(2) as u32;
+    settings.geometry.dies_per_package = 1 + rng.below(2) as u32;
+    settings.geometry.planes_per_die = 1 + rng.below(2) as u32;
+    settings.geometry.blocks_per_plane = 8 + rng.below(8) as u32;
+    settings.geometry.pages_per_block = 3 + rng.below(5) as u32;
+    settings.cleaning.threshold = Ratio::percent(15);
+    settings.queue_depth = 1 + rng.below(16) as u32;
+    let scheduling = [Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder][rng.below(3) as usize];
+    settings.array = ArraySettings {
+        scheduling,
+        multi_plane: [MultiPlane::Off, MultiPlane::Any][rng.below(2) as usize],
+        gang: [Gang::SharedBus, Gang::SharedControl][usize::from(rng.below(4) == 0)],
+        copy_back: [CopyBack::Off, CopyBack::Unchecked][rng.below(2) as usize],
+        ..ArraySettings::default()
+    };
+    if scheduling != Scheduling::Fifo && rng.below(2) == 0 {
+        settings.array.suspend = Some(SuspendSettings { suspend: Nanos(5000), resume: Nanos(5000), limit: 3 });
+    }
+    if rng.below(3) == 0 {
+        settings.link = Some(LinkSettings { rate: "300MB/s".parse().unwrap(), overhead: Nanos(700) });
+    }
+    if rng.below(2) == 0 {
+        settings.cleaning.background = Some(Ratio::percent(30));
+        settings.cleaning.idle_before_background = Nanos(rng.below(1_000_000));
+    }
+    if rng.below(2) == 0 {
+        settings.write_buffer = Some(WriteBufferSettings {
+            size: Bytes::kib(4 * (1 + rng.below(20))),
+            mode: if rng.below(5) == 0 { BufferMode::WriteThrough } else { BufferMode::WriteBack },
+            latency: Nanos(rng.below(3000)),
+            high_water: Ratio::percent(75),
+            low_water: Ratio::percent(30),
+            keep_reads: rng.below(2) == 0,
+            power_protected: rng.below(3) == 0,
+        });
+    }
+    settings.power_failure = Some(match rng.below(2) {
+        0 => PowerFailureSettings::at(Nanos(rng.below(60_000_000))),
+        _ => PowerFailureSettings::after_operations(1 + rng.below(600)),
+    });
+    settings
+}
+
+#[test]
+fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
+    let soak = u64::from(crate::ftl::soak());
+    let (mut failures, mut interrupted, mut amid, mut lost, mut saved) = (0, 0, 0, 0, 0);
+    let mut rng = Rng::new(23);
+    for seed in 0..3000 * soak {
+        let settings = drawn(&mut rng);
+        if std::env::var("ONLY").is_ok_and(|only| only != format!("{:?}", settings.array.scheduling)) {
+            continue;
+        }
+        let Some(mut host) = Host::new(&settings, seed) else { continue };
+        if !host.run(300) {
+            continue;
+        }
+        host.compare();
+        let report = host.ssd.power.as_ref().unwrap().so_far();
+        failures += 1;
+        interrupted += report.interrupted_requests;
+        amid += report.interrupted_operations;
+        lost += report.lost_pages;
+        saved += report.saved_pages;
+        // What the power failure left counts as what was written.
+        host.run(100);
+        host.ssd.check();
+    }
+    // None of all this is rare.
+    assert!(
+        failures > 1000 * soak && interrupted > 1000 * soak && amid > 1000 * soak,
+        "{failures} {interrupted} {amid}"
+    );
+    assert!(lost > 300 * soak && saved > 300 * soak, "{lost} {saved}");
+}
