@@ -4,7 +4,7 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Report,
     Request, Rng, Verdict, replay,
 };
-use esker_flash::{Choice, FTLS, PRESETS, PoolScope, Scheduling, Ssd, SsdSettings};
+use esker_flash::{Choice, FTLS, PRESETS, Parameter, PoolScope, Scheduling, Ssd, SsdSettings};
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
@@ -160,6 +160,54 @@ fn map_on_flash(spare: impl Fn(&mut SsdSettings) + Copy) {
     }
 }
 
+/// Requests like those of the Financial trace (Kim 2009, table 3.3): 91 % writes of 1 to 4 pages of 2 KiB, by Zipf's law over
+/// 128 MiB, on an active region of 512 MiB behind four channels; with 32 KiB for cached entries, and logs of 3 %.
+fn financial(kind: &'static str) {
+    let build = || {
+        let preset = PRESETS.iter().find(|preset| preset.name == "kim-slc-32g").expect("it is a preset");
+        let mut settings: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");
+        (settings.geometry.channels, settings.geometry.blocks_per_plane) = (4, 1067);
+        settings.over_provisioning = Some(Ratio::percent(4));
+        settings.ftl = Choice::named(kind);
+        if kind == "dftl" {
+            settings.ftl.parameters.insert("cache".to_string(), Parameter::Integer(32 << 10));
+        }
+        Ssd::new("flash", &settings, 1).expect("presets work")
+    };
+    let filled = Precondition::Filled { utilisation: Ratio::percent(25) };
+    let requests = requests() / 2;
+    let serve = |ssd: &mut Ssd, requests| {
+        run(ssd, requests, |_, rng| {
+            let pages = match rng.below(1000) {
+                0..300 => 1,
+                300..755 => 2,
+                _ => 4,
+            };
+            // Aligned to their length.
+            let start = Lba(zipf(rng.unit(), 1.000_001, (128 << 10) / 2 / pages) * pages * 4);
+            match rng.chance(9, 100) {
+                true => Request::read(start, Bytes(pages * 2048)),
+                false => Request::write(start, Bytes(pages * 2048)),
+            }
+        })
+    };
+    let setup = || {
+        let mut ssd = condition(build(), filled);
+        serve(&mut ssd, requests / 4);
+        ssd.control(Nanos::ZERO, Control::StartMeasuring).expect("drives can be measured");
+        ssd
+    };
+    Bench::new(format!("requests like Financial (Kim 2009, table 3.3), {kind}")).rate_with_setup(
+        "requests",
+        setup,
+        |mut ssd| {
+            let done = serve(&mut ssd, requests);
+            describe(&ssd);
+            done
+        },
+    );
+}
+
 /// A page whose rank by popularity is drawn by Zipf's law (the continuous one, by inversion); ranks are scattered over the
 /// address space.
 fn zipf(unit: f64, exponent: f64, pages: u64) -> u64 {
@@ -220,6 +268,7 @@ fn main() {
         layer_writes(layer.name, Ratio::percent(1), 1 << 21);
     }
     map_on_flash(spare);
+    ["page", "dftl", "fast"].into_iter().for_each(financial);
     let filled = || condition(agrawal(spare), Precondition::Filled { utilisation: Ratio::ONE });
     Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {
         let pages = ssd.capacity().0 / PAGE;
