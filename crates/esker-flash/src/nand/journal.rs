@@ -99,6 +99,8 @@ pub(super) struct Journal {
     versions: Vec<u64>,
     /// Per block what it was opened for.
     roles: Vec<u8>,
+    /// Blocks that were given up since they were last erased.
+    bad: BTreeSet<u32>,
     next: u64,
     /// The program that is being issued is the first one of a block whose layer has that wait.
     opens: bool,
@@ -158,6 +160,7 @@ impl Journal {
     pub(super) fn format(&mut self) {
         self.sequences.fill(0);
         self.roles.fill(0);
+        self.bad.clear();
         self.maps.clear();
         self.changes.clear();
         self.oldest_open.fill(u64::MAX);
@@ -173,6 +176,7 @@ impl FlashState {
             sequences: zeroed(geometry.pages() as usize),
             versions: zeroed(geometry.pages() as usize),
             roles: zeroed(geometry.blocks() as usize),
+            bad: BTreeSet::new(),
             next: 1,
             opens: false,
             maps: BTreeMap::new(),
@@ -241,6 +245,19 @@ impl FlashState {
         if let Some(journal) = &mut self.journal {
             journal.roles[block.0 as usize] = role;
         }
+    }
+
+    /// `block`, which was just erased, is given up: a mark in the spare area of its first page says so from then on, as data
+    /// sheets have it for blocks that are bad from the start.
+    pub fn mark_bad(&mut self, block: BlockIndex) {
+        if let Some(journal) = &mut self.journal {
+            journal.bad.insert(block.0);
+        }
+    }
+
+    /// Whether the spare area of its first page says that `block` is bad.
+    pub fn is_marked_bad(&self, block: BlockIndex) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.bad.contains(&block.0))
     }
 
     /// Reads the spare area of `page` while recovering.
@@ -366,6 +383,7 @@ impl FlashState {
                 }
             }
             Change::Erase { block, cause, held } => {
+                journal.bad.remove(&block.0);
                 let first = self.geometry().first_page(block).0;
                 let pages = first as usize..(first + self.geometry().pages_per_block()) as usize;
                 if torn {

@@ -101,6 +101,11 @@ impl Buffering {
         self.settings.mode == BufferMode::WriteBack && !forced
     }
 
+    /// Whether it holds pages that will never get to flash, and that a flush is to bring there.
+    pub(super) fn cannot_flush(&self) -> bool {
+        self.failed && !self.settings.power_protected && self.memory.unwritten() > 0
+    }
+
     /// Holds back a flush that has its turn, where the flash lacks something. Says whether it did.
     pub(super) fn hold_back(&mut self, slot: u32) -> bool {
         if self.settings.power_protected {

@@ -17,13 +17,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Completion, Control, Device, LogicalPage, Nanos, PreconditionReport, Report, Request, RequestKind, Tag,
-    Telemetry, Unsupported,
+    Bytes, Completion, Control, Device, DeviceError, LogicalPage, Nanos, PreconditionReport, Report, Request,
+    RequestKind, Tag, Telemetry, Unsupported,
 };
 
 use crate::array::{Array, BACKGROUND, Ended};
 use crate::ecc::{self, Ecc};
-use crate::ftl::{self, Ftl, FtlContext, FtlCounters};
+use crate::ftl::{self, Ftl, FtlContext, FtlCounters, WearCounts};
 use crate::nand::{FlashState, OpList, OperationCounts, Timing};
 use crate::{Geometry, Placement, Space, SsdError, SsdSettings, precondition};
 use background::Background;
@@ -88,6 +88,8 @@ pub struct Ssd {
     measuring: Baseline,
     /// What the translation layers before this one counted: preconditioning builds a new one.
     former: FtlCounters,
+    /// The same of what a power failure made them forget about wear.
+    former_wear: WearCounts,
     precondition: Option<PreconditionReport>,
     /// A power failure during the run, if there is to be one.
     power: Option<Power>,
@@ -183,6 +185,7 @@ impl Ssd {
             host_page_writes: 0,
             measuring: Baseline::default(),
             former: FtlCounters::default(),
+            former_wear: WearCounts::default(),
             precondition: None,
             timeline: None,
             #[cfg(test)]
@@ -240,6 +243,9 @@ impl Ssd {
         let served = state.start != Nanos::NEVER;
         if state.request.kind == RequestKind::Flush && served && !state.flushed {
             state.flushed = true;
+            if self.buffer.as_ref().is_some_and(Buffering::cannot_flush) {
+                state.result = Err(if self.read_only { DeviceError::ReadOnly } else { DeviceError::NoSpace });
+            }
             if self.buffer.as_mut().is_some_and(|buffer| buffer.hold_back(first)) {
                 self.write_out(now);
             } else {

@@ -93,10 +93,6 @@ impl Power {
                 return contradiction(&first, "`cleaning.background`", reason, elsewhere);
             }
         }
-        if settings.wear.is_some() {
-            let reason = "which blocks are bad is not written to flash";
-            return contradiction("`power_failure`", "`wear`", reason, "leave one of them out");
-        }
         if !ftl.recovers() {
             let layer = format!("`ftl` = `{}`", settings.ftl.kind);
             return contradiction("`power_failure`", &layer, "this layer has no recovery", "leave one of them out");
@@ -250,9 +246,17 @@ impl Ssd {
         let context =
             FtlContext { geometry: &self.geometry, space: &self.space, settings: &self.settings, seed: self.seed };
         self.former.add(&self.ftl.counters());
+        if let Some(wear) = self.ftl.wear() {
+            self.former_wear.migrated += wear.migrated;
+            self.former_wear.spared += wear.spared;
+        }
         self.ftl = ftl::build(&context).expect("it was built from the same settings before");
         self.ops.clear();
-        self.ftl.recover(&mut self.flash, &mut self.ops).expect("all that was written has room");
+        if let Err(error) = self.ftl.recover(&mut self.flash, &mut self.ops) {
+            // All data are found by then; so many blocks have gone bad that there is no room for more.
+            assert!(self.settings.wear.is_some(), "a drive with good blocks does not recover: {error}");
+            self.read_only = true;
+        }
         let counts = self.flash.counts().since(&before);
         let power = self.power.as_mut().expect("it has failed");
         power.began = now;

@@ -174,8 +174,8 @@ impl Ssd {
             expired_blocks: self.flash.blocks_erased(endurance),
             factory_bad_blocks: counts.factory_bad,
             retired_blocks: counts.retired,
-            migrated_blocks: counts.migrated,
-            spared_victims: counts.spared,
+            migrated_blocks: counts.migrated + self.former_wear.migrated,
+            spared_victims: counts.spared + self.former_wear.spared,
             read_only: self.read_only,
         })
     }

@@ -84,6 +84,19 @@ impl Wear {
         }
     }
 
+    /// Takes over after a power failure what marks on flash say. When blocks were erased is not known any more.
+    pub(super) fn recover(&mut self, flash: &FlashState) {
+        self.erases = 0;
+        for block in 0..self.blocks {
+            let index = BlockIndex(self.first_block + block);
+            self.erases += u64::from(flash.erases_of(index));
+            if flash.is_marked_bad(index) {
+                self.bad[block as usize / 64] |= 1 << (block % 64);
+                self.counts.retired += 1;
+            }
+        }
+    }
+
     pub(super) fn counts(&self) -> &WearCounts {
         &self.counts
     }

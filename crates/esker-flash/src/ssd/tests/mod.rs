@@ -5,7 +5,7 @@ mod ecc;
 mod power;
 mod wear;
 
-use esker_core::{DeviceError, Lba, Ratio};
+use esker_core::{Lba, Ratio};
 
 use super::*;
 use crate::{LinkSettings, PRESETS};

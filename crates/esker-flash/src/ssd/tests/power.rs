@@ -8,8 +8,8 @@ use super::*;
 use crate::nand::{Cause, FlashOp, FlashOpKind, Spare};
 use crate::ssd::slots::Slot;
 use crate::{
-    ArraySettings, BufferMode, Choice, CopyBack, FTLS, Gang, MultiPlane, PoolScope, PowerFailureSettings, Scheduling,
-    SuspendSettings, WriteBufferSettings, WriteFrontiers,
+    ArraySettings, BufferMode, Choice, CopyBack, EndOfLife, FTLS, Gang, MultiPlane, PoolScope, PowerFailureSettings,
+    Scheduling, SuspendSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 
 /// What a drive holds, told along with what it does. Every write that it takes for a page is a version of that page; versions
@@ -154,6 +154,8 @@ impl Host {
                     self.interrupted += 1;
                     continue;
                 }
+                // Too many blocks have gone bad.
+                Err(DeviceError::ReadOnly | DeviceError::NoSpace) if self.ssd.settings.wear.is_some() => continue,
                 Err(error) => panic!("{request:?} ended with {error}"),
             }
             match request.kind {
@@ -245,6 +247,7 @@ impl Host {
         match &self.ssd.settings.write_buffer {
             Some(buffer) if buffer.power_protected => assert_eq!((report.lost_pages, lost), (0, 0)),
             None => assert_eq!((report.lost_pages, lost), (0, 0)),
+            Some(_) if self.ssd.read_only => assert!(report.lost_pages >= lost),
             // A page with a forced write may have lost what was written to it elsewhere before.
             Some(_) if self.trims || self.forced => assert!(report.lost_pages >= lost || self.trims),
             // A page may be on flash while the write that brought it still waits for the map.
@@ -340,6 +343,17 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
             power_protected: rng.below(3) == 0,
         });
     }
+    if matches!(settings.ftl.kind.as_str(), "page" | "dftl") && rng.below(2) == 0 {
+        settings.endurance_cycles = 4 + rng.below(10);
+        settings.wear = Some(WearSettings {
+            levelling: [WearLevelling::None, WearLevelling::Migration][rng.below(2) as usize],
+            end_of_life: EndOfLife::Retire,
+            factory_bad_blocks: Ratio::percent(rng.below(6)),
+            erase_failures: Ratio::percent(rng.below(8)),
+            ..WearSettings::default()
+        });
+        settings.over_provisioning = Some(Ratio::percent(60 + rng.below(20)));
+    }
     settings.power_failure = Some(match rng.below(2) {
         0 => PowerFailureSettings::at(Nanos(rng.below(60_000_000))),
         _ => PowerFailureSettings::after_operations(1 + rng.below(600)),
@@ -350,7 +364,7 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
 #[test]
 fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
     let soak = u64::from(crate::ftl::soak());
-    let (mut failures, mut interrupted, mut amid, mut lost, mut saved) = (0, 0, 0, 0, 0);
+    let (mut failures, mut interrupted, mut amid, mut lost, mut saved, mut given_up) = (0, 0, 0, 0, 0, 0);
     let mut rng = Rng::new(23);
     for seed in 0..3000 * soak {
         let settings = drawn(&mut rng);
@@ -369,8 +383,13 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
         lost += report.lost_pages;
         saved += report.saved_pages;
         // What the power failure left counts as what was written.
+        given_up += host.ssd.ftl.wear().map_or(0, |wear| wear.retired);
         host.run(100);
         host.ssd.check();
+        let blocks = (0..host.ssd.geometry.blocks()).map(crate::BlockIndex);
+        let bad: Vec<_> = blocks.filter(|block| host.ssd.flash.is_marked_bad(*block)).collect();
+        assert_eq!(host.ssd.ftl.wear().map_or(0, |wear| wear.retired), bad.len() as u64);
+        assert!(bad.iter().all(|block| host.ssd.flash.written_in(*block) == 0), "a bad block is in use");
     }
     // None of all this is rare.
     assert!(
@@ -378,4 +397,5 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
         "{failures} {interrupted} {amid}"
     );
     assert!(lost > 300 * soak && saved > 300 * soak, "{lost} {saved}");
+    assert!(given_up > 30 * soak, "{given_up}");
 }

@@ -176,7 +176,7 @@ impl Pool {
         }
         self.under_cleaning = None;
         match self.wear.as_mut().map_or(Fate::Free, |wear| wear.erased(victim, flash)) {
-            Fate::Retired => {}
+            Fate::Retired => flash.mark_bad(block),
             Fate::TakesColdData if !map => self.migrate(victim, flash, sink, owners)?,
             Fate::TakesColdData | Fate::Free => self.free(victim),
         }
@@ -246,13 +246,17 @@ impl Pool {
             flash.program_summary(to, sink);
         }
         self.close(worn, flash.valid_in(to));
-        self.update_map(self.map_frontier_for(cold), flash, sink, owners)?;
+        if let Err(error) = self.update_map(self.map_frontier_for(cold), flash, sink, owners) {
+            self.close(cold, flash.valid_in(from));
+            return Err(error);
+        }
         flash.erase(from, Cause::WearLevelling, sink);
         owners.erased(Content::Data);
         let wear = self.wear.as_mut().expect("wear is counted");
         wear.migrated();
-        if wear.erased(cold, flash) != Fate::Retired {
-            self.free(cold);
+        match wear.erased(cold, flash) {
+            Fate::Retired => flash.mark_bad(from),
+            _ => self.free(cold),
         }
         Ok(())
     }

@@ -371,12 +371,18 @@ impl Pool {
     pub(super) fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
         self.free.iter_mut().for_each(VecDeque::clear);
         self.free_blocks = 0;
+        if let Some(wear) = &mut self.wear {
+            wear.recover(flash);
+        }
         // Policies may go by the order in which blocks were closed.
         let mut in_order: Vec<u32> = (0..found.len() as u32).collect();
         in_order.sort_by_key(|block| found[*block as usize].opened);
         let mut open = Vec::new();
         for block in in_order {
             let state = found[block as usize];
+            if self.wear.as_ref().is_some_and(|wear| wear.is_bad(block)) {
+                continue;
+            }
             if state.programmed == 0 {
                 self.free[(block / self.blocks_per_part) as usize].push_back(block);
                 self.free_blocks += 1;
