@@ -211,6 +211,9 @@ pub struct PageOperations {
     /// Reads after a power failure, to find out where the data are.
     #[serde(skip_serializing_if = "is_zero")]
     pub recovery: u64,
+    /// Pages written again because their data had too many bit errors when they were read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refresh: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -220,7 +223,7 @@ fn is_zero(count: &u64) -> bool {
 impl PageOperations {
     /// All causes together.
     pub fn total(&self) -> u64 {
-        self.host + self.cleaning + self.mapping + self.wear_levelling + self.recovery
+        self.host + self.cleaning + self.mapping + self.wear_levelling + self.recovery + self.refresh
     }
 }
 
@@ -528,12 +531,15 @@ pub struct EnergyByCause {
     /// For recovery after a power failure.
     #[serde(skip_serializing_if = "is_zero")]
     pub recovery_pj: u64,
+    /// For pages written again because of bit errors.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refresh_pj: u64,
 }
 
 impl EnergyByCause {
     /// All causes together, in picojoules.
     pub fn total_pj(&self) -> u64 {
-        self.host_pj + self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj + self.recovery_pj
+        self.host_pj + self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj + self.recovery_pj + self.refresh_pj
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a code corrects, with which probability.
 
-use esker_core::{Bytes, Nanos};
+use esker_core::{Bytes, Nanos, Ratio};
 
 use super::STEPS_MAX;
 use crate::nand::{Decoding, DecodingStep, Timing};
@@ -20,8 +20,9 @@ pub(crate) struct Code {
     data_bits: u64,
     /// Codewords of a page.
     codewords: u32,
-    /// Per step, how many errors it corrects.
+    /// Per step, how many errors it corrects; behind them, above how many a page is written again, where it is.
     corrects: Vec<u32>,
+    steps: usize,
     errors: ErrorCount,
     table: Table,
 }
@@ -103,29 +104,44 @@ impl Code {
                 });
             }
         }
-        let corrects: Vec<u32> = steps.iter().map(|step| step.corrects).collect();
+        let mut corrects: Vec<u32> = steps.iter().map(|step| step.corrects).collect();
+        let refresh = settings.refresh_above;
+        if refresh.is_some_and(|share| share > Ratio::ONE) {
+            return Err(SsdError::Parameter {
+                key: "ecc.refresh_above".to_string(),
+                expected: "a share up to 100%".to_string(),
+                found: refresh.unwrap_or_default().to_string(),
+            });
+        }
+        corrects.extend(refresh.map(|share| share.of(u64::from(last)) as u32));
         Ok(Self {
             bits,
             data_bits,
             codewords: codewords as u32,
             table: Table::new(corrects.len()),
             corrects,
+            steps: steps.len(),
             errors: settings.errors,
         })
     }
 
     /// What decoding a page comes to of whose bits the share `rate` is wrong; `draw` is uniform in `[0, 1)`.
     pub(crate) fn decode(&mut self, rate: f64, draw: f64) -> Outcome {
-        let failed = match self.errors {
-            ErrorCount::Drawn => {
-                (0..self.corrects.len()).take_while(|step| draw < self.page_failure(*step, rate)).count()
-            }
-            ErrorCount::Expected => {
-                let errors = rate * self.bits as f64;
-                self.corrects.iter().take_while(|corrects| errors > f64::from(**corrects)).count()
-            }
-        };
-        if failed == self.corrects.len() { Outcome::Failed } else { Outcome::Decoded(failed as u8) }
+        let failed = (0..self.steps).take_while(|step| self.exceeds(*step, rate, draw)).count();
+        if failed == self.steps { Outcome::Failed } else { Outcome::Decoded(failed as u8) }
+    }
+
+    /// Whether a codeword of the same page has more errors than `corrects[limit]`.
+    fn exceeds(&mut self, limit: usize, rate: f64, draw: f64) -> bool {
+        match self.errors {
+            ErrorCount::Drawn => draw < self.page_failure(limit, rate),
+            ErrorCount::Expected => rate * self.bits as f64 > f64::from(self.corrects[limit]),
+        }
+    }
+
+    /// Whether the same page has so many errors that it should be written again.
+    pub(crate) fn is_stale(&mut self, rate: f64, draw: f64) -> bool {
+        self.corrects.len() > self.steps && self.exceeds(self.steps, rate, draw)
     }
 
     /// Whether [`Self::decode`] needs a draw.
@@ -135,7 +151,7 @@ impl Code {
 
     /// Steps of the code.
     pub(crate) fn steps(&self) -> usize {
-        self.corrects.len()
+        self.steps
     }
 
     /// Bits of data of a page.
@@ -159,7 +175,7 @@ impl Code {
     /// Uncorrectable bit-error rate of pages of whose bits the share `rate` is wrong: codewords that the last step leaves
     /// undecoded, per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
     pub(crate) fn uncorrectable_bit_error_rate(&mut self, rate: f64) -> f64 {
-        self.codeword_failure(self.corrects.len() - 1, rate) / self.data_bits as f64
+        self.codeword_failure(self.steps - 1, rate) / self.data_bits as f64
     }
 
     /// Bytes of memory that this takes.

@@ -85,6 +85,8 @@ pub(crate) struct Ecc {
     /// Per operation of the list that was judged last, the steps that it takes beyond the first.
     more_steps: Vec<u8>,
     failed: Vec<bool>,
+    /// The last operation of that list that read data for the host which should be written again.
+    stale: Option<OpIndex>,
 }
 
 impl Ecc {
@@ -109,6 +111,7 @@ impl Ecc {
             counts: EccCounts::default(),
             more_steps: Vec::new(),
             failed: Vec::new(),
+            stale: None,
         })
     }
 
@@ -146,28 +149,41 @@ impl Ecc {
     pub(crate) fn judge(&mut self, now: Nanos, ops: &[FlashOp]) -> bool {
         self.more_steps.clear();
         self.failed.clear();
+        self.stale = None;
+        self.judge_more(now, ops)
+    }
+
+    /// The same for a list to which some were added since.
+    pub(crate) fn judge_more(&mut self, now: Nanos, ops: &[FlashOp]) -> bool {
         let mut request_failed = false;
-        for op in ops {
+        for op in &ops[self.failed.len()..] {
             let (more, failed) = match op.kind {
-                FlashOpKind::Read { page } => self.read(now, page, op.cause),
+                FlashOpKind::Read { page } => {
+                    let (more, failed, stale) = self.read(now, page, op.cause);
+                    if stale && op.cause == Cause::Host {
+                        self.stale = Some(OpIndex(self.failed.len() as u32));
+                    }
+                    (more, failed)
+                }
                 FlashOpKind::Copy { from, to } => {
-                    let (more, failed) = self.read(now, from, op.cause);
+                    let (more, failed, _) = self.read(now, from, op.cause);
+                    self.program(now, to);
                     if failed {
                         self.counts.lost_pages += u64::from(!self.lost.contains(&from.0));
                         self.lost.insert(to.0);
                     }
-                    self.program(now, to);
                     (more, failed)
                 }
                 FlashOpKind::Program { page, .. } => {
                     // What stays of a page that cannot be read is lost with the rewrite of the rest.
                     let of_lost =
                         |OpIndex(index)| self.failed[index as usize] && ops[index as usize].cause == Cause::Host;
-                    if op.cause == Cause::Host && op.after.is_some_and(of_lost) {
+                    let lost = op.cause == Cause::Host && op.after.is_some_and(of_lost);
+                    self.program(now, page);
+                    if lost {
                         self.lost.insert(page.0);
                         self.counts.lost_pages += 1;
                     }
-                    self.program(now, page);
                     (0, false)
                 }
                 FlashOpKind::Erase { block } => {
@@ -184,11 +200,17 @@ impl Ecc {
         request_failed
     }
 
-    /// The steps that a read takes beyond the first, and whether it failed.
-    fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause) -> (u8, bool) {
+    /// The operation of the list that was judged last which read data that should be written again.
+    pub(crate) fn stale(&self) -> Option<OpIndex> {
+        self.stale
+    }
+
+    /// The steps that a read takes beyond the first, whether it failed, and whether its page should be written again.
+    fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause) -> (u8, bool, bool) {
         let rate = self.rate(now, page);
         let draw = if self.code.draws() { self.rng.unit() } else { 0.0 };
         let outcome = self.code.decode(rate, draw);
+        let stale = outcome != Outcome::Failed && self.code.is_stale(rate, draw);
         let uncorrectable_rate = self.code.uncorrectable_bit_error_rate(rate);
         let counts = &mut self.counts;
         counts.rates += rate;
@@ -208,9 +230,9 @@ impl Ecc {
         block.reads = block.reads.saturating_add(self.sensings[step as usize]);
         if !self.lost.is_empty() && self.lost.contains(&page.0) {
             self.counts.reads_of_lost_pages += 1;
-            return (step, true);
+            return (step, true, false);
         }
-        (step, failed)
+        (step, failed, stale)
     }
 
     /// Share of wrong bits of `page` at `now`.
@@ -228,6 +250,10 @@ impl Ecc {
     fn program(&mut self, now: Nanos, page: PhysicalPage) {
         let block = &mut self.blocks[self.geometry.block_of(page).0 as usize];
         block.programmed = block.programmed.min(now);
+        // A program that lost data may have been undone by a power failure.
+        if !self.lost.is_empty() {
+            self.lost.remove(&page.0);
+        }
     }
 
     fn erase(&mut self, index: BlockIndex) {

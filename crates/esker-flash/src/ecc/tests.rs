@@ -40,6 +40,7 @@ fn settings() -> EccSettings {
             disturb_exponent: 0.0,
         },
         errors: ErrorCount::Expected,
+        refresh_above: None,
         retention_at_start: Nanos(3 * HOUR.0),
     }
 }
@@ -88,7 +89,7 @@ fn data_age_from_the_time_that_they_were_programmed() {
     assert!(!ecc.judge(hours(9), &[program(1, None), read(0), read(1)]));
     assert!(ecc.judge(hours(10), &[read(1)]));
     let counts = ecc.counts();
-    assert_eq!((counts.decoded[0], counts.failed), (5, [3, 0, 0, 0, 0]));
+    assert_eq!((counts.decoded[0], counts.failed), (5, [3, 0, 0, 0, 0, 0]));
     assert!((counts.worst_rate - 400.0 / (8.0 * 4544.0)).abs() < 1e-9);
 }
 

@@ -97,7 +97,7 @@ use esker_core::{LogicalPage, PhysicalPage, did_you_mean};
 use thiserror::Error;
 
 use crate::choice::{ParameterEntry, Parameters};
-use crate::nand::{FlashState, OpList};
+use crate::nand::{FlashState, OpIndex, OpList};
 use crate::{Choice, Geometry, Separation, Space, SsdError, SsdSettings};
 
 pub use counters::FtlCounters;
@@ -150,6 +150,24 @@ pub trait Ftl: fmt::Debug + Send {
         flash: &mut FlashState,
         ops: &mut OpList,
     ) -> Result<(), FtlError>;
+
+    /// Whether [`Self::refresh`] does something.
+    fn refreshes(&self) -> bool {
+        false
+    }
+
+    /// Writes the data of `page` to another place. `read` is the operation among `ops` that brings them, as [`Self::read`] has
+    /// just emitted it.
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        flash: &mut FlashState,
+        ops: &mut OpList,
+    ) -> Result<(), FtlError> {
+        let _ = (page, read, flash, ops);
+        Ok(())
+    }
 
     /// Forgets the data of `page`.
     fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);
@@ -300,6 +318,14 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
     let layer = (entry.build)(context, Parameters::new("ftl", choice))?;
     if context.settings.wear.is_some() && layer.wear().is_none() {
         return Err(SsdError::NoWearIn { layer: entry.name });
+    }
+    if context.settings.ecc.as_ref().is_some_and(|ecc| ecc.refresh_above.is_some()) && !layer.refreshes() {
+        return Err(SsdError::Contradiction {
+            first: "`ecc.refresh_above`".to_string(),
+            second: format!("`ftl` = `{}`", entry.name),
+            reason: "this layer does not write pages again on its own".to_string(),
+            remedy: "leave `ecc.refresh_above` out, or use ftl = \"page\" or \"dftl\"".to_string(),
+        });
     }
     if context.settings.cleaning.separate != Separation::None && layer.wear().is_none() {
         return Err(SsdError::Contradiction {

@@ -8,7 +8,7 @@ use crate::ftl::pools::Striping;
 use crate::ftl::recovery::scan_block;
 use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools, WearCounts, write_with_foresight};
 use crate::memory::{prefetch, zeroed};
-use crate::nand::{Cause, FlashState, OpList, OpSink, Silent};
+use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
 
 pub(crate) static ENTRY: FtlEntry = FtlEntry {
@@ -123,6 +123,27 @@ impl Ftl for PageFtl {
         ops: &mut OpList,
     ) -> Result<(), FtlError> {
         self.write_to(page, part, flash, ops)
+    }
+
+    fn refreshes(&self) -> bool {
+        true
+    }
+
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        flash: &mut FlashState,
+        ops: &mut OpList,
+    ) -> Result<(), FtlError> {
+        let Self { striping, map, pools, .. } = self;
+        let (pool, slot) = striping.locate(page.0);
+        let block = pools.place_again(pool, slot, flash, ops, &mut Map(map))?;
+        let old = page_of(map[slot as usize]).expect("its data were read");
+        map[slot as usize] = entry(flash.program(block, slot, Cause::Refresh, Some(read), ops));
+        let (block, valid) = flash.supersede(old);
+        pools.superseded(block, valid);
+        Ok(())
     }
 
     fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, _: &mut OpList) {

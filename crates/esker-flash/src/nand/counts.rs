@@ -52,5 +52,6 @@ pub(crate) fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
         mapping: counts[Cause::Mapping as usize],
         wear_levelling: counts[Cause::WearLevelling as usize],
         recovery: counts[Cause::Recovery as usize],
+        refresh: counts[Cause::Refresh as usize],
     }
 }

@@ -5,7 +5,7 @@ use esker_core::PhysicalPage;
 use crate::BlockIndex;
 
 /// How many [`Cause`]s there are.
-pub const CAUSES: usize = 5;
+pub const CAUSES: usize = 6;
 
 /// Why an operation is done. Results count operations by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Cause {
     WearLevelling = 3,
     /// To find out after a power failure where the data are.
     Recovery = 4,
+    /// To write data again that have too many bit errors.
+    Refresh = 5,
 }
 
 /// How much of a page crosses the bus.

@@ -1,6 +1,6 @@
 //! Bit errors of the cells, and the code that corrects them.
 
-use esker_core::{Bytes, Nanos};
+use esker_core::{Bytes, Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,10 @@ pub struct EccSettings {
     /// Whether the number of errors of a page is drawn or expected.
     #[serde(default)]
     pub errors: ErrorCount,
+    /// A page that the host reads is written again, elsewhere, when one of its codewords has more errors than this share of
+    /// what the last step corrects (read reclaim). For layers `page` and `dftl`; left out, data are left where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh_above: Option<Ratio>,
     /// How long before the start the data were programmed that are in flash then.
     #[serde(default)]
     pub retention_at_start: Nanos,

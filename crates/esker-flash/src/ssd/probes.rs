@@ -15,11 +15,12 @@ pub(super) fn cause_name(cause: Cause) -> &'static str {
         Cause::Mapping => "mapping",
         Cause::WearLevelling => "wear-levelling",
         Cause::Recovery => "recovery",
+        Cause::Refresh => "refresh",
     }
 }
 
 const CAUSES_IN_ORDER: [Cause; CAUSES] =
-    [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::WearLevelling, Cause::Recovery];
+    [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::WearLevelling, Cause::Recovery, Cause::Refresh];
 
 impl Ssd {
     /// Each die and bus by itself.
@@ -123,6 +124,7 @@ impl Prices<'_> {
             mapping_pj: of(Cause::Mapping),
             wear_levelling_pj: of(Cause::WearLevelling),
             recovery_pj: of(Cause::Recovery),
+            refresh_pj: of(Cause::Refresh),
         }
     }
 

@@ -96,7 +96,8 @@ impl Ssd {
                 let first_byte = u64::from(page.0) << self.page_shift;
                 let cover = (self.part_shift < self.page_shift)
                     .then(|| self.cover(request.kind, start.saturating_sub(first_byte), end - first_byte));
-                count += self.issue(now, slot, cover.as_ref());
+                let read = (request.kind == RequestKind::Read).then_some(page);
+                count += self.issue_for(now, slot, cover.as_ref(), read);
             }
             if let Err(error) = written {
                 return Err((count, self.refused(error)));
@@ -109,19 +110,28 @@ impl Ssd {
     /// `request` waits for.
     #[inline]
     pub(super) fn issue(&mut self, now: Nanos, request: u32, cover: Option<&Cover>) -> u32 {
+        self.issue_for(now, request, cover, None)
+    }
+
+    /// The same where the operations bring the data of the page `read`, which may then be written again.
+    #[inline]
+    fn issue_for(&mut self, now: Nanos, request: u32, cover: Option<&Cover>, read: Option<LogicalPage>) -> u32 {
+        if let Some(ecc) = &mut self.ecc {
+            // What leaves the buffer was acknowledged before: no request hears that a part of it is lost.
+            if ecc.judge(now, self.ops.as_slice()) && request < FIRST_ENTRY {
+                self.slots.get_mut(request).result = Err(DeviceError::Medium);
+            }
+            if let (Some(page), Some(index)) = (read, ecc.stale()) {
+                // Where there is no room for them the data stay, and the host has them all the same.
+                let _ = self.ftl.refresh(page, index, &mut self.flash, &mut self.ops);
+                ecc.judge_more(now, self.ops.as_slice());
+            }
+        }
         if self.power.is_some() {
             self.tell_of_changes();
         }
-        let ops = self.ops.as_slice();
-        let mut more_steps: &[u8] = &[];
-        if let Some(ecc) = &mut self.ecc {
-            // What leaves the buffer was acknowledged before: no request hears that a part of it is lost.
-            if ecc.judge(now, ops) && request < FIRST_ENTRY {
-                self.slots.get_mut(request).result = Err(DeviceError::Medium);
-            }
-            more_steps = ecc.more_steps();
-        }
-        self.array.get_mut().push(now, ops, more_steps, request, cover)
+        let more_steps = self.ecc.as_ref().map_or(&[][..], |ecc| ecc.more_steps());
+        self.array.get_mut().push(now, self.ops.as_slice(), more_steps, request, cover)
     }
 
     /// What the host is told of an error. A drive that is worn out says so at once from then on.

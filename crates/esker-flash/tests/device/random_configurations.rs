@@ -117,8 +117,10 @@ fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
     let step = (mostly(1..12), 0u64..60_000, mostly(1..4), mostly(1..3));
     let codeword = prop::sample::select(vec![512, 512, 512, 1024, 4096, 700]);
     let rates = (0u32..40, 0u32..40, 0u32..40, 0u32..1000);
-    let ecc = (code, codeword, prop::option::weighted(0.2, 0u64..40), prop::collection::vec(step, 0..5), rates, errors)
-        .prop_map(|(code, codeword, parity, drawn, (fresh, wear, disturb, age), errors)| {
+    let refresh = prop::option::weighted(0.3, (0u64..103).prop_map(Ratio::percent));
+    let sizes = (codeword, prop::option::weighted(0.2, 0u64..40));
+    let ecc = (code, sizes, prop::collection::vec(step, 0..5), rates, errors, refresh).prop_map(
+        |(code, (codeword, parity), drawn, (fresh, wear, disturb, age), errors, refresh_above)| {
             let mut corrects = 0;
             let step = |(index, (more, decode, sensings, transfers)): (usize, (u32, u64, u32, u32))| {
                 corrects += more;
@@ -148,9 +150,11 @@ fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
                     disturb_exponent: 1.5,
                 },
                 errors,
+                refresh_above,
                 retention_at_start: Nanos::from_secs(3600 * u64::from(age)),
             }
-        });
+        },
+    );
     prop::option::weighted(0.5, ecc)
 }
 
@@ -236,10 +240,11 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
             )| {
                 let array_is_plain =
                     array.copy_back == CopyBack::Off && array.span.is_empty() && array.logical_page.is_none();
-                let mut cleaning = cleaning;
+                let (mut cleaning, mut ecc) = (cleaning, ecc);
                 // Layers that place pages by their own rules refuse it.
                 if depth % 5 != 0 && !matches!(ftl.kind.as_str(), "page" | "dftl") {
                     cleaning.separate = Separation::None;
+                    ecc.iter_mut().for_each(|ecc| ecc.refresh_above = None);
                 }
                 SsdSettings {
                     over_provisioning: over,

@@ -22,6 +22,7 @@ fn settings(code: EccCode, codeword: Bytes, corrects: &[u32]) -> EccSettings {
             disturb_exponent: 0.0,
         },
         errors: ErrorCount::Drawn,
+        refresh_above: None,
         retention_at_start: Nanos::ZERO,
     }
 }

@@ -323,6 +323,27 @@ impl Ftl for Dftl {
         self.write_to(page, part, flash, ops)
     }
 
+    fn refreshes(&self) -> bool {
+        true
+    }
+
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        flash: &mut FlashState,
+        ops: &mut OpList,
+    ) -> Result<(), FtlError> {
+        let (pool, slot) = self.striping.locate(page.0);
+        let index = self.tables.cached(slot).expect("the read looked it up");
+        let block = self.pools.place_again(pool, slot, flash, ops, &mut self.tables)?;
+        let old = tables::page_of(self.tables.cache.page(index));
+        let at = flash.program(block, slot, Cause::Refresh, Some(read), ops);
+        self.tables.change(index, tables::entry(at), flash);
+        self.supersede(old, flash);
+        Ok(())
+    }
+
     fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
         let slot = self.striping.locate(page.0).1;
         if self.is_known(slot) {

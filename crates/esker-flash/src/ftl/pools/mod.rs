@@ -113,6 +113,18 @@ impl Pools {
         self.pools[pool as usize].place(owner, flash, sink, owners)
     }
 
+    /// The same for a page of `owner` that the host does not write, and that goes where cleaning would copy it.
+    pub fn place_again<S: OpSink>(
+        &mut self,
+        pool: u32,
+        owner: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+        owners: &mut impl Owners,
+    ) -> Result<BlockIndex, FtlError> {
+        self.pools[pool as usize].place_again(owner, flash, sink, owners)
+    }
+
     /// The same for a page of the map.
     pub fn place_map<S: OpSink>(
         &mut self,

@@ -43,6 +43,7 @@ fn settings(errors: f64) -> SsdSettings {
                 disturb_exponent: 0.0,
             },
             errors: ErrorCount::Expected,
+            refresh_above: None,
             retention_at_start: Nanos::ZERO,
         }),
         ..agrawal()
@@ -174,4 +175,74 @@ fn what_cleaning_cannot_read_is_lost() {
     // Reading them tells the host so.
     let reading = |ssd: &mut Ssd, page| serve(ssd, now + Nanos::from_secs(page + 1), read(page)).result;
     assert!((0..50).all(|page| reading(&mut ssd, page) == Err(DeviceError::Medium)));
+}
+
+/// A drive full of data that are an hour old, and have a hundred errors then.
+fn stale(ftl: &str) -> SsdSettings {
+    let mut settings = settings(0.0);
+    settings.ftl = crate::Choice::named(ftl);
+    settings.geometry = GeometrySettings { blocks_per_plane: 32, ..settings.geometry };
+    let ecc = settings.ecc.as_mut().unwrap();
+    ecc.retention_at_start = Nanos::from_secs(3_600);
+    ecc.raw_errors.retention = 100.0 / BITS;
+    ecc.raw_errors.retention_exponent = 1.0;
+    ecc.raw_errors.retention_unit = Nanos::from_secs(3_600);
+    // 60 % of 160 are 96.
+    ecc.refresh_above = Some(Ratio::percent(60));
+    settings
+}
+
+#[test]
+fn a_page_with_too_many_errors_is_written_again_once() {
+    for ftl in ["page", "dftl"] {
+        let mut ssd = Ssd::new("flash", &stale(ftl), 1).unwrap();
+        ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
+        ssd.control(Nanos::ZERO, Control::StartMeasuring).unwrap();
+        let before = ssd.ftl.find(LogicalPage(7));
+        // Three steps: it has a hundred errors, and 80 are corrected in two.
+        let read_ns = |ssd: &mut Ssd, at| (serve(ssd, at, read(7)).at - at).0;
+        let third = READ + 7_000 + SENSE + TRANSFER + 11_000 + 2 * SENSE + TRANSFER + 13_000;
+        let first = read_ns(&mut ssd, Nanos::ZERO);
+        // A map on flash has the same errors, and is read first.
+        assert!(if ftl == "page" { first == third } else { first > third }, "{first}");
+        drain(&mut ssd);
+        assert_ne!(ssd.ftl.find(LogicalPage(7)), before, "it is where it was");
+        // Now it has none, and stays where it is.
+        assert_eq!(read_ns(&mut ssd, Nanos::from_millis(50)), READ + 7_000);
+        drain(&mut ssd);
+        let report = flash_report(&ssd);
+        assert_eq!((report.programs.refresh, report.programs.host, report.host_page_writes), (1, 0, 0));
+        // An hour later it is time again.
+        let later = Nanos::from_secs(3_500);
+        assert_eq!(read_ns(&mut ssd, later), third);
+        drain(&mut ssd);
+        assert_eq!(flash_report(&ssd).programs.refresh, 2);
+        ssd.check();
+    }
+}
+
+#[test]
+fn refreshing_makes_its_own_space() {
+    for ftl in ["page", "dftl"] {
+        let mut settings = stale(ftl);
+        settings.cleaning.separate = crate::Separation::HotCold;
+        let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+        ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
+        ssd.control(Nanos::ZERO, Control::StartMeasuring).unwrap();
+        let pages = ssd.capacity().0 / 4096;
+        let mut now = Nanos::ZERO;
+        for page in 0..pages {
+            let done = serve(&mut ssd, now, read(page));
+            assert_eq!(done.result, Ok(()));
+            now = done.at;
+        }
+        drain(&mut ssd);
+        let report = flash_report(&ssd);
+        // What cleaning copied before it was read is new, too.
+        let rewritten = report.programs.refresh + report.programs.cleaning;
+        assert!(report.programs.refresh > pages / 2 && rewritten >= pages, "{ftl}: {report:?}");
+        assert!(report.erases > 0 && report.host_page_writes == 0);
+        assert!((0..pages).all(|page| ssd.ftl.find(LogicalPage(page as u32)).is_some()));
+        ssd.check();
+    }
 }

@@ -116,11 +116,11 @@ impl Pool {
         (self.first_map_frontier + self.frontier_of_part[(block / self.blocks_per_part) as usize]) as usize
     }
 
-    /// Which kind of data the page `from` is, which cleaning copies.
+    /// Which kind of data the page of `owner` is that is copied, where kinds are kept apart.
     #[inline]
-    fn kind_of_copy(&self, from: PhysicalPage, flash: &FlashState) -> usize {
+    pub(super) fn kind_of_copy(&self, owner: u32) -> usize {
         match &self.temperature {
-            Some(temperature) if temperature.is_hot(flash.owner(from)) => 0,
+            Some(temperature) if temperature.is_hot(owner) => 0,
             _ => COLD,
         }
     }
@@ -153,7 +153,7 @@ impl Pool {
                 valid &= valid - 1;
                 let mut index = first_kind;
                 if separate {
-                    index = self.of_kind(self.kind_of_copy(from, flash), first_kind as u32);
+                    index = self.of_kind(self.kind_of_copy(flash.owner(from)), first_kind as u32);
                 }
                 if self.frontiers[index].room == 0 {
                     self.open(index, flash, sink)?;
