@@ -94,9 +94,6 @@ function paddingOf(ratio) {
   return ratio > 1 ? ratio ** 0.03 : 1.2;
 }
 
-// Beyond so many points their marks would hide the line.
-const MARKS_MAX = 40;
-
 function plotOptions(chart, width) {
   const { x, y, marks, group } = chart.description;
   return {
@@ -129,18 +126,18 @@ function seriesOptions(one, index, chart) {
   const { shape, published } = one;
   const filled = ["area", "bars", "slots"].includes(shape);
   const bars = chart.series.length > 1 ? { align: index === 0 ? -1 : 1, size: [0.4, 40] } : { size: [0.7, 60] };
-  const few = chart.data[index + 1].filter((value) => value !== null).length <= MARKS_MAX;
+  const line = ["line", "points", "many_points"].includes(shape);
   const mark = { show: true, size: 8, width: 1.75, stroke: () => colourOf(one), fill: () => (published ? theColour("--paper") : colourOf(one)) };
   return {
     label: one.label,
     show: !hiddenKeys.has(one.key),
     stroke: () => colourOf(one),
     fill: filled ? () => (published ? theColour("--paper") : colourOf(one, shape === "area")) : undefined,
-    width: shape === "bars" ? 0 : shape === "line" || shape === "points" ? 2 : 1.25,
+    width: shape === "bars" ? 0 : line ? 2 : 1.25,
     dash: dashOf(one),
-    points: shape === "points" && few ? mark : { show: false },
-    spanGaps: shape === "points",
-    paths: { line: paths.linear(), points: paths.linear(), steps: paths.stepped({ align: 1 }), area: paths.stepped({ align: 1 }), bars: paths.bars(bars), slots: paths.bars({ size: [0.9, 44] }) }[shape],
+    points: shape === "points" ? mark : { show: false },
+    spanGaps: shape === "points" || shape === "many_points",
+    paths: { line: paths.linear(), points: paths.linear(), many_points: paths.linear(), steps: paths.stepped({ align: 1 }), area: paths.stepped({ align: 1 }), bars: paths.bars(bars), slots: paths.bars({ size: [0.9, 44] }) }[shape],
   };
 }
 

@@ -56,7 +56,7 @@ const UNITS = {
   bytes_per_second: (value) => scaled(value, BYTE_STEPS, "/s"),
   per_second: (value) => scaled(value, COUNT_STEPS, "/s"),
   count: (value) => scaled(value, COUNT_STEPS),
-  plain: (value) => (Math.abs(value) < 1e5 ? significant(value, 4) : scaled(value, COUNT_STEPS)),
+  plain: (value) => (Math.abs(value) < 1e4 ? significant(value, 4) : scaled(value, COUNT_STEPS)),
 };
 
 const BINARY_STEPS = Array.from({ length: 60 }, (_, power) => 2 ** power);

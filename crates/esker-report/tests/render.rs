@@ -266,7 +266,7 @@ fn a_reproduction_shows_every_claim_and_figure_and_counts_verdicts() {
             )
         })
         .collect();
-    assert_eq!(shapes, [("slots", 1), ("points", 1), ("points", 1)]);
+    assert_eq!(shapes, [("slots", 1), ("points", 1), ("many_points", 1)]);
     let series = &charts[1]["choices"][0]["series"];
     assert_eq!(series[0]["label"], "FAST, published");
     assert_eq!((&series[0]["published"], &series[0]["colour"]), (&json!(true), &series[1]["colour"]));

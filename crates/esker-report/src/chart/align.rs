@@ -57,7 +57,7 @@ fn value_at(curve: &Curve, place: f64, shape: Shape, across: Scale, up: Scale) -
         return if at_end { curve.y[after - 1] } else { f64::NAN };
     };
     let (from, to) = (curve.y[after - 1], curve.y[after]);
-    if matches!(shape, Shape::Points | Shape::Slots) {
+    if matches!(shape, Shape::Points | Shape::ManyPoints | Shape::Slots) {
         return if left == place { from } else { f64::NAN };
     }
     if shape != Shape::Line || left == place || to.is_nan() {

@@ -193,8 +193,10 @@ pub(crate) enum Shape {
     /// Steps, filled down to zero.
     Area,
     Bars,
-    /// A line through marked points.
+    /// A line through points of its own, marked.
     Points,
+    /// The same where there are so many that marks would hide the line.
+    ManyPoints,
     /// Bars, each at a place of its own.
     Slots,
 }

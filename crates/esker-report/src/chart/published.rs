@@ -8,6 +8,8 @@ use crate::json::{list, text};
 
 /// Bars that fit into a chart of half the page's width.
 const BARS_NARROW: usize = 18;
+/// Beyond so many points their marks would hide the line.
+const MARKS_MAX: usize = 48;
 
 /// The chart of `figure` (`esker_repro::Figure`); `None` where it has no points.
 pub(crate) fn figure(figure: &Value, prefix: &str, name: &str, columns: &mut Columns) -> Option<Chart> {
@@ -22,7 +24,8 @@ pub(crate) fn figure(figure: &Value, prefix: &str, name: &str, columns: &mut Col
         .enumerate()
         .filter_map(|(index, curve)| {
             let published = is_published(curve);
-            let (x, y) = list(curve, "points")
+            let points = list(curve, "points");
+            let (x, y) = points
                 .iter()
                 .filter_map(|point| {
                     let place = point.get(0)?.as_f64()?;
@@ -36,7 +39,11 @@ pub(crate) fn figure(figure: &Value, prefix: &str, name: &str, columns: &mut Col
                 (false, _) => names[index].to_string(),
             };
             let colour = Colour::Category(colour(&names, index));
-            let shape = if bars { Shape::Slots } else { Shape::Points };
+            let shape = match points.len() {
+                _ if bars => Shape::Slots,
+                ..=MARKS_MAX => Shape::Points,
+                _ => Shape::ManyPoints,
+            };
             let key = format!("{prefix}-{name}: {label}");
             Some(Series::of_points(label, colour, shape, published, x, y)?.keyed(key))
         })
