@@ -203,7 +203,7 @@ impl Ssd {
     fn lose_power(&mut self, now: Nanos) {
         let array = self.array.get_mut().followed();
         let (pushed, performed) = array.changes();
-        let mut fates = array.cut(now);
+        let mut fates = array.cut();
         self.flash.settle_before(self.flash.issued_changes() - pushed + performed);
         let interrupted = fates.iter().filter(|fate| **fate == Fate::Interrupted).count();
         if self.buffer.as_ref().is_some_and(|buffer| buffer.is_protected()) {

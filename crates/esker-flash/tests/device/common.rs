@@ -48,7 +48,11 @@ impl Observer for Watch {
         assert!(completion.service_start >= arrival && completion.service_start <= completion.at);
         let expected = matches!(
             completion.result,
-            Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::ReadOnly | DeviceError::Medium)
+            Ok(())
+                | Err(DeviceError::OutOfRange { .. }
+                    | DeviceError::ReadOnly
+                    | DeviceError::Medium
+                    | DeviceError::Interrupted)
         );
         assert!(expected, "{request:?} ended with {:?}", completion.result);
         self.last = completion.at;

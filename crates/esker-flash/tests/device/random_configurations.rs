@@ -8,8 +8,9 @@ use esker_core::{
 use esker_flash::{
     ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, DecodingStepSettings, EccCode,
     EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GeometrySettings, LinkSettings, MultiPlane,
-    Parameter, Placement, PoolScope, RawErrorSettings, Scheduling, Separation, Ssd, SsdError, SsdSettings, Stripe,
-    SuspendSettings, TimingSettings, VICTIM_POLICIES, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    Parameter, Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Scheduling, Separation, Ssd, SsdError,
+    SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES, WearLevelling, WearSettings,
+    WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -428,6 +429,31 @@ proptest! {
                 let outcome = exercise(&settings, seed, closed, utilisation)?;
                 prop_assert_eq!(outcome, exercise(&settings, seed, closed, utilisation)?, "the same seed gave another run");
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200 * soak()))]
+    #[test]
+    fn a_drive_that_loses_power_at_any_moment_goes_on(
+        settings in settings(),
+        seed: u64,
+        (at, operations) in (0u64..600_000_000, prop::option::of(0u64..3000)),
+    ) {
+        let power_failure = match operations {
+            Some(operations) => PowerFailureSettings::after_operations(operations),
+            None => PowerFailureSettings::at(Nanos(at)),
+        };
+        let settings = SsdSettings { power_failure: Some(power_failure), ..settings };
+        let Ok(mut ssd) = Ssd::new("flash", &settings, seed) else { return Ok(()) };
+        ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
+        let capacity = ssd.capacity();
+        run(&mut ssd, requests(seed, 1000, capacity), &ReplaySettings::closed(8));
+        ssd.check();
+        // The run may have ended before.
+        if let Some(recovery) = report(&ssd).recovery {
+            prop_assert!(recovery.reads > 0 && recovery.interrupted_requests <= u64::from(settings.queue_depth));
         }
     }
 }

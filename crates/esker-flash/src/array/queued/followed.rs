@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use esker_core::Nanos;
 
 use super::op::{NO_CHANGE, Op};
-use super::phases::{Die, Phase};
+use super::phases::Die;
 use super::{Deliveries, NEVER, Ops, Queued};
 use crate::nand::{Fate, FlashOp, FlashOpKind};
 
@@ -95,11 +95,10 @@ impl Queued {
         self.followed.as_ref().map_or(0, |followed| followed.operations)
     }
 
-    /// Power fails: all dies stop, and forget what they were given. Says what became of each change after those that
+    /// Power fails: all dies stop, and forget what they were given. What they are amid was counted whole. Says what became of each change after those that
     /// [`Self::changes`] says were performed. Changes are not followed any more.
-    pub(crate) fn cut(&mut self, now: Nanos) -> Vec<Fate> {
+    pub(crate) fn cut(&mut self) -> Vec<Fate> {
         for index in 0..self.dies.len() {
-            self.stop(index, now.0);
             self.dies[index] = Die { busy: self.dies[index].busy, ..Die::default() };
             self.times.set(index, Nanos::NEVER);
         }
@@ -118,33 +117,5 @@ impl Queued {
             Change { begun: false, .. } => Fate::Ahead,
         };
         followed.changes.into_iter().map(fate).collect()
-    }
-
-    /// Takes back the rest of what die `index` was counted to be busy for.
-    fn stop(&mut self, index: usize, now: u64) {
-        let die = &self.dies[index];
-        let rest = die.phase_rest(now);
-        if rest == 0 {
-            return;
-        }
-        let (phase, since) = (die.phase, die.since);
-        let bus = self.bus_of(index);
-        let op = &self.ops[self.counted_for(index)];
-        let done = &mut self.tally.done[op.step as usize][op.cause as usize];
-        self.dies[index].busy -= rest;
-        match phase {
-            Phase::Transfer => {
-                done.transfers -= rest;
-                self.buses[bus].busy -= rest;
-            }
-            Phase::Suspending | Phase::Resuming => done.interruptions -= rest,
-            _ => done.cells -= rest,
-        }
-        if since < now {
-            self.audit.die(index, since, now);
-            if phase == Phase::Transfer {
-                self.audit.bus(bus, since, now);
-            }
-        }
     }
 }

@@ -71,15 +71,11 @@ pub(super) struct Die {
 }
 
 impl Die {
-    /// What is left of its phase at `now`.
-    pub(super) fn phase_rest(&self, now: u64) -> u64 {
-        let timed = !matches!(self.phase, Phase::Idle | Phase::Asking);
-        if timed { self.until.saturating_sub(now) } else { 0 }
-    }
-
     /// What is left of its phase at `now`, and of what it suspended.
     pub(super) fn rest(&self, now: u64) -> u64 {
-        self.phase_rest(now) + self.suspended.as_ref().map_or(0, |suspended| suspended.rest)
+        let timed = !matches!(self.phase, Phase::Idle | Phase::Asking);
+        let phase = if timed { self.until.saturating_sub(now) } else { 0 };
+        phase + self.suspended.as_ref().map_or(0, |suspended| suspended.rest)
     }
 }
 
@@ -132,7 +128,12 @@ impl Queued {
         let die = &mut self.dies[index];
         (die.phase, die.since, die.until) = (phase, now, now + time);
         die.busy += time;
-        let op = &self.ops[self.counted_for(index)];
+        let counted = match (phase, &die.suspended) {
+            (Phase::Suspending, Some(suspended)) => suspended.group[0],
+            (Phase::Transfer, _) => die.group[die.turn],
+            _ => die.group[0],
+        };
+        let op = &self.ops[counted];
         let done = &mut self.tally.done[op.step as usize][op.cause as usize];
         match phase {
             Phase::Transfer => done.transfers += time,
@@ -140,16 +141,6 @@ impl Queued {
             _ => done.cells += time,
         }
         self.times.set(index, Nanos(now + time));
-    }
-
-    /// The operation that the phase of die `index` is counted for.
-    pub(super) fn counted_for(&self, index: usize) -> u32 {
-        let die = &self.dies[index];
-        match (die.phase, &die.suspended) {
-            (Phase::Suspending, Some(suspended)) => suspended.group[0],
-            (Phase::Transfer, _) => die.group[die.turn],
-            _ => die.group[0],
-        }
     }
 
     /// The phase of die `index` has ended.

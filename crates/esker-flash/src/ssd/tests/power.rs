@@ -9,7 +9,7 @@ use crate::nand::{Cause, FlashOp, FlashOpKind, Spare};
 use crate::ssd::slots::Slot;
 use crate::{
     ArraySettings, BufferMode, Choice, CopyBack, EndOfLife, FTLS, Gang, MultiPlane, PoolScope, PowerFailureSettings,
-    Scheduling, SuspendSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    Scheduling, Separation, SuspendSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 
 /// What a drive holds, told along with what it does. Every write that it takes for a page is a version of that page; versions
@@ -353,6 +353,10 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
             ..WearSettings::default()
         });
         settings.over_provisioning = Some(Ratio::percent(60 + rng.below(20)));
+    }
+    if matches!(settings.ftl.kind.as_str(), "page" | "dftl") {
+        let apart = [Separation::None, Separation::Copied, Separation::HotCold][rng.below(3) as usize];
+        settings.cleaning.separate = apart;
     }
     settings.power_failure = Some(match rng.below(2) {
         0 => PowerFailureSettings::at(Nanos(rng.below(60_000_000))),
