@@ -484,6 +484,9 @@ pub struct WearReport {
     pub remaining_mean: f64,
     /// Their standard deviation over blocks.
     pub remaining_stddev: f64,
+    /// Blocks by the erases that they have left, in tenths of the mean: below a tenth of it, which includes those without any, from
+    /// one tenth on, and so on; the last ones have twice the mean or more.
+    pub remaining_by_tenths: [u64; 21],
     /// Blocks that have reached their rated erases.
     pub expired_blocks: u64,
     /// Blocks that were bad from the start.

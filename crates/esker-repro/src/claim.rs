@@ -71,6 +71,15 @@ impl Claim {
         }
     }
 
+    /// Holds that `measured` is no smaller than `limit`.
+    pub fn at_least(item: &str, claim: &str, limit: f64, measured: f64, reason: &str) -> Self {
+        Self {
+            published: Some(limit),
+            measured: Some(measured),
+            ..Self::bare(item, claim, verdict(measured >= limit), reason)
+        }
+    }
+
     /// Shows a measured value that the paper does not give.
     pub fn beside(item: &str, claim: &str, measured: f64, reason: &str) -> Self {
         Self { measured: Some(measured), ..Self::bare(item, claim, ClaimVerdict::Beside, reason) }

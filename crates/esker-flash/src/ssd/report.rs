@@ -168,10 +168,20 @@ impl Ssd {
         self.settings.wear?;
         let counts = self.ftl.wear()?;
         let endurance = self.settings.endurance_cycles;
+        let remaining_mean = endurance as f64 - erases.mean;
+        let by_erases = self.flash.blocks_by_erases();
+        let mut remaining_by_tenths = [0; 21];
+        for (erases, blocks) in (0..).zip(&by_erases) {
+            let remaining = endurance.saturating_sub(erases) as f64;
+            // Of a mean that is used up, nothing can be a share.
+            let tenths = if remaining_mean > 0.0 { remaining / remaining_mean * 10.0 } else { 0.0 };
+            remaining_by_tenths[(tenths as usize).min(20)] += blocks;
+        }
         Some(WearReport {
-            remaining_mean: endurance as f64 - erases.mean,
+            remaining_mean,
             remaining_stddev: erases.stddev,
-            expired_blocks: self.flash.blocks_erased(endurance),
+            remaining_by_tenths,
+            expired_blocks: by_erases.iter().skip(endurance as usize).sum(),
             factory_bad_blocks: counts.factory_bad,
             retired_blocks: counts.retired,
             migrated_blocks: counts.migrated + self.former_wear.migrated,

@@ -1,19 +1,22 @@
 //! Every table and figure, by paper.
 
-mod agrawal_table_3;
-mod agrawal_table_5;
-mod agrawal_table_7;
-mod agrawal_traces;
+mod agrawal;
 mod kim;
 
 use crate::Item;
 
 /// Every item, in the order of `esker reproduce`.
 pub static ITEMS: &[Item] = &[
-    agrawal_table_3::ITEM,
-    agrawal_table_5::ITEM,
-    agrawal_table_7::ITEM,
-    agrawal_traces::ITEM,
+    agrawal::table_3::ITEM,
+    agrawal::table_4::ITEM,
+    agrawal::table_5::ITEM,
+    agrawal::table_7::ITEM,
+    agrawal::table_8::ITEM,
+    agrawal::page_size::ITEM,
+    agrawal::figure_6::ITEM,
+    agrawal::figure_7::ITEM,
+    agrawal::figure_8::ITEM,
+    agrawal::traces::ITEM,
     kim::figure_3_9::ITEM,
     kim::table_3_4::ITEM,
     kim::table_3_5::ITEM,

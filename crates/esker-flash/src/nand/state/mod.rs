@@ -176,9 +176,17 @@ impl FlashState {
     pub fn erases_of(&self, block: BlockIndex) -> u32 {
         self.block(block).erases
     }
-    /// Blocks that were erased at least `times` since new.
-    pub fn blocks_erased(&self, times: u64) -> u64 {
-        self.blocks().filter(|block| u64::from(block.erases) >= times).count() as u64
+    /// Blocks by their erases since new, as far as there are any.
+    pub fn blocks_by_erases(&self) -> Vec<u64> {
+        let mut blocks = Vec::new();
+        for block in self.blocks() {
+            let erases = block.erases as usize;
+            if blocks.len() <= erases {
+                blocks.resize(erases + 1, 0);
+            }
+            blocks[erases] += 1;
+        }
+        blocks
     }
     /// Makes every block as worn as after `erases`.
     pub fn set_wear(&mut self, erases: u32) {

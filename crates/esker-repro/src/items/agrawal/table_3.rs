@@ -16,14 +16,14 @@ use esker_sim::{Experiment, System};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
-pub(super) const ITEM: Item = Item {
+pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/table-3",
     title: "Latency and rate of 4 KiB reads and writes, with and without cleaning",
     source: "Agrawal et al., USENIX ATC 2008, section 4.2, table 3",
     run,
 };
 
-const EXPERIMENT: &str = include_str!("agrawal_table_3.toml");
+const EXPERIMENT: &str = include_str!("table_3.toml");
 const PAGE: Bytes = Bytes::kib(4);
 /// Requests of the rows without cleaning.
 const PLAIN_REQUESTS: u64 = 200_000;
@@ -113,7 +113,7 @@ impl Work<'_> {
 
     fn drive(&self) -> Result<Box<dyn Device>, ReproduceError> {
         let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{EXPERIMENT}seed = {}\n", self.context.seed);
-        let experiment = Experiment::from_str(&text, "agrawal_table_3.toml").map_err(|error| self.error(error))?;
+        let experiment = Experiment::from_str(&text, "agrawal/table_3.toml").map_err(|error| self.error(error))?;
         Ok(System::assemble(&experiment).map_err(|error| self.error(error))?.device)
     }
 

@@ -9,6 +9,7 @@
 //! A head that is repeated wears fewer blocks than the whole trace, so what comes after one pass is a stand-in. One pass is
 //! what the authors' simulator printed for this very file, and is held to that.
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use esker_core::{
@@ -20,14 +21,14 @@ use esker_sim::{Experiment, System};
 use crate::{Claim, Context, Item, Outcome, ReproduceError, traces};
 
 /// The item.
-pub(super) const ITEM: Item = Item {
+pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/table-7",
     title: "Remaining life of blocks under IOzone: greedy cleaning, with a rate limit, with migration",
     source: "Agrawal et al., USENIX ATC 2008, section 5, table 7",
     run,
 };
 
-const EXPERIMENT: &str = include_str!("agrawal_table_7.toml");
+const EXPERIMENT: &str = include_str!("table_7.toml");
 /// Rated erases of a block.
 const RATED: f64 = 50.0;
 /// Requests between two looks at the wear: at most 0.006 erases per block, the largest requests being 4 MiB.
@@ -55,7 +56,7 @@ const ONE_PASS_STDDEV: f64 = 3.253;
 const MEAN: &str = "erases follow from the pages written; 2 % are left to what migration copies";
 const STDDEV: &str =
     "depends on which free block is taken next and on the order of cleaning, which the paper leaves open";
-const HEAD: &str = "the first 100,000 requests of IOzone, repeated";
+pub(super) const HEAD: &str = "the first 100,000 requests of IOzone, repeated";
 const ONE_PASS: &str = "printed by the authors' simulator for this very trace (50 erases a block, greedy)";
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
@@ -64,10 +65,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         Err(missing) => return Ok(unmeasured(item, &missing).into()),
     };
     let requests = traces::requests(item, path)?;
-    let greedy = wear_out(item, context, &requests, 0, None)?;
-    let length = Some(greedy.served);
-    let limited = wear_out(item, context, &requests, 1, length)?;
-    let migrated = wear_out(item, context, &requests, 2, length)?;
+    let [greedy, limited, migrated] = wear_out_by_each(item, context, &requests)?;
 
     let mut claims = vec![
         Claim::within(
@@ -136,6 +134,23 @@ fn worn_share(mean: f64, stddev: f64) -> f64 {
     1.0 / (1.0 + (stddev / (RATED - mean)).powi(2))
 }
 
+/// Names of the techniques.
+pub(super) const TECHNIQUES: [&str; 3] = [PUBLISHED[0].technique, PUBLISHED[1].technique, PUBLISHED[2].technique];
+
+/// What each technique leaves of the blocks, after the same requests of the trace at `path`.
+pub(super) fn worn_by(item: &Item, context: &Context<'_>, path: PathBuf) -> Result<[WearReport; 3], ReproduceError> {
+    let requests = traces::requests(item, path)?;
+    Ok(wear_out_by_each(item, context, &requests)?.map(|worn| worn.end))
+}
+
+fn wear_out_by_each(item: &Item, context: &Context<'_>, requests: &[Request]) -> Result<[Worn; 3], ReproduceError> {
+    let greedy = wear_out(item, context, requests, 0, None)?;
+    let length = Some(greedy.served);
+    let limited = wear_out(item, context, requests, 1, length)?;
+    let migrated = wear_out(item, context, requests, 2, length)?;
+    Ok([greedy, limited, migrated])
+}
+
 /// The published values without ours.
 fn unmeasured(item: &Item, missing: &str) -> Vec<Claim> {
     let values = PUBLISHED.iter().flat_map(|published| {
@@ -168,7 +183,7 @@ fn wear_out(
     let error = |message: String| ReproduceError::Experiment { item: item.name, message };
     let published = &PUBLISHED[technique];
     let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{EXPERIMENT}seed = {}\n", context.seed);
-    let experiment = Experiment::from_str(&text, "agrawal_table_7.toml")
+    let experiment = Experiment::from_str(&text, "agrawal/table_7.toml")
         .and_then(|experiment| experiment.with("device.flash.wear.levelling", &format!("\"{}\"", published.levelling)))
         .map_err(|fault| error(fault.to_string()))?;
     let mut drive = System::assemble(&experiment).map_err(|fault| error(fault.to_string()))?.device;

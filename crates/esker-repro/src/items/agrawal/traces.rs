@@ -14,14 +14,14 @@ use crate::traces::{self, PaperTrace};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
-pub(super) const ITEM: Item = Item {
+pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/traces",
     title: "Response times of IOzone and Postmark on eight packages with copy-back",
     source: "Agrawal et al., USENIX ATC 2008, simulator as released, its own output for the two traces",
     run,
 };
 
-const EXPERIMENT: &str = include_str!("agrawal_traces.toml");
+const EXPERIMENT: &str = include_str!("traces.toml");
 
 /// What the release prints for one trace.
 struct Published {

@@ -11,14 +11,14 @@ use crate::traces::{self, PaperTrace};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
-pub(super) const ITEM: Item = Item {
+pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/table-5",
     title: "Time to clean a block and cleaning efficiency, with and without copy-back",
     source: "Agrawal et al., USENIX ATC 2008, section 4.4, table 5",
     run,
 };
 
-const EXPERIMENT: &str = include_str!("agrawal_table_5.toml");
+const EXPERIMENT: &str = include_str!("table_5.toml");
 const DATA_PAGES: f64 = 63.0;
 const ERASE_MS: f64 = 1.5;
 /// Share of superseded pages in TPC-C's victims.

@@ -1,0 +1,163 @@
+//! Agrawal 2008, figure 6: what interleaving within a package brings, and how many operations wait for a package.
+//!
+//! Rates are one over the mean response, as in table 4, over that of the baseline. Interleaving dies: the two dies of a package work on their
+//! own. Interleaving planes: pairs of planes of a die read, program and erase at once. How many operations wait follows from the first
+//! 2,000 requests, one by one: the time from a request's arrival to the beginning of each of its flash operations.
+
+use esker_core::{FlashReport, RunResults};
+
+use super::workloads::{ALL, Workload, response_ms};
+use crate::traces;
+use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+
+/// The item.
+pub(in crate::items) const ITEM: Item = Item {
+    name: "agrawal/figure-6",
+    title: "Rates with interleaving of dies and planes, and operations that wait",
+    source: "Agrawal et al., USENIX ATC 2008, section 4.3, figure 6",
+    run,
+};
+
+const EXPERIMENT: &str = include_str!("baseline.toml");
+/// An active block per plane, so that neighbouring pages can lie on neighbouring planes.
+const PLANES: (&str, &str) = ("device.flash.write_frontiers", "\"plane\"");
+const TWO_DIES: [(&str, &str); 2] =
+    [("device.flash.geometry.dies_per_package", "2"), ("device.flash.geometry.planes_per_die", "4")];
+const PAIRS: (&str, &str) = ("device.flash.array.multi_plane", "\"pairs\"");
+/// Ways to interleave, and their settings; the first is the baseline.
+const WAYS: [(&str, &[(&str, &str)]); 4] = [
+    ("none", &[TIMELINE]),
+    ("dies", &[PLANES, TWO_DIES[0], TWO_DIES[1]]),
+    ("pairs of planes", &[PLANES, PAIRS]),
+    ("dies and pairs of planes", &[PLANES, TWO_DIES[0], TWO_DIES[1], PAIRS]),
+];
+const TIMELINE: (&str, &str) = ("run.timeline", "2000");
+const PACKAGES: f64 = 8.0;
+/// What counts as a benefit.
+const BENEFIT: f64 = 0.05;
+
+const RISES: &str = "the figure's values are not in the text; a benefit is 5 % or more";
+const STAYS: &str = "\"do not benefit from interleaving\": 5 % to either side";
+const WAITING: &str = "\"very close to zero\": at most one in twenty";
+
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+    let mut outcome = Outcome::default();
+    let (mut rates, mut waiting) = (vec![Vec::new(); WAYS.len()], Vec::new());
+    for (index, workload) in ALL.into_iter().enumerate() {
+        let text = match workload.experiment(EXPERIMENT, context) {
+            Ok(text) => text,
+            Err(missing) => {
+                for claim in [rate_claim(workload), waiting_claim(workload)] {
+                    outcome.claims.push(Claim::unreachable(item.name, &claim, None, &missing));
+                }
+                rates.iter_mut().for_each(|rates| rates.push(f64::NAN));
+                waiting.push(f64::NAN);
+                continue;
+            }
+        };
+        let mut responses = Vec::new();
+        for (way, (_, keys)) in WAYS.iter().enumerate() {
+            let results = traces::run(item, context, &text, keys, (index * WAYS.len() + way, ALL.len() * WAYS.len()))?;
+            responses.push(response_ms(&results));
+            if way == 0 {
+                waiting.push(waiting_per_package(&results));
+            }
+        }
+        for (rates, response) in rates.iter_mut().zip(&responses) {
+            rates.push(responses[0] / response);
+        }
+        claims(item, workload, &responses, waiting[index], &mut outcome.claims);
+    }
+    let names = || ALL.iter().map(|workload| workload.name);
+    let bars = |name: &str, values: Vec<f64>| Curve {
+        points: Curve::measured_bars(name, values).points.into_iter().filter(|point| point.1.is_finite()).collect(),
+        ..Curve::measured_bars(name, [])
+    };
+    outcome.figures.push(Figure {
+        title: "Agrawal's figure 6(a): rates with interleaving over those without".into(),
+        note: "The text gives no values. TPC-C and Exchange are made up.".into(),
+        x: Axis::categories("workload", names()),
+        y: Axis::linear("rate over that of the baseline"),
+        curves: WAYS.iter().zip(rates).map(|((way, _), rates)| bars(way, rates)).collect(),
+    });
+    outcome.figures.push(Figure {
+        title: "Agrawal's figure 6(b): operations that wait".into(),
+        note: "Mean over the packages of the baseline, from the first 2,000 requests. The text gives no values.".into(),
+        x: Axis::categories("workload", names()),
+        y: Axis::linear("operations that wait, per package"),
+        curves: vec![bars("baseline", waiting)],
+    });
+    Ok(outcome)
+}
+
+fn rate_claim(workload: &Workload) -> String {
+    format!("{}: rate with interleaved dies and planes over that of the baseline", workload.name)
+}
+
+fn waiting_claim(workload: &Workload) -> String {
+    format!("{}: operations that wait, per package", workload.name)
+}
+
+fn claims(item: &Item, workload: &Workload, responses: &[f64], waiting: f64, claims: &mut Vec<Claim>) {
+    let gain = responses[0] / responses[WAYS.len() - 1];
+    let claim = rate_claim(workload);
+    claims.push(workload.on(match workload.is_real() {
+        true => Claim::at_least(item.name, &claim, 1.0 + BENEFIT, gain, RISES),
+        false => Claim::within(item.name, &claim, 1.0, gain, BENEFIT, STAYS),
+    }));
+    let claim = waiting_claim(workload);
+    claims.push(match workload.is_real() {
+        true => Claim::beside(item.name, &claim, waiting, "the figure's values are not in the text"),
+        false => workload.on(Claim::at_most(item.name, &claim, 0.05, waiting, WAITING)),
+    });
+}
+
+/// Operations for the host that wait for a package, in the mean over time and packages, as the timeline tells.
+fn waiting_per_package(results: &RunResults) -> f64 {
+    let flash: Option<&FlashReport> = results.devices.values().find_map(|device| device.flash.as_ref());
+    let Some(timeline) = flash.and_then(|flash| flash.timeline.as_ref()) else { return f64::NAN };
+    let arrival = |request: u32| timeline.requests[request as usize].arrival_ns;
+    let waits =
+        timeline.operations.iter().filter_map(|operation| Some(operation.begin_ns - arrival(operation.request?)));
+    let (Some(first), Some(last)) = (timeline.requests.first(), timeline.operations.iter().map(|op| op.end_ns).max())
+    else {
+        return f64::NAN;
+    };
+    waits.sum::<u64>() as f64 / (last - first.arrival_ns) as f64 / PACKAGES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workloads::tests::short;
+    use super::*;
+
+    #[test]
+    fn every_way_to_interleave_can_be_built_and_the_baseline_tells_what_waits() {
+        for (index, (_, keys)) in WAYS.iter().enumerate() {
+            let results = short(&ITEM, EXPERIMENT, keys);
+            assert_eq!(results.requests.all.count, 200);
+            assert_eq!(waiting_per_package(&results).is_finite(), index == 0);
+        }
+    }
+
+    #[test]
+    fn what_waits_is_counted_from_arrival_to_the_beginning_of_each_operation() {
+        let request = esker_core::TimelineRequest { arrival_ns: 100, ..Default::default() };
+        let operation = |begin_ns, end_ns, request| esker_core::TimelineOperation {
+            begin_ns,
+            end_ns,
+            request,
+            ..Default::default()
+        };
+        let timeline = esker_core::TimelineReport {
+            requests: vec![request],
+            operations: vec![operation(100, 200, Some(0)), operation(200, 500, Some(0)), operation(300, 400, None)],
+            ..Default::default()
+        };
+        let flash = FlashReport { timeline: Some(timeline), ..FlashReport::default() };
+        let device = esker_core::DeviceReport { flash: Some(flash), ..Default::default() };
+        let mut results = short(&ITEM, EXPERIMENT, &[]);
+        results.devices = [("flash".to_string(), device)].into();
+        assert_eq!(waiting_per_package(&results), 100.0 / 400.0 / PACKAGES);
+    }
+}

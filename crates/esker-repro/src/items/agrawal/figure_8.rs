@@ -1,0 +1,123 @@
+//! Agrawal 2008, figure 8: latency and moved pages against the share of free blocks below which cleaning begins.
+//!
+//! The host keeps its 85 % of the data pages at every threshold. TPC-C's requests are too few to make a filled drive clean as long as the
+//! paper's did, so its drive is in the steady state.
+
+use super::workloads::{ALL, TPCC, Workload, pages_moved, response_ms};
+use crate::traces;
+use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+
+/// The item.
+pub(in crate::items) const ITEM: Item = Item {
+    name: "agrawal/figure-8",
+    title: "Latency and moved pages against the threshold of cleaning",
+    source: "Agrawal et al., USENIX ATC 2008, section 4.5, figure 8",
+    run,
+};
+
+const EXPERIMENT: &str = include_str!("baseline.toml");
+/// Shares of free blocks, in per cent, and spare factors that leave the host 85 % of the data pages.
+const THRESHOLDS: [(f64, &str, &str); 3] =
+    [(2.0, "\"2%\"", "\"13.265306%\""), (5.0, "\"5%\"", "\"10.526316%\""), (10.0, "\"10%\"", "\"5.555556%\"")];
+
+const RISES: &str = "\"the access latencies increase in TPC-C with the threshold\"";
+const FOLLOWS: &str = "\"is explained by\" the pages moved during cleaning";
+const LITTLE: &str = "\"other workloads show little difference\": 5 % to either side";
+
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+    let mut outcome = Outcome::default();
+    let (mut latencies, mut moves) = (Vec::new(), Vec::new());
+    for (index, workload) in ALL.into_iter().enumerate() {
+        let text = match workload.experiment(EXPERIMENT, context) {
+            Ok(text) => text,
+            Err(missing) => {
+                outcome.claims.push(Claim::unreachable(item.name, &change(workload), Some(1.0), &missing));
+                continue;
+            }
+        };
+        let (mut response, mut moved) = (Vec::new(), Vec::new());
+        for (place, (threshold, ..)) in THRESHOLDS.iter().enumerate() {
+            let part = (index * THRESHOLDS.len() + place, ALL.len() * THRESHOLDS.len());
+            let results = traces::run(item, context, &text, &keys(workload, place), part)?;
+            response.push((*threshold, response_ms(&results)));
+            moved.push((*threshold, pages_moved(&results) as f64));
+        }
+        claims(item, workload, &response, &moved, &mut outcome.claims);
+        let first = response[0].1;
+        let relative = response.iter().map(|(threshold, response)| (*threshold, response / first));
+        latencies.push(Curve::measured(workload.name, relative));
+        moves.push(Curve::measured(workload.name, moved));
+    }
+    let note = "The text gives no values. TPC-C and Exchange are made up; TPC-C's drive is in the steady state.";
+    outcome.figures.push(Figure {
+        title: "Agrawal's figure 8(a): latency against the threshold of cleaning".into(),
+        note: note.into(),
+        x: Axis::linear("free blocks below which cleaning begins, %"),
+        y: Axis::linear("mean response over that at 2 %"),
+        curves: latencies,
+    });
+    outcome.figures.push(Figure {
+        title: "Agrawal's figure 8(b): pages moved against the threshold of cleaning".into(),
+        note: note.into(),
+        x: Axis::linear("free blocks below which cleaning begins, %"),
+        y: Axis::linear("pages moved"),
+        curves: moves,
+    });
+    Ok(outcome)
+}
+
+fn keys(workload: &Workload, place: usize) -> Vec<(&'static str, &'static str)> {
+    let (_, threshold, spare) = THRESHOLDS[place];
+    let mut keys = vec![("device.flash.cleaning.threshold", threshold), ("device.flash.spare_factor", spare)];
+    if workload.name == TPCC.name {
+        keys.push(("device.flash.precondition", "\"steady\""));
+    }
+    keys
+}
+
+fn change(workload: &Workload) -> String {
+    format!("{}: mean response at a threshold of 10 % over that at 2 %", workload.name)
+}
+
+fn claims(item: &Item, workload: &Workload, response: &[(f64, f64)], moved: &[(f64, f64)], claims: &mut Vec<Claim>) {
+    let named = |values: &[(f64, f64)]| -> Vec<(String, f64)> {
+        values.iter().rev().map(|(threshold, value)| (format!("{threshold} %"), *value)).collect()
+    };
+    let descending = |claim: &str, values: &[(f64, f64)], reason| {
+        let values = named(values);
+        let values: Vec<_> = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        workload.on(Claim::descending(item.name, claim, &values, reason))
+    };
+    let (first, last) = (response[0].1, response[response.len() - 1].1);
+    if workload.name == TPCC.name {
+        claims.push(descending("TPC-C: mean response rises with the threshold, ms", response, RISES));
+        claims.push(descending("TPC-C: moved pages rise with the threshold", moved, FOLLOWS));
+    } else {
+        claims.push(workload.on(Claim::within(item.name, &change(workload), 1.0, last / first, 0.05, LITTLE)));
+        let most = moved.iter().fold(0.0f64, |most, (_, moved)| most.max(*moved));
+        let claim = format!("{}: pages moved at any of the thresholds", workload.name);
+        claims.push(Claim::beside(item.name, &claim, most, "the figure's values are not in the text"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workloads::tests::short;
+    use super::*;
+
+    #[test]
+    fn the_host_has_the_same_share_at_every_threshold() {
+        for (threshold, _, spare) in THRESHOLDS {
+            let spare: f64 = spare.trim_matches(['"', '%']).parse().unwrap();
+            let host = (1.0 - spare / 100.0) * (1.0 - threshold / 100.0);
+            assert!((host - 0.85).abs() < 1e-7, "{threshold} %: {host}");
+        }
+    }
+
+    #[test]
+    fn every_threshold_can_be_built() {
+        for place in 0..THRESHOLDS.len() {
+            assert_eq!(short(&ITEM, EXPERIMENT, &keys(&TPCC, place)).requests.all.count, 200);
+        }
+    }
+}

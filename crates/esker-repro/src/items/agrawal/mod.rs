@@ -1,0 +1,13 @@
+//! Agrawal 2008, "Design tradeoffs for SSD performance".
+
+pub(super) mod figure_6;
+pub(super) mod figure_7;
+pub(super) mod figure_8;
+pub(super) mod page_size;
+pub(super) mod table_3;
+pub(super) mod table_4;
+pub(super) mod table_5;
+pub(super) mod table_7;
+pub(super) mod table_8;
+pub(super) mod traces;
+mod workloads;
