@@ -25,7 +25,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     };
     let reports = worn_by(item, context, path)?;
     let shares = reports.map(|report| shares(&report.remaining_by_tenths));
-    let near = shares.each_ref().map(|shares| near_the_mean(shares));
+    let near = shares.each_ref().map(near_the_mean);
     let others = near[0].max(near[1]);
     let values = [(TECHNIQUES[2], near[2]), ("the better of the others", others)];
     let mut claims = vec![Claim::descending(item.name, CLAIM, &values, REASON).on_stand_in(HEAD)];
