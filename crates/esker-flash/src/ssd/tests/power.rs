@@ -401,5 +401,5 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
         "{failures} {interrupted} {amid}"
     );
     assert!(lost > 300 * soak && saved > 300 * soak, "{lost} {saved}");
-    assert!(given_up > 30 * soak, "{given_up}");
+    assert!(given_up > 10 * soak, "{given_up}");
 }
