@@ -120,6 +120,7 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
         done: 0,
         served: Vec::new(),
         failed: 0,
+        end: Nanos::ZERO,
     };
     let warm_up: Vec<Arrival> = arrivals.by_ref().take(workload.warm_up as usize).collect();
     let begin = warm_up.last().map_or(Nanos::ZERO, |last| last.at);
@@ -161,16 +162,18 @@ struct Watch<'a> {
     done: u64,
     served: Vec<Served>,
     failed: u64,
+    /// When the request before ended.
+    end: Nanos,
 }
 
 impl Observer for Watch<'_> {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.failed += u64::from(completion.result.is_err());
-        self.served.push(Served {
-            arrival: arrival.0,
-            queued: completion.service_start.0 - arrival.0,
-            device: completion.at.0 - completion.service_start.0,
-        });
+        // The drive takes one request at a time (`queue_depth` of the preset): this one once the one before had ended. What it cleans
+        // before it begins is the drive's time.
+        let taken = arrival.max(self.end);
+        self.end = completion.at;
+        self.served.push(Served { arrival: arrival.0, queued: taken.0 - arrival.0, device: completion.at.0 - taken.0 });
         self.done += 1;
         if self.done.is_multiple_of(4096) {
             let share = self.done as f64 / self.all as f64;
@@ -212,6 +215,23 @@ pub(super) mod tests {
             assert!(figure.curves.iter().any(|curve| !curve.points.is_empty()), "{}", figure.title);
         }
         outcome
+    }
+
+    #[test]
+    fn requests_are_served_one_after_the_other_without_gaps_in_their_times() {
+        use super::{Setup, simulate};
+        use crate::items::kim::workload::CELLO;
+        let cancel = AtomicBool::new(false);
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let workload = CELLO.shortened(0.01);
+        let run = simulate(&super::super::figure_3_12::ITEM, &context, &Setup::new(&workload, "DFTL", (0, 1))).unwrap();
+        assert_eq!(run.served.len() as u64, workload.requests);
+        let taken = |served: &super::Served| served.arrival + served.queued;
+        for pair in run.served.windows(2) {
+            let before = taken(&pair[0]) + pair[0].device;
+            assert_eq!(taken(&pair[1]), before.max(pair[1].arrival));
+        }
+        assert!(run.served.iter().any(|served| served.queued > 0), "arrivals come in bursts");
     }
 
     #[test]
