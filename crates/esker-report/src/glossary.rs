@@ -78,7 +78,7 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "upkeep",
         "behind upkeep",
-        "The flash die that the request needed was levelling wear, or the drive was looking for its data after a power failure.",
+        "The flash die that the request needed was levelling wear or renewing data with many bit errors, or the drive was looking for its data after a power failure.",
     ),
     term(
         "drive_queue",

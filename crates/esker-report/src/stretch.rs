@@ -36,7 +36,12 @@ static PARTS: &[(&str, &str, &str, &str)] = &[
         "map_access",
         "the drive's map, of which a part had to be read from flash or written there",
     ),
-    ("upkeep_us", "behind upkeep", "upkeep", "waiting while its flash die levelled wear or looked for its data"),
+    (
+        "upkeep_us",
+        "behind upkeep",
+        "upkeep",
+        "waiting while its flash die levelled wear, renewed old data or looked for its data",
+    ),
     ("queue_us", "drive's queue full", "drive_queue", "waiting for a place in the drive's queue, which was full"),
 ];
 
