@@ -1,10 +1,20 @@
 //! What a study says: plain data, one versioned JSON schema. The HTML report is drawn from this and nothing else.
 
+mod alignment;
+mod cache;
+mod endurance;
+mod slow;
+
 use std::collections::BTreeMap;
 
 use esker_core::{DeviceReport, LatencySummary, RequestResults, SeriesPoint};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use alignment::*;
+pub use cache::*;
+pub use endurance::*;
+pub use slow::*;
 
 /// The version of the schema below.
 pub const STUDY_SCHEMA: u32 = 1;
@@ -242,61 +252,6 @@ pub struct Candidate {
     pub devices: BTreeMap<String, DeviceReport>,
 }
 
-/// Consecutive requests around the slowest one, as far as they had ended soon after it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SlowStretch {
-    /// Name of the candidate that served them.
-    pub candidate: String,
-    /// Requests of the trace before these.
-    pub first_request: u64,
-    /// When the first of them arrived, seconds after the start.
-    pub start_s: f64,
-    /// The place of the slowest one among them.
-    pub slowest: u32,
-    /// The requests, in the order of their arrival.
-    pub requests: Vec<SlowRequest>,
-}
-
-/// A request of such a stretch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SlowRequest {
-    /// "read", "write", "trim" or "flush".
-    pub kind: String,
-    /// Length.
-    pub bytes: u64,
-    /// When it arrived, after the first of the stretch.
-    pub arrival_us: f64,
-    /// From its arrival to its end.
-    pub response_us: f64,
-    /// Where that time went.
-    pub parts: ResponseParts,
-}
-
-/// Where the time of a request went: once the drive has taken it, to what the flash die did meanwhile that did the last of its
-/// work. The parts add up to the response time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ResponseParts {
-    /// Waiting for a place in the drive's queue.
-    pub queue_us: f64,
-    /// The die worked for other requests.
-    pub requests_us: f64,
-    /// The die copied pages or erased a block to make space: cleaning, merges.
-    pub cleaning_us: f64,
-    /// The die read or wrote a part of the map.
-    pub map_us: f64,
-    /// The die levelled wear, or looked for its data after a power failure.
-    pub upkeep_us: f64,
-    /// The request's own operation waited for the bus.
-    pub bus_us: f64,
-    /// The request's own reads and programs, transfers over the bus included.
-    pub flash_us: f64,
-    /// The rest: the link to the host, the write buffer, the decoder, waiting for work on another die.
-    pub other_us: f64,
-}
-
 /// How a design coped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "lowercase", deny_unknown_fields)]
@@ -338,19 +293,6 @@ pub struct TranslationLayer {
     pub hit_ratio: Option<f64>,
 }
 
-/// A design under a load that has grown.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GrownLoad {
-    /// Requests come so many times as fast as in the trace.
-    pub factor: f64,
-    /// Whether every request was served.
-    pub keeps_up: bool,
-    /// 99th percentile in the busiest hour; absent where it cannot keep up.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub busiest_hour_p99_us: Option<f64>,
-}
-
 /// The hour with the most requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -389,39 +331,6 @@ pub struct ResourceLimit {
     pub peak_s: f64,
 }
 
-/// Wear and cleaning of the flash.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Endurance {
-    /// Programs per page written by the host; absent where the host wrote nothing.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub write_amplification: Option<f64>,
-    /// Whether amplification had settled, so that lifetime may be judged.
-    pub judged: bool,
-    /// How that was found, or why it could not be.
-    pub basis: String,
-    /// How often the trace was played to get there.
-    pub passes: u32,
-    /// Bytes that the host writes per day, at the trace's mean rate.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub host_bytes_per_day: Option<f64>,
-    /// The same in capacities of the drive (`lifetime_capacity_bytes`).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub drive_writes_per_day: Option<f64>,
-    /// Capacity for which the lifetime is told: that of the drive as sold (its preset), or of the simulated part where
-    /// that is larger. Write amplification is that of the simulated part, which is no better than the whole drive's.
-    pub lifetime_capacity_bytes: u64,
-    /// Years until the mean block reaches its rated erases, growth included.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub lifetime_years: Option<f64>,
-    /// Whether the figure above is the limit at which it was cut off: "more than".
-    pub lifetime_is_lower_bound: bool,
-    /// Rated erases per block.
-    pub rated_cycles: u64,
-    /// Share of programs that cleaning caused.
-    pub cleaning_share: f64,
-}
-
 /// Which budgets a design keeps; absent where a budget was not set or cannot be judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -439,79 +348,6 @@ pub struct Judgement {
     pub devices: Option<bool>,
     /// In words, one per budget that is broken.
     pub reasons: Vec<String>,
-}
-
-/// Miss ratio of a cache of fixed 4 KiB pages, least recently used out first, against its size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MissRatioCurve {
-    /// "exact", or "SHARDS" with its rate.
-    pub method: String,
-    /// Page accesses.
-    pub accesses: u64,
-    /// Distinct pages.
-    pub pages: u64,
-    /// The curve, by rising size.
-    pub points: Vec<MissRatioPoint>,
-    /// The smallest size after which nine tenths of all hits that any size can give are had.
-    pub knee_bytes: u64,
-    /// Miss ratio at the knee.
-    pub knee_miss_ratio: f64,
-}
-
-/// One point of the curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MissRatioPoint {
-    /// Cache size.
-    pub bytes: u64,
-    /// Share of page accesses that miss.
-    pub miss_ratio: f64,
-}
-
-/// A constant misalignment, its cost and its cure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Misalignment {
-    /// The volume.
-    pub volume: String,
-    /// Bytes to add to every address so that requests begin on 4 KiB boundaries.
-    pub shift_bytes: i64,
-    /// Aligned share as traced.
-    pub aligned_before: f64,
-    /// Aligned share after the shift.
-    pub aligned_after: f64,
-    /// The command that shifts the trace.
-    pub command: String,
-    /// The candidate that both were simulated on; absent where its simulation failed.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub cost: Option<MisalignmentCost>,
-}
-
-/// What the misalignment costs on one design.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MisalignmentCost {
-    /// Name of the candidate.
-    pub candidate: String,
-    /// As traced.
-    pub as_traced: AlignmentRun,
-    /// With the addresses shifted.
-    pub aligned: AlignmentRun,
-}
-
-/// One of the two runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AlignmentRun {
-    /// Mean response time.
-    pub mean_us: f64,
-    /// 99th percentile.
-    pub p99_us: f64,
-    /// Flash page reads for the host.
-    pub page_reads: u64,
-    /// Flash page programs of all causes.
-    pub page_programs: u64,
 }
 
 /// Something taken for granted.

@@ -1,0 +1,61 @@
+//! Single requests and their flash operations.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Some requests of the measured phase, usually the first ones, and what the flash did meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineReport {
+    /// How many requests of the measured phase came before these.
+    pub first_request: u64,
+    /// Requests in the order in which the drive took them.
+    pub requests: Vec<TimelineRequest>,
+    /// Flash operations that ended before the last of those requests, in the order of their ends.
+    pub operations: Vec<TimelineOperation>,
+    /// Operations that were left out since there were too many.
+    pub operations_left_out: u64,
+}
+
+/// A request of a timeline. Times are nanoseconds since the start of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineRequest {
+    /// "read", "write", "write-zeroes", "trim" or "flush".
+    pub kind: String,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Length.
+    pub length_bytes: u64,
+    /// When the drive took it.
+    pub arrival_ns: u64,
+    /// When its service began; absent where it did not end within the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_ns: Option<u64>,
+}
+
+/// A flash operation of a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineOperation {
+    /// The die, counted over the drive.
+    pub die: u32,
+    /// The plane, counted within the die.
+    pub plane: u32,
+    /// As in `StepReport`.
+    pub kind: String,
+    /// As in `StepReport`.
+    pub cause: String,
+    /// The request of the timeline that waits for it, by its place there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<u32>,
+    /// When its die began with it: with its cells, or with asking for the bus.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Of the time between, how long it waited for the bus.
+    pub bus_wait_ns: u64,
+}

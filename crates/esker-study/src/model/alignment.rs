@@ -1,0 +1,49 @@
+//! What misaligned requests cost.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A constant misalignment, its cost and its cure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Misalignment {
+    /// The volume.
+    pub volume: String,
+    /// Bytes to add to every address so that requests begin on 4 KiB boundaries.
+    pub shift_bytes: i64,
+    /// Aligned share as traced.
+    pub aligned_before: f64,
+    /// Aligned share after the shift.
+    pub aligned_after: f64,
+    /// The command that shifts the trace.
+    pub command: String,
+    /// The candidate that both were simulated on; absent where its simulation failed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost: Option<MisalignmentCost>,
+}
+
+/// What the misalignment costs on one design.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MisalignmentCost {
+    /// Name of the candidate.
+    pub candidate: String,
+    /// As traced.
+    pub as_traced: AlignmentRun,
+    /// With the addresses shifted.
+    pub aligned: AlignmentRun,
+}
+
+/// One of the two runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlignmentRun {
+    /// Mean response time.
+    pub mean_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// Flash page reads for the host.
+    pub page_reads: u64,
+    /// Flash page programs of all causes.
+    pub page_programs: u64,
+}

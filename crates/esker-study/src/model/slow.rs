@@ -1,0 +1,59 @@
+//! The slowest requests of a run, and where their time went.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Consecutive requests around the slowest one, as far as they had ended soon after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlowStretch {
+    /// Name of the candidate that served them.
+    pub candidate: String,
+    /// Requests of the trace before these.
+    pub first_request: u64,
+    /// When the first of them arrived, seconds after the start.
+    pub start_s: f64,
+    /// The place of the slowest one among them.
+    pub slowest: u32,
+    /// The requests, in the order of their arrival.
+    pub requests: Vec<SlowRequest>,
+}
+
+/// A request of such a stretch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlowRequest {
+    /// "read", "write", "trim" or "flush".
+    pub kind: String,
+    /// Length.
+    pub bytes: u64,
+    /// When it arrived, after the first of the stretch.
+    pub arrival_us: f64,
+    /// From its arrival to its end.
+    pub response_us: f64,
+    /// Where that time went.
+    pub parts: ResponseParts,
+}
+
+/// Where the time of a request went: once the drive has taken it, to what the flash die did meanwhile that did the last of its
+/// work. The parts add up to the response time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResponseParts {
+    /// Waiting for a place in the drive's queue.
+    pub queue_us: f64,
+    /// The die worked for other requests.
+    pub requests_us: f64,
+    /// The die copied pages or erased a block to make space: cleaning, merges.
+    pub cleaning_us: f64,
+    /// The die read or wrote a part of the map.
+    pub map_us: f64,
+    /// The die levelled wear, or looked for its data after a power failure.
+    pub upkeep_us: f64,
+    /// The request's own operation waited for the bus.
+    pub bus_us: f64,
+    /// The request's own reads and programs, transfers over the bus included.
+    pub flash_us: f64,
+    /// The rest: the link to the host, the write buffer, the decoder, waiting for work on another die.
+    pub other_us: f64,
+}
