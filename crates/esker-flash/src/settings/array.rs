@@ -104,7 +104,8 @@ pub enum Gang {
     #[default]
     SharedBus,
     /// The control lines, with data lines of its own for each package: one command at a time, which all packages do at once
-    /// that have something for it; the next one when the last of them is done (asynchronous).
+    /// that have something for it; the next one when the last of them is done, or at once after erases and copies inside planes
+    /// (asynchronous).
     SharedControl,
     /// The same with one wide page over all packages, which always do the same (synchronous).
     Synchronous,

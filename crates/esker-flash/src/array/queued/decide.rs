@@ -31,9 +31,7 @@ impl Queued {
     pub(super) fn decide(&mut self, channel: u32, now: u64) {
         let dies = self.layout.dies_of_channel(channel);
         if self.settings.gang == Gang::SharedControl {
-            if self.rounds[channel as usize] == 0 {
-                self.begin_round(channel, now);
-            }
+            while self.rounds[channel as usize] == 0 && self.begin_round(channel, now) {}
             for die in dies {
                 if self.dies[die as usize].phase == Phase::Asking {
                     self.begin_transfer(die as usize, now);
@@ -107,10 +105,11 @@ impl Queued {
     }
 
     /// One command for a gang with shared control: the oldest operation that may begin, and of each other package the
-    /// oldest that the same command does.
-    fn begin_round(&mut self, channel: u32, now: u64) {
+    /// oldest that the same command does. Says whether there was one.
+    fn begin_round(&mut self, channel: u32, now: u64) -> bool {
         let dies = self.layout.dies_of_channel(channel);
         let mut candidates: Vec<(u64, u32, usize)> = dies
+            .filter(|index| self.dies[*index as usize].phase == Phase::Idle)
             .filter_map(|index| {
                 let position = self.choose(index as usize)?;
                 let op = self.dies[index as usize].queue[position];
@@ -129,8 +128,10 @@ impl Queued {
             command = Some(step.command());
             packages.push(package);
             self.begin(index as usize, position, now, now);
-            self.rounds[channel as usize] += 1;
+            let op = self.dies[index as usize].group[0];
+            self.rounds[channel as usize] += u32::from(self.holds_control(op));
         }
+        command.is_some()
     }
 
     /// Which of the operations that wait die `index` begins with, as a position in its queue.

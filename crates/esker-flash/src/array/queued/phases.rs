@@ -102,6 +102,13 @@ impl Queued {
         Shape { before, transfer: step.transfer(timing), after: all - before }
     }
 
+    /// Whether packages that share control lines with that of `op` have to wait for its end. An erase, or a copy inside a plane,
+    /// needs them only for the command: "the control line need only be held long enough to issue a command" (Agrawal 2008,
+    /// section 3.3).
+    pub(super) fn holds_control(&self, op: u32) -> bool {
+        self.shape(&self.ops[op]).transfer > 0
+    }
+
     /// Begins the next pages of what die `index` holds.
     pub(super) fn begin_pages(&mut self, index: usize, now: u64) {
         for member in 0..self.dies[index].group.len() {
@@ -224,6 +231,7 @@ impl Queued {
         let mut group = std::mem::take(&mut die.group);
         die.phase = Phase::Idle;
         let told = self.shape(&self.ops[group[0]]).after == 0;
+        let held_control = self.holds_control(group[0]);
         for op in group.drain(..) {
             if !told {
                 self.end_op(op, now);
@@ -231,8 +239,10 @@ impl Queued {
             self.ops.free(op);
         }
         self.dies[index].group = group;
-        let channel = self.layout.channel_of(index as u32) as usize;
-        self.rounds[channel] = self.rounds[channel].saturating_sub(1);
+        if held_control {
+            let channel = self.layout.channel_of(index as u32) as usize;
+            self.rounds[channel] = self.rounds[channel].saturating_sub(1);
+        }
     }
 
     /// Tells those who wait for `op` that it has ended. Its group may still go on, and needs it until then.

@@ -221,25 +221,20 @@ proptest! {
     }
 }
 
-#[test]
-fn several_operations_may_wait_for_the_same_one() {
-    let timing = Timing {
+/// Times that tell operations apart.
+fn small_timing() -> Timing {
+    Timing {
         page_read: Nanos(3),
         page_program: Nanos(5),
         block_erase: Nanos(11),
         page_transfer: Nanos(2),
         sector_transfer: Nanos(1),
         decoding: Decoding::default(),
-    };
-    let geometry = Geometry::new(&shape(2, 2, 2), false).unwrap();
-    let mut array = Array::new(&geometry, &timing, &settings(PoolScope::Gang, CopyBack::Off));
-    let read = |die: u32, after| FlashOp {
-        kind: FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) },
-        cause: Cause::Host,
-        after,
-        awaited: true,
-    };
-    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], &[], 9, None);
+    }
+}
+
+/// Runs until nothing is left to do: by the times at which operations for the host ended, when they had begun.
+fn run_out(array: &mut Array) -> BTreeMap<u64, Vec<u64>> {
     let mut times = BTreeMap::new();
     let mut ended = Vec::new();
     let mut seen = BTreeSet::new();
@@ -251,7 +246,38 @@ fn several_operations_may_wait_for_the_same_one() {
             times.entry(now.0).or_insert_with(Vec::new).push(ended.start.0);
         }
     }
-    assert_eq!(times, BTreeMap::from([(5, vec![0]), (10, vec![5]), (12, vec![5])]));
+    times
+}
+
+/// Agrawal 2008, section 3.3: a long erase goes on in one package while others read.
+#[test]
+fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
+    let mut settings = settings(PoolScope::Package, CopyBack::Off);
+    settings.array.gang = Gang::SharedControl;
+    settings.geometry = shape(1, 2, 1);
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let mut array = queued(&settings, &small_timing());
+    let op = |kind| FlashOp { kind, cause: Cause::Host, after: None, awaited: true };
+    let read = |die: u32| op(FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) });
+    let erase = op(FlashOpKind::Erase { block: geometry.block_of(PhysicalPage(0)) });
+    // The erase of the one takes until 11. The other reads meanwhile, then programs; the one reads when both are done.
+    let program = op(FlashOpKind::Program { page: PhysicalPage(PAGES_PER_DIE + 1), transfer: Transfer::Page });
+    array.push(Nanos(0), &[erase, read(1), program, read(0)], &[], 9, None);
+    assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (11, vec![0]), (12, vec![5]), (17, vec![12])]));
+}
+
+#[test]
+fn several_operations_may_wait_for_the_same_one() {
+    let geometry = Geometry::new(&shape(2, 2, 2), false).unwrap();
+    let mut array = Array::new(&geometry, &small_timing(), &settings(PoolScope::Gang, CopyBack::Off));
+    let read = |die: u32, after| FlashOp {
+        kind: FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) },
+        cause: Cause::Host,
+        after,
+        awaited: true,
+    };
+    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], &[], 9, None);
+    assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (10, vec![5]), (12, vec![5])]));
 }
 
 /// An operation with all readings of its page.

@@ -3,7 +3,7 @@
 //! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages, and one command goes to all that have
 //! something for it. Synchronous: one logical page over the gang, copied inside the planes where only a part of it is written.
 
-use super::workloads::{ALL, IOZONE, POSTMARK, TPCC, Workload, response_ms};
+use super::workloads::{ALL, IOZONE, TPCC, Workload, response_ms};
 use crate::traces;
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
@@ -22,14 +22,12 @@ const KINDS: [&str; 2] = ["asynchronous", "synchronous"];
 const RUNS: usize = 1 + GANGS.len() * KINDS.len();
 
 const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"";
-const ERASES: &str = "\"synchronous ganging uniformly underperforms\"; here an erase is a command of its own, which holds up the other packages of an \
-    asynchronous gang for 1.5 ms, while a synchronous gang erases all its packages at once";
+const APART: &str = "\"synchronous ganging uniformly underperforms\"; here packages of an asynchronous gang that have different things to do, reads, \
+    programs and copies, wait for each other, while a synchronous gang does the same in all of them";
 const FITS: &str =
     "\"synchronous ganging uniformly underperforms\"; here requests of 8 KiB are whole pages of a gang of 2";
 const KEEPS_UP: &str = "\"could not support the IOzone workload in simulated real-time\"; its requests of 32 KiB and more are whole pages here";
 const HEAD: &str = "the first 100,000 requests of IOzone";
-const DIAGNOSIS: &str =
-    "not the paper's drive: with erases of 1 us instead of 1.5 ms, to see whether they are what turns the order round";
 
 fn keys<'a>(kind: &str, (gang, channels): (&'a str, &'a str)) -> Vec<(&'a str, &'a str)> {
     let shape = [("device.flash.geometry.packages_per_channel", gang), ("device.flash.geometry.channels", channels)];
@@ -46,7 +44,7 @@ fn keys<'a>(kind: &str, (gang, channels): (&'a str, &'a str)) -> Vec<(&'a str, &
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let mut outcome = Outcome::default();
-    let all = ALL.len() * RUNS + KINDS.len();
+    let all = ALL.len() * RUNS;
     // Per kind and gang, one value for each workload.
     let mut normalised = vec![Vec::new(); KINDS.len() * GANGS.len()];
     for (index, workload) in ALL.into_iter().enumerate() {
@@ -78,9 +76,6 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             outcome.claims.push(order(item, workload, gang.0, &responses));
         }
     }
-    if let Ok(text) = POSTMARK.experiment(EXPERIMENT, context) {
-        outcome.claims.push(diagnosis(item, context, &text, all)?);
-    }
     outcome.figures.push(Figure {
         title: "Agrawal's figure 7: response times of gangs with shared control".into(),
         note: "Over those of the baseline, eight packages fully connected. The text gives no values. TPC-C and Exchange are made up.".into(),
@@ -105,23 +100,11 @@ fn order(item: &Item, workload: &Workload, gang: &str, responses: &[f64]) -> Cla
         workload.name
     );
     let reason = match workload.is_real() {
-        true => ERASES,
+        true => APART,
         false if workload.name == TPCC.name && gang == "2" => FITS,
         false => UNIFORMLY,
     };
     workload.on(Claim::descending(item.name, &claim, &[(KINDS[1], responses[1]), (KINDS[0], responses[0])], reason))
-}
-
-/// Postmark on gangs of 8 whose erases take next to no time.
-fn diagnosis(item: &Item, context: &Context<'_>, text: &str, all: usize) -> Result<Claim, ReproduceError> {
-    let mut responses = Vec::new();
-    for (index, kind) in KINDS.into_iter().enumerate() {
-        let mut keys = keys(kind, GANGS[2]);
-        keys.push(("device.flash.timing.block_erase", "\"1us\""));
-        responses.push(response_ms(&traces::run(item, context, text, &keys, (all - KINDS.len() + index, all))?));
-    }
-    let claim = "Postmark, gangs of 8 with erases of 1 us: synchronous over asynchronous, mean response";
-    Ok(Claim::beside(item.name, claim, responses[1] / responses[0], DIAGNOSIS))
 }
 
 #[cfg(test)]
