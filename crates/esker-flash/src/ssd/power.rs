@@ -11,7 +11,7 @@ use super::Ssd;
 use crate::array::BACKGROUND;
 use crate::ftl::{self, Ftl, FtlContext};
 use crate::nand::Fate;
-use crate::{PowerFailureSettings, SsdError, SsdSettings};
+use crate::{Geometry, PowerFailureSettings, SsdError, SsdSettings};
 
 /// When power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +73,12 @@ pub(super) struct Power {
     report: RecoveryReport,
 }
 
+/// Most pages of an array that recovery may have to look through one by one: each takes some 700 bytes of memory meanwhile.
+const SCANNED_PAGES_MAX: u32 = 1 << 24;
+
 impl Power {
     /// `None` where power does not fail. Refuses what is not modelled along with it.
-    pub(super) fn new(settings: &SsdSettings, ftl: &dyn Ftl) -> Result<Option<Self>, SsdError> {
+    pub(super) fn new(settings: &SsdSettings, geometry: &Geometry, ftl: &dyn Ftl) -> Result<Option<Self>, SsdError> {
         let Some(power_failure) = &settings.power_failure else { return Ok(None) };
         let moment = Moment::new(power_failure)?;
         let contradiction = |first: &str, second: &str, reason: &str, remedy: &str| {
@@ -92,6 +95,14 @@ impl Power {
             if settings.cleaning.background.is_some() {
                 return contradiction(&first, "`cleaning.background`", reason, elsewhere);
             }
+        }
+        if geometry.pages() > SCANNED_PAGES_MAX && !geometry.block_summary() {
+            let pages = format!("`geometry` of {} flash pages", geometry.pages());
+            let reason = format!(
+                "recovery reads the spare area of each, and the simulator holds these reads in memory at once: at most {SCANNED_PAGES_MAX}"
+            );
+            let remedy = "state `block_summary = true`, with which one page of a block is read, or a smaller `geometry.blocks_per_plane`";
+            return contradiction("`power_failure`", &pages, &reason, remedy);
         }
         if !ftl.recovers() {
             let layer = format!("`ftl` = `{}`", settings.ftl.kind);
