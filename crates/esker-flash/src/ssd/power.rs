@@ -73,8 +73,8 @@ pub(super) struct Power {
     report: RecoveryReport,
 }
 
-/// Most pages of an array that recovery may have to look through one by one: each takes some 700 bytes of memory meanwhile.
-const SCANNED_PAGES_MAX: u32 = 1 << 24;
+/// Most pages of an array that recovery may have to look through one by one: each takes some 160 bytes of memory meanwhile.
+const SCANNED_PAGES_MAX: u32 = 1 << 25;
 
 impl Power {
     /// `None` where power does not fail. Refuses what is not modelled along with it.

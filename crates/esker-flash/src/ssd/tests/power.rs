@@ -409,9 +409,9 @@ fn a_full_scan_of_a_huge_drive_is_refused_with_the_setting_that_makes_it_short()
     let mut settings = agrawal();
     settings.power_failure =
         Some(PowerFailureSettings { after_requests: None, at: Some(Nanos(1)), after_operations: None });
-    settings.geometry.blocks_per_plane *= 4;
+    settings.geometry.blocks_per_plane *= 8;
     let error = Ssd::new("flash", &settings, 1).unwrap_err();
-    assert!(error.to_string().contains("33554432 flash pages"), "{error}");
+    assert!(error.to_string().contains("67108864 flash pages"), "{error}");
     assert!(esker_core::Hint::hint(&error).unwrap().contains("`block_summary = true`"));
     settings.block_summary = true;
     assert!(Ssd::new("flash", &settings, 1).is_ok());
