@@ -54,7 +54,7 @@ static TERMS: &[Term] = &[
     term("published", "Published", "The paper's value. In charts it is dashed and hollow."),
     term("measured", "Measured", "What the run gave. In charts it is solid."),
     term("ratio", "Ratio", "Measured over published."),
-    term("tolerance", "Tolerance", "How far the ratio may be from 1; stated before the run."),
+    term("tolerance", "Tolerance", "How far the ratio may be from 1; the item states it with its reason."),
     term("verdict", "Verdict", "How the claim came out."),
     term("reason", "Reason", "Why the tolerance is what it is, or why the claim cannot be met."),
     term("met", "Met", "Within its tolerance."),

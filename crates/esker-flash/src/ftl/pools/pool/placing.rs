@@ -16,9 +16,6 @@ impl Pool {
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
-        if self.free_blocks < self.gradual {
-            self.clean_gradually(flash, sink, owners)?;
-        }
         let cold = self.temperature.as_mut().is_some_and(|temperature| !temperature.written(owner));
         self.place_in(if cold { COLD } else { 0 }, flash, sink, owners)
     }
@@ -31,9 +28,6 @@ impl Pool {
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
-        if self.free_blocks < self.gradual {
-            self.clean_gradually(flash, sink, owners)?;
-        }
         let kind = if self.separation == Separation::None { 0 } else { self.kind_of_copy(owner) };
         self.place_in(kind, flash, sink, owners)
     }
@@ -46,6 +40,9 @@ impl Pool {
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
+        if self.free_blocks < self.gradual {
+            self.clean_gradually(flash, sink, owners)?;
+        }
         let turn = if self.least_loaded { self.least_loaded(kind, flash) } else { self.turns[kind] };
         self.turns[kind] = if turn + 1 == self.data_frontiers { 0 } else { turn + 1 };
         let turn = self.of_kind(kind, turn);
