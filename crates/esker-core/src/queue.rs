@@ -75,54 +75,68 @@ impl<T> EventQueue<T> {
     }
 }
 
-/// The next event of each child of a composite device, and the earliest of all. A tournament tree: reading the
-/// earliest is one load, changing a child costs log2 of their number.
+/// Children of a node: those of a full one are looked through at once.
+const WIDTH: usize = 16;
+
+/// The next event of each child of a composite device, and the earliest of all. A flat tree of earliest times: reading the
+/// earliest is one load; a change of a child that is neither its group's earliest nor becomes it is one store.
 #[derive(Clone, Debug)]
 pub struct Timetable {
-    /// `tree[1]` is the winner; the leaves begin at `leaves`.
-    tree: Vec<(Nanos, u32)>,
-    leaves: usize,
+    /// From the children up to the root, which is one time.
+    levels: Vec<Vec<Nanos>>,
 }
 
 impl Timetable {
     /// For `children` children that have nothing to do yet.
     pub fn new(children: usize) -> Self {
-        let leaves = children.next_power_of_two().max(1);
-        let mut tree = vec![(Nanos::NEVER, u32::MAX); 2 * leaves];
-        for (child, leaf) in tree[leaves..].iter_mut().take(children).enumerate() {
-            leaf.1 = child as u32;
+        let mut levels = vec![vec![Nanos::NEVER; children.max(1)]];
+        while levels[levels.len() - 1].len() > 1 {
+            let groups = levels[levels.len() - 1].len().div_ceil(WIDTH);
+            levels.push(vec![Nanos::NEVER; groups]);
         }
-        let mut table = Self { tree, leaves };
-        for node in (1..leaves).rev() {
-            table.tree[node] = table.tree[2 * node].min(table.tree[2 * node + 1]);
-        }
-        table
+        Self { levels }
     }
 
     /// Sets the next event of `child`.
     #[inline]
     pub fn set(&mut self, child: usize, at: Nanos) {
-        let mut node = self.leaves + child;
-        if self.tree[node].0 == at {
-            return;
-        }
-        self.tree[node].0 = at;
-        while node > 1 {
-            node /= 2;
-            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
+        let before = std::mem::replace(&mut self.levels[0][child], at);
+        let (mut index, mut before, mut at) = (child, before, at);
+        for level in 1..self.levels.len() {
+            index /= WIDTH;
+            let (below, above) = self.levels.split_at_mut(level);
+            let earliest = &mut above[0][index];
+            if at > *earliest && before > *earliest {
+                return;
+            }
+            before = *earliest;
+            if at <= *earliest {
+                *earliest = at;
+            } else {
+                let group = &below[level - 1];
+                let group = &group[index * WIDTH..group.len().min((index + 1) * WIDTH)];
+                *earliest = group.iter().copied().min().expect("no group is empty");
+            }
+            at = *earliest;
         }
     }
 
     /// The earliest event of all children, or [`Nanos::NEVER`].
     #[inline]
     pub fn next(&self) -> Nanos {
-        self.tree[1].0
+        self.levels[self.levels.len() - 1][0]
     }
 
     /// The child of the earliest event, the lowest index where several are equal; `None` while none has any.
     #[inline]
     pub fn first(&self) -> Option<usize> {
-        (self.tree[1].0 != Nanos::NEVER).then_some(self.tree[1].1 as usize)
+        let next = self.next();
+        let mut index = 0;
+        for level in self.levels.iter().rev().skip(1) {
+            let group = &level[index * WIDTH..level.len().min((index + 1) * WIDTH)];
+            index = index * WIDTH + group.iter().position(|at| *at == next).expect("a group has its earliest");
+        }
+        (next != Nanos::NEVER).then_some(index)
     }
 }
 
@@ -145,8 +159,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_timetable_is_the_first_minimum(
-            children in 1usize..20,
-            changes in prop::collection::vec((0usize..20, 0u64..10), 1..100),
+            children in prop_oneof![1usize..20, 1usize..600],
+            changes in prop::collection::vec((0usize..600, 0u64..10), 1..100),
         ) {
             let mut table = Timetable::new(children);
             let mut naive = vec![Nanos::NEVER; children];

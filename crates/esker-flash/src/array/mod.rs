@@ -146,8 +146,14 @@ impl Array {
         }
     }
 
+    /// Whether copies of pages side by side may be one operation.
+    pub(crate) fn takes_runs(&self) -> bool {
+        matches!(self, Self::Granted(_))
+    }
+
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited belong to
-    /// `request`, and need only what `cover` says of pages that are read; says how many those are. Where `more_steps` is not
+    /// `request`, and need only what `cover` says of pages that are read; says how many of them it will tell the end of: where
+    /// one waits for another, that may be the later one alone, with the time at which the earlier one began. Where `more_steps` is not
     /// empty, it has for each operation how many decoding steps its read takes beyond the first.
     #[inline]
     pub(crate) fn push(

@@ -190,6 +190,7 @@ impl Ecc {
                     self.erase(block);
                     (0, false)
                 }
+                FlashOpKind::CopyRun { .. } => unreachable!("pages are judged one by one"),
                 // Spare areas have a code of their own, with enough parity for any age.
                 FlashOpKind::ReadSpare { .. } => (0, false),
             };

@@ -77,6 +77,7 @@ impl World {
                 }
                 FlashOpKind::Program { page, .. } => (page, None),
                 FlashOpKind::Copy { from, to } => (to, self.content[&from.0]),
+                FlashOpKind::CopyRun { .. } => unreachable!("a journal is kept of single pages"),
             };
             self.brought.insert(self.next_sequence, data.1);
             self.content.insert(data.0.0, data.1);

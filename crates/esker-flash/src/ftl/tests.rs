@@ -155,6 +155,7 @@ impl Pair {
                     let data = self.content.get(&from.0).copied().expect("copied what was never written");
                     prop_assert_eq!(self.content.insert(to.0, data), None, "programmed without an erase");
                 }
+                FlashOpKind::CopyRun { .. } => unreachable!("nobody asked for runs"),
                 FlashOpKind::Erase { block } => {
                     let first = self.flash.geometry().first_page(block).0;
                     for page in first..first + self.flash.geometry().pages_per_block() {

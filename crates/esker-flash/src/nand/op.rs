@@ -62,6 +62,16 @@ pub enum FlashOpKind {
         /// The page that is programmed.
         to: PhysicalPage,
     },
+    /// Copies of pages that lie side by side, to pages that do. Nobody awaits it. Only an [`OpList`] that was asked to takes
+    /// copies so; every other sink sees single ones.
+    CopyRun {
+        /// The first page that is read.
+        from: PhysicalPage,
+        /// The first page that is programmed.
+        to: PhysicalPage,
+        /// How many.
+        count: u32,
+    },
     /// All pages of a block become free.
     Erase {
         /// The block.
@@ -92,12 +102,35 @@ pub struct FlashOp {
 pub trait OpSink {
     /// Takes one operation and names it for later ones of the same list.
     fn emit(&mut self, op: FlashOp) -> OpIndex;
+
+    /// Takes `count` copies, at least one, of pages that lie side by side in a block, to pages that do in another. Names the
+    /// last one.
+    #[inline]
+    fn emit_copies(&mut self, from: PhysicalPage, to: PhysicalPage, count: u32, cause: Cause) -> OpIndex {
+        emit_one_by_one(self, from, to, count, cause)
+    }
+}
+
+fn emit_one_by_one<S: OpSink + ?Sized>(
+    sink: &mut S,
+    from: PhysicalPage,
+    to: PhysicalPage,
+    count: u32,
+    cause: Cause,
+) -> OpIndex {
+    let mut last = OpIndex(0);
+    for page in 0..count {
+        let kind = FlashOpKind::Copy { from: PhysicalPage(from.0 + page), to: PhysicalPage(to.0 + page) };
+        last = sink.emit(FlashOp { kind, cause, after: None, awaited: false });
+    }
+    last
 }
 
 /// The operations of one call of a translation layer, in order.
 #[derive(Clone, Debug, Default)]
 pub struct OpList {
     ops: Vec<FlashOp>,
+    takes_runs: bool,
 }
 
 impl OpList {
@@ -105,6 +138,10 @@ impl OpList {
     #[inline]
     pub fn as_slice(&self) -> &[FlashOp] {
         &self.ops
+    }
+    /// Whether copies of pages that lie side by side are one operation from now on: [`FlashOpKind::CopyRun`].
+    pub(crate) fn take_runs(&mut self, takes_runs: bool) {
+        self.takes_runs = takes_runs;
     }
     /// Forgets all operations, keeps the memory.
     #[inline]
@@ -120,6 +157,15 @@ impl OpSink for OpList {
         self.ops.push(op);
         index
     }
+
+    #[inline]
+    fn emit_copies(&mut self, from: PhysicalPage, to: PhysicalPage, count: u32, cause: Cause) -> OpIndex {
+        if self.takes_runs && count > 1 {
+            let kind = FlashOpKind::CopyRun { from, to, count };
+            return self.emit(FlashOp { kind, cause, after: None, awaited: false });
+        }
+        emit_one_by_one(self, from, to, count, cause)
+    }
 }
 
 /// For preconditioning: the state of the cells changes, and nobody asks how long that takes.
@@ -129,6 +175,10 @@ pub struct Silent;
 impl OpSink for Silent {
     #[inline(always)]
     fn emit(&mut self, _: FlashOp) -> OpIndex {
+        OpIndex(0)
+    }
+    #[inline(always)]
+    fn emit_copies(&mut self, _: PhysicalPage, _: PhysicalPage, _: u32, _: Cause) -> OpIndex {
         OpIndex(0)
     }
 }

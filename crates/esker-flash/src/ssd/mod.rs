@@ -192,8 +192,15 @@ impl Ssd {
             shadow: tests::Shadow::default(),
         };
         ssd.prepare_for_power_failure();
+        ssd.choose_operations();
         ssd.update_next();
         Ok(ssd)
+    }
+
+    /// Whether copies of pages side by side are one operation: nobody looks at single ones.
+    fn choose_operations(&mut self) {
+        let runs = self.array.get_mut().takes_runs() && self.ecc.is_none() && self.power.is_none();
+        self.ops.take_runs(runs);
     }
 
     /// The array's shape.
@@ -441,6 +448,7 @@ impl Device for Ssd {
                 assert_eq!(self.completed, 0, "a timeline begins before any request");
                 self.array = RefCell::new(Array::recording(&self.geometry, &self.timing, &self.settings));
                 self.prepare_for_power_failure();
+                self.choose_operations();
                 self.timeline = Some(Box::new(Timeline::new(stretch)));
                 Ok(())
             }

@@ -217,6 +217,7 @@ impl Queued {
                 let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, request);
                 self.enqueue(now, Op { source: source.block, ..program }, read)
             }
+            FlashOpKind::CopyRun { .. } => unreachable!("what is planned page by page is given page by page"),
             FlashOpKind::Erase { block } => {
                 let place = at(&self.layout, block);
                 let erase = self.enqueue(now, Op::new(Step::Erase, place, NOBODY, 1, op.cause, request), after);

@@ -10,6 +10,11 @@ use crate::BlockIndex;
 use crate::ftl::FtlError;
 use crate::nand::{FlashState, OpSink};
 
+/// How many pages ahead of its own the map of a logical block is fetched that will be gathered.
+const FAR: u32 = 8;
+/// How many pages ahead of its own its data block is.
+const NEAR: u32 = 4;
+
 /// Log blocks in the order in which they were opened; the last one takes the next page.
 #[derive(Debug)]
 pub(in crate::ftl) struct SharedLog {
@@ -93,17 +98,25 @@ impl SharedLog {
         let mut data_blocks = 0;
         let mut last = None;
         let first = flash.geometry().first_page(victim).0;
-        for word in 0..flash.words_per_block() {
-            // Gathering a logical block takes all of its pages away from the victim.
-            while flash.valid_word(victim, word) != 0 {
-                let page = PhysicalPage(first + 64 * word as u32 + flash.valid_word(victim, word).trailing_zeros());
-                let block = pool.block_of_slot(flash.owner(page));
-                let gather = pool.gather(block, flash, sink)?;
-                gathered(block, gather, pool, flash, sink);
-                // On the victim's own die the order of operations is enough.
-                last = gather.filter(|gather| gather.leaves(victim, flash)).or(last);
-                data_blocks += 1;
+        // Gathering a logical block takes all of its pages away from the victim.
+        let logical_block = |offset: u32, pool: &BlockPool, flash: &FlashState| {
+            let is_valid =
+                offset < pool.pages() && flash.valid_word(victim, offset as usize / 64) >> (offset % 64) & 1 == 1;
+            is_valid.then(|| pool.block_of_slot(flash.owner(PhysicalPage(first + offset))))
+        };
+        for offset in 0..pool.pages() {
+            if let Some(far) = logical_block(offset + FAR, pool, flash) {
+                pool.expect_map(far);
             }
+            if let Some(near) = logical_block(offset + NEAR, pool, flash) {
+                pool.expect_data(near, flash);
+            }
+            let Some(block) = logical_block(offset, pool, flash) else { continue };
+            let gather = pool.gather(block, flash, sink)?;
+            gathered(block, gather, pool, flash, sink);
+            // On the victim's own die the order of operations is enough.
+            last = gather.filter(|gather| gather.leaves(victim, flash)).or(last);
+            data_blocks += 1;
         }
         pool.erase(victim, last, flash, sink);
         pool.counters.gathered(data_blocks);

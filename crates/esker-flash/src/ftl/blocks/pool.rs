@@ -25,6 +25,14 @@ impl Last {
     }
 }
 
+/// Data of consecutive pages of a logical block that lie side by side in one block.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    from: PhysicalPage,
+    /// At least one.
+    count: u32,
+}
+
 /// The data blocks and free blocks of one pool.
 #[derive(Debug)]
 pub(in crate::ftl) struct BlockPool {
@@ -162,6 +170,21 @@ impl BlockPool {
         prefetch(&self.data, at.block as usize);
     }
 
+    /// Fetches the entries of all pages of logical block `block` into the processor's caches.
+    pub(super) fn expect_map(&self, block: u32) {
+        prefetch(&self.data, block as usize);
+        for offset in (0..self.pages).step_by(16) {
+            prefetch(&self.map, (block * self.pages + offset) as usize);
+        }
+    }
+    /// The same for what the spare areas of its data block say.
+    pub(super) fn expect_data(&self, block: u32, flash: &FlashState) {
+        if let Some(data) = self.data(block) {
+            flash.expect_block(data);
+            flash.expect_owners(data);
+        }
+    }
+
     /// Makes `data` the data block of `block`.
     pub(in crate::ftl) fn set_data(&mut self, block: u32, data: Option<BlockIndex>) {
         let entry = &mut self.data[block as usize];
@@ -276,10 +299,40 @@ impl BlockPool {
         sink: &mut S,
     ) -> Last {
         let from = PhysicalPage(self.map[slot as usize] - 1);
-        let (op, to) = flash.copy_at(from, block, offset, Cause::Cleaning, sink);
-        self.map[slot as usize] = to.0 + 1;
+        self.copy_run(slot, Run { from, count: 1 }, block, offset, flash, sink)
+    }
+
+    /// Copies the pages of `run`, of which `slot` is the first, to `offset` of `block` and behind.
+    #[inline]
+    fn copy_run<S: OpSink>(
+        &mut self,
+        slot: u32,
+        run: Run,
+        block: BlockIndex,
+        offset: u32,
+        flash: &mut FlashState,
+        sink: &mut S,
+    ) -> Last {
+        let (op, to) = match run {
+            Run { from, count: 1 } => flash.copy_at(from, block, offset, Cause::Cleaning, sink),
+            Run { from, count } => flash.copy_run(from, count, block, offset, Cause::Cleaning, sink),
+        };
+        for (entry, page) in self.map[slot as usize..(slot + run.count) as usize].iter_mut().zip(to.0 + 1..) {
+            *entry = page;
+        }
         self.summarise(block, flash, sink);
         Last { op, to: block }
+    }
+
+    /// Where the data of page `slot` lie, and how many of the next `most` pages, from it on, lie there side by side.
+    #[inline]
+    fn run_at(&self, slot: u32, most: u32, flash: &FlashState) -> Option<Run> {
+        let from = self.page(slot)?;
+        let (_, offset) = flash.geometry().split_page(from);
+        let most = most.min(flash.geometry().pages_per_block() - offset);
+        let entries = &self.map[slot as usize..(slot + most) as usize];
+        let count = entries.iter().zip(from.0 + 1..).take_while(|(entry, page)| **entry == *page).count();
+        Some(Run { from, count: count as u32 })
     }
 
     /// Closes `block` with its map, if it is full and drives do so.
@@ -301,16 +354,19 @@ impl BlockPool {
         let former = self.data(block);
         let mut data = None;
         let mut last = None;
-        for offset in 0..self.pages {
+        let mut offset = 0;
+        while offset < self.pages {
             let slot = block * self.pages + offset;
-            if self.page(slot).is_none() {
+            let Some(run) = self.run_at(slot, self.pages - offset, flash) else {
+                offset += 1;
                 continue;
-            }
+            };
             let to = match data {
                 Some(to) => to,
                 None => *data.insert(self.take_for(block)?),
             };
-            last = Some(self.copy(slot, to, offset, flash, sink));
+            last = Some(self.copy_run(slot, run, to, offset, flash, sink));
+            offset += run.count;
         }
         if let Some(former) = former {
             self.erase(former, last, flash, sink);
@@ -370,11 +426,14 @@ impl BlockPool {
         sink: &mut S,
     ) -> Option<Last> {
         let mut last = None;
-        for offset in flash.written_in(update).min(self.pages)..self.pages {
+        let mut offset = flash.written_in(update).min(self.pages);
+        while offset < self.pages {
             let slot = block * self.pages + offset;
-            if self.block_of(slot, flash).is_some_and(&from) {
-                last = Some(self.copy(slot, update, offset, flash, sink));
-                copies += 1;
+            let run = self.run_at(slot, self.pages - offset, flash);
+            offset += run.map_or(1, |run| run.count);
+            if let Some(run) = run.filter(|run| from(flash.geometry().block_of(run.from))) {
+                last = Some(self.copy_run(slot, run, update, offset - run.count, flash, sink));
+                copies += run.count;
             }
         }
         self.set_data(block, Some(update));

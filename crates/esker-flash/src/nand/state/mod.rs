@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
     use crate::GeometrySettings;
-    use crate::nand::{Cause, FlashOpKind, OpList, Silent};
+    use crate::nand::{Cause, FlashOpKind, OpList, OpSink, Silent};
 
     fn flash() -> FlashState {
         let settings = GeometrySettings {
@@ -267,6 +267,41 @@ mod tests {
         flash.format();
         flash.check();
         assert_eq!((flash.skipped, flash.counts().programs().total()), (8, 4));
+    }
+
+    #[test]
+    fn a_run_of_copies_does_what_single_ones_do() {
+        let settings = GeometrySettings { pages_per_block: 200, ..*flash().geometry().settings() };
+        for (first, count, offset) in
+            [(0, 200, 0), (0, 64, 0), (63, 2, 70), (5, 130, 60), (128, 1, 199), (100, 100, 100)]
+        {
+            let mut single = FlashState::new(&Geometry::new(&settings, false).unwrap());
+            (0..200).for_each(|owner| _ = single.program(BlockIndex(0), owner + 9, Cause::Host, None, &mut Silent));
+            single.program(BlockIndex(1), 7, Cause::Host, None, &mut Silent);
+            single.supersede(PhysicalPage(200));
+            let offset = if count == 200 { 0 } else { offset.max(1) };
+            if count == 200 {
+                single.erase(BlockIndex(1), Cause::Cleaning, &mut Silent);
+            }
+            let mut run = single.clone();
+            let (mut ops, mut ops_of_run) = (OpList::default(), OpList::default());
+            let mut last = None;
+            for page in 0..count {
+                let from = PhysicalPage(first + page);
+                last = Some(single.copy_at(from, BlockIndex(1), offset + page, Cause::Cleaning, &mut ops).0);
+            }
+            let from = PhysicalPage(first);
+            let (op, to) = run.copy_run(from, count, BlockIndex(1), offset, Cause::Cleaning, &mut ops_of_run);
+            assert_eq!((Some(op), to), (last, PhysicalPage(200 + offset)));
+            assert_eq!(ops.as_slice(), ops_of_run.as_slice());
+            assert_eq!(format!("{single:?}"), format!("{run:?}"));
+            run.check();
+            ops_of_run.clear();
+            ops_of_run.take_runs(true);
+            assert_eq!(ops_of_run.emit_copies(from, to, 3, Cause::Cleaning), crate::nand::OpIndex(0));
+            let kind = FlashOpKind::CopyRun { from, to, count: 3 };
+            assert_eq!(ops_of_run.as_slice()[0].kind, kind);
+        }
     }
 
     #[test]

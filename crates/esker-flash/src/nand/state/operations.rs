@@ -134,6 +134,45 @@ impl FlashState {
         (copy, to)
     }
 
+    /// Moves the data of `count` pages from `from` on, which lie in one block and are valid, to as many from the page `offset` of
+    /// `block` on, as [`Self::copy_at`] does one by one. Says the last copy, and where the first page lies now.
+    pub fn copy_run<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        count: u32,
+        block: BlockIndex,
+        offset: u32,
+        cause: Cause,
+        sink: &mut S,
+    ) -> (OpIndex, PhysicalPage) {
+        let to = PhysicalPage(self.geometry.first_page(block).0 + offset);
+        if self.journal.is_some() {
+            // The journal is about single pages.
+            let copies =
+                (0..count).map(|page| self.copy_at(PhysicalPage(from.0 + page), block, offset + page, cause, sink).0);
+            return (copies.last().expect("a run has a page"), to);
+        }
+        self.skip_to(block, offset);
+        assert!(offset + count <= self.geometry.data_pages_per_block(), "a full block was programmed");
+        let (source, first) = self.geometry.split_page(from);
+        let (source_record, record) = (self.record(source), self.record(block));
+        for (word, mask) in words_of(first, count) {
+            let valid = &mut self.records[source_record + 1 + word];
+            assert!(*valid & mask == mask, "a page of {count} from {from} on was superseded twice");
+            *valid &= !mask;
+        }
+        for (word, mask) in words_of(offset, count) {
+            self.records[record + 1 + word] |= mask;
+        }
+        self.records[source_record] -= u64::from(count) * VALID;
+        self.records[record] += u64::from(count) * (VALID + WRITTEN);
+        self.owners.copy_within(from.0 as usize..(from.0 + count) as usize, to.0 as usize);
+        self.copied_from = Some(source);
+        self.counts.reads[cause as usize] += u64::from(count);
+        self.counts.programs[cause as usize] += u64::from(count);
+        (sink.emit_copies(from, to, count, cause), to)
+    }
+
     #[inline(always)]
     fn move_page<S: OpSink>(
         &mut self,
@@ -236,4 +275,13 @@ impl FlashState {
         }
         sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after, awaited: false });
     }
+}
+
+/// Bits `first..first + count` of a sequence of words: which word has which of them.
+fn words_of(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
+    let end = first + count;
+    (first / 64..end.div_ceil(64)).map(move |word| {
+        let (from, to) = (first.max(64 * word) - 64 * word, end.min(64 * word + 64) - 64 * word);
+        (word as usize, (u64::MAX >> (64 - (to - from))) << from)
+    })
 }

@@ -1,4 +1,5 @@
 mod array;
+mod both_arrays;
 mod buffer;
 mod cleaning_ahead;
 mod ecc;

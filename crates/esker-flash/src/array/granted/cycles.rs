@@ -1,0 +1,97 @@
+//! Dies behind one bus that all do the same again and again.
+//!
+//! Merges and cleaning give a die dozens of copies in a row. While each die behind a bus that does anything copies within
+//! itself, nothing but the times of asking and the bus decides what comes next. So once all of them ask at the same times as
+//! when the first of them began its last copy, relative to it, the cycle goes on until one of them has nothing left to
+//! repeat, or until something else may come.
+
+use super::Granted;
+use super::op::NEVER;
+
+/// A bus when the first of its dies that does anything asked for the next copy.
+#[derive(Clone, Debug)]
+pub(super) struct Cycle {
+    /// When that was.
+    ask: u64,
+    /// How long the bus was taken from then on.
+    taken: u64,
+    dies: Vec<Standing>,
+}
+
+/// What a die was about to do then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Standing {
+    /// How long after that it asked, or [`NEVER`].
+    ask: u64,
+    /// Its place in the order of pushing; where it does not ask, that of what it did last.
+    sequence: u64,
+    /// How often it was still to be done, where it asks.
+    count: u32,
+}
+
+impl Cycle {
+    pub(super) fn new(dies: usize) -> Self {
+        Self { ask: 0, taken: NEVER, dies: vec![Standing { ask: NEVER, sequence: NEVER, count: 0 }; dies] }
+    }
+}
+
+impl Granted {
+    /// Grants at once all cycles that end before `now`, where die `first` asks before all others behind `bus`, and is about to
+    /// begin a copy that is not its last. Says whether there were any.
+    pub(super) fn grant_cycles(&mut self, bus: usize, first: usize, now: u64) -> bool {
+        let start = bus * self.dies_per_bus;
+        if self.asks[start..first].iter().any(|ask| *ask != NEVER) {
+            return false;
+        }
+        let Some((cycles, later)) = self.cycles_before(bus, first, now) else { return false };
+        for index in start..start + self.dies_per_bus {
+            if self.asks[index] == NEVER {
+                continue;
+            }
+            self.asks[index] += later;
+            let die = &mut self.dies[index];
+            let (one, other) = (self.parts.first(die.current.kind), self.parts.second(die.current.kind));
+            self.steps[die.counted_at(one.step)] += cycles;
+            self.steps[die.counted_at(other.step)] += cycles;
+            self.buses[bus].busy += cycles * (one.hold + other.hold);
+            self.audit.die(index, die.start, die.start + later);
+            die.skip_repeats(cycles as u32, later, one.busy() + one.decode + other.busy(), one.decode);
+        }
+        let free = self.buses[bus].free;
+        self.buses[bus].free += later;
+        self.audit.bus(bus, free, free + later);
+        true
+    }
+
+    /// Compares `bus` with what it was when die `first` last stood there, and keeps what it is now. Says how many cycles end before
+    /// `now`, and how long those take.
+    fn cycles_before(&mut self, bus: usize, first: usize, now: u64) -> Option<(u64, u64)> {
+        let ask = self.asks[first];
+        let start = bus * self.dies_per_bus;
+        let cycle = &mut self.cycles[bus];
+        let period = ask - cycle.ask;
+        let taken = self.buses[bus].free.saturating_sub(ask);
+        let mut is_same = cycle.taken == taken;
+        let mut cycles = u64::MAX;
+        for (index, before) in (start..).zip(&mut cycle.dies) {
+            let die = &self.dies[index];
+            let mut standing = Standing { ask: NEVER, sequence: die.current.sequence, count: 0 };
+            let mut expected = standing;
+            if self.asks[index] != NEVER {
+                // It did one copy of those in a row, and nothing else.
+                standing = Standing { ask: self.asks[index] - ask, count: die.current.count, ..standing };
+                expected =
+                    Standing { sequence: standing.sequence.wrapping_sub(2), count: standing.count + 1, ..standing };
+                cycles = cycles.min(u64::from(die.repeats_left()));
+            }
+            is_same &= *before == expected;
+            *before = standing;
+        }
+        (cycle.ask, cycle.taken) = (ask, taken);
+        if !is_same {
+            return None;
+        }
+        let cycles = cycles.min((now - 1 - ask) / period);
+        (cycles > 0).then_some((cycles, cycles * period))
+    }
+}
