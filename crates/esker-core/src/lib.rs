@@ -26,7 +26,7 @@ pub use device::{
 };
 pub use hint::{Hint, did_you_mean};
 pub use preset::Preset;
-pub use quantity::{QuantityError, parse_quantity};
+pub use quantity::{QuantityError, deserialize_quantity, parse_quantity, write_quantity};
 pub use queue::{EventQueue, Timetable};
 pub use replay::{Arrival, Livelock, Observer, Replay, ReplayEnd, ReplaySettings, Verdict, replay};
 pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};

@@ -1,11 +1,10 @@
 //! Values with their unit, as people write them: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::{ByteRate, Bytes, Energy, Nanos, Power, Ratio};
@@ -128,7 +127,7 @@ pub fn parse_quantity(
 }
 
 /// Writes `value` with the largest unit that divides it, so that reading it back is exact.
-fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)], smallest: &str) -> fmt::Result {
+pub fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)], smallest: &str) -> fmt::Result {
     for (name, scale) in units {
         if value != 0 && value.is_multiple_of(*scale) {
             return f.pad(&format!("{}{name}", value / scale));
@@ -214,53 +213,69 @@ impl fmt::Display for Ratio {
     }
 }
 
-macro_rules! serde_as_text {
+/// Reads any text or number through [`FromStr`], so that what is wrong with it is said in the words of [`QuantityError`].
+#[doc(hidden)]
+pub fn deserialize_quantity<'de, T, D>(deserializer: D, expected: &'static str) -> Result<T, D::Error>
+where
+    T: FromStr<Err = QuantityError>,
+    D: Deserializer<'de>,
+{
+    struct Text<T> {
+        expected: &'static str,
+        target: PhantomData<T>,
+    }
+    impl<T: FromStr<Err = QuantityError>> Visitor<'_> for Text<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.expected)
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            text.parse().map_err(E::custom)
+        }
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+    }
+    deserializer.deserialize_any(Text { expected, target: PhantomData })
+}
+
+/// Makes a type that [`FromStr`] reads with a [`QuantityError`] and [`fmt::Display`] writes a text in TOML, JSON and schemas: what is
+/// expected in words, and a pattern for the schema.
+#[macro_export]
+macro_rules! quantity_as_text {
     ($type:ident, $expected:literal, $pattern:literal) => {
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl Visitor<'_> for Text {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                    fn visit_i64<E: de::Error>(self, value: i64) -> Result<$type, E> {
-                        value.to_string().parse().map_err(E::custom)
-                    }
-                    fn visit_u64<E: de::Error>(self, value: u64) -> Result<$type, E> {
-                        value.to_string().parse().map_err(E::custom)
-                    }
-                    fn visit_f64<E: de::Error>(self, value: f64) -> Result<$type, E> {
-                        value.to_string().parse().map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_any(Text)
+        impl<'de> ::serde::Deserialize<'de> for $type {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::deserialize_quantity(deserializer, $expected)
             }
         }
-        impl JsonSchema for $type {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
+        impl ::schemars::JsonSchema for $type {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
                 stringify!($type).into()
             }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "description": $expected, "pattern": $pattern })
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                ::schemars::json_schema!({ "type": "string", "description": $expected, "pattern": $pattern })
             }
         }
     };
 }
-serde_as_text!(Nanos, "a time with its unit, such as \"25us\" or \"5y\"", "^[0-9._]+ *(ns|us|ms|s|min|h|d|y)$");
-serde_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGT]B|[KMGT]iB|B)$");
-serde_as_text!(ByteRate, "a rate, such as \"160MB/s\"", "^[0-9._]+ *([kMG]B|[KMG]iB|B)/s$");
-serde_as_text!(Energy, "an energy with its unit, such as \"38.04uJ\"", "^[0-9._]+ *(pJ|nJ|uJ|mJ|J)$");
-serde_as_text!(Power, "a power with its unit, such as \"2mW\"", "^[0-9._]+ *(uW|mW|W)$");
-serde_as_text!(Ratio, "a share, such as \"15%\"", "^[0-9._]+ *%?$");
+quantity_as_text!(Nanos, "a time with its unit, such as \"25us\" or \"5y\"", "^[0-9._]+ *(ns|us|ms|s|min|h|d|y)$");
+quantity_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGT]B|[KMGT]iB|B)$");
+quantity_as_text!(ByteRate, "a rate, such as \"160MB/s\"", "^[0-9._]+ *([kMG]B|[KMG]iB|B)/s$");
+quantity_as_text!(Energy, "an energy with its unit, such as \"38.04uJ\"", "^[0-9._]+ *(pJ|nJ|uJ|mJ|J)$");
+quantity_as_text!(Power, "a power with its unit, such as \"2mW\"", "^[0-9._]+ *(uW|mW|W)$");
+quantity_as_text!(Ratio, "a share, such as \"15%\"", "^[0-9._]+ *%?$");
 
 #[cfg(test)]
 mod tests {

@@ -3,10 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use esker_core::{QuantityError, parse_quantity};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Error, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use esker_core::{QuantityError, parse_quantity, quantity_as_text, write_quantity};
 
 /// Turns per minute, in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,60 +50,12 @@ impl FromStr for Picoseconds {
 }
 impl fmt::Display for Picoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_with_largest_unit(f, self.0, FINE_UNITS)
+        write_quantity(f, self.0, FINE_UNITS, "ps")
     }
 }
 
-/// Writes `value` with the largest unit that divides it, so that reading it back is exact.
-fn write_with_largest_unit(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
-    let exact = units.iter().find(|(_, scale)| value != 0 && value.is_multiple_of(*scale));
-    let (name, scale) = exact.unwrap_or(units.last().expect("there are units"));
-    f.pad(&format!("{}{name}", value / scale))
-}
-
-macro_rules! serde_as_text {
-    ($type:ident, $expected:literal, $pattern:literal) => {
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl Visitor<'_> for Text {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                    fn visit_i64<E: Error>(self, value: i64) -> Result<$type, E> {
-                        value.to_string().parse().map_err(E::custom)
-                    }
-                    fn visit_u64<E: Error>(self, value: u64) -> Result<$type, E> {
-                        value.to_string().parse().map_err(E::custom)
-                    }
-                    fn visit_f64<E: Error>(self, value: f64) -> Result<$type, E> {
-                        value.to_string().parse().map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_any(Text)
-            }
-        }
-        impl JsonSchema for $type {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($type).into()
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "description": $expected, "pattern": $pattern })
-            }
-        }
-    };
-}
-serde_as_text!(RotationSpeed, "turns per minute, such as \"15000rpm\"", "^[0-9._]+ *rpm$");
-serde_as_text!(Picoseconds, "a short time, such as \"63.47ns\"", "^[0-9._]+ *(ps|ns|us|ms|s)$");
+quantity_as_text!(RotationSpeed, "turns per minute, such as \"15000rpm\"", "^[0-9._]+ *rpm$");
+quantity_as_text!(Picoseconds, "a short time, such as \"63.47ns\"", "^[0-9._]+ *(ps|ns|us|ms|s)$");
 
 #[cfg(test)]
 mod tests {
