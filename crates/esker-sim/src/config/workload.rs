@@ -34,6 +34,10 @@ pub struct WorkloadSettings {
     /// Only the first so many requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
+    /// The whole trace so many times, to age a drive with it; 1 where it is left out. By arrival times the next pass begins one
+    /// mean gap between requests after the last arrival.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<NonZeroU32>,
     /// What to do with addresses that the target does not have.
     #[serde(default)]
     pub beyond_capacity: BeyondCapacity,
@@ -90,6 +94,10 @@ impl WorkloadSettings {
             }
             (None, Some(_)) if self.format.is_some() => return Err(("format", "it goes with a `trace`".to_string())),
             (None, Some(_)) if self.filter.is_some() => return Err(("filter", "it goes with a `trace`".to_string())),
+            (None, Some(_)) if self.passes.is_some() => {
+                let message = "it goes with a `trace`; ask a `synthetic` workload for more `requests`";
+                return Err(("passes", message.to_string()));
+            }
             _ => {}
         }
         if self.time_scale == Some(Ratio::ZERO) {

@@ -1,19 +1,22 @@
 //! What is asked of the target: records of a trace or of a generator, turned into arrivals within its capacity.
 
 mod address;
+mod passes;
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Arrival, Bytes, Hint, Nanos, Ratio};
 use esker_trace::{
-    Filter, Filtered, Operation, ReadOptions, Record, Spool, SpoolRecords, SpoolWriter, Synthesiser, SyntheticSettings,
-    TouchedAreas, TraceReader,
+    Filter, Filtered, Operation, ReadOptions, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas,
+    TraceReader,
 };
 
 use crate::config::{BeyondCapacity, Experiment};
 use crate::run::RunError;
 use address::{AddressSpace, Addresses};
+use passes::Passes;
 
 /// A workload that is at hand: any number of runs may replay it, on several threads at once.
 #[derive(Debug)]
@@ -31,6 +34,8 @@ enum Source {
         /// 1 MiB.
         space: AddressSpace,
         touched: TouchedAreas,
+        /// How often all of it is replayed.
+        passes: u32,
     },
     Synthetic {
         settings: SyntheticSettings,
@@ -81,7 +86,8 @@ impl Workload {
             }
         }
         filter.check_volumes(reader.volumes()).map_err(|error| fault(&error))?;
-        let workload = collector.finish(reader.volumes().to_vec())?;
+        let passes = settings.passes.map_or(1, NonZeroU32::get);
+        let workload = collector.finish(reader.volumes().to_vec(), passes)?;
         if workload.is_empty() {
             let message = "no request of the trace is left to replay";
             return Err(experiment.error_at("workload.trace", message, None).into());
@@ -95,13 +101,13 @@ impl Workload {
         for record in records {
             collector.push(&record)?;
         }
-        collector.finish(volumes)
+        collector.finish(volumes, 1)
     }
 
     /// How many requests there are.
     pub fn len(&self) -> u64 {
         match &self.source {
-            Source::Recorded { spool, .. } => spool.len(),
+            Source::Recorded { spool, passes, .. } => spool.len() * u64::from(*passes),
             Source::Synthetic { .. } => self.head,
         }
     }
@@ -129,9 +135,10 @@ impl Workload {
     ) -> Result<impl Iterator<Item = Arrival> + '_, WorkloadFault> {
         let capacity = Bytes(capacity.0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
         let (first, records, addresses) = match &self.source {
-            Source::Recorded { spool, space, touched } => {
+            Source::Recorded { spool, space, touched, passes } => {
                 let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);
-                (first, Records::Recorded(Box::new(spool.records())), Addresses::new(space, touched, beyond, capacity)?)
+                let records = Passes::new(spool, *passes, time_scale)?;
+                (first, Records::Recorded(Box::new(records)), Addresses::new(space, touched, beyond, capacity)?)
             }
             Source::Synthetic { settings, seed } => {
                 let records = Synthesiser::new(settings, capacity, *seed).map_err(|error| WorkloadFault {
@@ -152,7 +159,7 @@ impl Workload {
 
 /// One iterator for both sources, so that nothing is called through a table for each record.
 enum Records<'a> {
-    Recorded(Box<SpoolRecords<'a>>),
+    Recorded(Box<Passes<'a>>),
     Synthetic(Box<Synthesiser>),
 }
 
@@ -195,9 +202,9 @@ impl Collector {
         Ok(self.spool.push(record)?)
     }
 
-    fn finish(self, volumes: Vec<String>) -> Result<Workload, RunError> {
+    fn finish(self, volumes: Vec<String>, passes: u32) -> Result<Workload, RunError> {
         let spool = self.spool.finish(volumes)?;
-        let source = Source::Recorded { spool, space: AddressSpace::new(&self.ends), touched: self.touched };
+        let source = Source::Recorded { spool, space: AddressSpace::new(&self.ends), touched: self.touched, passes };
         Ok(Workload { source, head: u64::MAX })
     }
 }

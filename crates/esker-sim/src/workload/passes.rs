@@ -1,0 +1,104 @@
+//! A trace several times, one pass after the other.
+
+use esker_core::{Nanos, Ratio};
+use esker_trace::{Record, Spool, SpoolRecords};
+
+use super::WorkloadFault;
+
+/// The records of all passes, with times that go on from pass to pass.
+pub(super) struct Passes<'a> {
+    spool: &'a Spool,
+    records: SpoolRecords<'a>,
+    /// Passes after this one.
+    left: u32,
+    /// What this pass's times are later by.
+    shift: Nanos,
+    /// From one pass to the next: from the first arrival to the last, and one mean gap.
+    period: Nanos,
+}
+
+impl<'a> Passes<'a> {
+    /// `passes` times what `spool` has, if the times fit, also once `time_scale` has multiplied them.
+    pub(super) fn new(spool: &'a Spool, passes: u32, time_scale: Ratio) -> Result<Self, WorkloadFault> {
+        let (first, last) = spool.times().unwrap_or((Nanos::ZERO, Nanos::ZERO));
+        let duration = last - first;
+        let period = Nanos(duration.0 + duration.0 / (spool.len().saturating_sub(1)).max(1));
+        let end = u128::from(period.0) * u128::from(passes) + u128::from(first.0);
+        let scaled = end * u128::from(time_scale.as_parts_per_billion()) / 1_000_000_000;
+        if end.max(scaled) >= u128::from(u64::MAX) {
+            let years = scaled.max(end) / 1_000_000_000 / 86_400 / 365;
+            let message = format!("{passes} passes end after {years} years, but times go up to 584");
+            return Err(WorkloadFault { key: "passes", message, hint: Some("ask for fewer".into()) });
+        }
+        Ok(Self { spool, records: spool.records(), left: passes - 1, shift: Nanos::ZERO, period })
+    }
+}
+
+impl Iterator for Passes<'_> {
+    type Item = Record;
+
+    #[inline]
+    fn next(&mut self) -> Option<Record> {
+        loop {
+            match self.records.next() {
+                Some(record) => return Some(Record { at: record.at + self.shift, ..record }),
+                None if self.left == 0 => return None,
+                None => {
+                    self.left -= 1;
+                    self.shift = self.shift + self.period;
+                    self.records = self.spool.records();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_trace::{Operation, SpoolWriter, VolumeIndex};
+
+    use super::*;
+
+    fn spool(times: &[u64]) -> Spool {
+        let mut writer = SpoolWriter::default();
+        for (index, at) in times.iter().enumerate() {
+            let record = Record {
+                at: Nanos(*at),
+                offset: index as u64 * 4096,
+                length: 512,
+                volume: VolumeIndex(0),
+                operation: Operation::Write,
+                response: None,
+            };
+            writer.push(&record).unwrap();
+        }
+        writer.finish(vec!["0".into()]).unwrap()
+    }
+
+    #[test]
+    fn the_next_pass_begins_one_mean_gap_after_the_last_arrival() {
+        let spool = spool(&[100, 110, 160]);
+        let all: Vec<(u64, u64)> =
+            Passes::new(&spool, 3, Ratio::ONE).ok().unwrap().map(|record| (record.at.0, record.offset)).collect();
+        let places = [0, 4096, 8192];
+        let times = [100, 110, 160, 190, 200, 250, 280, 290, 340];
+        let expected: Vec<(u64, u64)> = times.into_iter().zip(places.into_iter().cycle()).collect();
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_single_request_and_a_trace_without_times_are_repeated_at_once() {
+        let single = spool(&[7]);
+        assert_eq!(Passes::new(&single, 4, Ratio::ONE).ok().unwrap().count(), 4);
+    }
+
+    #[test]
+    fn passes_beyond_all_time_are_refused() {
+        let spool = spool(&[0, 1 << 62]);
+        let fault = Passes::new(&spool, 5, Ratio::ONE).err().unwrap();
+        assert_eq!(fault.key, "passes");
+        assert!(fault.message.contains("years"), "{}", fault.message);
+        assert!(Passes::new(&spool, 1, Ratio::parts_per_billion(8_000_000_000)).is_err());
+        assert!(Passes::new(&spool, 1, Ratio::ONE).is_ok());
+    }
+}
