@@ -25,8 +25,8 @@ check: ## Formatting, lints as errors, documentation as errors
 bench: setup ## All benchmarks: rates per second of processor time, best of three
 	cargo bench --workspace --locked --quiet --benches
 
-bench-smoke: setup ## Every benchmark once, to see that it runs
-	ESKER_BENCH_SMOKE=1 cargo bench --workspace --locked --quiet --benches
+bench-smoke: setup ## Every benchmark once, to see that it runs: built like the tests, whose artefacts it shares
+	ESKER_BENCH_SMOKE=1 cargo bench --profile dev --workspace --locked --quiet --benches
 
 soak: setup ## Long runs: a million mutated inputs per parser, more property cases
 	scripts/soak.sh

@@ -12,23 +12,27 @@ const TRACES: &[(&str, u64)] = &[
     ("msr-prxy_0-first20k.csv", 20_000),
     ("hplajw-1week.msr.csv", 44_519),
     ("hplajw-1week.srt", 44_519),
-    ("cloudphysics-2h.vscsi", 113_872),
     ("tpcc-small.mqsim", 6_999),
-    ("msps-dtrs-8h.ssdsim", 127_043),
-    ("iozone-100k.disksim", 100_000),
     ("postmark-62k.disksim", 62_257),
-    ("disksim-sample-100k.disksim", 100_000),
     ("diskmon-sys1.diskmon", 58_818),
     ("diskmon-mayun2.diskmon", 87_160),
     ("ycsb-rocksdb-10k.blkparse", 1_695),
     ("sqlite-wal-ext4-5k.wiscsee", 5_007),
     ("llm-opt7b-offload.mqsim", 36_873),
 ];
+/// Those that take longest, for `make soak` (`ESKER_SOAK` is set).
+const LONG_TRACES: &[(&str, u64)] = &[
+    ("cloudphysics-2h.vscsi", 113_872),
+    ("msps-dtrs-8h.ssdsim", 127_043),
+    ("iozone-100k.disksim", 100_000),
+    ("disksim-sample-100k.disksim", 100_000),
+];
 
 #[test]
 fn every_reference_trace_is_studied_unaided() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, requests) in TRACES {
+    let long = if std::env::var_os("ESKER_SOAK").is_some() { LONG_TRACES } else { &[] };
+    for (name, requests) in TRACES.iter().chain(long) {
         let Some(path) = reference_data(&format!("traces/{name}.zst")) else { return };
         let run = esker_ok(folder.path(), &["study", path.to_str().unwrap(), "--json", "-", "-q"]);
         let study: Value = serde_json::from_str(&run.stdout).unwrap();
