@@ -11,9 +11,9 @@ use crate::{Context, Item, ReproduceError};
 /// A trace that a paper used, or that stands in for one.
 pub(crate) struct PaperTrace {
     /// What it is.
-    title: &'static str,
+    pub(crate) title: &'static str,
     /// Files that it may be in, the best first.
-    names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
 }
 
 /// The first 100,000 requests of Agrawal's IOzone trace, as released with the authors' simulator.

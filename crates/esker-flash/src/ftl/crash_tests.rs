@@ -105,11 +105,13 @@ impl World {
             }
             1..3 => {
                 self.ftl.trim(LogicalPage(page), &mut self.flash, &mut ops);
+                self.ftl.end_request(&mut self.flash, &mut ops);
                 self.follow(&ops, None);
                 self.events[page as usize].push(Event::Trim);
             }
             3..5 => {
                 self.ftl.read(LogicalPage(page), &mut self.flash, &mut ops);
+                self.ftl.end_request(&mut self.flash, &mut ops);
                 self.follow(&ops, None);
             }
             5..7 => {
@@ -134,6 +136,7 @@ impl World {
         self.versions += 1;
         let version = self.versions;
         self.ftl.write(LogicalPage(page), part, &mut self.flash, &mut ops).unwrap();
+        self.ftl.end_request(&mut self.flash, &mut ops);
         let change = self.follow(&ops, Some((page, version)));
         assert!(change.is_some());
         self.events[page as usize].push(Event::Write { version, change });
@@ -255,18 +258,20 @@ fn the_page_layer_survives_power_failures() {
     survives(&Choice::named("page"), 10_000);
 }
 
-fn dftl(batch: bool) -> Choice {
+fn dftl(batch: bool, late: bool) -> Choice {
     let mut ftl = Choice::named("dftl");
     ftl.parameters.insert("entries_per_page".to_string(), Parameter::Integer(4));
     ftl.parameters.insert("cache".to_string(), Parameter::Integer(48));
     ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(batch));
+    ftl.parameters.insert("late_write_back".to_string(), Parameter::Flag(late));
     ftl
 }
 
 #[test]
 fn dftl_survives_power_failures() {
-    survives(&dftl(false), 6_000);
-    survives(&dftl(true), 4_000);
+    survives(&dftl(false, false), 4_000);
+    survives(&dftl(true, false), 3_000);
+    survives(&dftl(false, true), 3_000);
 }
 
 /// A block-mapped layer with values for its parameters that are drawn, on so few blocks that it merges all the time, and

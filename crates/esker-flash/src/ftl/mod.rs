@@ -139,6 +139,11 @@ pub trait Ftl: fmt::Debug + Send {
         let _ = pages;
     }
 
+    /// All pages of a request have been asked for: what can wait until then, and what the request need not wait for, is emitted here.
+    fn end_request(&mut self, flash: &mut FlashState, ops: &mut OpList) {
+        let _ = (flash, ops);
+    }
+
     /// Emits the reads that bring the data of `page`; none where it has no data.
     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);
 

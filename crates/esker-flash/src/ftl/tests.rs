@@ -51,6 +51,7 @@ fn choices() -> Vec<Choice> {
         ("cache", cache),
         ("batch_evictions", Parameter::Flag(true)),
         ("protected_percent", Parameter::Integer(80)),
+        ("late_write_back", Parameter::Flag(true)),
     ]));
     choices
 }
@@ -140,6 +141,7 @@ impl Pair {
                 let _ = self.ftl.collect(&mut self.flash, &mut ops);
             }
         }
+        self.ftl.end_request(&mut self.flash, &mut ops);
         let mut read = None;
         for op in ops.as_slice() {
             match op.kind {

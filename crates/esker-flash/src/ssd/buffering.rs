@@ -262,6 +262,7 @@ impl Ssd {
             // Pages leave one by one, whatever requests brought them.
             self.ftl.begin_request(1);
             let written = self.write_to_flash(now, page, part);
+            self.ftl.end_request(&mut self.flash, &mut self.ops);
             let count = match self.ops.as_slice() {
                 [] => 0,
                 // What was emitted before an error was done to the cells, too.

@@ -103,6 +103,11 @@ impl Ssd {
                 return Err((count, self.refused(error)));
             }
         }
+        self.ops.clear();
+        self.ftl.end_request(&mut self.flash, &mut self.ops);
+        if !self.ops.as_slice().is_empty() {
+            count += self.issue(now, slot, None);
+        }
         Ok(count)
     }
 

@@ -43,6 +43,12 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
             meaning: "whether writing an evicted entry back saves the changed entries of its translation page that stay, too",
         },
         ParameterEntry {
+            name: "late_write_back",
+            default: "false",
+            meaning: "whether room in the cache is made after the operations of a request, which then does not wait for what is written \
+                      back",
+        },
+        ParameterEntry {
             name: "entries_per_page",
             default: "page size / 4 bytes",
             meaning: "entries of a translation page, a power of two",
@@ -53,6 +59,7 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
         let cache = parameters.bytes("cache", Bytes(entry_size)..=Bytes(u64::MAX))?;
         let protected = parameters.integer("protected_percent", 50, 0..=100)?;
         let batch_evictions = parameters.flag("batch_evictions", false)?;
+        let late_write_back = parameters.flag("late_write_back", false)?;
         let most = context.geometry.page_size().0 / FLASH_ENTRY_SIZE;
         let per_page = parameters.integer("entries_per_page", most, 1..=most)?;
         if !per_page.is_power_of_two() {
@@ -65,8 +72,9 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
         parameters.finish()?;
         let host_pages = u64::from(context.space.host_pages);
         let entries = cache.map_or(host_pages / 32, |cache| cache.0 / entry_size).clamp(1, host_pages) as u32;
+        let kept_vacant = if late_write_back { (entries / 8).clamp(1, KEPT_VACANT_MAX) } else { 0 };
         let protected = (u64::from(entries) * protected / 100) as u32;
-        let settings = Settings { entry_size, entries_per_page: per_page as u32, batch_evictions };
+        let settings = Settings { entry_size, entries_per_page: per_page as u32, batch_evictions, kept_vacant };
         Ok(Box::new(Dftl::new(context, Cache::new(entries, protected), settings)?))
     },
 };
@@ -75,6 +83,8 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
 const FLASH_ENTRY_SIZE: u64 = 4;
 /// Map entries have one bit to say that they are cached, and physical pages are counted from one there.
 const PAGES_MAX: u32 = (1 << 31) - 2;
+/// With `late_write_back`: so many pages of a request, or an eighth of a small cache, may miss without waiting for others to leave.
+const KEPT_VACANT_MAX: u32 = 32;
 /// What the parameters say beside the size of the cache.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
@@ -84,6 +94,8 @@ struct Settings {
     entries_per_page: u32,
     /// Whether writing an evicted entry back cleans its neighbours in the translation page, too.
     batch_evictions: bool,
+    /// Entries for which there is room in the cache between requests, so that they need not wait until others have left.
+    kept_vacant: u32,
 }
 
 /// The translation layer.
@@ -153,7 +165,7 @@ impl Dftl {
         sink: &mut S,
     ) -> Result<(u32, Option<OpIndex>), FtlError> {
         if self.tables.cache.is_full() {
-            self.evict(flash, sink)?;
+            self.evict(true, flash, sink)?;
         }
         Ok(self.fetch(slot, flash, sink))
     }
@@ -167,8 +179,8 @@ impl Dftl {
         (self.tables.bring(slot), read)
     }
 
-    /// Makes room for one entry in the cache.
-    fn evict<S: OpSink>(&mut self, flash: &mut FlashState, sink: &mut S) -> Result<(), FtlError> {
+    /// Makes room for one entry in the cache. The request waits for what is written where that is `awaited`.
+    fn evict<S: OpSink>(&mut self, awaited: bool, flash: &mut FlashState, sink: &mut S) -> Result<(), FtlError> {
         let victim = self.tables.cache.victim();
         if self.tables.cache.is_dirty(victim) {
             let slot = self.tables.cache.slot(victim);
@@ -176,7 +188,7 @@ impl Dftl {
             let block = self.place_for(slot, flash, sink)?;
             self.tables.counts.dirty_evictions += 1;
             self.tables.cache.clean(victim);
-            self.save(self.tables.translation_page_of(slot), block, flash, sink);
+            self.save(self.tables.translation_page_of(slot), block, awaited, flash, sink);
         }
         self.tables.counts.evictions += 1;
         self.tables.forget(victim);
@@ -195,13 +207,13 @@ impl Dftl {
     }
 
     /// Writes translation page `page` to `block` with the entries that are clean by now.
-    fn save<S: OpSink>(&mut self, page: u32, block: BlockIndex, flash: &mut FlashState, sink: &mut S) {
+    fn save<S: OpSink>(&mut self, page: u32, block: BlockIndex, awaited: bool, flash: &mut FlashState, sink: &mut S) {
         self.tables.counts.translation_reads += u64::from(self.tables.located(page).is_some());
         self.tables.counts.translation_writes += 1;
         if self.settings.batch_evictions {
             self.tables.clean_all_of(page);
         }
-        if let Some((block, valid)) = self.tables.rewrite(page, block, true, flash, sink) {
+        if let Some((block, valid)) = self.tables.rewrite(page, block, awaited, flash, sink) {
             self.pools.superseded(block, valid);
         }
     }
@@ -303,6 +315,14 @@ impl Ftl for Dftl {
         self.tables.expect_write(self.striping.locate(page.0).1, flash);
     }
 
+    /// With `late_write_back`, makes room for what later requests bring. Where there is no space on flash they find the cache full, and try
+    /// again.
+    fn end_request(&mut self, flash: &mut FlashState, ops: &mut OpList) {
+        while self.tables.cache.len() + self.settings.kept_vacant > self.tables.cache.capacity()
+            && self.evict(false, flash, ops).is_ok()
+        {}
+    }
+
     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
         let slot = self.striping.locate(page.0).1;
         if self.is_known(slot) {
@@ -359,7 +379,7 @@ impl Ftl for Dftl {
             }
             if let Some(block) = block {
                 self.tables.cache.clean(index);
-                self.save(self.tables.translation_page_of(slot), block, flash, ops);
+                self.save(self.tables.translation_page_of(slot), block, true, flash, ops);
             }
         }
     }

@@ -88,6 +88,11 @@ impl Drive {
         self.ftl.trim(LogicalPage(page), &mut self.flash, &mut ops);
         ops.as_slice().to_vec()
     }
+    fn end_request(&mut self) -> Vec<FlashOp> {
+        let mut ops = OpList::default();
+        self.ftl.end_request(&mut self.flash, &mut ops);
+        ops.as_slice().to_vec()
+    }
     fn at(&self, page: u32) -> PhysicalPage {
         self.ftl.find(LogicalPage(page)).unwrap()
     }
@@ -176,6 +181,26 @@ fn a_part_of_a_page_waits_for_its_entry_and_then_for_its_old_data() {
             program(2, Cause::Host, Some(2)),
         ]
     );
+}
+
+#[test]
+fn a_late_write_back_follows_the_request_and_nobody_waits_for_it() {
+    let mut drive = Drive::new(&settings(2, &[("late_write_back", Parameter::Flag(true))]));
+    let late = |op: FlashOp| FlashOp { awaited: false, ..op };
+    assert_eq!(drive.write(0), vec![program(0, Cause::Host, None)]);
+    assert_eq!(drive.end_request(), vec![]);
+    // The cache is full now: entry 0 leaves it behind the data.
+    assert_eq!(drive.write(4), vec![program(1, Cause::Host, None)]);
+    assert_eq!(drive.end_request(), vec![late(program(4, Cause::Mapping, None))]);
+    assert_eq!(drive.read(0), vec![read(4, Cause::Mapping, None), read(0, Cause::Host, Some(0))]);
+    assert_eq!(drive.end_request(), vec![late(program(5, Cause::Mapping, None))]);
+    // A request that brings more than there is room for waits, as without.
+    assert_eq!(drive.write(8), vec![program(2, Cause::Host, None)]);
+    assert_eq!(drive.write(12), vec![program(3, Cause::Host, None)]);
+    assert_eq!(drive.end_request(), vec![late(program(6, Cause::Mapping, None))]);
+    let counts = drive.counts();
+    assert_eq!((counts.evictions, counts.dirty_evictions, counts.translation_writes), (4, 3, 3));
+    drive.ftl.check(&drive.flash);
 }
 
 #[test]

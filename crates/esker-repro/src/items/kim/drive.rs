@@ -32,6 +32,19 @@ impl<'a> Setup<'a> {
     pub(super) fn new(workload: &'a Workload, layer: &'a str, part: (usize, usize)) -> Self {
         Self { workload, layer, cache: "32KiB", keys: &[], part }
     }
+
+    /// The drive's tables in an experiment, without the seed.
+    pub(super) fn drive(&self) -> String {
+        let ftl = match self.layer {
+            "DFTL" => format!("{{ kind = \"dftl\", cache = \"{}\" }}", self.cache),
+            "FAST" => format!("{{ kind = \"fast\", log = \"{}\" }}", self.workload.log),
+            _ => "\"page\"".to_string(),
+        };
+        format!(
+            "[device.flash]\nkind = \"ssd\"\npreset = \"kim-slc-32g\"\n{}\nftl = {ftl}\n[run]\ntarget = \"flash\"\n",
+            self.workload.drive
+        )
+    }
 }
 
 /// What a run gave.
@@ -96,16 +109,7 @@ impl Run {
 pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) -> Result<Run, ReproduceError> {
     let error = |message: String| ReproduceError::Experiment { item: item.name, message };
     let workload = setup.workload;
-    let ftl = match setup.layer {
-        "DFTL" => format!("{{ kind = \"dftl\", cache = \"{}\" }}", setup.cache),
-        "FAST" => format!("{{ kind = \"fast\", log = \"{}\" }}", workload.log),
-        _ => "\"page\"".to_string(),
-    };
-    let text = format!(
-        "[workload]\nsynthetic = {{ requests = 1 }}\n[device.flash]\nkind = \"ssd\"\npreset = \"kim-slc-32g\"\n{}\nftl = {ftl}\n\
-         [run]\ntarget = \"flash\"\nseed = {}\n",
-        workload.drive, context.seed
-    );
+    let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{}seed = {}\n", setup.drive(), context.seed);
     let mut experiment = Experiment::from_str(&text, item.name).map_err(|fault| error(fault.to_string()))?;
     for (key, value) in setup.keys {
         experiment = experiment.with(key, value).map_err(|fault| error(fault.to_string()))?;

@@ -178,7 +178,7 @@ pub(super) static FINANCIAL: Workload = Workload {
     sequential_percent: 2,
     read_pages: &[(1, 300), (2, 455), (4, 245)],
     write_pages: &[(1, 300), (2, 455), (4, 245)],
-    arrivals: Cow::Borrowed(r#"{ "kind": "poisson", "rate": "7.4906/s" }"#),
+    arrivals: Cow::Borrowed(r#"{ "kind": "bursty", "rate": "7.4906/s", "on": "60ms", "off": "1s" }"#),
     span_pages: 1_000_000,
     exponent: 0.95,
     recent_percent: 49,
