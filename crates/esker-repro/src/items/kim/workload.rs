@@ -170,6 +170,7 @@ impl Places {
 ///   in the text) were chosen with four figures in view: the cache hits of section 3.5.1 (63 %) and, of table 3.4, the Baseline's
 ///   copies, FAST's number of full merges and its mean of 15.3 data blocks per full merge. Response times and the share of merges
 ///   with 20 data blocks or more were not.
+/// - Bursts as the Baseline's queueing delay of table 3.5 has them (0.04 ms).
 pub(super) static FINANCIAL: Workload = Workload {
     name: "Financial",
     stand_in: "a synthetic workload by table 3.3 for the Financial trace",
