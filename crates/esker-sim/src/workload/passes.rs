@@ -45,7 +45,7 @@ impl Iterator for Passes<'_> {
                 None if self.left == 0 => return None,
                 None => {
                     self.left -= 1;
-                    self.shift = self.shift + self.period;
+                    self.shift += self.period;
                     self.records = self.spool.records();
                 }
             }
