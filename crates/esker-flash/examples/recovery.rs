@@ -15,10 +15,10 @@ impl Observer for Ignore {
     }
 }
 
+const WRITES: u64 = 1_000_000;
+
 /// Fills the drive that `settings` describe, writes to random pages of it, and cuts the power.
 fn measure(mut settings: SsdSettings) -> RecoveryReport {
-    const WRITES: u64 = 1_000_000;
-    settings.power_failure = Some(PowerFailureSettings::after_requests(WRITES));
     let mut ssd = Ssd::new("flash", &settings, 1).expect("the settings work");
     let filled = Precondition::Filled { utilisation: Ratio::ONE };
     ssd.control(Nanos::ZERO, Control::Precondition(filled)).expect("drives can be filled");
@@ -34,13 +34,21 @@ fn measure(mut settings: SsdSettings) -> RecoveryReport {
 
 #[expect(clippy::print_stdout, reason = "its output is what it is for")]
 fn main() {
-    // The name of a layer measures that one alone.
+    // The name of a layer measures that one alone; a number behind it, on so many times as many blocks; "sudden" behind that, with
+    // requests under way.
     let only = std::env::args().nth(1);
+    let times = std::env::args().nth(2).map_or(1, |times| times.parse().expect("a whole number"));
+    let sudden = std::env::args().nth(3).is_some();
     for entry in FTLS.iter().filter(|entry| only.as_deref().is_none_or(|only| only == entry.name)) {
         for (batch, summary) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut settings: SsdSettings = toml::from_str(PRESETS[0].toml).expect("presets are well-formed");
             settings.spare_factor = Some(Ratio::percent(15));
             settings.block_summary = summary;
+            settings.geometry.blocks_per_plane *= times;
+            settings.power_failure = Some(match sudden {
+                false => PowerFailureSettings::after_requests(WRITES),
+                true => PowerFailureSettings::after_operations(WRITES),
+            });
             settings.ftl = Choice::named(entry.name);
             if batch {
                 if entry.name != "dftl" {

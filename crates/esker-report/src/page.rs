@@ -31,6 +31,7 @@ static TEMPLATES: &[(&str, &str)] = &[
     ("cache.html", include_str!("../templates/cache.html")),
     ("misalignment.html", include_str!("../templates/misalignment.html")),
     ("sources.html", include_str!("../templates/sources.html")),
+    ("recovery.html", include_str!("../templates/recovery.html")),
     ("performance.html", include_str!("../templates/performance.html")),
     ("stretch.html", include_str!("../templates/stretch.html")),
     ("life.html", include_str!("../templates/life.html")),

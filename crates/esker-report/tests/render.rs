@@ -318,3 +318,31 @@ fn the_slowest_requests_and_the_dies_are_drawn() {
     assert_eq!(dies.matches("<th scope=\"row\">").count(), drives);
     assert!(dies.contains("data-tip=\"Channel 8: dies "));
 }
+
+#[test]
+fn a_power_failure_stands_with_the_design_that_had_it() {
+    let with = |recovery: Value| {
+        let mut study = fixture("office");
+        let designs = study["workloads"][0]["candidates"].as_array_mut().unwrap();
+        let design = designs.iter_mut().find(|design| design["kind"] == "ssd").unwrap();
+        let devices = design["devices"].as_object_mut().unwrap();
+        let flash = devices.values_mut().find(|device| device["flash"].is_object()).unwrap();
+        flash["flash"]["recovery"] = recovery;
+        visible(&render(&study).unwrap())
+    };
+    let recovery = json!({
+        "at_s": 3.0, "duration_s": 18.4, "way": "summaries", "reads": 140_990, "interrupted_requests": 31,
+        "torn_pages": 14, "lost_pages": 23, "found_pages": 5_000_000, "older_pages": 17,
+    });
+    let page = with(recovery);
+    let sentence = page.split("Power failed ").nth(1).unwrap().split("</p>").next().unwrap();
+    for shown in
+        ["18</span>", ">31</span> requests", ">14</span> pages", ">23</span> pages of writes", ">17</span> of these"]
+    {
+        assert!(sentence.contains(shown), "{shown}: {sentence}");
+    }
+    assert!(sentence.contains("by the summaries of its blocks") && !sentence.contains("Capacitors"), "{sentence}");
+    assert_eq!(page.matches("Power failed ").count(), 1);
+    assert!(with(json!({})).ends_with("</html>"));
+    assert!(!with(Value::Null).contains("Power failed "));
+}

@@ -1,5 +1,7 @@
 //! `esker sim`: one experiment.
 
+mod recovery;
+
 use std::process::ExitCode;
 
 use esker_core::words;
@@ -85,6 +87,7 @@ fn render(results: &RunResults) -> String {
                 words::count(flash.erases),
                 words::amplification(flash.write_amplification),
             );
+            text += &flash.recovery.as_ref().map_or_else(String::new, recovery::told);
         }
         if let Some(disk) = &device.disk {
             text += &format!(

@@ -4,6 +4,7 @@ mod bad_input;
 mod help;
 mod reference;
 mod reproduce;
+mod sim;
 mod study;
 mod support;
 mod trace;

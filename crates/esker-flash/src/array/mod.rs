@@ -170,6 +170,31 @@ impl Array {
         }
     }
 
+    /// Operations of the translation layer's `die` that it has before it; where that is several dies, of the one with the fewest.
+    /// All of them are ones that the host or [`BACKGROUND`] waits for.
+    pub(crate) fn waiting(&self, die: u32) -> u32 {
+        match self {
+            Self::Granted(array) => array.waiting(die),
+            Self::Queued(array) => array.waiting(die),
+        }
+    }
+
+    /// The place of the next operation in the order of pushing, which settles ties.
+    pub(crate) fn next_place(&self) -> u64 {
+        match self {
+            Self::Granted(array) => array.next_place(),
+            Self::Queued(array) => array.next_place(),
+        }
+    }
+
+    /// Gives the next operation the place in the order of pushing that comes `reads` reads after `place`.
+    pub(crate) fn go_to_place(&mut self, place: u64, reads: u64) {
+        match self {
+            Self::Granted(array) => array.go_to_place(place + reads),
+            Self::Queued(array) => array.go_to_place(place, reads),
+        }
+    }
+
     /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     #[inline]
     pub(crate) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {

@@ -168,21 +168,21 @@ impl Ecc {
                 FlashOpKind::Copy { from, to } => {
                     let (more, failed, _) = self.read(now, from, op.cause);
                     self.program(now, to);
-                    if failed {
-                        self.counts.lost_pages += u64::from(!self.lost.contains(&from.0));
-                        self.lost.insert(to.0);
+                    // Of the map the controller has another copy.
+                    if failed && op.cause != Cause::Mapping {
+                        self.lose(from, to);
                     }
                     (more, failed)
                 }
                 FlashOpKind::Program { page, .. } => {
                     // What stays of a page that cannot be read is lost with the rewrite of the rest.
-                    let of_lost =
-                        |OpIndex(index)| self.failed[index as usize] && ops[index as usize].cause == Cause::Host;
-                    let lost = op.cause == Cause::Host && op.after.is_some_and(of_lost);
+                    let source =
+                        op.after.filter(|OpIndex(read)| op.cause == Cause::Host && self.failed[*read as usize]);
                     self.program(now, page);
-                    if lost {
-                        self.lost.insert(page.0);
-                        self.counts.lost_pages += 1;
+                    if let Some(FlashOp { kind: FlashOpKind::Read { page: from }, cause: Cause::Host, .. }) =
+                        source.map(|OpIndex(read)| ops[read as usize])
+                    {
+                        self.lose(from, page);
                     }
                     (0, false)
                 }
@@ -199,6 +199,12 @@ impl Ecc {
             self.failed.push(failed);
         }
         request_failed
+    }
+
+    /// The data of `from` could not be read to be moved to `to`.
+    fn lose(&mut self, from: PhysicalPage, to: PhysicalPage) {
+        self.counts.lost_pages += u64::from(!self.lost.contains(&from.0));
+        self.lost.insert(to.0);
     }
 
     /// The operation of the list that was judged last which read data that should be written again.

@@ -116,8 +116,24 @@ fn a_page_is_lost_that_cannot_be_read_to_rewrite_a_part() {
     assert!(ecc.judge(now, &[read(0), program(2, Some(OpIndex(0)))]));
     assert!(ecc.judge(now, &[read(2)]));
     assert_eq!((ecc.counts().lost_pages, ecc.counts().reads_of_lost_pages), (1, 1));
+    // It is lost once, however often parts of it are rewritten or it is moved.
+    assert!(ecc.judge(now, &[read(2), program(3, Some(OpIndex(0)))]));
+    assert!(!ecc.judge(now, &[copy(3, 8)]));
+    assert!(ecc.judge(now, &[read(8), program(9, Some(OpIndex(0)))]));
+    assert_eq!(ecc.counts().lost_pages, 1);
+    assert!(!ecc.judge(now, &[erase(0)]));
     // What was read well is rewritten well.
     assert!(!ecc.judge(now, &[program(3, None), read(3), program(4, Some(OpIndex(1))), read(4)]));
+}
+
+#[test]
+fn a_page_of_the_map_is_not_lost_when_it_cannot_be_read() {
+    let mut ecc = begin(&settings());
+    let now = Nanos(2 * HOUR.0);
+    let of_map = |op: FlashOp| FlashOp { cause: Cause::Mapping, ..op };
+    assert!(!ecc.judge(now, &[of_map(copy(0, 8)), of_map(erase(0)), of_map(read(8))]));
+    assert_eq!((ecc.counts().lost_pages, ecc.counts().reads_of_lost_pages), (0, 0));
+    assert_eq!(ecc.counts().failed[Cause::Mapping as usize], 1);
 }
 
 #[test]

@@ -207,6 +207,11 @@ pub trait Ftl: fmt::Debug + Send {
         Err(FtlError::CannotRecover)
     }
 
+    /// Whether recovery finds most data through pages of the map.
+    fn recovers_by_map(&self) -> bool {
+        false
+    }
+
     /// Pages that can be written before anything has to be cleaned.
     fn writable_pages(&self) -> u64;
 

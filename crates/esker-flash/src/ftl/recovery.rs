@@ -3,7 +3,7 @@
 use esker_core::PhysicalPage;
 
 use crate::BlockIndex;
-use crate::nand::{Cause, FlashState, OpSink, Spare};
+use crate::nand::{FlashState, OpSink, Spare};
 
 /// What recovery found out about a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(crate) fn scan_block<S: OpSink>(
     for offset in 0..data_pages {
         let page = PhysicalPage(first + offset);
         if !listed {
-            flash.read_spare(page, Cause::Recovery, sink);
+            flash.scan_spare(page, sink);
         }
         if flash.spare(page) == Spare::Erased {
             if gaps {

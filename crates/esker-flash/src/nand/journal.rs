@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use esker_core::PhysicalPage;
 
 use super::state::FlashState;
-use super::{Cause, OpSink};
+use super::{Cause, FlashOpKind, OpSink};
 use crate::BlockIndex;
 use crate::memory::zeroed;
 
@@ -75,6 +75,9 @@ impl Change {
     /// Whether it waits for all that was issued before for its pool.
     fn waits(&self) -> bool {
         matches!(self, Self::Erase { .. } | Self::Program { waits: true, .. })
+    }
+    fn is_erase(&self) -> bool {
+        matches!(self, Self::Erase { .. })
     }
 }
 
@@ -239,6 +242,11 @@ impl FlashState {
         }
     }
 
+    /// The sequence number of the write that brought the data of `page`, which is programmed.
+    pub(crate) fn version(&self, page: PhysicalPage) -> u64 {
+        self.journal.as_ref().expect("a journal is kept").versions[page.0 as usize]
+    }
+
     /// `block`, which is erased, is opened for what the translation layer calls `role`; 0 where it says nothing. Spare areas
     /// of its pages will say so.
     pub fn open_as(&mut self, block: BlockIndex, role: u8) {
@@ -262,13 +270,13 @@ impl FlashState {
 
     /// Reads the spare area of `page` while recovering.
     pub fn scan_spare<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> Spare {
-        self.read_spare(page, Cause::Recovery, sink);
+        self.scan(FlashOpKind::ReadSpare { page }, sink);
         self.spare(page)
     }
 
     /// Reads `page` of the map while recovering.
     pub fn scan_map<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> MapPage {
-        self.read(page, Cause::Recovery, sink);
+        self.scan(FlashOpKind::Read { page }, sink);
         self.map_page(page).expect("the page is one of the map").clone()
     }
 
@@ -330,18 +338,23 @@ impl FlashState {
     }
 
     /// Power fails, and each unsettled change is as `fates` say. Each die has kept the order of what it did to a block. Changes
-    /// are settled as soon as they are issued from now on; nothing is known to be valid.
-    pub(crate) fn power_failure_amid(&mut self, fates: &[Fate]) {
+    /// are settled as soon as they are issued from now on; nothing is known to be valid. Says how many pages and blocks were
+    /// torn.
+    pub(crate) fn power_failure_amid(&mut self, fates: &[Fate]) -> (u64, u64) {
         let mut journal = self.journal.take().expect("a journal is kept");
         let changes = std::mem::take(&mut journal.changes);
         assert_eq!(changes.len(), fates.len(), "a change was not followed");
+        let torn = |fate: &Fate| *fate == Fate::Interrupted;
+        let blocks = changes.iter().zip(fates).filter(|(change, fate)| change.is_erase() && torn(fate)).count();
+        let pages = fates.iter().filter(|fate| torn(fate)).count() - blocks;
         for (change, fate) in changes.into_iter().zip(fates).rev() {
             if *fate != Fate::Performed {
-                self.undo(change, &mut journal, *fate == Fate::Interrupted);
+                self.undo(change, &mut journal, torn(fate));
             }
         }
         journal.settled = true;
         self.power_failed(journal);
+        (pages as u64, blocks as u64)
     }
 
     fn power_failed(&mut self, mut journal: Box<Journal>) {

@@ -2,6 +2,7 @@
 
 use esker_core::PhysicalPage;
 
+use super::Scan;
 use crate::BlockIndex;
 
 /// How many [`Cause`]s there are.
@@ -109,6 +110,11 @@ pub trait OpSink {
     fn emit_copies(&mut self, from: PhysicalPage, to: PhysicalPage, count: u32, cause: Cause) -> OpIndex {
         emit_one_by_one(self, from, to, count, cause)
     }
+
+    /// Takes one of the reads of recovery, which waits for nothing and which nothing waits for.
+    fn scan(&mut self, op: FlashOp) {
+        self.emit(op);
+    }
 }
 
 fn emit_one_by_one<S: OpSink + ?Sized>(
@@ -131,6 +137,8 @@ fn emit_one_by_one<S: OpSink + ?Sized>(
 pub struct OpList {
     ops: Vec<FlashOp>,
     takes_runs: bool,
+    /// Where reads of recovery go instead, where they are kept apart.
+    scan: Option<Box<Scan>>,
 }
 
 impl OpList {
@@ -147,6 +155,15 @@ impl OpList {
     #[inline]
     pub fn clear(&mut self) {
         self.ops.clear();
+    }
+
+    /// A list that keeps the reads of recovery apart.
+    pub(crate) fn with_scan(scan: Scan) -> Self {
+        Self { ops: Vec::new(), scan: Some(Box::new(scan)) }
+    }
+    /// The reads of recovery, if they were kept apart.
+    pub(crate) fn take_scan(&mut self) -> Option<Box<Scan>> {
+        self.scan.take()
     }
 }
 
@@ -165,6 +182,15 @@ impl OpSink for OpList {
             return self.emit(FlashOp { kind, cause, after: None, awaited: false });
         }
         emit_one_by_one(self, from, to, count, cause)
+    }
+
+    fn scan(&mut self, op: FlashOp) {
+        match &mut self.scan {
+            Some(scan) => scan.push(op.kind),
+            None => {
+                self.emit(op);
+            }
+        }
     }
 }
 

@@ -85,7 +85,8 @@ pub struct SsdSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerFailureSettings {
-    /// After so many requests, those of the warm-up included. Requests under way end first.
+    /// After so many requests, those of the warm-up included. Requests under way end first; what the drive does on its own, for
+    /// its write buffer or in idle time, is cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_requests: Option<u64>,
     /// At this time of the run, the warm-up included, whatever is under way. Requests under way end with an error.
@@ -185,7 +186,7 @@ pub struct WriteBufferSettings {
     /// Whether pages that were read from flash are kept for further reads.
     #[serde(default)]
     pub keep_reads: bool,
-    /// Whether capacitors bring the content to flash when power fails. Then flushes have nothing to do, and writes with
+    /// Whether capacitors bring the content to flash when power fails, from where it is read back. Then flushes have nothing to do, and writes with
     /// forced unit access end in memory as others do.
     #[serde(default)]
     pub power_protected: bool,

@@ -6,6 +6,7 @@ mod buffering;
 mod link;
 mod power;
 mod probes;
+mod recovery;
 mod report;
 mod serving;
 mod slots;
@@ -148,7 +149,7 @@ impl Ssd {
             ecc = Some(Box::new(judge));
         }
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
-        let power = Power::new(settings, &geometry, &*ftl)?;
+        let power = Power::new(settings, &*ftl)?;
         match power.as_ref().map(Power::is_sudden) {
             Some(true) => flash.keep_journal(space.blocks_per_pool),
             Some(false) => flash.keep_journal_of_settled_changes(space.blocks_per_pool),
@@ -430,7 +431,7 @@ impl Device for Ssd {
                 self.flash.backlog.clear();
                 self.ftl = ftl;
                 let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
-                self.flash.settle_as_issued(self.power.as_ref().is_none_or(|power| !power.is_ahead_and_sudden()));
+                self.flash.settle_as_issued(self.power.as_ref().is_none_or(|power| !power.is_followed()));
                 self.host_page_writes += writes;
                 self.precondition = report;
                 if let Some(ecc) = &mut self.ecc {

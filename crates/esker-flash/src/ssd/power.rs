@@ -1,17 +1,17 @@
-//! Losing power once, and finding everything again.
+//! Losing power once. What follows is in `recovery`.
 //!
 //! Between requests, or at any moment: then each die has performed some of what it was given and is amid one thing more, the
 //! write buffer loses what flash lacks, and requests under way end with an error.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use esker_core::{DeviceError, Nanos, RecoveryReport};
+use esker_core::{DeviceError, LogicalPage, Nanos, RecoveryReport};
 
 use super::Ssd;
-use crate::array::BACKGROUND;
-use crate::ftl::{self, Ftl, FtlContext};
+use super::recovery::Recovery;
+use crate::ftl::Ftl;
 use crate::nand::Fate;
-use crate::{Geometry, PowerFailureSettings, SsdError, SsdSettings};
+use crate::{PowerFailureSettings, SsdError, SsdSettings};
 
 /// When power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +53,12 @@ impl Moment {
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Ahead,
     /// Requests under way come to their end; new ones wait.
     Ending,
-    /// So many operations of recovery have not ended; requests wait.
-    Recovering(u32),
+    /// Something of recovery has not ended; requests wait.
+    Recovering,
     Over,
 }
 
@@ -66,50 +66,37 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Power {
     moment: Moment,
-    stage: Stage,
+    /// Whether something may be under way when it comes.
+    sudden: bool,
+    pub(super) stage: Stage,
     /// Requests that came too late.
-    held: VecDeque<u32>,
-    began: Nanos,
-    report: RecoveryReport,
+    pub(super) held: VecDeque<u32>,
+    pub(super) recovery: Recovery,
+    pub(super) report: RecoveryReport,
 }
-
-/// Most pages of an array that recovery may have to look through one by one: each takes some 160 bytes of memory meanwhile.
-const SCANNED_PAGES_MAX: u32 = 1 << 25;
 
 impl Power {
     /// `None` where power does not fail. Refuses what is not modelled along with it.
-    pub(super) fn new(settings: &SsdSettings, geometry: &Geometry, ftl: &dyn Ftl) -> Result<Option<Self>, SsdError> {
+    pub(super) fn new(settings: &SsdSettings, ftl: &dyn Ftl) -> Result<Option<Self>, SsdError> {
         let Some(power_failure) = &settings.power_failure else { return Ok(None) };
         let moment = Moment::new(power_failure)?;
-        let contradiction = |first: &str, second: &str, reason: &str, remedy: &str| {
-            let [first, second, reason, remedy] = [first, second, reason, remedy].map(str::to_string);
-            Err(SsdError::Contradiction { first, second, reason, remedy })
-        };
-        let elsewhere = "use `power_failure.at`, or leave one of them out";
-        if let Moment::Requests(requests) = moment {
-            let first = format!("`power_failure.after_requests` = {requests}");
-            let reason = "it goes on when the requests have ended, and power fails between requests";
-            if settings.write_buffer.is_some() {
-                return contradiction(&first, "`write_buffer`", reason, elsewhere);
-            }
-            if settings.cleaning.background.is_some() {
-                return contradiction(&first, "`cleaning.background`", reason, elsewhere);
-            }
-        }
-        if geometry.pages() > SCANNED_PAGES_MAX && !geometry.block_summary() {
-            let pages = format!("`geometry` of {} flash pages", geometry.pages());
-            let reason = format!(
-                "recovery reads the spare area of each, and the simulator holds these reads in memory at once: at most {SCANNED_PAGES_MAX}"
-            );
-            let remedy = "state `block_summary = true`, with which one page of a block is read, or a smaller `geometry.blocks_per_plane`";
-            return contradiction("`power_failure`", &pages, &reason, remedy);
-        }
         if !ftl.recovers() {
-            let layer = format!("`ftl` = `{}`", settings.ftl.kind);
-            return contradiction("`power_failure`", &layer, "this layer has no recovery", "leave one of them out");
+            return Err(SsdError::Contradiction {
+                first: "`power_failure`".to_string(),
+                second: format!("`ftl` = `{}`", settings.ftl.kind),
+                reason: "this layer has no recovery".to_string(),
+                remedy: "leave one of them out".to_string(),
+            });
         }
-        let report = RecoveryReport::default();
-        Ok(Some(Self { moment, stage: Stage::Ahead, held: VecDeque::new(), began: Nanos::ZERO, report }))
+        let work_of_its_own = settings.write_buffer.is_some() || settings.cleaning.background.is_some();
+        Ok(Some(Self {
+            moment,
+            sudden: work_of_its_own || !matches!(moment, Moment::Requests(_)),
+            stage: Stage::Ahead,
+            held: VecDeque::new(),
+            recovery: Recovery::default(),
+            report: RecoveryReport::default(),
+        }))
     }
 
     /// How it went, once it is over.
@@ -123,25 +110,26 @@ impl Power {
         self.report
     }
 
-    /// Whether it comes amid requests.
+    /// Whether something may be under way when it comes.
     pub(super) fn is_sudden(&self) -> bool {
-        !matches!(self.moment, Moment::Requests(_))
+        self.sudden
     }
     /// Whether the array's changes are still followed for it.
-    pub(super) fn is_ahead_and_sudden(&self) -> bool {
-        self.is_sudden() && self.stage == Stage::Ahead
+    pub(super) fn is_followed(&self) -> bool {
+        self.sudden && matches!(self.stage, Stage::Ahead | Stage::Ending)
     }
     /// Whether the drive serves no requests.
     pub(super) fn is_out(&self) -> bool {
-        matches!(self.stage, Stage::Ending | Stage::Recovering(_))
+        matches!(self.stage, Stage::Ending | Stage::Recovering)
     }
     pub(super) fn is_recovering(&self) -> bool {
-        matches!(self.stage, Stage::Recovering(_))
+        self.stage == Stage::Recovering
     }
 
     pub(super) fn next_event(&self) -> Nanos {
         match (self.moment, self.stage) {
             (Moment::At(at), Stage::Ahead) => at,
+            (_, Stage::Recovering) => self.recovery.next_event(),
             _ => Nanos::NEVER,
         }
     }
@@ -169,13 +157,13 @@ impl Ssd {
     /// Tells the array what the operations that it is given next have to wait for.
     #[cold]
     pub(super) fn tell_of_changes(&mut self) {
-        if self.power.as_ref().is_some_and(Power::is_ahead_and_sudden) {
+        if self.power.as_ref().is_some_and(Power::is_followed) {
             let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
             self.array.get_mut().followed().expect_waits(self.flash.last_that_wait(changes));
         }
     }
 
-    /// A request has ended: power may fail now.
+    /// A request has ended, or has to wait: power may fail now.
     #[cold]
     pub(super) fn look_at_power(&mut self, now: Nanos) {
         let completed = self.completed;
@@ -184,16 +172,25 @@ impl Ssd {
             power.stage = Stage::Ending;
         }
         if power.stage == Stage::Ending && self.slots.in_use() == power.held.len() {
-            self.flash.lose_power();
-            self.recover(now);
+            match power.sudden {
+                true => self.lose_power(now),
+                false => {
+                    let versions: Vec<u64> = self.versions().collect();
+                    self.flash.lose_power();
+                    self.recover(now, now, &versions);
+                }
+            }
         }
     }
 
-    /// All that is due at `now` has been done: power may fail now.
+    /// All that is due at `now` has been done: power may fail now, or the drive that has lost it may go on.
     #[cold]
     pub(super) fn look_at_sudden_power_failure(&mut self, now: Nanos) {
         let power = self.power.as_ref().expect("it was asked for");
-        if !power.is_ahead_and_sudden() {
+        if power.next_event() == now && power.is_recovering() {
+            return self.next_step_of_recovery(now);
+        }
+        if !power.is_followed() {
             return;
         }
         let array = self.array.get_mut().followed();
@@ -212,23 +209,32 @@ impl Ssd {
 
     /// What was under way is lost, but for what a protected buffer holds.
     fn lose_power(&mut self, now: Nanos) {
+        let versions: Vec<u64> = self.versions().collect();
         let array = self.array.get_mut().followed();
         let (pushed, performed) = array.changes();
+        let rest = array.rest(now);
         let mut fates = array.cut();
         self.flash.settle_before(self.flash.issued_changes() - pushed + performed);
-        let interrupted = fates.iter().filter(|fate| **fate == Fate::Interrupted).count();
+        let count = |fate: Fate| fates.iter().filter(|other| **other == fate).count() as u64;
+        let (interrupted, dropped) = (count(Fate::Interrupted), count(Fate::Ahead));
+        let mut off = now;
         if self.buffer.as_ref().is_some_and(|buffer| buffer.is_protected()) {
             // What protects it also lets dies end what they are amid.
             fates.iter_mut().filter(|fate| **fate == Fate::Interrupted).for_each(|fate| *fate = Fate::Performed);
+            off = now + rest;
         }
-        self.flash.power_failure_amid(&fates);
-        let slots = self.slots.all_in_use();
+        let (torn_pages, torn_blocks) = self.flash.power_failure_amid(&fates);
+        let power = self.power.as_mut().expect("it has failed");
+        let held: BTreeSet<u32> = power.held.iter().copied().collect();
+        let mut slots = self.slots.all_in_use();
+        slots.retain(|slot| !held.contains(slot));
         let oldest = slots.iter().map(|slot| self.slots.get(*slot).admitted).filter(|admitted| *admitted > 0).min();
         for slot in &slots {
             let state = self.slots.get_mut(*slot);
             state.result = Err(DeviceError::Interrupted);
             state.start = state.start.min(now);
             state.flushed = true;
+            power.report.interrupted_writes += u64::from(state.request.kind.is_write());
             self.ready.push_back((now, *slot));
         }
         let geometry = self.geometry;
@@ -240,74 +246,21 @@ impl Ssd {
         if let Some(background) = &mut self.background {
             background.lose_power();
         }
-        let power = self.power.as_mut().expect("it has failed");
         power.report = RecoveryReport {
             interrupted_requests: slots.len() as u64,
-            interrupted_operations: interrupted as u64,
+            interrupted_operations: interrupted,
+            dropped_operations: dropped,
+            torn_pages,
+            torn_blocks,
             lost_pages,
             saved_pages,
-            ..RecoveryReport::default()
+            ..power.report
         };
-        self.recover(now);
+        self.recover(now, off, &versions);
     }
 
-    /// All that is not on flash is lost, and the translation layer starts from nothing.
-    fn recover(&mut self, now: Nanos) {
-        let before = *self.flash.counts();
-        let context =
-            FtlContext { geometry: &self.geometry, space: &self.space, settings: &self.settings, seed: self.seed };
-        self.former.add(&self.ftl.counters());
-        if let Some(wear) = self.ftl.wear() {
-            self.former_wear.migrated += wear.migrated;
-            self.former_wear.spared += wear.spared;
-        }
-        self.ftl = ftl::build(&context).expect("it was built from the same settings before");
-        self.ops.clear();
-        if let Err(error) = self.ftl.recover(&mut self.flash, &mut self.ops) {
-            // All data are found by then; so many blocks have gone bad that there is no room for more.
-            assert!(self.settings.wear.is_some(), "a drive with good blocks does not recover: {error}");
-            self.read_only = true;
-        }
-        let counts = self.flash.counts().since(&before);
-        let power = self.power.as_mut().expect("it has failed");
-        power.began = now;
-        power.stage = Stage::Recovering(0);
-        let report = &mut power.report;
-        report.at_s = now.0 as f64 / 1e9;
-        (report.reads, report.programs, report.erases) =
-            (counts.reads().total(), counts.programs().total(), counts.erases);
-        let mut left = 0;
-        if !self.ops.as_slice().is_empty() {
-            left = self.issue(now, BACKGROUND, None);
-        }
-        self.ops = crate::nand::OpList::default();
-        self.power.as_mut().expect("it has failed").stage = Stage::Recovering(left);
-        if left == 0 {
-            self.power_is_back(now);
-        }
-    }
-
-    /// An operation of recovery has ended.
-    pub(super) fn recovered_some(&mut self, now: Nanos) {
-        let power = self.power.as_mut().expect("it has failed");
-        if let Stage::Recovering(left) = &mut power.stage {
-            *left -= 1;
-            if *left == 0 {
-                self.power_is_back(now);
-            }
-        }
-    }
-
-    fn power_is_back(&mut self, now: Nanos) {
-        let power = self.power.as_mut().expect("it has failed");
-        power.stage = Stage::Over;
-        power.report.duration_s = (now - power.began).0 as f64 / 1e9;
-        for slot in std::mem::take(&mut power.held) {
-            self.dispatch(now, slot);
-        }
-        if self.buffer.is_some() {
-            self.write_out(now);
-        }
-        self.look_idle(now);
+    /// Which write brought the data of each host page, as far as the drive knows; zero where it has none.
+    pub(super) fn versions(&self) -> impl Iterator<Item = u64> {
+        (0..self.space.host_pages).map(|page| self.ftl.find(LogicalPage(page)).map_or(0, |at| self.flash.version(at)))
     }
 }

@@ -13,7 +13,7 @@ impl Ssd {
     #[inline]
     pub(super) fn dispatch(&mut self, now: Nanos, slot: u32) {
         if self.power.as_mut().is_some_and(|power| power.holds(slot)) {
-            return;
+            return self.look_at_power(now);
         }
         let request = self.slots.get(slot).request;
         let mut ops = 0;

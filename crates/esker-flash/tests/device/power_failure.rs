@@ -1,7 +1,7 @@
 //! A drive loses power during a run, finds its data again, and goes on.
 
 use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, RecoveryReport, ReplaySettings, Request, Rng};
-use esker_flash::{Choice, FTLS, Parameter, PowerFailureSettings, Ssd, SsdError, SsdSettings, WriteBufferSettings};
+use esker_flash::{Choice, FTLS, Parameter, PowerFailureSettings, Ssd, SsdError, SsdSettings};
 
 use crate::common::{filled, one_package, report, run};
 
@@ -85,21 +85,9 @@ fn what_is_not_modelled_along_with_it_is_refused() {
         let error = Ssd::new("flash", &settings, 1).unwrap_err();
         assert!(matches!(error, SsdError::Contradiction { .. }), "{error}");
     };
-    refused(|settings| settings.cleaning.background = Some(Ratio::percent(10)));
     refused(|settings| settings.power_failure = Some(PowerFailureSettings::default()));
     refused(|settings| {
         let power_failure = settings.power_failure.as_mut().unwrap();
         power_failure.at = Some(Nanos(1));
-    });
-    refused(|settings| {
-        settings.write_buffer = Some(WriteBufferSettings {
-            size: Bytes::kib(64),
-            mode: esker_flash::BufferMode::WriteBack,
-            latency: Nanos(1000),
-            high_water: Ratio::percent(75),
-            low_water: Ratio::percent(50),
-            keep_reads: false,
-            power_protected: false,
-        });
     });
 }

@@ -86,6 +86,11 @@ impl Die {
         self.host_ops.front().copied()
     }
 
+    /// Host operations that are not decided.
+    pub(super) fn waiting(&self) -> usize {
+        self.host_ops.len()
+    }
+
     /// Counts `op` among what is to be done. Says how much that is in all, since ever.
     #[inline]
     pub(super) fn plan(&mut self, op: &DieOp, parts: &Parts, timing: &Timing) -> u64 {

@@ -201,6 +201,21 @@ impl Granted {
         );
     }
 
+    /// See [`super::Array::waiting`].
+    pub(crate) fn waiting(&self, die: u32) -> u32 {
+        self.dies[die as usize].waiting() as u32
+    }
+
+    /// See [`super::Array::next_place`].
+    pub(crate) fn next_place(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The next operation has this place in the order of pushing.
+    pub(crate) fn go_to_place(&mut self, place: u64) {
+        self.sequence = place;
+    }
+
     /// Begins to count busy times anew.
     pub(crate) fn reset_busy(&mut self) {
         self.steps.fill(0);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::Nanos;
 
-use super::op::{NO_CHANGE, Op};
+use super::op::{How, NO_CHANGE, Op};
 use super::phases::Die;
 use super::{Deliveries, NEVER, Ops, Queued};
 use crate::nand::{Fate, FlashOp, FlashOpKind};
@@ -93,6 +93,17 @@ impl Queued {
     /// How many operations ended since changes are followed.
     pub(crate) fn operations(&self) -> u64 {
         self.followed.as_ref().map_or(0, |followed| followed.operations)
+    }
+
+    /// How long dies take after `now` to end the programs and erases that they are amid, without waiting for buses.
+    pub(crate) fn rest(&self, now: Nanos) -> Nanos {
+        let rest = |die: &Die| {
+            let ends = die.group.first().filter(|op| self.ops[**op].touches.how != How::Read);
+            let ahead = ends.map_or(0, |op| self.ahead(die, *op));
+            let amid = ends.is_some() || die.suspended.is_some();
+            if amid { die.rest(now.0) + ahead } else { 0 }
+        };
+        Nanos(self.dies.iter().map(rest).max().unwrap_or(0))
     }
 
     /// Power fails: all dies stop, and forget what they were given. What they are amid was counted whole. Says what became of each change after those that

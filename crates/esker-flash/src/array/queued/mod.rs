@@ -334,6 +334,22 @@ impl Queued {
         }
     }
 
+    /// See [`super::Array::waiting`].
+    pub(crate) fn waiting(&self, die: u32) -> u32 {
+        let dies = self.layout.dies_of(die).map(|die| self.dies[die as usize].queue.len());
+        dies.min().unwrap_or(0) as u32
+    }
+
+    /// See [`super::Array::next_place`].
+    pub(crate) fn next_place(&self) -> u64 {
+        self.sequence
+    }
+
+    /// See [`super::Array::go_to_place`].
+    pub(crate) fn go_to_place(&mut self, place: u64, reads: u64) {
+        self.sequence = place + reads * u64::from(self.layout.parts());
+    }
+
     /// Begins to count busy times anew.
     pub(crate) fn reset_busy(&mut self) {
         self.dies.iter_mut().for_each(|die| die.busy = 0);

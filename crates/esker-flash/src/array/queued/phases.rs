@@ -102,6 +102,19 @@ impl Queued {
         Shape { before, transfer: step.transfer(timing), after: all - before }
     }
 
+    /// Of `op`, which `die` is amid, what comes after its present phase.
+    pub(super) fn ahead(&self, die: &Die, op: u32) -> u64 {
+        let shape = self.shape(&self.ops[op]);
+        let pages = u64::from(self.ops[op].pages).saturating_sub(1) * (shape.before + shape.transfer + shape.after);
+        let transfers = |turn: usize| (die.group.len() - turn) as u64 * shape.transfer;
+        let rest = match die.phase {
+            Phase::Before | Phase::Asking => transfers(die.turn) + shape.after,
+            Phase::Transfer => transfers(die.turn + 1) + shape.after,
+            _ => 0,
+        };
+        rest + pages
+    }
+
     /// Whether packages that share control lines with that of `op` have to wait for its end. An erase, or a copy inside a plane,
     /// needs them only for the command: "the control line need only be held long enough to issue a command" (Agrawal 2008,
     /// section 3.3).

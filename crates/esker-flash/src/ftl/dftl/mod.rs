@@ -398,6 +398,10 @@ impl Ftl for Dftl {
         true
     }
 
+    fn recovers_by_map(&self) -> bool {
+        true
+    }
+
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
         self.recover_map(flash, ops)
     }

@@ -8,7 +8,7 @@ use super::{Dftl, Tables};
 use crate::BlockIndex;
 use crate::ftl::recovery::scan_block;
 use crate::ftl::{FoundBlock, FtlError};
-use crate::nand::{Cause, FlashState, OpList, Spare};
+use crate::nand::{FlashState, OpList, Spare};
 
 /// The newest page of each of several owners.
 struct Newest {
@@ -99,8 +99,7 @@ impl Scan {
             // Nothing newer: had the page been erased since, the block would have been scanned.
             return mapped;
         }
-        flash.read_spare(page, Cause::Recovery, ops);
-        match flash.spare(page) {
+        match flash.scan_spare(page, ops) {
             Spare::Programmed { owner, sequence, .. }
                 if owner == slot && sequence > self.data.sequences[slot as usize] =>
             {

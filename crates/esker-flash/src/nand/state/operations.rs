@@ -57,6 +57,12 @@ impl FlashState {
         sink.emit(FlashOp { kind: FlashOpKind::ReadSpare { page }, cause, after: None, awaited: cause == Cause::Host })
     }
 
+    /// Reads something to find out after a power failure where the data are.
+    pub(in crate::nand) fn scan<S: OpSink>(&mut self, kind: FlashOpKind, sink: &mut S) {
+        self.counts.reads[Cause::Recovery as usize] += 1;
+        sink.scan(FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false });
+    }
+
     /// Programs the next page of `block` with data of `owner`.
     #[inline]
     pub fn program<S: OpSink>(

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use esker_core::{PhysicalPage, Rng};
+use esker_core::{PhysicalPage, RecoveryReport, Rng};
 
 use super::*;
+use crate::array::Step;
 use crate::nand::{Cause, FlashOp, FlashOpKind, Spare};
+use crate::ssd::power::Stage;
 use crate::ssd::slots::Slot;
 use crate::{
     ArraySettings, BufferMode, Choice, CopyBack, EndOfLife, FTLS, Gang, MultiPlane, PoolScope, PowerFailureSettings,
@@ -178,6 +180,10 @@ impl Host {
         }
     }
 
+    fn power_is_ahead(&self) -> bool {
+        self.ssd.power.as_ref().is_some_and(|power| matches!(power.stage, Stage::Ahead | Stage::Ending))
+    }
+
     /// Runs until power has failed or there were so many requests. Says whether it has.
     fn run(&mut self, requests: usize) -> bool {
         let until = self.requests.len() + requests;
@@ -195,11 +201,11 @@ impl Host {
             if next == Nanos::NEVER || !more && self.ssd.slots.in_use() == 0 {
                 return false;
             }
-            let ahead = self.ssd.power.as_ref().is_some_and(Power::is_ahead_and_sudden);
+            let ahead = self.power_is_ahead();
             self.now = next;
             self.ssd.advance(next, &mut self.done);
             self.take_completions();
-            if ahead && !self.ssd.power.as_ref().is_some_and(Power::is_ahead_and_sudden) {
+            if ahead && !self.power_is_ahead() {
                 return true;
             }
         }
@@ -404,15 +410,116 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
     assert!(given_up > 10 * soak, "{given_up}");
 }
 
+/// Runs until the drive serves requests again after its power failure, with so many reads before each die while it looks for its
+/// data.
+fn recovery_with(settings: &SsdSettings, seed: u64, reads_ahead: u32) -> Option<RecoveryReport> {
+    let mut host = Host::new(settings, seed)?;
+    host.ssd.power.as_mut().unwrap().recovery.reads_ahead = Some(reads_ahead);
+    if !host.run(300) {
+        return None;
+    }
+    while host.ssd.power.as_ref().unwrap().is_recovering() {
+        host.now = host.ssd.next_event();
+        host.ssd.advance(host.now, &mut host.done);
+    }
+    host.ssd.power.as_ref().unwrap().report()
+}
+
 #[test]
-fn a_full_scan_of_a_huge_drive_is_refused_with_the_setting_that_makes_it_short() {
+fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
+    let mut rng = Rng::new(41);
+    let (mut compared, mut joined, mut all_at_once, mut all_in_lots) = (0, 0, 0.0, 0.0);
+    for seed in 0..400 {
+        let mut settings = drawn(&mut rng);
+        // Larger blocks, so that there are many lots.
+        settings.geometry.pages_per_block += 8;
+        let (Some(at_once), Some(in_lots)) =
+            (recovery_with(&settings, seed, u32::MAX), recovery_with(&settings, seed, 8))
+        else {
+            continue;
+        };
+        compared += 1;
+        if settings.array.scheduling == Scheduling::OutOfOrder && settings.array.multi_plane != MultiPlane::Off {
+            // Which reads find each other on the planes of a die depends on what waits there.
+            joined += 1;
+            all_at_once += at_once.duration_s;
+            all_in_lots += in_lots.duration_s;
+            let other = RecoveryReport { duration_s: at_once.duration_s, ..in_lots };
+            assert_eq!(other, at_once, "{settings:?}");
+        } else {
+            assert_eq!(in_lots, at_once, "{settings:?}");
+        }
+    }
+    assert!(compared > 120 && joined > 10, "{compared} {joined}");
+    assert!((all_in_lots / all_at_once - 1.0).abs() < 0.02, "{all_in_lots} {all_at_once}");
+}
+
+#[test]
+fn a_protected_buffer_is_saved_over_all_dies_and_brought_back() {
     let mut settings = agrawal();
-    settings.power_failure =
-        Some(PowerFailureSettings { after_requests: None, at: Some(Nanos(1)), after_operations: None });
-    settings.geometry.blocks_per_plane *= 8;
-    let error = Ssd::new("flash", &settings, 1).unwrap_err();
-    assert!(error.to_string().contains("67108864 flash pages"), "{error}");
-    assert!(esker_core::Hint::hint(&error).unwrap().contains("`block_summary = true`"));
-    settings.block_summary = true;
-    assert!(Ssd::new("flash", &settings, 1).is_ok());
+    let buffer = |power_protected| WriteBufferSettings {
+        size: Bytes::mib(1),
+        mode: BufferMode::WriteBack,
+        latency: Nanos(1000),
+        high_water: Ratio::ONE,
+        low_water: Ratio::ONE,
+        keep_reads: false,
+        power_protected,
+    };
+    settings.geometry.blocks_per_plane = 8;
+    settings.power_failure = Some(PowerFailureSettings::after_requests(33));
+    let mut recovery = |protected: bool| {
+        settings.write_buffer = Some(buffer(protected));
+        let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+        let mut done = Vec::new();
+        for page in 0..33 {
+            ssd.submit(Nanos::ZERO, tag(page), write(u64::from(page)));
+        }
+        while ssd.next_event() != Nanos::NEVER {
+            ssd.advance(ssd.next_event(), &mut done);
+        }
+        (ssd.power.as_ref().unwrap().report().unwrap(), ssd.array.borrow().tally())
+    };
+    let (lost, _) = recovery(false);
+    assert_eq!((lost.lost_pages, lost.saved_pages, lost.save_s), (33, 0, 0.0));
+    let (saved, tally) = recovery(true);
+    assert_eq!((saved.lost_pages, saved.saved_pages), (0, 33));
+    // 16 dies, two on each bus: one of them has three pages, one after the other, and its bus carries two of another one.
+    // A program takes 102.4 us on the bus with the spare bytes 105.6, and 200 us on the die.
+    let programs = [105.6, 200.0, 105.6, 200.0, 105.6, 200.0].iter().sum::<f64>() / 1e6;
+    assert!((saved.save_s - programs).abs() < 1e-9, "{saved:?}");
+    let done = |step: Step| tally.done[step as usize][Cause::Recovery as usize].steps;
+    assert_eq!((done(Step::Program), done(Step::Read), done(Step::Erase)), (33, 33, 33));
+    // Three reads one after the other, and an erase for each block that was used.
+    assert!(saved.duration_s > lost.duration_s + saved.save_s + 2.0 * 1.5e-3, "{saved:?} {lost:?}");
+}
+
+#[test]
+fn between_requests_a_drive_with_work_of_its_own_loses_it() {
+    let soak = u64::from(crate::ftl::soak());
+    let (mut failures, mut amid, mut lost, mut saved) = (0, 0, 0, 0);
+    let mut rng = Rng::new(29);
+    for seed in 0..600 * soak {
+        let settings = drawn(&mut rng);
+        let after = 1 + rng.below(250);
+        let settings = SsdSettings { power_failure: Some(PowerFailureSettings::after_requests(after)), ..settings };
+        let Some(mut host) = Host::new(&settings, seed) else { continue };
+        if !host.run(300) {
+            continue;
+        }
+        host.compare();
+        let report = host.ssd.power.as_ref().unwrap().so_far();
+        assert_eq!(report.interrupted_requests, 0);
+        failures += 1;
+        amid += report.interrupted_operations;
+        lost += report.lost_pages;
+        saved += report.saved_pages;
+        host.run(100);
+        host.ssd.check();
+        assert_eq!(host.ssd.power.as_ref().unwrap().held.len(), 0, "a request still waits");
+    }
+    assert!(
+        failures > 200 * soak && amid > 50 * soak && lost > 50 * soak && saved > 50 * soak,
+        "{failures} {amid} {lost} {saved}"
+    );
 }

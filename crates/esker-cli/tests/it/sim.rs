@@ -1,0 +1,93 @@
+//! `esker sim` as a user reads it.
+
+use esker_core::words;
+use serde_json::Value;
+
+use crate::support::esker_ok;
+
+/// What an experiment on a small drive with these lines prints, and its `recovery`.
+fn run(drive: &str) -> (String, Value) {
+    let experiment = format!(
+        r#"
+[workload]
+synthetic = {{ requests = 3000, read_fraction = "20%" }}
+queue_depth = 16
+
+[device.ssd]
+kind = "ssd"
+preset = "samsung-k9xxg08-slc-32g"
+geometry.blocks_per_plane = 16
+over_provisioning = "30%"
+{drive}
+
+[run]
+target = "ssd"
+"#
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("power.toml"), experiment).expect("the folder can be written");
+    let printed = esker_ok(folder.path(), &["sim", "power.toml", "--no-cost"]).stdout;
+    let json = esker_ok(folder.path(), &["sim", "power.toml", "--json", "--no-cost"]).stdout;
+    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    (printed, json["devices"]["ssd"]["flash"]["recovery"].clone())
+}
+
+fn count(recovery: &Value, key: &str) -> u64 {
+    recovery[key].as_u64().unwrap_or_else(|| panic!("`{key}` in {recovery}"))
+}
+
+#[test]
+fn a_power_failure_says_what_was_lost_and_how_data_were_found_again() {
+    let buffer = r#"write_buffer = { size = "1MiB", latency = "10us", high_water = "10%", low_water = "5%" }"#;
+    let (printed, recovery) = run(&format!("{buffer}\npower_failure = {{ at = \"20ms\" }}"));
+    let value = |key| words::count(count(&recovery, key));
+    let lost = count(&recovery, "lost_pages");
+    assert!(lost > 1 && count(&recovery, "interrupted_operations") > 1 && count(&recovery, "torn_pages") > 1);
+    let blocks = 8 * 2 * 4 * 16;
+    assert!(count(&recovery, "spare_area_reads") > blocks && count(&recovery, "scanned_blocks") > 0, "{recovery}");
+    assert_eq!(count(&recovery, "reads"), count(&recovery, "spare_area_reads"));
+    let expected = [
+        "\n  power failed at 20 milliseconds: ".to_string(),
+        format!(
+            "of programs and erases, {} were being done and {} waited\n",
+            value("interrupted_operations"),
+            value("dropped_operations")
+        ),
+        format!("\n  torn: {} pages and 0 blocks\n", value("torn_pages")),
+        format!("\n  lost with the write buffer: {lost} pages of ended writes\n"),
+        format!(
+            ", by a full scan: {} spare areas, {} blocks page by page read\n",
+            value("spare_area_reads"),
+            value("scanned_blocks")
+        ),
+        format!("\n  found again: data of {} pages", value("found_pages")),
+    ];
+    for line in expected {
+        assert!(printed.contains(&line), "{line:?} is not in:\n{printed}");
+    }
+}
+
+#[test]
+fn a_protected_buffer_says_what_capacitors_did() {
+    let buffer = r#"write_buffer = { size = "1MiB", latency = "10us", power_protected = true }"#;
+    let (printed, recovery) =
+        run(&format!("{buffer}\nblock_summary = true\nftl = \"dftl\"\npower_failure = {{ after_requests = 1500 }}"));
+    assert!(count(&recovery, "saved_pages") > 1 && count(&recovery, "lost_pages") == 0, "{recovery}");
+    let saved = words::duration(recovery["save_s"].as_f64().unwrap());
+    let expected = [
+        ": no request was under way".to_string(),
+        format!(
+            "\n  capacitors kept it going for {saved} to save {} pages of the write buffer\n",
+            words::count(count(&recovery, "saved_pages"))
+        ),
+        ", through the directory of its map: ".to_string(),
+        format!(" {} summaries", words::count(count(&recovery, "summary_reads"))),
+        format!(" {} pages of the map read", words::count(count(&recovery, "map_page_reads"))),
+    ];
+    for line in expected {
+        assert!(printed.contains(&line), "{line:?} is not in:\n{printed}");
+    }
+    assert!(!printed.contains("lost with"), "{printed}");
+    let (printed, recovery) = run("");
+    assert!(recovery.is_null() && !printed.contains("power"), "{printed}");
+}
