@@ -33,6 +33,18 @@ fn agrawal(stated: impl Fn(&mut SsdSettings)) -> Ssd {
     Ssd::new("flash", &settings, 1).expect("presets work")
 }
 
+/// The same with the bit errors and the code of a worn drive: many pages take more than one decoding step.
+fn worn(stated: impl Fn(&mut SsdSettings)) -> Ssd {
+    let preset = PRESETS.iter().find(|preset| preset.name == "tlc-data-centre-worn").expect("it is a preset");
+    let worn: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");
+    agrawal(|settings| {
+        settings.geometry.spare_size = worn.geometry.spare_size;
+        (settings.ecc, settings.endurance_cycles) = (worn.ecc.clone(), worn.endurance_cycles);
+        settings.wear = worn.wear;
+        stated(settings);
+    })
+}
+
 fn condition(mut ssd: Ssd, condition: Precondition) -> Ssd {
     ssd.control(Nanos::ZERO, Control::Precondition(condition)).expect("drives can be preconditioned");
     ssd.control(Nanos::ZERO, Control::StartMeasuring).expect("drives can be measured");
@@ -57,6 +69,9 @@ fn describe(ssd: &Ssd) {
         "    write amplification {:?}, {:.2} bytes per page, {:?}",
         flash.write_amplification, flash.simulator_bytes_per_page, flash.precondition
     );
+    if let Some(ecc) = flash.ecc {
+        println!("    reads by decoding step {:?}", ecc.reads_by_step);
+    }
     if let Some(mapping) = flash.mapping {
         println!("    hit ratio {:?}, {mapping:?}", mapping.hit_ratio());
     }
@@ -263,6 +278,7 @@ fn main() {
             })
         });
     }
+    random_writes("spare factor 15 %, ecc of worn cells", || worn(spare));
     for layer in FTLS.iter().filter(|layer| !["page", "dftl"].contains(&layer.name)) {
         layer_writes(layer.name, Ratio::ONE, 1 << 18);
         layer_writes(layer.name, Ratio::percent(1), 1 << 21);
@@ -273,6 +289,13 @@ fn main() {
     Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {
         let pages = ssd.capacity().0 / PAGE;
         run(&mut ssd, requests(), |_, rng| Request::read(page_at(rng.below(pages)), Bytes(PAGE)))
+    });
+    let filled_worn = || condition(worn(spare), Precondition::Filled { utilisation: Ratio::ONE });
+    Bench::new("random 4 KiB reads, ecc of worn cells").rate_with_setup("requests", filled_worn, |mut ssd| {
+        let pages = ssd.capacity().0 / PAGE;
+        let done = run(&mut ssd, requests(), |_, rng| Request::read(page_at(rng.below(pages)), Bytes(PAGE)));
+        describe(&ssd);
+        done
     });
     for (name, write) in [("reads", false), ("writes", true)] {
         Bench::new(format!("sequential 64 KiB {name}")).rate_with_setup("requests", filled, |mut ssd| {

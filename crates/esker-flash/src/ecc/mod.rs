@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use esker_core::{Nanos, PhysicalPage, Rng};
 
+use crate::array::Cover;
 use crate::nand::{CAUSES, Cause, FlashOp, FlashOpKind, FlashState, OpIndex};
 use crate::{BlockIndex, EccSettings, Geometry, SsdError};
 use code::{Code, Outcome};
@@ -70,6 +71,8 @@ impl EccCounts {
 #[derive(Debug)]
 pub(crate) struct Ecc {
     geometry: Geometry,
+    /// Flash pages of a page of `geometry`: each is decoded on its own.
+    flash_pages: u32,
     raw_errors: RawErrors,
     code: Code,
     rng: Rng,
@@ -77,21 +80,28 @@ pub(crate) struct Ecc {
     retention_at_start: Nanos,
     started: Nanos,
     blocks: Vec<Block>,
-    /// Pages with data that no step could decode when they were moved: the controller marks them.
-    lost: BTreeSet<u32>,
+    /// Flash pages with data that no step could decode when they were moved: the controller marks them.
+    lost: BTreeSet<u64>,
     /// Sensings of a read that takes so many steps more than one.
     sensings: [u32; STEPS_MAX],
     counts: EccCounts,
-    /// Per operation of the list that was judged last, the steps that it takes beyond the first.
+    /// Per operation of the list that was judged last, and per flash page, the steps that it takes beyond the first.
     more_steps: Vec<u8>,
+    /// Whether no step decodes it, in the same order.
     failed: Vec<bool>,
     /// The last operation of that list that read data for the host which should be written again.
     stale: Option<OpIndex>,
 }
 
 impl Ecc {
-    pub(crate) fn new(settings: &EccSettings, geometry: &Geometry, seed: u64) -> Result<Self, SsdError> {
-        let code = Code::new(settings, geometry)?;
+    /// `geometry` is what the translation layer sees, and `flash` has the pages that are read one by one.
+    pub(crate) fn new(
+        settings: &EccSettings,
+        geometry: &Geometry,
+        flash: &Geometry,
+        seed: u64,
+    ) -> Result<Self, SsdError> {
+        let code = Code::new(settings, flash)?;
         let mut sensings = [0; STEPS_MAX];
         let mut sum = 0;
         for (step, sensed) in settings.steps.iter().zip(&mut sensings) {
@@ -100,6 +110,7 @@ impl Ecc {
         }
         Ok(Self {
             geometry: *geometry,
+            flash_pages: (geometry.page_size().0 / flash.page_size().0) as u32,
             raw_errors: RawErrors::new(&settings.raw_errors)?,
             code,
             rng: Rng::derive(seed, "ecc"),
@@ -139,72 +150,77 @@ impl Ecc {
         &self.code
     }
 
-    /// Steps beyond the first of each operation of the list that was judged last.
+    /// Steps beyond the first of each operation of the list that was judged last, one number for each of its flash pages.
     pub(crate) fn more_steps(&self) -> &[u8] {
         &self.more_steps
     }
 
-    /// Follows `ops`, which were emitted at `now`, and works out the steps that each of them takes. Says whether one
-    /// failed that a request waits for.
-    pub(crate) fn judge(&mut self, now: Nanos, ops: &[FlashOp]) -> bool {
+    /// Follows `ops`, which were emitted at `now`, and works out the steps that each of them takes. Reads for the host bring
+    /// what `cover` says. Says whether one failed that a request waits for.
+    pub(crate) fn judge(&mut self, now: Nanos, ops: &[FlashOp], cover: Option<&Cover>) -> bool {
         self.more_steps.clear();
         self.failed.clear();
         self.stale = None;
-        self.judge_more(now, ops)
+        self.judge_more(now, ops, cover)
     }
 
     /// The same for a list to which some were added since.
-    pub(crate) fn judge_more(&mut self, now: Nanos, ops: &[FlashOp]) -> bool {
+    pub(crate) fn judge_more(&mut self, now: Nanos, ops: &[FlashOp], cover: Option<&Cover>) -> bool {
         let mut request_failed = false;
-        for op in &ops[self.failed.len()..] {
-            let (more, failed) = match op.kind {
+        let flash_pages = self.flash_pages as usize;
+        for index in self.failed.len() / flash_pages..ops.len() {
+            let (op, first) = (ops[index], index * flash_pages);
+            match op.kind {
                 FlashOpKind::Read { page } => {
-                    let (more, failed, stale) = self.read(now, page, op.cause);
+                    let stale = self.read(now, page, op.cause, cover.filter(|_| op.cause == Cause::Host));
                     if stale && op.cause == Cause::Host {
-                        self.stale = Some(OpIndex(self.failed.len() as u32));
+                        self.stale = Some(OpIndex(index as u32));
                     }
-                    (more, failed)
                 }
                 FlashOpKind::Copy { from, to } => {
-                    let (more, failed, _) = self.read(now, from, op.cause);
+                    self.read(now, from, op.cause, None);
                     self.program(now, to);
                     // Of the map the controller has another copy.
-                    if failed && op.cause != Cause::Mapping {
-                        self.lose(from, to);
+                    if op.cause != Cause::Mapping {
+                        self.lose(first, from, to);
                     }
-                    (more, failed)
                 }
                 FlashOpKind::Program { page, .. } => {
-                    // What stays of a page that cannot be read is lost with the rewrite of the rest.
-                    let source =
-                        op.after.filter(|OpIndex(read)| op.cause == Cause::Host && self.failed[*read as usize]);
                     self.program(now, page);
-                    if let Some(FlashOp { kind: FlashOpKind::Read { page: from }, cause: Cause::Host, .. }) =
-                        source.map(|OpIndex(read)| ops[read as usize])
+                    // What stays of a page that cannot be read is lost with the rewrite of the rest.
+                    if let (Cause::Host, Some(OpIndex(read))) = (op.cause, op.after)
+                        && let FlashOp { kind: FlashOpKind::Read { page: from }, cause: Cause::Host, .. } =
+                            ops[read as usize]
                     {
-                        self.lose(from, page);
+                        self.lose(read as usize * flash_pages, from, page);
                     }
-                    (0, false)
-                }
-                FlashOpKind::Erase { block } => {
-                    self.erase(block);
-                    (0, false)
                 }
                 FlashOpKind::CopyRun { .. } => unreachable!("pages are judged one by one"),
+                FlashOpKind::Erase { block } => self.erase(block),
                 // Spare areas have a code of their own, with enough parity for any age.
-                FlashOpKind::ReadSpare { .. } => (0, false),
-            };
-            request_failed |= failed && op.awaited;
-            self.more_steps.push(more);
-            self.failed.push(failed);
+                FlashOpKind::ReadSpare { .. } => {}
+            }
+            self.more_steps.resize(first + flash_pages, 0);
+            self.failed.resize(first + flash_pages, false);
+            request_failed |= op.awaited && self.failed[first..].contains(&true);
         }
         request_failed
     }
 
-    /// The data of `from` could not be read to be moved to `to`.
-    fn lose(&mut self, from: PhysicalPage, to: PhysicalPage) {
-        self.counts.lost_pages += u64::from(!self.lost.contains(&from.0));
-        self.lost.insert(to.0);
+    /// Flash pages of `from` that could not be read, as [`Self::failed`] says from `first` on, were to be moved to `to`.
+    fn lose(&mut self, first: usize, from: PhysicalPage, to: PhysicalPage) {
+        for part in 0..self.flash_pages {
+            if self.failed[first + part as usize] {
+                let [from, to] = [from, to].map(|page| self.flash_page(page, part));
+                self.counts.lost_pages += u64::from(!self.lost.contains(&from));
+                self.lost.insert(to);
+            }
+        }
+    }
+
+    /// The number of a flash page of `page`.
+    fn flash_page(&self, page: PhysicalPage, part: u32) -> u64 {
+        u64::from(page.0) * u64::from(self.flash_pages) + u64::from(part)
     }
 
     /// The operation of the list that was judged last which read data that should be written again.
@@ -212,8 +228,23 @@ impl Ecc {
         self.stale
     }
 
+    /// Reads the flash pages of `page`, or those that `cover` names, and notes how that went. Says whether the page should be
+    /// written again.
+    fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause, cover: Option<&Cover>) -> bool {
+        let mut any_stale = false;
+        for part in 0..self.flash_pages {
+            let needed = cover.is_none_or(|cover| cover.needed.iter().any(|range| range.contains(&part)));
+            let (step, failed, stale) =
+                if needed { self.read_flash_page(now, page, part, cause) } else { (0, false, false) };
+            self.more_steps.push(step);
+            self.failed.push(failed);
+            any_stale |= stale;
+        }
+        any_stale
+    }
+
     /// The steps that a read takes beyond the first, whether it failed, and whether its page should be written again.
-    fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause) -> (u8, bool, bool) {
+    fn read_flash_page(&mut self, now: Nanos, page: PhysicalPage, part: u32, cause: Cause) -> (u8, bool, bool) {
         let rate = self.rate(now, page);
         let draw = if self.code.draws() { self.rng.unit() } else { 0.0 };
         let outcome = self.code.decode(rate, draw);
@@ -235,7 +266,7 @@ impl Ecc {
         };
         let block = &mut self.blocks[self.geometry.block_of(page).0 as usize];
         block.reads = block.reads.saturating_add(self.sensings[step as usize]);
-        if !self.lost.is_empty() && self.lost.contains(&page.0) {
+        if !self.lost.is_empty() && self.lost.contains(&self.flash_page(page, part)) {
             self.counts.reads_of_lost_pages += 1;
             return (step, true, false);
         }
@@ -250,7 +281,8 @@ impl Ecc {
             true => now.saturating_sub(block.programmed),
             false => Nanos((now - self.started).0.saturating_add(self.retention_at_start.0)),
         };
-        let reads = f64::from(block.reads) / f64::from(self.geometry.pages_per_block());
+        let pages = f64::from(self.geometry.pages_per_block()) * f64::from(self.flash_pages);
+        let reads = f64::from(block.reads) / pages;
         self.raw_errors.rate(block.erases, age, reads)
     }
 
@@ -259,7 +291,9 @@ impl Ecc {
         block.programmed = block.programmed.min(now);
         // A program that lost data may have been undone by a power failure.
         if !self.lost.is_empty() {
-            self.lost.remove(&page.0);
+            for part in 0..self.flash_pages {
+                self.lost.remove(&self.flash_page(page, part));
+            }
         }
     }
 
@@ -267,10 +301,12 @@ impl Ecc {
         let block = &mut self.blocks[index.0 as usize];
         *block = Block::erased(block.erases + 1);
         if !self.lost.is_empty() {
-            let first = self.geometry.first_page(index).0;
-            for page in first..first + self.geometry.pages_per_block() {
-                self.lost.remove(&page);
-            }
+            let first = self.flash_page(self.geometry.first_page(index), 0);
+            let end = first + u64::from(self.geometry.pages_per_block()) * u64::from(self.flash_pages);
+            let lost: Vec<u64> = self.lost.range(first..end).copied().collect();
+            lost.iter().for_each(|page| {
+                self.lost.remove(page);
+            });
         }
     }
 

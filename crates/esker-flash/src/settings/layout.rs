@@ -75,18 +75,19 @@ impl SsdSettings {
         let contradiction = |first: String, second: String, reason: String, remedy: &str| {
             Err(SsdError::Contradiction { first, second, reason, remedy: remedy.to_string() })
         };
-        if self.ecc.is_some() {
-            let remedy = "leave `ecc` out, or the other";
+        if let Some(ecc) = &self.ecc {
+            let remedy = "leave one of them out";
             if array.copy_back != CopyBack::Off {
-                let reason =
-                    "what is copied inside a plane keeps its errors, and their sum over copies is not modelled";
+                let reason = "what is copied inside a plane goes past the decoder and keeps its errors, and their sum over copies is \
+                              not modelled";
                 let first = format!("`array.copy_back` = {}", name(&array.copy_back));
                 return contradiction(first, "`ecc`".to_string(), reason.to_string(), remedy);
             }
-            if !array.span.is_empty() || array.logical_page.is_some() {
-                let reason = "errors are those of one flash page, and these settings map several as one";
+            let several = !array.span.is_empty() || array.logical_page.is_some();
+            if let (Some(share), true) = (ecc.refresh_above, several) {
+                let reason = "a read of some of these flash pages does not bring the others, which would have to be written again too";
                 let first = "`array.span` or `array.logical_page`".to_string();
-                return contradiction(first, "`ecc`".to_string(), reason.to_string(), remedy);
+                return contradiction(first, format!("`ecc.refresh_above` = {share}"), reason.to_string(), remedy);
             }
         }
         let planes = self.seen().planes_per_die;

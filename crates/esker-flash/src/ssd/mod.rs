@@ -141,12 +141,12 @@ impl Ssd {
             }
             flash.set_wear(wear.initial_erases);
         }
-        let mut ecc = None;
-        if let Some(settings) = &settings.ecc {
-            timing.decoding = ecc::decoding(settings, &timing)?;
-            let mut judge = Ecc::new(settings, &geometry, seed)?;
+        let mut decoder = None;
+        if let Some(ecc) = &settings.ecc {
+            timing.decoding = ecc::decoding(ecc, &timing)?;
+            let mut judge = Ecc::new(ecc, &geometry, &Geometry::new(&settings.layout().0, false)?, seed)?;
             judge.start(Nanos::ZERO, &flash);
-            ecc = Some(Box::new(judge));
+            decoder = Some(Box::new(judge));
         }
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
         let power = Power::new(settings, &*ftl)?;
@@ -162,7 +162,7 @@ impl Ssd {
             seed,
             geometry,
             timing,
-            ecc,
+            ecc: decoder,
             space,
             capacity: Bytes(u64::from(space.host_pages) * geometry.page_size().0),
             page_shift: geometry.page_size().0.trailing_zeros(),

@@ -175,7 +175,7 @@ impl Ssd {
                 }
                 waiting += reads.len() as u32;
                 let more_steps = self.ecc.as_mut().map_or(&[][..], |ecc| {
-                    ecc.judge(now, &reads);
+                    ecc.judge(now, &reads, None);
                     ecc.more_steps()
                 });
                 under_way += array.push(now, &reads, more_steps, BACKGROUND, None);

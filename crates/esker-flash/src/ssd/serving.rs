@@ -123,13 +123,13 @@ impl Ssd {
     fn issue_for(&mut self, now: Nanos, request: u32, cover: Option<&Cover>, read: Option<LogicalPage>) -> u32 {
         if let Some(ecc) = &mut self.ecc {
             // What leaves the buffer was acknowledged before: no request hears that a part of it is lost.
-            if ecc.judge(now, self.ops.as_slice()) && request < FIRST_ENTRY {
+            if ecc.judge(now, self.ops.as_slice(), cover) && request < FIRST_ENTRY {
                 self.slots.get_mut(request).result = Err(DeviceError::Medium);
             }
             if let (Some(page), Some(index)) = (read, ecc.stale()) {
                 // Where there is no room for them the data stay, and the host has them all the same.
                 let _ = self.ftl.refresh(page, index, &mut self.flash, &mut self.ops);
-                ecc.judge_more(now, self.ops.as_slice());
+                ecc.judge_more(now, self.ops.as_slice(), cover);
             }
         }
         if self.power.is_some() {

@@ -14,7 +14,7 @@ mod layout;
 mod op;
 mod phases;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use esker_core::{Nanos, Timetable};
 
@@ -78,6 +78,8 @@ pub(crate) struct Queued {
     /// What ended, where that is recorded.
     performed: Option<Vec<Performed>>,
     followed: Option<Followed>,
+    /// Of the list that is being pushed, by the last read of a part's pages that are decoded one by one: those before it.
+    beside: BTreeMap<u32, Vec<u32>>,
     /// Of the operation that is being pushed, its number among changes and whether it waits for those before it.
     change: (u64, bool),
 }
@@ -107,6 +109,7 @@ impl Queued {
             decoded: Deliveries::new(),
             performed: None,
             followed: None,
+            beside: BTreeMap::new(),
             change: (NO_CHANGE, false),
             layout,
         }
@@ -139,12 +142,14 @@ impl Queued {
     ) -> u32 {
         let mut count = 0;
         let parts = self.layout.parts();
+        let flash_pages = (parts * self.layout.depth()) as usize;
+        self.beside.clear();
         self.pushed.clear();
         self.pushed.resize(ops.len() * parts as usize, NOBODY);
         for (index, op) in ops.iter().enumerate() {
             let awaited = (op.awaited || request == BACKGROUND) && request != NO_REQUEST;
             let request = if awaited { request } else { NOBODY };
-            let more = more_steps.get(index).copied().unwrap_or(0);
+            let more = more_steps.get(index * flash_pages..(index + 1) * flash_pages).unwrap_or_default();
             if let Some(followed) = self.followed.as_mut().filter(|_| op.is_change()) {
                 self.change = followed.push(parts);
             }
@@ -152,7 +157,9 @@ impl Queued {
                 let after = op.after.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
                 let last = self.push_part(now.0, op, part, more, request, after, cover);
                 self.pushed[index * parts as usize + part as usize] = last;
-                count += u32::from(last != NOBODY && request != NOBODY);
+                if last != NOBODY && request != NOBODY {
+                    count += 1 + self.beside.get(&last).map_or(0, Vec::len) as u32;
+                }
             }
         }
         count
@@ -165,7 +172,7 @@ impl Queued {
         now: u64,
         op: &FlashOp,
         part: u32,
-        more_steps: u8,
+        more_steps: &[u8],
         request: u32,
         after: u32,
         cover: Option<&Cover>,
@@ -184,7 +191,8 @@ impl Queued {
                 }
                 let place = at(&self.layout, geometry.block_of(page));
                 let read = Op::new(Step::Read, place, page.0, pages, op.cause, request);
-                self.enqueue(now, Op { more_steps, ..read }, after)
+                let needed = cover.filter(|_| op.cause == Cause::Host);
+                self.enqueue_read(now, read, part, needed, more_steps, after)
             }
             FlashOpKind::ReadSpare { page } => {
                 let place = at(&self.layout, geometry.block_of(page));
@@ -213,7 +221,7 @@ impl Queued {
                 let source = at(&self.layout, geometry.block_of(from));
                 let target = at(&self.layout, geometry.block_of(to));
                 let read = Op::new(Step::CopyOut, source, from.0, depth, op.cause, NOBODY);
-                let read = self.enqueue(now, Op { more_steps, ..read }, after);
+                let read = self.enqueue_read(now, read, part, None, more_steps, after);
                 let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, request);
                 self.enqueue(now, Op { source: source.block, ..program }, read)
             }
@@ -230,6 +238,37 @@ impl Queued {
         }
     }
 
+    /// Lets a part's pages be read, all of them or those that `cover` names. Says the last one; where each is decoded on its own
+    /// (`more_steps` has a number for each flash page), the others stand [`Self::beside`] it.
+    fn enqueue_read(
+        &mut self,
+        now: u64,
+        read: Op,
+        part: u32,
+        cover: Option<&Cover>,
+        more_steps: &[u8],
+        after: u32,
+    ) -> u32 {
+        if more_steps.len() < 2 {
+            return self.enqueue(now, Op { more_steps: more_steps.first().copied().unwrap_or(0), ..read }, after);
+        }
+        let mut others = Vec::new();
+        let mut last = NOBODY;
+        for page in (part..more_steps.len() as u32).step_by(self.layout.parts() as usize) {
+            if cover.is_some_and(|cover| !cover.needed.iter().any(|range| range.contains(&page))) {
+                continue;
+            }
+            let single = Op { pages: 1, more_steps: more_steps[page as usize], ..read.clone() };
+            let op = self.enqueue(now, single, after);
+            others.extend((last != NOBODY).then_some(last));
+            last = op;
+        }
+        if !others.is_empty() {
+            self.beside.insert(last, others);
+        }
+        last
+    }
+
     fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
         let die = op.die as usize;
         let work = op.work(&self.timing);
@@ -237,6 +276,9 @@ impl Queued {
         let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
         let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
         self.sequence += 1;
+        if let Some(others) = self.beside.get(&after) {
+            others.iter().for_each(|other| self.ops.tie(op, *other));
+        }
         if let Some(followed) = self.followed.as_ref().filter(|_| waits) {
             self.ops.tie_to_changes(op, followed.blocks_per_pool);
         }

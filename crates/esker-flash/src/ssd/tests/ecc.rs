@@ -111,6 +111,41 @@ fn a_rewrite_of_a_part_waits_for_the_decoder() {
 }
 
 #[test]
+fn each_flash_page_of_a_logical_page_is_decoded_on_its_own() {
+    let held = 2 * (SENSE + TRANSFER) + 7_000;
+    let mut settings = settings(79.0);
+    settings.array.logical_page = Some(Bytes::kib(8));
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    let whole = |kind: fn(Lba, Bytes) -> Request| kind(Lba(0), Bytes::kib(8));
+    assert_eq!(serve(&mut ssd, Nanos::ZERO, whole(Request::write)).at, Nanos(2 * 305_600));
+    let start = Nanos::from_millis(10);
+    // Both lie on one die, which waits for the decoder between the steps of one page only.
+    assert_eq!((serve(&mut ssd, start, whole(Request::read)).at - start).0, 2 * held + 11_000);
+    assert_eq!(flash_report(&ssd).ecc.unwrap().reads_by_step, [0, 2, 0, 0]);
+    let start = Nanos::from_millis(20);
+    assert_eq!((serve(&mut ssd, start, read(1)).at - start).0, held + 11_000);
+    // A rewrite of one reads the other, and programs both.
+    let start = Nanos::from_millis(30);
+    assert_eq!((serve(&mut ssd, start, write(1)).at - start).0, held + 11_000 + 2 * 305_600);
+    assert_eq!(flash_report(&ssd).ecc.unwrap().reads_by_step, [0, 4, 0, 0]);
+
+    settings.array.logical_page = None;
+    settings.array.span = vec![crate::ArrayLevel::Channel];
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    let pages = u64::from(settings.geometry.channels);
+    serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(4 * pages)));
+    let start = Nanos::from_millis(10);
+    // Each on a bus of its own.
+    let read = Request::read(Lba(0), Bytes::kib(4 * pages));
+    assert_eq!((serve(&mut ssd, start, read).at - start).0, held + 11_000);
+    assert_eq!(flash_report(&ssd).ecc.unwrap().reads_by_step, [0, pages, 0, 0]);
+
+    settings.ecc.as_mut().unwrap().refresh_above = Some(Ratio::percent(50));
+    let error = Ssd::new("flash", &settings, 1).unwrap_err().to_string();
+    assert!(error.contains("`ecc.refresh_above`") && error.contains("`array.span`"), "{error}");
+}
+
+#[test]
 fn a_page_that_needs_no_correction_takes_no_longer_than_without_a_code() {
     let mut plain = agrawal();
     plain.geometry = GeometrySettings { blocks_per_plane: 10, ..plain.geometry };
