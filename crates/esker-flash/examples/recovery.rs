@@ -18,7 +18,7 @@ impl Observer for Ignore {
 const WRITES: u64 = 1_000_000;
 
 /// Fills the drive that `settings` describe, writes to random pages of it, and cuts the power.
-fn measure(mut settings: SsdSettings) -> RecoveryReport {
+fn measure(settings: SsdSettings) -> RecoveryReport {
     let mut ssd = Ssd::new("flash", &settings, 1).expect("the settings work");
     let filled = Precondition::Filled { utilisation: Ratio::ONE };
     ssd.control(Nanos::ZERO, Control::Precondition(filled)).expect("drives can be filled");

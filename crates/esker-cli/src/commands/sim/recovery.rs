@@ -61,10 +61,10 @@ fn read(report: &RecoveryReport) -> String {
         (report.summary_reads, ("summary", "summaries")),
         (report.map_page_reads, ("page of the map", "pages of the map")),
     ];
-    parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| several(*count, what)));
+    parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| several(*count, *what)));
     let done = [(report.programs, PAGES, "programmed"), (report.erases, BLOCKS, "erased")];
     let done = done.iter().filter(|(count, ..)| *count > 0);
-    let done = done.map(|(count, what, how)| format!("; {} {how}", several(*count, what)));
+    let done = done.map(|(count, what, how)| format!("; {} {how}", several(*count, *what)));
     format!("{} read{}", parts.join(", "), done.collect::<String>())
 }
 
