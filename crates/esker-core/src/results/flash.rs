@@ -228,11 +228,13 @@ pub struct RecoveryReport {
     pub saved_pages: u64,
     /// Host pages of which data were found on flash.
     pub found_pages: u64,
-    /// Of these, pages that hold an earlier write than the last one that had been given to flash when power failed.
+    /// Of these, pages that hold an earlier write than the last one that had been given to flash when power failed; without those
+    /// that a protected write buffer saved.
     pub older_pages: u64,
     /// Of these, pages without data for the drive when power failed: trimmed ones that came back.
     pub returned_pages: u64,
-    /// Host pages for which the drive had data when power failed, and found none.
+    /// Host pages for which the drive had given data to flash when power failed, and found none there; without those that a
+    /// protected write buffer saved.
     pub missing_pages: u64,
 }
 

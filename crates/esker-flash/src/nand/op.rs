@@ -159,7 +159,7 @@ impl OpList {
 
     /// A list that keeps the reads of recovery apart.
     pub(crate) fn with_scan(scan: Scan) -> Self {
-        Self { ops: Vec::new(), scan: Some(Box::new(scan)) }
+        Self { scan: Some(Box::new(scan)), ..Self::default() }
     }
     /// The reads of recovery, if they were kept apart.
     pub(crate) fn take_scan(&mut self) -> Option<Box<Scan>> {

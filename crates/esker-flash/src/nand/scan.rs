@@ -68,9 +68,7 @@ impl Scan {
         let (page, whole) = match kind {
             FlashOpKind::Read { page } => (page, true),
             FlashOpKind::ReadSpare { page } => (page, false),
-            FlashOpKind::Program { .. } | FlashOpKind::Copy { .. } | FlashOpKind::Erase { .. } => {
-                unreachable!("a scan only reads")
-            }
+            _ => unreachable!("a scan only reads"),
         };
         let (block, offset) = self.geometry.split_page(page);
         self.count(block, offset, whole);

@@ -115,6 +115,11 @@ impl Buffer {
         covered & !self.entries[entry as usize].covered == 0
     }
 
+    /// Whether something of `page` is here.
+    pub(super) fn holds(&self, page: LogicalPage) -> bool {
+        self.of_page.contains_key(&page.0)
+    }
+
     /// Keeps a page that was read from flash, where a clean one can make room for it.
     pub(super) fn keep(&mut self, page: LogicalPage, covered: Coverage) {
         match self.of_page.get(&page.0) {

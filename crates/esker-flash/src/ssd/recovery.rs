@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{Nanos, PhysicalPage, RecoveryWay};
+use esker_core::{LogicalPage, Nanos, PhysicalPage, RecoveryWay};
 
 use super::Ssd;
 use super::power::Stage;
@@ -86,8 +86,13 @@ impl Ssd {
         let counts = self.flash.counts().since(&counts_before);
         let scan = ops.take_scan().expect("reads are kept apart");
         let (mut found, mut older, mut returned, mut missing) = (0, 0, 0, 0);
-        for (before, after) in before.iter().zip(self.versions()) {
+        let buffer = self.buffer.as_ref();
+        let saved = |page| buffer.is_some_and(|buffer| buffer.memory.holds(LogicalPage(page)));
+        for ((page, before), after) in (0..).zip(before).zip(self.versions()) {
             found += u64::from(after > 0);
+            if after < *before && saved(page) {
+                continue;
+            }
             older += u64::from(0 < after && after < *before);
             returned += u64::from(*before == 0 && after > 0);
             missing += u64::from(*before > 0 && after == 0);

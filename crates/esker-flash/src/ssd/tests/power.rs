@@ -433,6 +433,12 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
         let mut settings = drawn(&mut rng);
         // Larger blocks, so that there are many lots.
         settings.geometry.pages_per_block += 8;
+        if rng.below(3) == 0 {
+            // The scheduler that decides in runs.
+            settings.array = ArraySettings::default();
+            (settings.write_buffer, settings.cleaning.background) = (None, None);
+            settings.power_failure = Some(PowerFailureSettings::after_requests(200));
+        }
         let (Some(at_once), Some(in_lots)) =
             (recovery_with(&settings, seed, u32::MAX), recovery_with(&settings, seed, 8))
         else {
