@@ -75,68 +75,60 @@ impl<T> EventQueue<T> {
     }
 }
 
-/// Children of a node: those of a full one are looked through at once.
-const WIDTH: usize = 16;
+/// The winner of two nodes: among equals the left one, whose children have the lower indices.
+#[inline(always)]
+fn earlier(left: (Nanos, u32), right: (Nanos, u32)) -> (Nanos, u32) {
+    if left.0 <= right.0 { left } else { right }
+}
 
-/// The next event of each child of a composite device, and the earliest of all. A flat tree of earliest times: reading the
-/// earliest is one load; a change of a child that is neither its group's earliest nor becomes it is one store.
+/// The next event of each child of a composite device, and the earliest of all. A tournament tree: reading the
+/// earliest is one load, changing a child costs log2 of their number.
 #[derive(Clone, Debug)]
 pub struct Timetable {
-    /// From the children up to the root, which is one time.
-    levels: Vec<Vec<Nanos>>,
+    /// `tree[1]` is the winner; the leaves begin at `leaves`.
+    tree: Vec<(Nanos, u32)>,
+    leaves: usize,
 }
 
 impl Timetable {
     /// For `children` children that have nothing to do yet.
     pub fn new(children: usize) -> Self {
-        let mut levels = vec![vec![Nanos::NEVER; children.max(1)]];
-        while levels[levels.len() - 1].len() > 1 {
-            let groups = levels[levels.len() - 1].len().div_ceil(WIDTH);
-            levels.push(vec![Nanos::NEVER; groups]);
+        let leaves = children.next_power_of_two().max(1);
+        let mut tree = vec![(Nanos::NEVER, u32::MAX); 2 * leaves];
+        for (child, leaf) in tree[leaves..].iter_mut().take(children).enumerate() {
+            leaf.1 = child as u32;
         }
-        Self { levels }
+        let mut table = Self { tree, leaves };
+        for node in (1..leaves).rev() {
+            table.tree[node] = earlier(table.tree[2 * node], table.tree[2 * node + 1]);
+        }
+        table
     }
 
     /// Sets the next event of `child`.
     #[inline]
     pub fn set(&mut self, child: usize, at: Nanos) {
-        let before = std::mem::replace(&mut self.levels[0][child], at);
-        let (mut index, mut before, mut at) = (child, before, at);
-        for level in 1..self.levels.len() {
-            index /= WIDTH;
-            let (below, above) = self.levels.split_at_mut(level);
-            let earliest = &mut above[0][index];
-            if at > *earliest && before > *earliest {
-                return;
-            }
-            before = *earliest;
-            if at <= *earliest {
-                *earliest = at;
-            } else {
-                let group = &below[level - 1];
-                let group = &group[index * WIDTH..group.len().min((index + 1) * WIDTH)];
-                *earliest = group.iter().copied().min().expect("no group is empty");
-            }
-            at = *earliest;
+        let mut node = self.leaves + child;
+        if self.tree[node].0 == at {
+            return;
+        }
+        self.tree[node].0 = at;
+        while node > 1 {
+            node /= 2;
+            self.tree[node] = earlier(self.tree[2 * node], self.tree[2 * node + 1]);
         }
     }
 
     /// The earliest event of all children, or [`Nanos::NEVER`].
     #[inline]
     pub fn next(&self) -> Nanos {
-        self.levels[self.levels.len() - 1][0]
+        self.tree[1].0
     }
 
     /// The child of the earliest event, the lowest index where several are equal; `None` while none has any.
     #[inline]
     pub fn first(&self) -> Option<usize> {
-        let next = self.next();
-        let mut index = 0;
-        for level in self.levels.iter().rev().skip(1) {
-            let group = &level[index * WIDTH..level.len().min((index + 1) * WIDTH)];
-            index = index * WIDTH + group.iter().position(|at| *at == next).expect("a group has its earliest");
-        }
-        (next != Nanos::NEVER).then_some(index)
+        (self.tree[1].0 != Nanos::NEVER).then_some(self.tree[1].1 as usize)
     }
 }
 

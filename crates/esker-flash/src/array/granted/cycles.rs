@@ -38,6 +38,7 @@ impl Cycle {
 impl Granted {
     /// Grants at once all cycles that end before `now`, where die `first` asks before all others behind `bus`, and is about to
     /// begin a copy that is not its last. Says whether there were any.
+    #[inline(never)]
     pub(super) fn grant_cycles(&mut self, bus: usize, first: usize, now: u64) -> bool {
         let start = bus * self.dies_per_bus;
         if self.asks[start..first].iter().any(|ask| *ask != NEVER) {

@@ -92,7 +92,7 @@ impl Die {
     }
 
     /// Counts `op` among what is to be done. Says how much that is in all, since ever.
-    #[inline]
+    #[inline(always)]
     pub(super) fn plan(&mut self, op: &DieOp, parts: &Parts, timing: &Timing) -> u64 {
         self.planned += parts.work(op, timing);
         if op.request != NOBODY {
@@ -156,7 +156,7 @@ impl Die {
     }
 
     /// Begins `op` at [`Self::free`]. Says when it asks for the bus.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, op: DieOp, parts: &Parts) -> u64 {
         self.current = op;
         self.begun = self.free;
@@ -174,7 +174,7 @@ impl Die {
     }
 
     /// The next part was granted, and ends at `end`. Says when the same operation asks again; `None` where it ends then.
-    #[inline]
+    #[inline(always)]
     pub(super) fn go_on(&mut self, end: u64, parts: &Parts, timing: &Timing) -> Option<u64> {
         self.busy += self.part.busy();
         if self.steps_taken < self.current.more_steps {

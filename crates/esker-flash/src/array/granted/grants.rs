@@ -31,6 +31,7 @@ impl Granted {
     ///
     /// Each bus goes on alone until the next operation of one of its dies is such a one. When all have come so far or up to
     /// `now`, the earliest grant of those that are blocked is safe: whatever they wait for ends later.
+    #[cold]
     fn catch_up_together(&mut self, bus: u32, now: u64) {
         let (island, buses) = (self.buses_per_island.quotient(bus), self.buses_per_island.get());
         let buses = (island * buses) as usize..((island + 1) * buses) as usize;
@@ -79,7 +80,7 @@ impl Granted {
     }
 
     /// The die behind `bus` that asks first, ties by the order of pushing.
-    #[inline]
+    #[inline(always)]
     fn first_to_ask(&self, bus: usize) -> First {
         let start = bus * self.dies_per_bus;
         let asks = &self.asks[start..start + self.dies_per_bus];
@@ -100,7 +101,7 @@ impl Granted {
 
     /// Gives the bus to `die`, which asked before all others behind it, and works out when it asks next. Says whether that let
     /// another die begin.
-    #[inline]
+    #[inline(always)]
     fn grant(&mut self, index: usize) -> bool {
         let ask = self.asks[index];
         let die = &mut self.dies[index];
@@ -139,7 +140,7 @@ impl Granted {
 
     /// Gives the bus to `die` again and again while it does the same and nobody else asks, which is before `limit`; but not for
     /// the last time. Says whether it could.
-    #[inline]
+    #[inline(never)]
     fn grant_repeats(&mut self, index: usize, limit: u64) -> bool {
         let die = &mut self.dies[index];
         let bus = &mut self.buses[die.bus as usize];
@@ -165,7 +166,7 @@ impl Granted {
     }
 
     /// Begins `op` as soon as the die is free and what it waits for has ended.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, index: usize, op: DieOp) {
         let die = &mut self.dies[index];
         let mut first_begun = NEVER;

@@ -26,7 +26,7 @@ impl Link {
     const NONE: Self = Self { waits: NOBODY, signals: NOBODY, silent: false, speaks_for_both: false, pairs: false };
 
     /// `op` with its ties, for a die.
-    #[inline]
+    #[inline(always)]
     fn apply(self, op: &FlashOp, more_steps: u8, request: u32) -> DieOp {
         let told = op.awaited && !self.silent || request == BACKGROUND;
         DieOp {
@@ -158,7 +158,7 @@ impl Granted {
     }
 
     /// Says whether the end of the operation will be told.
-    #[inline]
+    #[inline(always)]
     fn push_one(&mut self, now: u64, op: &FlashOp, more_steps: u8, request: u32, link: Link) -> bool {
         let kind = match op.kind {
             FlashOpKind::Read { .. } => Kind::Read,
@@ -179,7 +179,7 @@ impl Granted {
     }
 
     /// The same for copies of pages side by side, as many as `copies` says.
-    #[inline]
+    #[inline(never)]
     fn push_copies(&mut self, now: u64, from: PhysicalPage, to: PhysicalPage, copies: DieOp) -> bool {
         let (source, target) = (self.geometry.die_of_page(from), self.geometry.die_of_page(to));
         let inside_plane = self.copies.applies(&self.geometry, from, to);
@@ -209,7 +209,7 @@ impl Granted {
         copies.request != NOBODY
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: u64, die: DieIndex, mut op: DieOp) {
         // Most lists are for one die.
         if die.0 != self.pushed_to {
