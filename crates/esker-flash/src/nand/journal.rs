@@ -291,6 +291,19 @@ impl FlashState {
         journal.maps.insert(page.0, map);
     }
 
+    /// `page` of the map was written anew elsewhere: where that cannot be undone, nobody asks for its content any more.
+    pub(crate) fn forget_map_page(&mut self, page: PhysicalPage) {
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.settled) {
+            journal.maps.remove(&page.0);
+        }
+    }
+
+    /// Pages of the map whose content is kept.
+    #[cfg(test)]
+    pub(crate) fn map_pages_kept(&self) -> usize {
+        self.journal.as_ref().map_or(0, |journal| journal.maps.len())
+    }
+
     /// Changes that were issued since the last [`Self::settle`] or power failure, in order: the die of each.
     pub fn unsettled_dies(&self) -> Vec<u32> {
         let changes = self.journal.iter().flat_map(|journal| &journal.changes);

@@ -253,6 +253,7 @@ impl Tables {
         if flash.keeps_journal() {
             let content = self.content(page, old, flash);
             flash.set_map_page(at, content);
+            old.into_iter().for_each(|old| flash.forget_map_page(old));
         }
         self.directory[page as usize] = entry(at);
         old.map(|old| flash.supersede(old))

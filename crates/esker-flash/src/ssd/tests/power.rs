@@ -461,6 +461,21 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
 }
 
 #[test]
+fn of_the_map_only_what_may_be_read_again_is_kept() {
+    let mut settings = agrawal();
+    settings.geometry.blocks_per_plane = 16;
+    settings.over_provisioning = Some(Ratio::percent(40));
+    settings.ftl = Choice::named("dftl");
+    settings.power_failure = Some(PowerFailureSettings::after_requests(500));
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    let filled = esker_core::Precondition::Filled { utilisation: Ratio::ONE };
+    ssd.control(Nanos::ZERO, Control::Precondition(filled)).unwrap();
+    let translation_pages = ssd.report_now().flash.unwrap().mapping.unwrap().translation_pages;
+    assert!(ssd.flash.counts().programs().mapping > 10 * translation_pages, "each page of the map was written often");
+    assert!(ssd.flash.map_pages_kept() as u64 <= translation_pages, "{}", ssd.flash.map_pages_kept());
+}
+
+#[test]
 fn a_protected_buffer_is_saved_over_all_dies_and_brought_back() {
     let mut settings = agrawal();
     let buffer = |power_protected| WriteBufferSettings {
