@@ -67,6 +67,7 @@ pub struct ArrayReport {
 #[serde(default, deny_unknown_fields)]
 pub struct StepReport {
     /// "read", "program", "erase", "copy-out" and "copy-in" (a copy over the bus), "copy-back", "checked-copy-back",
+    /// "rewrite" (a part of a page replaced in the register), "read-again" (for a later decoding step),
     /// "read-sector" and "program-sector" (spare areas and block summaries).
     pub kind: String,
     /// "host", "cleaning", "mapping" or "wear-levelling".

@@ -3,7 +3,7 @@
 use crate::nand::{CAUSES, Timing};
 
 /// Kinds of steps.
-pub(crate) const STEPS: usize = 10;
+pub(crate) const STEPS: usize = 11;
 
 /// What a die does between two decisions, and what that takes: cell work and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,18 @@ pub(crate) enum Step {
     ReadSector = 8,
     /// A page that was not decoded, read again for the next decoding step. What it takes depends on that step.
     ReadAgain = 9,
+    /// A page that is read to the register, changed there with data from the controller, and programmed in its plane.
+    Rewrite = 10,
+}
+
+/// Which way data cross the bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From a register to the controller.
+    #[default]
+    Out,
+    /// From the controller to a register.
+    In,
 }
 
 impl Step {
@@ -44,6 +56,7 @@ impl Step {
         Self::CopyBackChecked,
         Self::ReadSector,
         Self::ReadAgain,
+        Self::Rewrite,
     ];
 
     /// Its name in results.
@@ -59,10 +72,11 @@ impl Step {
             Self::CopyIn => "copy-in",
             Self::CopyBack => "copy-back",
             Self::CopyBackChecked => "checked-copy-back",
+            Self::Rewrite => "rewrite",
         }
     }
 
-    /// Steps with the same number are done by the same command, and so by several planes or packages at once.
+    /// Steps with the same number are done by the same command, and so by several planes at once.
     pub(crate) fn command(self) -> u32 {
         match self {
             Self::Read | Self::ReadSector | Self::CopyOut => 0,
@@ -71,6 +85,15 @@ impl Step {
             Self::CopyBack => 3,
             Self::CopyBackChecked => 4,
             Self::ReadAgain => 5,
+            Self::Rewrite => 6,
+        }
+    }
+
+    /// Which way its transfer goes, where it has one.
+    pub(crate) fn direction(self) -> Direction {
+        match self {
+            Self::Program | Self::ProgramSector | Self::CopyIn | Self::Rewrite => Direction::In,
+            _ => Direction::Out,
         }
     }
 
@@ -80,7 +103,7 @@ impl Step {
             Self::Read | Self::ReadSector | Self::CopyOut => timing.page_read.0,
             Self::Program | Self::ProgramSector | Self::CopyIn => timing.page_program.0,
             Self::Erase => timing.block_erase.0,
-            Self::CopyBack | Self::CopyBackChecked => timing.page_read.0 + timing.page_program.0,
+            Self::CopyBack | Self::CopyBackChecked | Self::Rewrite => timing.page_read.0 + timing.page_program.0,
             Self::ReadAgain => 0,
         }
     }
@@ -88,7 +111,9 @@ impl Step {
     /// Bus time, ns, where it is always the same.
     pub(crate) fn transfer(self, timing: &Timing) -> u64 {
         match self {
-            Self::Read | Self::Program | Self::CopyOut | Self::CopyIn | Self::CopyBackChecked => timing.page_transfer.0,
+            Self::Read | Self::Program | Self::CopyOut | Self::CopyIn | Self::CopyBackChecked | Self::Rewrite => {
+                timing.page_transfer.0
+            }
             Self::ProgramSector | Self::ReadSector => timing.sector_transfer.0,
             Self::Erase | Self::CopyBack | Self::ReadAgain => 0,
         }

@@ -20,6 +20,8 @@ pub struct ArraySettings {
     pub placement: Placement,
     /// What the packages of a channel share.
     pub gang: Gang,
+    /// With `gang` = "shared-control": how long an operation has the control lines of its gang to itself.
+    pub gang_control: GangControl,
     /// Which planes of a die may work at once.
     pub multi_plane: MultiPlane,
     /// Which of the operations that wait a die begins with.
@@ -36,6 +38,11 @@ pub struct ArraySettings {
     /// consecutive pages of the same blocks. Writes of less read the rest first. Left out, one flash page a unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical_page: Option<Bytes>,
+    /// Where logical pages have several flash pages: whether a read for the host brings all of them, and not only those that
+    /// it asks for.
+    pub whole_page_reads: bool,
+    /// How a write of a part of a page gets at the rest of it.
+    pub rewrite: Rewrite,
     /// What operations take; results then tell it by component and cause. Times do not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergySettings>,
@@ -103,12 +110,40 @@ pub enum Gang {
     /// interconnection.
     #[default]
     SharedBus,
-    /// The control lines, with data lines of its own for each package: one command at a time, which all packages do at once
-    /// that have something for it; the next one when the last of them is done, or at once after erases and copies inside planes
-    /// (asynchronous).
+    /// The control lines, with data lines of its own for each package, which works on its own pages (asynchronous). What the
+    /// packages cannot do at the same time follows from `gang_control`.
     SharedControl,
     /// The same with one wide page over all packages, which always do the same (synchronous).
     Synchronous,
+}
+
+/// How long an operation has the control lines of a gang with shared control to itself. Cell work never needs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GangControl {
+    /// For its command, and while the strobes move data. Transfers in the same direction that are ready at the same moment
+    /// share the strobes and run together, each over the data lines of its package; other transfers, and commands, wait.
+    #[default]
+    Strobes,
+    /// For its command alone ("only be held long enough to issue a command", Agrawal 2008, section 3.3), which takes no time
+    /// of its own here: data move over the lines of each package whatever the others do.
+    Commands,
+    /// Until it has ended: each package of the gang that has something to do does one operation, and the next ones begin when
+    /// the last of them is done (the simulator that was released with Agrawal 2008).
+    Rounds,
+}
+
+/// How a write of a part of a page gets at the rest of it (read-modify-write).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rewrite {
+    /// The old page is read to the controller, and the new one programmed from there.
+    #[default]
+    Controller,
+    /// Where both lie in one plane: the old page is read to the register of the plane, what is new crosses the bus into it, and
+    /// it is programmed from there ("intra-plane copy-back to implement read-modify-write", Agrawal 2008, section 4.3). Charged
+    /// are a read, a transfer and a program. Needs frontiers that can keep a page in its plane, as `copy_back` does.
+    InPlane,
 }
 
 /// Which planes of a die may read, program, erase or copy back at once.

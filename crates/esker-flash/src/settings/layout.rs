@@ -5,8 +5,8 @@ use std::fmt;
 use esker_core::{Bytes, Nanos};
 
 use crate::{
-    ArrayLevel, ArraySettings, CopyBack, Gang, GeometrySettings, MultiPlane, PoolScope, Scheduling, SsdError,
-    SsdSettings, WriteFrontiers,
+    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GeometrySettings, MultiPlane, PoolScope, Rewrite,
+    Scheduling, SsdError, SsdSettings, WriteFrontiers,
 };
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
@@ -20,6 +20,7 @@ impl ArraySettings {
             && self.scheduling == Scheduling::Fifo
             && self.span.is_empty()
             && self.logical_page.is_none()
+            && self.rewrite == Rewrite::Controller
     }
 }
 
@@ -75,13 +76,21 @@ impl SsdSettings {
         let contradiction = |first: String, second: String, reason: String, remedy: &str| {
             Err(SsdError::Contradiction { first, second, reason, remedy: remedy.to_string() })
         };
+        // What leaves the register of a plane only for the cells of the same plane.
+        let mut inside = Vec::new();
+        if array.copy_back != CopyBack::Off {
+            inside.push(format!("`array.copy_back` = {}", name(&array.copy_back)));
+        }
+        if array.rewrite != Rewrite::Controller {
+            inside.push(format!("`array.rewrite` = {}", name(&array.rewrite)));
+        }
+        let inside = inside.first();
         if let Some(ecc) = &self.ecc {
             let remedy = "leave one of them out";
-            if array.copy_back != CopyBack::Off {
+            if let Some(first) = inside {
                 let reason = "what is copied inside a plane goes past the decoder and keeps its errors, and their sum over copies is \
                               not modelled";
-                let first = format!("`array.copy_back` = {}", name(&array.copy_back));
-                return contradiction(first, "`ecc`".to_string(), reason.to_string(), remedy);
+                return contradiction(first.clone(), "`ecc`".to_string(), reason.to_string(), remedy);
             }
             let several = !array.span.is_empty() || array.logical_page.is_some();
             if let (Some(share), true) = (ecc.refresh_above, several) {
@@ -96,9 +105,9 @@ impl SsdSettings {
             WriteFrontiers::Die => planes == 1 || self.pool == PoolScope::Plane,
             WriteFrontiers::Pool => self.pool == PoolScope::Plane || planes == 1 && self.pool == PoolScope::Die,
         };
-        if array.copy_back != CopyBack::Off && !in_plane {
+        if let (Some(first), false) = (inside, in_plane) {
             return contradiction(
-                format!("`array.copy_back` = {}", name(&array.copy_back)),
+                first.clone(),
                 format!("`write_frontiers` = {}", name(&self.write_frontiers)),
                 format!(
                     "a page can be copied inside a plane only, and a frontier serves several ({planes} planes a die)"
@@ -114,6 +123,23 @@ impl SsdSettings {
                 "leave `array.multi_plane` out",
             );
         }
+        if array.gang_control != GangControl::default() && array.gang != Gang::SharedControl {
+            return contradiction(
+                format!("`array.gang_control` = {}", name(&array.gang_control)),
+                format!("`array.gang` = {}", name(&array.gang)),
+                "packages that share no control lines alone do not hold them".to_string(),
+                "leave `array.gang_control` out, or gang = \"shared-control\"",
+            );
+        }
+        let depth = self.layout().2;
+        if array.rewrite != Rewrite::Controller && depth > 1 {
+            return contradiction(
+                format!("`array.rewrite` = {}", name(&array.rewrite)),
+                format!("`array.logical_page` of {depth} flash pages one after the other"),
+                "the register of a plane holds one flash page".to_string(),
+                "leave one of the two out",
+            );
+        }
         let Some(suspend) = array.suspend else { return Ok(()) };
         if array.scheduling == Scheduling::Fifo {
             return contradiction(
@@ -123,12 +149,12 @@ impl SsdSettings {
                 "scheduling = \"reads-first\" would work",
             );
         }
-        if array.gang == Gang::SharedControl {
+        if array.gang_control == GangControl::Rounds {
             return contradiction(
                 "`array.suspend`".to_string(),
-                "`array.gang` = \"shared-control\"".to_string(),
-                "all packages of a gang do the same command, and no one can be interrupted alone".to_string(),
-                "leave `array.suspend` out",
+                "`array.gang_control` = \"rounds\"".to_string(),
+                "nothing begins in a gang before all of a round have ended".to_string(),
+                "gang_control = \"strobes\" would work",
             );
         }
         if suspend.limit == 0 {

@@ -178,6 +178,9 @@ impl Ssd {
         let part = 1 << self.part_shift;
         let all = 1 << (self.page_shift - self.part_shift);
         if kind == RequestKind::Read {
+            if self.settings.array.whole_page_reads {
+                return Cover { needed: [0..all, 0..0] };
+            }
             return Cover { needed: [(start / part) as u32..end.div_ceil(part) as u32, 0..0] };
         }
         let (first, last) = (start.div_ceil(part) as u32, (end / part) as u32);

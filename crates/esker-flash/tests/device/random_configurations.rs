@@ -7,10 +7,10 @@ use esker_core::{
 };
 use esker_flash::{
     ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, DecodingStepSettings, EccCode,
-    EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GeometrySettings, LinkSettings, MultiPlane,
-    Parameter, Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Scheduling, Separation, Ssd, SsdError,
-    SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES, WearLevelling, WearSettings,
-    WriteBufferSettings, WriteFrontiers,
+    EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GangControl, GeometrySettings, LinkSettings,
+    MultiPlane, Parameter, Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Rewrite, Scheduling,
+    Separation, Ssd, SsdError, SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES, WearLevelling,
+    WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -164,7 +164,20 @@ fn array() -> impl Strategy<Value = ArraySettings> {
     let copies = prop::sample::select(vec![CopyBack::Off, CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]);
     let levels = vec![ArrayLevel::Channel, ArrayLevel::Package, ArrayLevel::Die, ArrayLevel::Plane];
     let placement = prop::sample::select(vec![Placement::Turns, Placement::LeastLoaded]);
-    let gang = prop::sample::select(vec![Gang::SharedBus, Gang::SharedBus, Gang::SharedControl, Gang::Synchronous]);
+    let gangs = prop::sample::select(vec![Gang::SharedBus, Gang::SharedBus, Gang::SharedControl, Gang::Synchronous]);
+    let controls = prop::sample::select(vec![
+        GangControl::Strobes,
+        GangControl::Strobes,
+        GangControl::Commands,
+        GangControl::Rounds,
+    ]);
+    // Now and then control lines are said to be held where none are shared.
+    let gang = (gangs, controls, 0..10).prop_map(|(gang, control, odd)| match gang {
+        Gang::SharedControl => (gang, control),
+        _ if odd == 0 => (gang, control),
+        _ => (gang, GangControl::default()),
+    });
+    let rewrite = prop::sample::select(vec![Rewrite::Controller, Rewrite::Controller, Rewrite::InPlane]);
     let planes = prop::sample::select(vec![MultiPlane::Off, MultiPlane::Off, MultiPlane::Pairs, MultiPlane::Any]);
     let order = prop::sample::select(vec![Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder]);
     let suspend = prop::option::weighted(
@@ -177,37 +190,45 @@ fn array() -> impl Strategy<Value = ArraySettings> {
     );
     let span = prop_oneof![3 => Just(Vec::new()), 1 => prop::sample::subsequence(levels.clone(), 0..3)];
     let page = prop::option::weighted(0.2, (9u32..18).prop_map(|shift| Bytes(1 << shift)));
-    let drawn =
-        (copies, Just(levels).prop_shuffle(), placement, (gang, planes, order), (suspend, span, page, any::<bool>()))
-            .prop_map(
-                |(
+    let drawn = (
+        (copies, rewrite),
+        Just(levels).prop_shuffle(),
+        placement,
+        (gang, planes, order),
+        (suspend, span, page, any::<[bool; 2]>()),
+    )
+        .prop_map(
+            |(
+                (copy_back, rewrite),
+                stripe,
+                placement,
+                ((gang, gang_control), multi_plane, scheduling),
+                (suspend, span, logical_page, [details, whole_page_reads]),
+            )| {
+                ArraySettings {
                     copy_back,
-                    stripe,
+                    stripe: Stripe(stripe),
                     placement,
-                    (gang, multi_plane, scheduling),
-                    (suspend, span, logical_page, details),
-                )| {
-                    ArraySettings {
-                        copy_back,
-                        stripe: Stripe(stripe),
-                        placement,
-                        gang,
-                        multi_plane,
-                        scheduling,
-                        suspend,
-                        span,
-                        logical_page,
-                        energy: details.then_some(EnergySettings {
-                            page_read: Energy(4_720_000),
-                            page_program: Energy(38_040_000),
-                            block_erase: Energy(527_680_000),
-                            page_transfer: Energy(1_000_001),
-                            idle: Power(1_500),
-                        }),
-                        details,
-                    }
-                },
-            );
+                    gang,
+                    gang_control,
+                    multi_plane,
+                    scheduling,
+                    suspend,
+                    span,
+                    logical_page,
+                    whole_page_reads,
+                    rewrite,
+                    energy: details.then_some(EnergySettings {
+                        page_read: Energy(4_720_000),
+                        page_program: Energy(38_040_000),
+                        block_erase: Energy(527_680_000),
+                        page_transfer: Energy(1_000_001),
+                        idle: Power(1_500),
+                    }),
+                    details,
+                }
+            },
+        );
     prop_oneof![Just(ArraySettings::default()), drawn]
 }
 
@@ -239,8 +260,10 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                 ((cleaning, ftl), pool, frontiers, summary, depth, link, (write_buffer, wear, ecc)),
                 array,
             )| {
-                let array_is_plain =
-                    array.copy_back == CopyBack::Off && array.span.is_empty() && array.logical_page.is_none();
+                let array_is_plain = array.copy_back == CopyBack::Off
+                    && array.rewrite == Rewrite::Controller
+                    && array.span.is_empty()
+                    && array.logical_page.is_none();
                 let (mut cleaning, mut ecc) = (cleaning, ecc);
                 // Layers that place pages by their own rules refuse it.
                 if depth % 5 != 0 && !matches!(ftl.kind.as_str(), "page" | "dftl") {

@@ -103,7 +103,7 @@ impl Granted {
             decoded: Deliveries::new(),
             steps: [0; STEPS * CAUSES],
             again: [Done::default(); CAUSES],
-            audit: Audit::new(dies, geometry.channels() as usize),
+            audit: Audit::new(dies, geometry.channels() as usize, 0),
         }
     }
 

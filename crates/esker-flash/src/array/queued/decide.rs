@@ -1,10 +1,21 @@
 //! What an idle die begins with, and what it does along with it.
 
+use std::ops::Range;
+
 use super::Queued;
 use super::op::{Op, Touch};
 use super::phases::{Phase, Suspended};
 use crate::array::tally::Step;
-use crate::{Gang, MultiPlane, Scheduling};
+use crate::{MultiPlane, Scheduling};
+
+/// A transfer that a die asks for; the least of several is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ask {
+    since: u64,
+    sequence: u64,
+    pub(super) die: usize,
+    pub(super) op: u32,
+}
 
 /// What operations touch that were passed over: what conflicts with it has to keep its place.
 #[derive(Default)]
@@ -27,35 +38,20 @@ impl PassedOver {
 }
 
 impl Queued {
-    /// Lets idle dies of `channel` begin, and gives out its buses.
-    pub(super) fn decide(&mut self, channel: u32, now: u64) {
-        let dies = self.layout.dies_of_channel(channel);
-        if self.settings.gang == Gang::SharedControl {
-            while self.rounds[channel as usize] == 0 && self.begin_round(channel, now) {}
-            for die in dies {
-                if self.dies[die as usize].phase == Phase::Asking {
-                    self.begin_transfer(die as usize, now);
-                }
-            }
-            return;
+    /// Lets each of `dies` begin something, where it can. Says whether anything changed.
+    pub(super) fn pick_all(&mut self, dies: Range<u32>, now: u64) -> bool {
+        let mut changed = false;
+        for die in dies {
+            changed |= self.pick(die as usize, now);
         }
-        loop {
-            let mut changed = false;
-            for die in dies.clone() {
-                changed |= self.pick(die as usize, now);
-            }
-            if !self.buses[channel as usize].taken {
-                changed |= self.grant(dies.clone(), now);
-            }
-            if !changed {
-                return;
-            }
-        }
+        changed
     }
 
     /// Lets die `index` begin something, where it can. Says whether anything changed.
     fn pick(&mut self, index: usize, now: u64) -> bool {
+        let waits = self.waits_for_control(index, now);
         match self.dies[index].phase {
+            Phase::Idle if waits && self.dies[index].suspended.is_some() => false,
             Phase::Idle if self.dies[index].suspended.is_some() => {
                 match self.next_host_read(index) {
                     Some(position) => self.begin(index, position, now, now),
@@ -76,66 +72,54 @@ impl Queued {
                     }
                     return false;
                 }
-                self.begin(index, position, now, now);
+                if !waits {
+                    self.begin(index, position, now, now);
+                }
+                !waits
+            }
+            Phase::Commanding if !waits => {
+                self.begin_pages(index, now);
                 true
             }
-            Phase::After => self.suspend(index, now),
+            Phase::After if !waits => self.suspend(index, now),
             _ => false,
         }
     }
 
-    /// Gives the bus of `dies` to the one that asked first. Says whether any did.
-    fn grant(&mut self, dies: std::ops::Range<u32>, now: u64) -> bool {
-        let asks = dies.filter_map(|index| {
-            let die = &self.dies[index as usize];
-            let op = match die.phase {
-                Phase::Asking => die.group[die.turn],
-                Phase::Idle => die.wants?,
-                _ => return None,
-            };
-            Some((die.since, self.ops[op].sequence, index as usize))
-        });
-        let Some((since, _, index)) = asks.min() else { return false };
-        if let Some(op) = self.dies[index].wants {
-            let position = self.dies[index].queue.iter().position(|other| *other == op).expect("it waits");
-            self.begin(index, position, since, now);
-        }
-        self.begin_transfer(index, now);
-        true
+    /// What die `die` asks to transfer.
+    pub(super) fn ask_of(&self, die: u32) -> Option<Ask> {
+        let index = die as usize;
+        let state = &self.dies[index];
+        let op = match state.phase {
+            Phase::Asking => state.group[state.turn],
+            Phase::Idle => state.wants?,
+            _ => return None,
+        };
+        Some(Ask { since: state.since, sequence: self.ops[op].sequence, die: index, op })
     }
 
-    /// One command for a gang with shared control: the oldest operation that may begin, and of each other package the
-    /// oldest that the same command does. Says whether there was one.
-    fn begin_round(&mut self, channel: u32, now: u64) -> bool {
-        let dies = self.layout.dies_of_channel(channel);
-        let mut candidates: Vec<(u64, u32, usize)> = dies
-            .filter(|index| self.dies[*index as usize].phase == Phase::Idle)
-            .filter_map(|index| {
-                let position = self.choose(index as usize)?;
-                let op = self.dies[index as usize].queue[position];
-                Some((self.ops[op].sequence, index, position))
-            })
-            .collect();
-        candidates.sort_unstable();
-        let mut command = None;
-        let mut packages = Vec::new();
-        for (_, index, position) in candidates {
-            let step = self.ops[self.dies[index as usize].queue[position]].step;
-            let package = self.layout.package_of(index);
-            if command.is_some_and(|command| command != step.command()) || packages.contains(&package) {
-                continue;
-            }
-            command = Some(step.command());
-            packages.push(package);
-            self.begin(index as usize, position, now, now);
-            let op = self.dies[index as usize].group[0];
-            self.rounds[channel as usize] += u32::from(self.holds_control(op));
+    /// Gives the bus of `dies`, where it is free, to the one that asked first. Says whether any did.
+    pub(super) fn grant(&mut self, dies: Range<u32>, now: u64) -> bool {
+        if self.buses[self.bus_of(dies.start as usize)].taken {
+            return false;
         }
-        command.is_some()
+        let first = dies.filter_map(|die| self.ask_of(die)).min();
+        first.into_iter().for_each(|ask| self.give(ask, now));
+        first.is_some()
+    }
+
+    /// Begins the transfer that is asked for.
+    pub(super) fn give(&mut self, ask: Ask, now: u64) {
+        let Ask { since, die, op, .. } = ask;
+        if self.dies[die].wants.is_some() {
+            let position = self.dies[die].queue.iter().position(|other| *other == op).expect("it waits");
+            self.begin(die, position, since, now);
+        }
+        self.begin_transfer(die, now);
     }
 
     /// Which of the operations that wait die `index` begins with, as a position in its queue.
-    fn choose(&self, index: usize) -> Option<usize> {
+    pub(super) fn choose(&self, index: usize) -> Option<usize> {
         let queue = &self.dies[index].queue;
         match self.settings.scheduling {
             Scheduling::Fifo => queue.front().filter(|op| self.ops[**op].may_begin()).map(|_| 0),
@@ -151,13 +135,13 @@ impl Queued {
                 passed.lets_pass(&self.ops[queue[first]]).then_some(first)
             }),
             Scheduling::OutOfOrder => {
-                let bus_taken = self.buses[self.bus_of(index)].taken;
+                let taken = self.transfer_would_wait(index);
                 let mut passed = PassedOver::default();
                 let mut would_wait = None;
                 for (position, op) in queue.iter().enumerate() {
                     let op = &self.ops[*op];
                     if passed.lets_pass(op) {
-                        if !(op.asks_first() && bus_taken) {
+                        if !(op.asks_first() && taken) {
                             return Some(position);
                         }
                         would_wait = would_wait.or(Some(position));
@@ -191,7 +175,7 @@ impl Queued {
     }
 
     /// Takes the operation at `position`, and all that is joined with it, and begins its pages.
-    fn begin(&mut self, index: usize, position: usize, start: u64, now: u64) {
+    pub(super) fn begin(&mut self, index: usize, position: usize, start: u64, now: u64) {
         let positions = self.joined(index, position);
         let work: u64 = positions.iter().map(|at| self.ops[self.dies[index].queue[*at]].work(&self.timing)).sum();
         let die = &mut self.dies[index];
@@ -288,6 +272,7 @@ impl Queued {
         let group = std::mem::take(&mut die.group);
         self.ops[group[0]].suspensions += 1;
         die.suspended = Some(Suspended { group, rest, reads_before: self.sequence });
+        self.command(index, now);
         self.begin_phase(index, Phase::Suspending, now, rules.suspend.0);
         true
     }
@@ -299,13 +284,14 @@ impl Queued {
         if let Some(suspended) = &mut die.suspended {
             die.group = std::mem::take(&mut suspended.group);
         }
+        self.command(index, now);
         self.begin_phase(index, Phase::Resuming, now, resume);
     }
 }
 
 impl Op {
     /// Whether it asks for the bus before anything else.
-    fn asks_first(&self) -> bool {
+    pub(super) fn asks_first(&self) -> bool {
         matches!(self.step, Step::Program | Step::ProgramSector | Step::CopyIn)
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::Nanos;
 
+use super::control::Control;
 use super::op::{How, NO_CHANGE, Op};
 use super::phases::Die;
 use super::{Deliveries, NEVER, Ops, Queued};
@@ -114,7 +115,7 @@ impl Queued {
             self.times.set(index, Nanos::NEVER);
         }
         self.buses.iter_mut().for_each(|bus| bus.taken = false);
-        self.rounds.fill(0);
+        self.controls.fill(Control::default());
         self.dirty.fill(false);
         self.decide_at = NEVER;
         self.ops = Ops::default();

@@ -8,6 +8,7 @@
 //! First in, first out and without anything else this gives the times of [`super::granted`]; a property holds them against
 //! each other.
 
+mod control;
 mod decide;
 mod followed;
 mod layout;
@@ -16,14 +17,15 @@ mod phases;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{Nanos, Timetable};
+use esker_core::{Nanos, PhysicalPage, Timetable};
 
 use super::audit::Audit;
 use super::delivery::Deliveries;
 use super::tally::{Step, Tally};
 use super::{BACKGROUND, Cover, Ended, NO_REQUEST, Performed};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
-use crate::{ArraySettings, CopyBack, Gang, Geometry, Scheduling};
+use crate::{ArraySettings, CopyBack, Gang, Geometry, Rewrite, Scheduling};
+use control::Control;
 use followed::Followed;
 pub(super) use layout::Layout;
 use op::{How, NO_CHANGE, Op, Ops, Touch};
@@ -60,8 +62,8 @@ pub(crate) struct Queued {
     ops: Ops,
     dies: Vec<Die>,
     buses: Vec<Bus>,
-    /// Per channel with shared control, dies that still work on the current command.
-    rounds: Vec<u32>,
+    /// Per channel, the control lines of its gang.
+    controls: Vec<Control>,
     /// Per die, when its phase ends.
     times: Timetable,
     /// Channels where something may begin at [`Self::decide_at`].
@@ -97,13 +99,13 @@ impl Queued {
             ops: Ops::default(),
             dies: (0..dies).map(|_| Die::default()).collect(),
             buses: vec![Bus::default(); buses],
-            rounds: vec![0; channels],
+            controls: vec![Control::default(); channels],
             times: Timetable::new(dies),
             dirty: vec![false; channels],
             decide_at: NEVER,
             sequence: 0,
             tally: Tally::default(),
-            audit: Audit::new(dies, buses),
+            audit: Audit::new(dies, buses, channels),
             pushed: Vec::new(),
             ended: Vec::new(),
             decoded: Deliveries::new(),
@@ -147,6 +149,12 @@ impl Queued {
         self.pushed.clear();
         self.pushed.resize(ops.len() * parts as usize, NOBODY);
         for (index, op) in ops.iter().enumerate() {
+            if self.is_read_in_plane(ops, index) {
+                continue;
+            }
+            // What is read and programmed as one waits for what the read would wait for.
+            let old = self.rewritten(ops, index);
+            let waits_for = old.map_or(op.after, |read| read.after);
             let awaited = (op.awaited || request == BACKGROUND) && request != NO_REQUEST;
             let request = if awaited { request } else { NOBODY };
             let more = more_steps.get(index * flash_pages..(index + 1) * flash_pages).unwrap_or_default();
@@ -154,8 +162,8 @@ impl Queued {
                 self.change = followed.push(parts);
             }
             for part in 0..parts {
-                let after = op.after.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
-                let last = self.push_part(now.0, op, part, more, request, after, cover);
+                let after = waits_for.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
+                let last = self.push_part(now.0, op, old, part, more, request, after, cover);
                 self.pushed[index * parts as usize + part as usize] = last;
                 if last != NOBODY && request != NOBODY {
                     count += 1 + self.beside.get(&last).map_or(0, Vec::len) as u32;
@@ -165,12 +173,39 @@ impl Queued {
         count
     }
 
-    /// What `op` means for one part of its pages. Says which of the die's operations ends it.
+    /// The read of an old page that the program at `index` does along with it, inside a plane.
+    fn rewritten<'a>(&self, ops: &'a [FlashOp], index: usize) -> Option<&'a FlashOp> {
+        if self.settings.rewrite == Rewrite::Controller {
+            return None;
+        }
+        let (FlashOpKind::Program { page, transfer: Transfer::Page }, Cause::Host) =
+            (ops[index].kind, ops[index].cause)
+        else {
+            return None;
+        };
+        let after = ops[index].after?;
+        let read = &ops[after.0 as usize];
+        let FlashOpKind::Read { page: old } = read.kind else { return None };
+        let plane = |page: PhysicalPage| self.geometry.plane_of(self.geometry.block_of(page));
+        let alone = ops.iter().filter(|op| op.after == Some(after)).count() == 1;
+        (read.cause == Cause::Host && plane(old) == plane(page) && alone).then_some(read)
+    }
+
+    /// Whether the operation at `index` is a read that a later one does along with its program.
+    fn is_read_in_plane(&self, ops: &[FlashOp], index: usize) -> bool {
+        let follows = |later: &usize| ops[*later].after == Some(OpIndex(index as u32));
+        self.settings.rewrite == Rewrite::InPlane
+            && (index + 1..ops.len()).filter(follows).any(|later| self.rewritten(ops, later).is_some())
+    }
+
+    /// What `op` means for one part of its pages, where it may read the page of `old` along with it. Says which of the die's
+    /// operations ends it.
     #[expect(clippy::too_many_arguments, reason = "all of them differ from part to part or from list to list")]
     fn push_part(
         &mut self,
         now: u64,
         op: &FlashOp,
+        old: Option<&FlashOp>,
         part: u32,
         more_steps: &[u8],
         request: u32,
@@ -180,12 +215,21 @@ impl Queued {
         let geometry = self.geometry;
         let depth = self.layout.depth();
         let at = |layout: &Layout, block| layout.place(&geometry, block, part);
+        // Pages of a part that have to be read for the host.
+        let needed = || cover.map_or(depth, |cover| self.layout.pages_of_part(part, &cover.needed));
+        if let (FlashOpKind::Program { page, .. }, Some(FlashOpKind::Read { page: old })) =
+            (op.kind, old.map(|old| old.kind))
+            && needed() > 0
+        {
+            let place = at(&self.layout, geometry.block_of(page));
+            let source = at(&self.layout, geometry.block_of(old));
+            let also = Some(Touch { block: source.block, page: old.0, how: How::Read });
+            let rewrite = Op { also, ..Op::new(Step::Rewrite, place, page.0, depth, op.cause, request) };
+            return self.enqueue(now, rewrite, after);
+        }
         match op.kind {
             FlashOpKind::Read { page } => {
-                let pages = match cover {
-                    Some(cover) if op.cause == Cause::Host => self.layout.pages_of_part(part, &cover.needed),
-                    _ => depth,
-                };
+                let pages = if op.cause == Cause::Host { needed() } else { depth };
                 if pages == 0 {
                     return NOBODY;
                 }

@@ -23,6 +23,8 @@ pub(super) struct Bus {
 pub(super) enum Phase {
     #[default]
     Idle,
+    /// In the queue of control lines, to go on with its next pages.
+    Commanding,
     /// Cell work before transfers.
     Before,
     /// In the queue of the bus.
@@ -73,7 +75,7 @@ pub(super) struct Die {
 impl Die {
     /// What is left of its phase at `now`, and of what it suspended.
     pub(super) fn rest(&self, now: u64) -> u64 {
-        let timed = !matches!(self.phase, Phase::Idle | Phase::Asking);
+        let timed = !matches!(self.phase, Phase::Idle | Phase::Commanding | Phase::Asking);
         let phase = if timed { self.until.saturating_sub(now) } else { 0 };
         phase + self.suspended.as_ref().map_or(0, |suspended| suspended.rest)
     }
@@ -96,7 +98,7 @@ impl Queued {
         }
         let (read, all) = (timing.page_read.0, step.cells(timing));
         let before = match step {
-            Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked => read,
+            Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked | Step::Rewrite => read,
             _ => 0,
         };
         Shape { before, transfer: step.transfer(timing), after: all - before }
@@ -108,18 +110,12 @@ impl Queued {
         let pages = u64::from(self.ops[op].pages).saturating_sub(1) * (shape.before + shape.transfer + shape.after);
         let transfers = |turn: usize| (die.group.len() - turn) as u64 * shape.transfer;
         let rest = match die.phase {
+            Phase::Commanding => shape.before + transfers(die.turn) + shape.after,
             Phase::Before | Phase::Asking => transfers(die.turn) + shape.after,
             Phase::Transfer => transfers(die.turn + 1) + shape.after,
             _ => 0,
         };
         rest + pages
-    }
-
-    /// Whether packages that share control lines with that of `op` have to wait for its end. An erase, or a copy inside a plane,
-    /// needs them only for the command: "the control line need only be held long enough to issue a command" (Agrawal 2008,
-    /// section 3.3).
-    pub(super) fn holds_control(&self, op: u32) -> bool {
-        self.shape(&self.ops[op]).transfer > 0
     }
 
     /// Begins the next pages of what die `index` holds.
@@ -129,6 +125,9 @@ impl Queued {
             self.tally.done[op.step as usize][op.cause as usize].steps += 1;
         }
         let shape = self.shape(&self.ops[self.dies[index].group[0]]);
+        if shape.before > 0 || shape.transfer == 0 {
+            self.command(index, now);
+        }
         if shape.before > 0 {
             self.begin_phase(index, Phase::Before, now, shape.before);
         } else if shape.transfer > 0 {
@@ -185,7 +184,7 @@ impl Queued {
                 let rest = die.suspended.take().map_or(0, |suspended| suspended.rest);
                 self.begin_phase(index, Phase::After, now, rest);
             }
-            Phase::Idle | Phase::Asking => unreachable!("nothing ends that has no end"),
+            Phase::Idle | Phase::Commanding | Phase::Asking => unreachable!("nothing ends that has no end"),
         }
     }
 
@@ -204,6 +203,7 @@ impl Queued {
         let op = die.group[die.turn];
         let time = self.shape(&self.ops[op]).transfer;
         self.ops[op].bus_wait += now - die.since;
+        self.take_strobes(index, self.ops[op].step.direction(), now);
         self.buses[bus].taken = true;
         self.buses[bus].busy += time;
         self.begin_phase(index, Phase::Transfer, now, time);
@@ -213,8 +213,10 @@ impl Queued {
         let bus = self.bus_of(index);
         self.buses[bus].taken = false;
         let die = &mut self.dies[index];
-        self.audit.bus(bus, die.since, now);
-        let op = die.group[die.turn];
+        let (op, since) = (die.group[die.turn], die.since);
+        self.audit.bus(bus, since, now);
+        self.release_strobes(index, self.ops[op].step.direction(), since, now);
+        let die = &mut self.dies[index];
         die.turn += 1;
         let last = die.turn == die.group.len();
         let after = self.shape(&self.ops[op]).after;
@@ -238,13 +240,16 @@ impl Queued {
             for member in 0..self.dies[index].group.len() {
                 self.ops[self.dies[index].group[member]].pages -= 1;
             }
-            self.begin_pages(index, now);
+            let leader = &self.ops[self.dies[index].group[0]];
+            match self.shares_strobes() && !leader.asks_first() {
+                true => self.dies[index].phase = Phase::Commanding,
+                false => self.begin_pages(index, now),
+            }
             return;
         }
         let mut group = std::mem::take(&mut die.group);
         die.phase = Phase::Idle;
         let told = self.shape(&self.ops[group[0]]).after == 0;
-        let held_control = self.holds_control(group[0]);
         for op in group.drain(..) {
             if !told {
                 self.end_op(op, now);
@@ -252,10 +257,7 @@ impl Queued {
             self.ops.free(op);
         }
         self.dies[index].group = group;
-        if held_control {
-            let channel = self.layout.channel_of(index as u32) as usize;
-            self.rounds[channel] = self.rounds[channel].saturating_sub(1);
-        }
+        self.end_of_round(index);
     }
 
     /// Tells those who wait for `op` that it has ended. Its group may still go on, and needs it until then.

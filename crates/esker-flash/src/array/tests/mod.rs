@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::nand::{Cause, Decoding, DecodingStep, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{
-    BlockIndex, CopyBack, Gang, GeometrySettings, MultiPlane, PRESETS, PoolScope, Scheduling, SsdSettings,
+    BlockIndex, CopyBack, Gang, GangControl, GeometrySettings, MultiPlane, PRESETS, PoolScope, Scheduling, SsdSettings,
     SuspendSettings,
 };
 
@@ -179,8 +179,15 @@ fn compare(
 ) -> Result<(), TestCaseError> {
     let (pool, copies) = (settings.pool, settings.array.copy_back);
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
-    let (dies, dies_per_bus) = (geometry.dies() as usize, geometry.dies_per_channel() as usize);
-    let mut reference = reference::Scheduler::new(timing, dies, dies_per_bus);
+    let (dies, dies_per_channel) = (geometry.dies() as usize, geometry.dies_per_channel() as usize);
+    let dies_per_bus = match settings.array.gang {
+        Gang::SharedControl => settings.geometry.dies_per_package as usize,
+        _ => dies_per_channel,
+    };
+    let shares_strobes =
+        settings.array.gang == Gang::SharedControl && settings.array.gang_control == GangControl::Strobes;
+    let gang = shares_strobes.then_some(dies_per_channel);
+    let mut reference = reference::Scheduler::new(timing, dies, dies_per_bus, gang);
     let mut log = Vec::new();
     let mut ended = Vec::new();
     let mut run_until = |array: &mut Array, reference: &mut reference::Scheduler, limit: u64| {
@@ -312,6 +319,11 @@ proptest! {
         prop_assert!(matches!(array, Array::Granted(_)));
         compare(array, &lists, &timing, &settings)?;
         compare(queued(&settings, &timing), &lists, &timing, &settings)?;
+        settings.array.gang = Gang::SharedControl;
+        for control in [GangControl::Strobes, GangControl::Commands] {
+            settings.array.gang_control = control;
+            compare(queued(&settings, &timing), &lists, &timing, &settings)?;
+        }
     }
 }
 
@@ -354,10 +366,10 @@ fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     let op = |kind| FlashOp { kind, cause: Cause::Host, after: None, awaited: true };
     let read = |die: u32| op(FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) });
     let erase = op(FlashOpKind::Erase { block: geometry.block_of(PhysicalPage(0)) });
-    // The erase of the one takes until 11. The other reads meanwhile, then programs; the one reads when both are done.
+    // The erase of the one takes until 11. The other reads meanwhile, then programs; the one reads while it still does.
     let program = op(FlashOpKind::Program { page: PhysicalPage(PAGES_PER_DIE + 1), transfer: Transfer::Page });
     array.push(Nanos(0), &[erase, read(1), program, read(0)], &[], 9, None);
-    assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (11, vec![0]), (12, vec![5]), (17, vec![12])]));
+    assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (11, vec![0]), (12, vec![5]), (16, vec![11])]));
 }
 
 #[test]
@@ -447,7 +459,12 @@ proptest! {
         (channels, packages, dies) in (1u32..3, 1u32..4, 1u32..3),
         scheduling in prop::sample::select(vec![Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder]),
         multi_plane in prop::sample::select(vec![MultiPlane::Off, MultiPlane::Pairs, MultiPlane::Any]),
-        shared_control: bool,
+        control in prop::option::of(prop::sample::select(vec![
+            GangControl::Strobes,
+            GangControl::Strobes,
+            GangControl::Commands,
+            GangControl::Rounds,
+        ])),
         suspend in prop::option::of((0u64..6, 0u64..6, 1u32..3)),
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
     ) {
@@ -457,8 +474,10 @@ proptest! {
         settings.geometry = shape(channels, packages, dies);
         settings.array.scheduling = scheduling;
         settings.array.multi_plane = multi_plane;
-        settings.array.gang = if shared_control { Gang::SharedControl } else { Gang::SharedBus };
-        if !shared_control && scheduling != Scheduling::Fifo {
+        if let Some(control) = control {
+            (settings.array.gang, settings.array.gang_control) = (Gang::SharedControl, control);
+        }
+        if control != Some(GangControl::Rounds) && scheduling != Scheduling::Fifo {
             settings.array.suspend = suspend.map(|(suspend, resume, limit)| SuspendSettings {
                 suspend: Nanos(suspend),
                 resume: Nanos(resume),

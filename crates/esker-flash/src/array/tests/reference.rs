@@ -19,6 +19,11 @@ impl Step {
     fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::ReadSector)
     }
+
+    /// Whether data go to the die.
+    fn goes_in(self) -> bool {
+        matches!(self, Self::Program | Self::ProgramSector)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,18 +53,24 @@ enum Doing {
         since: u64,
     },
     Transfer {
+        since: u64,
         until: u64,
     },
     /// Waiting for a decoder that fails then.
     Decoder {
         until: u64,
     },
+    /// To be read again.
+    Failed,
 }
 
-/// One die, one operation; one bus, one transfer; everything else follows.
+/// One die, one operation; one bus, one transfer; everything else follows. Buses of a gang that shares strobes carry in one
+/// direction, from one moment on, and commands wait meanwhile.
 pub(super) struct Scheduler {
     timing: Timing,
     dies_per_bus: usize,
+    /// Where strobes are shared.
+    dies_per_gang: Option<usize>,
     ops: Vec<Op>,
     queues: Vec<VecDeque<usize>>,
     doing: Vec<Doing>,
@@ -72,10 +83,11 @@ pub(super) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(super) fn new(timing: &Timing, dies: usize, dies_per_bus: usize) -> Self {
+    pub(super) fn new(timing: &Timing, dies: usize, dies_per_bus: usize, dies_per_gang: Option<usize>) -> Self {
         Self {
             timing: *timing,
             dies_per_bus,
+            dies_per_gang,
             ops: Vec::new(),
             queues: vec![VecDeque::new(); dies],
             doing: vec![Doing::Nothing; dies],
@@ -112,7 +124,7 @@ impl Scheduler {
         self.doing
             .iter()
             .filter_map(|doing| match doing {
-                Doing::Cells { until, .. } | Doing::Transfer { until } | Doing::Decoder { until } => Some(*until),
+                Doing::Cells { until, .. } | Doing::Transfer { until, .. } | Doing::Decoder { until } => Some(*until),
                 _ => None,
             })
             .chain(self.known.first().copied())
@@ -131,9 +143,25 @@ impl Scheduler {
                 break;
             }
         }
-        for bus in 0..self.bus_busy.len() {
-            self.grant(bus, now);
+        match self.dies_per_gang {
+            None => (0..self.bus_busy.len()).for_each(|bus| self.grant(bus, now)),
+            Some(dies) => (0..self.doing.len() / dies).for_each(|gang| self.grant_together(gang, now)),
         }
+    }
+
+    /// What the strobes of the gang of `die` do: since when, and whether data go in.
+    fn strobes(&self, die: usize) -> Option<(u64, bool)> {
+        let dies = self.dies_per_gang?;
+        let gang = die / dies * dies..(die / dies + 1) * dies;
+        gang.into_iter().find_map(|die| match self.doing[die] {
+            Doing::Transfer { since, .. } => Some((since, self.ops[self.queues[die][0]].step.goes_in())),
+            _ => None,
+        })
+    }
+
+    /// Whether `die` cannot be given a command.
+    fn waits_for_strobes(&self, die: usize, now: u64) -> bool {
+        self.strobes(die).is_some_and(|(since, _)| since < now)
     }
 
     fn end(&mut self, die: usize, now: u64) -> bool {
@@ -141,12 +169,16 @@ impl Scheduler {
         let op = self.ops[index];
         let (step, decoding) = (op.step, self.timing.decoding.steps[op.taken]);
         match self.doing[die] {
-            Doing::Transfer { until } if until == now && op.more_steps > 0 => {
+            Doing::Transfer { until, .. } if until == now && op.more_steps > 0 => {
                 self.die_busy[die] += self.reading_time(&op);
                 self.doing[die] = Doing::Decoder { until: now + decoding.decode };
                 return true;
             }
             Doing::Decoder { until } if until == now => {
+                self.doing[die] = Doing::Failed;
+                return true;
+            }
+            Doing::Failed if !self.waits_for_strobes(die, now) => {
                 let op = &mut self.ops[index];
                 op.more_steps -= 1;
                 op.taken += 1;
@@ -158,12 +190,12 @@ impl Scheduler {
                 self.doing[die] = Doing::Asking { since: now };
                 return true;
             }
-            Doing::Transfer { until } if until == now && !step.is_read() => {
+            Doing::Transfer { until, .. } if until == now && !step.is_read() => {
                 let until = now + self.timing.page_program.0;
                 self.doing[die] = Doing::Cells { before_transfer: false, until };
                 return true;
             }
-            Doing::Cells { until, .. } | Doing::Transfer { until } if until == now => {}
+            Doing::Cells { until, .. } | Doing::Transfer { until, .. } if until == now => {}
             _ => return false,
         }
         self.doing[die] = Doing::Nothing;
@@ -202,6 +234,9 @@ impl Scheduler {
             return false;
         }
         assert_eq!(op.die, die);
+        if !op.step.goes_in() && self.waits_for_strobes(die, now) {
+            return false;
+        }
         self.ops[index].start = now;
         let before_transfer = op.step.is_read() || op.step == Step::CopyBackChecked;
         let cells = |until| Doing::Cells { before_transfer, until };
@@ -219,16 +254,37 @@ impl Scheduler {
         if dies.clone().any(|die| matches!(self.doing[die], Doing::Transfer { .. })) {
             return;
         }
-        let first = dies
-            .filter_map(|die| match self.doing[die] {
-                Doing::Asking { since } => Some((since, self.queues[die][0], die)),
-                _ => None,
-            })
-            .min();
-        if let Some((_, index, die)) = first {
-            let time = self.transfer_time(&self.ops[index]);
-            self.bus_busy[bus] += time;
-            self.doing[die] = Doing::Transfer { until: now + time };
+        if let Some((_, _, die)) = dies.filter_map(|die| self.ask(die)).min() {
+            self.transfer(die, now);
+        }
+    }
+
+    /// What `die` asks for: since when, and which operation.
+    fn ask(&self, die: usize) -> Option<(u64, usize, usize)> {
+        match self.doing[die] {
+            Doing::Asking { since } => Some((since, self.queues[die][0], die)),
+            _ => None,
+        }
+    }
+
+    fn transfer(&mut self, die: usize, now: u64) {
+        let time = self.transfer_time(&self.ops[self.queues[die][0]]);
+        self.bus_busy[die / self.dies_per_bus] += time;
+        self.doing[die] = Doing::Transfer { since: now, until: now + time };
+    }
+
+    fn grant_together(&mut self, gang: usize, now: u64) {
+        let dies = self.dies_per_gang.expect("there are gangs");
+        let mut asks: Vec<_> = (gang * dies..(gang + 1) * dies).filter_map(|die| self.ask(die)).collect();
+        asks.sort_unstable();
+        for (_, index, die) in asks {
+            let step = self.ops[index].step;
+            let fits = self.strobes(die).is_none_or(|strobes| strobes == (now, step.goes_in()));
+            let bus = die / self.dies_per_bus * self.dies_per_bus;
+            let free = (bus..bus + self.dies_per_bus).all(|die| !matches!(self.doing[die], Doing::Transfer { .. }));
+            if fits && free {
+                self.transfer(die, now);
+            }
         }
     }
 }

@@ -3,7 +3,10 @@
 use esker_core::{Lba, Ratio, Stretch};
 
 use super::*;
-use crate::{ArrayLevel, CopyBack, EnergySettings, Gang, MultiPlane, Scheduling, SuspendSettings, WriteFrontiers};
+use crate::{
+    ArrayLevel, CopyBack, EnergySettings, Gang, GangControl, MultiPlane, PoolScope, Rewrite, Scheduling,
+    SuspendSettings, WriteFrontiers,
+};
 
 /// One die of two planes of eight blocks of four pages; two blocks are kept free.
 fn one_die() -> SsdSettings {
@@ -208,27 +211,100 @@ fn planes_work_at_once_in_pairs_or_all() {
     assert_eq!(times(MultiPlane::Any, middle), 25_000 + 2 * 105_600);
 }
 
-#[test]
-fn packages_under_one_control_do_one_command_at_a_time() {
-    let times = |gang, requests: &[(u64, Request)]| {
-        let change = |settings: &mut SsdSettings| {
-            settings.geometry.packages_per_channel = 2;
-            settings.array.gang = gang;
-        };
-        die(change, requests)
+/// When requests to a gang of two packages end.
+fn gang(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
+    let packages = |settings: &mut SsdSettings| {
+        settings.geometry.packages_per_channel = 2;
+        change(settings);
     };
+    die(packages, requests)
+}
+
+#[test]
+fn packages_under_one_control_share_strobes_and_commands() {
+    let shared_bus = |requests: &[(u64, Request)]| gang(|_| (), requests);
+    let synchronous = |requests: &[(u64, Request)]| gang(|settings| settings.array.gang = Gang::Synchronous, requests);
+    let shared_control = |gang_control, requests: &[(u64, Request)]| {
+        let change = |settings: &mut SsdSettings| {
+            (settings.array.gang, settings.array.gang_control) = (Gang::SharedControl, gang_control);
+        };
+        gang(change, requests)
+    };
+    let controls = [GangControl::Strobes, GangControl::Commands, GangControl::Rounds];
     let both = [(0, Request::write(Lba(64), Bytes::kib(8)))];
-    assert_eq!(times(Gang::SharedBus, &both), [(0, 105_600 + 305_600)]);
-    assert_eq!(times(Gang::SharedControl, &both), [(0, 305_600)]);
-    assert_eq!(times(Gang::Synchronous, &both), [(0, 305_600)]);
-    // A read of one package and a write of the other are two commands.
+    assert_eq!(shared_bus(&both), [(0, 105_600 + 305_600)]);
+    for control in controls {
+        assert_eq!(shared_control(control, &both), [(0, 305_600)]);
+    }
+    assert_eq!(synchronous(&both), [(0, 305_600)]);
+    // A read of one package, a write of the other: two directions. The next read of the first comes amid.
     let mixed = [(0, read(0)), (0, write(9)), (50_000, read(2))];
-    // The first read has its page in the register at 25 us, and the bus when the write has crossed it.
-    assert_eq!(times(Gang::SharedBus, &mixed), [(0, 130_600 + 80_600), (1, 305_600), (2, 341_800)]);
-    assert_eq!(times(Gang::SharedControl, &mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
+    // The first read has its page in the register at 25 us, and bus or strobes when the write has crossed.
+    let in_turn = [(0, 130_600 + 80_600), (1, 305_600), (2, 341_800)];
+    assert_eq!(shared_bus(&mixed), in_turn);
+    assert_eq!(shared_control(GangControl::Strobes, &mixed), in_turn);
+    assert_eq!(shared_control(GangControl::Commands, &mixed), [(0, 130_600), (2, 261_200), (1, 305_600)]);
+    assert_eq!(shared_control(GangControl::Rounds, &mixed), [(0, 130_600), (1, 305_600), (2, 436_200)]);
+    // A read that comes while data of the other package move is not sensed before they have; on a bus it is.
+    let later = [(0, write(9)), (50_000, read(0))];
+    assert_eq!(shared_bus(&later), [(1, 105_600 + 105_600), (0, 305_600)]);
+    assert_eq!(shared_control(GangControl::Strobes, &later), [(1, 105_600 + 130_600), (0, 305_600)]);
+    assert_eq!(shared_control(GangControl::Commands, &later), [(1, 180_600), (0, 305_600)]);
+    // Reads that are ready at the same moment share the strobes, others take turns.
+    let pair = |gap| [(0, read(0)), (gap, read(1))];
+    assert_eq!(shared_control(GangControl::Strobes, &pair(0)), [(0, 130_600), (1, 130_600)]);
+    assert_eq!(shared_control(GangControl::Strobes, &pair(1_000)), [(0, 130_600), (1, 236_200)]);
+    assert_eq!(shared_control(GangControl::Commands, &pair(1_000)), [(0, 130_600), (1, 131_600)]);
     // In synchrony half a page is read, and the whole written; pages 0 and 2 are parts of two wide ones.
-    assert_eq!(times(Gang::Synchronous, &[(0, write(0))]), [(0, 130_600 + 305_600)]);
-    assert_eq!(times(Gang::Synchronous, &mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
+    assert_eq!(synchronous(&[(0, write(0))]), [(0, 130_600 + 305_600)]);
+    assert_eq!(synchronous(&mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
+}
+
+#[test]
+fn one_package_of_a_gang_is_suspended_while_no_strobes_move_data() {
+    let change = |settings: &mut SsdSettings| {
+        settings.array.gang = Gang::SharedControl;
+        settings.array.scheduling = Scheduling::ReadsFirst;
+        settings.array.suspend = Some(SuspendSettings { suspend: Nanos(10_000), resume: Nanos(5_000), limit: 1 });
+    };
+    // Package 0 programs from 105.6 us; package 1 strobes from 120 to 225.6. A read of package 0 at 150 us waits for these
+    // before it suspends, and reads from 235.6; its program had 80 us left, and goes on at 371.2.
+    let requests = [(0, write(8)), (120_000, write(9)), (150_000, read(0))];
+    assert_eq!(gang(change, &requests), [(2, 235_600 + 130_600), (1, 425_600), (0, 366_200 + 5_000 + 80_000)]);
+}
+
+#[test]
+fn a_part_of_a_wide_page_is_rewritten_inside_its_plane() {
+    let rewrite = |gang_of: Gang, pool, request| {
+        let change = |settings: &mut SsdSettings| {
+            settings.array.gang = gang_of;
+            settings.array.rewrite = Rewrite::InPlane;
+            settings.pool = pool;
+        };
+        gang(change, &[(0, request)])[0].1
+    };
+    let half = write(0);
+    // Read to the register, half of it replaced, programmed.
+    assert_eq!(rewrite(Gang::Synchronous, PoolScope::Plane, half), 25_000 + 105_600 + 200_000);
+    assert_eq!(rewrite(Gang::Synchronous, PoolScope::Plane, Request::write(Lba(0), Bytes::kib(8))), 305_600);
+    // So is a part of a sector of any page.
+    let sector = Request::write(Lba(1), Bytes(512));
+    assert_eq!(rewrite(Gang::SharedBus, PoolScope::Plane, sector), 330_600);
+    let change = |settings: &mut SsdSettings| {
+        settings.geometry.planes_per_die = 2;
+        settings.array.rewrite = Rewrite::InPlane;
+        settings.write_frontiers = WriteFrontiers::Plane;
+        settings.array.details = true;
+    };
+    // Frontiers take turns: the second write of the same page finds its old one in the other plane.
+    let mut settings = one_die();
+    change(&mut settings);
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(4)));
+    let start = Nanos::from_millis(1);
+    assert_eq!((serve(&mut ssd, start, sector).at - start).0, 130_600 + 305_600);
+    let steps = flash_report(&ssd).array.unwrap().steps;
+    assert!(steps.iter().all(|step| step.kind != "rewrite"));
 }
 
 #[test]
@@ -240,6 +316,13 @@ fn logical_pages_of_a_block_are_rewritten_whole() {
     let requests = [(0, whole), (0, Request::read(Lba(513), Bytes(512))), (0, part)];
     let read = 64 * 305_600 + 130_600;
     assert_eq!(die(change, &requests), [(0, 64 * 305_600), (1, read), (2, read + 62 * 130_600 + 64 * 305_600)]);
+    let whole_reads = |settings: &mut SsdSettings| {
+        change(settings);
+        settings.array.whole_page_reads = true;
+    };
+    // What a write leaves alone is all that it reads, as before.
+    let read = 64 * 305_600 + 64 * 130_600;
+    assert_eq!(die(whole_reads, &requests), [(0, 64 * 305_600), (1, read), (2, read + 62 * 130_600 + 64 * 305_600)]);
 }
 
 #[test]
@@ -300,6 +383,26 @@ fn contradictions_of_the_array_are_refused_with_what_would_work() {
         settings.array.span = vec![ArrayLevel::Channel];
     });
     assert!(odd.0.contains("their size has to be a power of two"));
+    let control = refuse(|settings| settings.array.gang_control = GangControl::Commands);
+    assert!(control.0.starts_with("`array.gang_control` = \"commands\" and `array.gang` = \"shared-bus\""));
+    let rounds = refuse(|settings| {
+        settings.array.gang = Gang::SharedControl;
+        settings.array.gang_control = GangControl::Rounds;
+        settings.array.scheduling = Scheduling::OutOfOrder;
+        settings.array.suspend = Some(SuspendSettings { suspend: Nanos(1), resume: Nanos(1), limit: 1 });
+    });
+    assert_eq!(rounds.1, "gang_control = \"strobes\" would work");
+    let rewrite = refuse(|settings| {
+        settings.array.rewrite = Rewrite::InPlane;
+        settings.write_frontiers = WriteFrontiers::Pool;
+    });
+    assert!(rewrite.0.starts_with("`array.rewrite` = \"in-plane\" and `write_frontiers` = \"pool\""), "{}", rewrite.0);
+    let deep = refuse(|settings| {
+        settings.array.rewrite = Rewrite::InPlane;
+        settings.write_frontiers = WriteFrontiers::Plane;
+        settings.array.logical_page = Some(Bytes::kib(16));
+    });
+    assert!(deep.0.contains("the register of a plane holds one flash page"));
 }
 
 #[test]

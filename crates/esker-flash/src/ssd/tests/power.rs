@@ -10,8 +10,9 @@ use crate::nand::{Cause, FlashOp, FlashOpKind, Spare};
 use crate::ssd::power::Stage;
 use crate::ssd::slots::Slot;
 use crate::{
-    ArraySettings, BufferMode, Choice, CopyBack, EndOfLife, FTLS, Gang, MultiPlane, PoolScope, PowerFailureSettings,
-    Scheduling, Separation, SuspendSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    ArraySettings, BufferMode, Choice, CopyBack, EndOfLife, FTLS, Gang, GangControl, MultiPlane, PoolScope,
+    PowerFailureSettings, Rewrite, Scheduling, Separation, SuspendSettings, WearLevelling, WearSettings,
+    WriteBufferSettings, WriteFrontiers,
 };
 
 /// What a drive holds, told along with what it does. Every write that it takes for a page is a version of that page; versions
@@ -326,8 +327,13 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
         multi_plane: [MultiPlane::Off, MultiPlane::Any][rng.below(2) as usize],
         gang: [Gang::SharedBus, Gang::SharedControl][usize::from(rng.below(4) == 0)],
         copy_back: [CopyBack::Off, CopyBack::Unchecked][rng.below(2) as usize],
+        rewrite: [Rewrite::Controller, Rewrite::InPlane][usize::from(rng.below(4) == 0)],
         ..ArraySettings::default()
     };
+    if settings.array.gang == Gang::SharedControl {
+        settings.array.gang_control =
+            [GangControl::Strobes, GangControl::Commands, GangControl::Rounds][rng.below(3) as usize];
+    }
     if scheduling != Scheduling::Fifo && rng.below(2) == 0 {
         settings.array.suspend = Some(SuspendSettings { suspend: Nanos(5000), resume: Nanos(5000), limit: 3 });
     }
