@@ -42,8 +42,8 @@ pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use presets::PRESETS;
 pub use settings::{
     ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, DecodingStepSettings, EccCode, EccSettings,
-    EndOfLife, EnergySettings, ErrorCount, Gang, GangControl, GeometrySettings, LinkSettings, MultiPlane, Placement,
-    PoolScope, PowerFailureSettings, RawErrorSettings, Rewrite, Scheduling, Separation, SsdSettings, Stripe,
+    EndOfLife, EnergySettings, ErrorCount, Gang, GangControl, GangData, GeometrySettings, LinkSettings, MultiPlane,
+    Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Rewrite, Scheduling, Separation, SsdSettings, Stripe,
     SuspendSettings, TimingSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 pub use space::Space;

@@ -22,6 +22,8 @@ pub struct ArraySettings {
     pub gang: Gang,
     /// With `gang` = "shared-control": how long an operation has the control lines of its gang to itself.
     pub gang_control: GangControl,
+    /// With `gang` = "synchronous": how data reach the packages.
+    pub gang_data: GangData,
     /// Which planes of a die may work at once.
     pub multi_plane: MultiPlane,
     /// Which of the operations that wait a die begins with.
@@ -131,6 +133,18 @@ pub enum GangControl {
     /// Until it has ended: each package of the gang that has something to do does one operation, and the next ones begin when
     /// the last of them is done (the simulator that was released with Agrawal 2008).
     Rounds,
+}
+
+/// How data reach the packages of a gang in synchrony.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GangData {
+    /// At once, over the data lines of each ("individual data paths", Agrawal 2008, section 3.3).
+    #[default]
+    Own,
+    /// One flash page after the other, as over one bus (the simulator that was released with Agrawal 2008). A read brings the
+    /// pages of all packages.
+    Shared,
 }
 
 /// How a write of a part of a page gets at the rest of it (read-modify-write).

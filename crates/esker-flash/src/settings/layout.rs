@@ -5,7 +5,7 @@ use std::fmt;
 use esker_core::{Bytes, Nanos};
 
 use crate::{
-    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GeometrySettings, MultiPlane, PoolScope, Rewrite,
+    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GangData, GeometrySettings, MultiPlane, PoolScope, Rewrite,
     Scheduling, SsdError, SsdSettings, WriteFrontiers,
 };
 
@@ -36,6 +36,14 @@ impl SsdSettings {
                 ..array
             },
             _ => array,
+        }
+    }
+
+    /// Flash pages of one page of the array that is scheduled which cross the bus one after the other.
+    pub(crate) fn pages_in_turn(&self) -> u64 {
+        match (self.array.gang, self.array.gang_data) {
+            (Gang::Synchronous, GangData::Shared) => u64::from(self.geometry.packages_per_channel),
+            _ => 1,
         }
     }
 
@@ -129,6 +137,14 @@ impl SsdSettings {
                 format!("`array.gang` = {}", name(&array.gang)),
                 "packages that share no control lines alone do not hold them".to_string(),
                 "leave `array.gang_control` out, or gang = \"shared-control\"",
+            );
+        }
+        if array.gang_data != GangData::default() && array.gang != Gang::Synchronous {
+            return contradiction(
+                format!("`array.gang_data` = {}", name(&array.gang_data)),
+                format!("`array.gang` = {}", name(&array.gang)),
+                "only packages in synchrony have one wide page that crosses in pieces".to_string(),
+                "leave `array.gang_data` out, or gang = \"synchronous\"",
             );
         }
         let depth = self.layout().2;

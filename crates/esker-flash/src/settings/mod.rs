@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::Choice;
 
 pub use array::{
-    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, MultiPlane, Placement, Rewrite, Scheduling, Stripe,
-    SuspendSettings,
+    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GangData, MultiPlane, Placement, Rewrite, Scheduling,
+    Stripe, SuspendSettings,
 };
 pub use ecc::{DecodingStepSettings, EccCode, EccSettings, ErrorCount, RawErrorSettings};
 pub use energy::EnergySettings;

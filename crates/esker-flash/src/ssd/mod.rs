@@ -115,6 +115,9 @@ impl Ssd {
         let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
         let mut timing = Timing::new(&settings.timing, &flash_pages)?;
         settings.check_array()?;
+        for transfer in [&mut timing.page_transfer, &mut timing.sector_transfer] {
+            transfer.0 = transfer.0.saturating_mul(settings.pages_in_turn());
+        }
         let geometry = Geometry::new(&settings.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
         let space = Space::new(settings, &geometry)?;
         for (key, value) in [

@@ -7,10 +7,10 @@ use esker_core::{
 };
 use esker_flash::{
     ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, DecodingStepSettings, EccCode,
-    EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GangControl, GeometrySettings, LinkSettings,
-    MultiPlane, Parameter, Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Rewrite, Scheduling,
-    Separation, Ssd, SsdError, SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES, WearLevelling,
-    WearSettings, WriteBufferSettings, WriteFrontiers,
+    EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GangControl, GangData, GeometrySettings,
+    LinkSettings, MultiPlane, Parameter, Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Rewrite,
+    Scheduling, Separation, Ssd, SsdError, SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES,
+    WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
 };
 use proptest::prelude::*;
 
@@ -171,11 +171,13 @@ fn array() -> impl Strategy<Value = ArraySettings> {
         GangControl::Commands,
         GangControl::Rounds,
     ]);
-    // Now and then control lines are said to be held where none are shared.
-    let gang = (gangs, controls, 0..10).prop_map(|(gang, control, odd)| match gang {
-        Gang::SharedControl => (gang, control),
-        _ if odd == 0 => (gang, control),
-        _ => (gang, GangControl::default()),
+    let data = prop::sample::select(vec![GangData::Own, GangData::Shared]);
+    // Now and then something is said of a gang that it does not have.
+    let gang = (gangs, controls, data, 0..10).prop_map(|(gang, control, data, odd)| match gang {
+        _ if odd == 0 => (gang, control, data),
+        Gang::SharedControl => (gang, control, GangData::default()),
+        Gang::Synchronous => (gang, GangControl::default(), data),
+        Gang::SharedBus => (gang, GangControl::default(), GangData::default()),
     });
     let rewrite = prop::sample::select(vec![Rewrite::Controller, Rewrite::Controller, Rewrite::InPlane]);
     let planes = prop::sample::select(vec![MultiPlane::Off, MultiPlane::Off, MultiPlane::Pairs, MultiPlane::Any]);
@@ -202,7 +204,7 @@ fn array() -> impl Strategy<Value = ArraySettings> {
                 (copy_back, rewrite),
                 stripe,
                 placement,
-                ((gang, gang_control), multi_plane, scheduling),
+                ((gang, gang_control, gang_data), multi_plane, scheduling),
                 (suspend, span, logical_page, [details, whole_page_reads]),
             )| {
                 ArraySettings {

@@ -4,7 +4,7 @@ use esker_core::{Lba, Ratio, Stretch};
 
 use super::*;
 use crate::{
-    ArrayLevel, CopyBack, EnergySettings, Gang, GangControl, MultiPlane, PoolScope, Rewrite, Scheduling,
+    ArrayLevel, CopyBack, EnergySettings, Gang, GangControl, GangData, MultiPlane, PoolScope, Rewrite, Scheduling,
     SuspendSettings, WriteFrontiers,
 };
 
@@ -258,6 +258,15 @@ fn packages_under_one_control_share_strobes_and_commands() {
     // In synchrony half a page is read, and the whole written; pages 0 and 2 are parts of two wide ones.
     assert_eq!(synchronous(&[(0, write(0))]), [(0, 130_600 + 305_600)]);
     assert_eq!(synchronous(&mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
+    // Over one bus its pages cross one after the other.
+    let in_turn = |requests: &[(u64, Request)]| {
+        let change = |settings: &mut SsdSettings| {
+            (settings.array.gang, settings.array.gang_data) = (Gang::Synchronous, GangData::Shared);
+        };
+        gang(change, requests)
+    };
+    assert_eq!(in_turn(&both), [(0, 2 * 105_600 + 200_000)]);
+    assert_eq!(in_turn(&[(0, read(0))]), [(0, 25_000 + 2 * 105_600)]);
 }
 
 #[test]
@@ -385,6 +394,8 @@ fn contradictions_of_the_array_are_refused_with_what_would_work() {
     assert!(odd.0.contains("their size has to be a power of two"));
     let control = refuse(|settings| settings.array.gang_control = GangControl::Commands);
     assert!(control.0.starts_with("`array.gang_control` = \"commands\" and `array.gang` = \"shared-bus\""));
+    let data = refuse(|settings| settings.array.gang_data = GangData::Shared);
+    assert!(data.0.starts_with("`array.gang_data` = \"shared\" and `array.gang` = \"shared-bus\""));
     let rounds = refuse(|settings| {
         settings.array.gang = Gang::SharedControl;
         settings.array.gang_control = GangControl::Rounds;

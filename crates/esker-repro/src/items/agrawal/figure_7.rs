@@ -2,7 +2,7 @@
 //!
 //! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages. Synchronous: one logical page over the
 //! gang; where only a part of it is written, the rest is read to the registers and programmed from there, inside the planes (section 4.3).
-//! For that, planes are the pools of a synchronous gang: what replaces a page has to lie in its plane.
+//! For that planes are the pools, of gangs of both kinds: what replaces a page has to lie in its plane.
 //!
 //! Beside the gangs of section 3.3 stand those of the simulator that was released with the paper. There a synchronous gang moves
 //! its packages' pages one after the other, as over one bus, and an asynchronous one works in rounds.
@@ -37,12 +37,7 @@ const RELEASED_ASYNCHRONOUS: usize = 4;
 const KINDS: [Kind; 5] = [
     Kind {
         name: "synchronous",
-        keys: &[
-            ("device.flash.array.gang", "\"synchronous\""),
-            ("device.flash.array.rewrite", "\"in-plane\""),
-            ("device.flash.pool", "\"plane\""),
-            ("device.flash.array.copy_back", "\"unchecked\""),
-        ],
+        keys: &[("device.flash.array.gang", "\"synchronous\""), ("device.flash.array.rewrite", "\"in-plane\"")],
     },
     Kind { name: "asynchronous", keys: &[("device.flash.array.gang", "\"shared-control\"")] },
     Kind {
@@ -52,10 +47,9 @@ const KINDS: [Kind; 5] = [
     Kind {
         name: "synchronous, one page after the other",
         keys: &[
-            ("device.flash.array.span", "[\"package\"]"),
+            ("device.flash.array.gang", "\"synchronous\""),
+            ("device.flash.array.gang_data", "\"shared\""),
             ("device.flash.array.rewrite", "\"in-plane\""),
-            ("device.flash.pool", "\"plane\""),
-            ("device.flash.array.copy_back", "\"unchecked\""),
         ],
     },
     Kind {
@@ -63,6 +57,9 @@ const KINDS: [Kind; 5] = [
         keys: &[("device.flash.array.gang", "\"shared-control\""), ("device.flash.array.gang_control", "\"rounds\"")],
     },
 ];
+/// What gangs of both kinds have in common.
+const ALLOCATION: [(&str, &str); 2] =
+    [("device.flash.pool", "\"plane\""), ("device.flash.array.copy_back", "\"unchecked\"")];
 const RUNS: usize = 1 + GANGS.len() * KINDS.len();
 
 const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"";
@@ -77,7 +74,7 @@ const HEAD: &str = "the first 100,000 requests of IOzone";
 
 fn keys<'a>(kind: &'a Kind, (gang, channels): (&'a str, &'a str)) -> Vec<(&'a str, &'a str)> {
     let shape = [("device.flash.geometry.packages_per_channel", gang), ("device.flash.geometry.channels", channels)];
-    shape.into_iter().chain(kind.keys.iter().copied()).collect()
+    shape.into_iter().chain(ALLOCATION).chain(kind.keys.iter().copied()).collect()
 }
 
 /// Busy share of what is busiest, dies or buses.
