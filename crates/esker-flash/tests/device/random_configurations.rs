@@ -213,6 +213,7 @@ fn array() -> impl Strategy<Value = ArraySettings> {
                     placement,
                     gang,
                     gang_control,
+                    gang_data,
                     multi_plane,
                     scheduling,
                     suspend,
