@@ -10,6 +10,7 @@ pub(super) const NOBODY: u32 = u32::MAX;
 
 /// What a die can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub(super) enum Kind {
     #[default]
     Read,
@@ -43,14 +44,14 @@ impl Kind {
 }
 
 /// One operation, or several of two parts in a row.
+///
+/// In this order, and with a kind of four bytes, by which an absent operation is told: so operations are copied in pieces of four bytes and
+/// more. Odd ones are copied as two that overlap, and the processor stalls when they are read.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(super) struct DieOp {
-    pub(super) kind: Kind,
-    pub(super) cause: Cause,
-    /// Decoding steps that its read takes beyond the first.
-    pub(super) more_steps: u8,
-    /// Whether it also speaks for the operation that it waits for: the host hears when that one began.
-    pub(super) speaks_for_both: bool,
+    /// Order of asking among equal times. Each part has a number of its own.
+    pub(super) sequence: u64,
     /// How many in a row; 1 for all that have but one part.
     pub(super) count: u32,
     /// The host request that waits for it, or [`NOBODY`].
@@ -59,8 +60,12 @@ pub(super) struct DieOp {
     pub(super) waits: u32,
     /// The mark that its end fulfils, or [`NOBODY`].
     pub(super) signals: u32,
-    /// Order of asking among equal times. Each part has a number of its own.
-    pub(super) sequence: u64,
+    pub(super) kind: Kind,
+    pub(super) cause: Cause,
+    /// Decoding steps that its read takes beyond the first.
+    pub(super) more_steps: u8,
+    /// Whether it also speaks for the operation that it waits for: the host hears when that one began.
+    pub(super) speaks_for_both: bool,
 }
 
 impl DieOp {
