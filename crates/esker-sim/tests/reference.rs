@@ -61,7 +61,7 @@ warm_up_requests = 100
 
 #[test]
 fn real_results_follow_the_schema() {
-    let validator = jsonschema::validator_for(&results_schema()).unwrap();
+    let validator = jsonschema::validator_for(results_schema().as_value()).unwrap();
     let mut results = results();
     let problems: Vec<String> = validator.iter_errors(&results).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{problems:#?}");

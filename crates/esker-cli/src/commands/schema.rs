@@ -9,7 +9,7 @@ use crate::output;
 /// Prints a schema.
 pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
     let schema = match arguments.of {
-        SchemaOf::Results => schemars::schema_for!(esker_core::RunResults),
+        SchemaOf::Results => esker_sim::results_schema(),
         SchemaOf::Study => schemars::schema_for!(esker_study::model::StudyReport),
         SchemaOf::Trace => schemars::schema_for!(esker_trace::Profile),
     };

@@ -4,11 +4,11 @@ mod keys;
 mod page;
 
 use esker_core::RunResults;
-use schemars::SchemaGenerator;
+use schemars::{Schema, schema_for};
 
 pub use page::experiments_page;
 
 /// The JSON Schema of results, as published in `docs/schema/results-1.json`.
-pub fn results_schema() -> serde_json::Value {
-    SchemaGenerator::default().into_root_schema_for::<RunResults>().to_value()
+pub fn results_schema() -> Schema {
+    schema_for!(RunResults)
 }
