@@ -23,12 +23,18 @@ impl<'a> Passes<'a> {
         let (first, last) = spool.times().unwrap_or((Nanos::ZERO, Nanos::ZERO));
         let duration = last - first;
         let period = Nanos(duration.0 + duration.0 / (spool.len().saturating_sub(1)).max(1));
-        let end = u128::from(period.0) * u128::from(passes) + u128::from(first.0);
-        let scaled = end * u128::from(time_scale.as_parts_per_billion()) / 1_000_000_000;
-        if end.max(scaled) >= u128::from(u64::MAX) {
-            let years = scaled.max(end) / 1_000_000_000 / 86_400 / 365;
-            let message = format!("{passes} passes end after {years} years, but times go up to 584");
+        let end = u128::from(duration.0) + u128::from(period.0) * u128::from(passes - 1);
+        let years = |nanoseconds: u128| nanoseconds / 1_000_000_000 / 86_400 / 365;
+        let last = u128::from(first.0) + end;
+        if last >= u128::from(u64::MAX) {
+            let message = format!("{passes} passes end after {} years, but times go up to 584", years(last));
             return Err(WorkloadFault { key: "passes", message, hint: Some("ask for fewer".into()) });
+        }
+        let scaled = end * u128::from(time_scale.as_parts_per_billion()) / 1_000_000_000;
+        if scaled >= u128::from(u64::MAX) {
+            let message =
+                format!("the last request would arrive after {} years, but times go up to 584", years(scaled));
+            return Err(WorkloadFault { key: "time_scale", message, hint: Some("take a smaller factor".into()) });
         }
         Ok(Self { spool, records: spool.records(), left: passes - 1, shift: Nanos::ZERO, period })
     }
@@ -98,7 +104,8 @@ mod tests {
         let fault = Passes::new(&spool, 5, Ratio::ONE).err().unwrap();
         assert_eq!(fault.key, "passes");
         assert!(fault.message.contains("years"), "{}", fault.message);
-        assert!(Passes::new(&spool, 1, Ratio::parts_per_billion(8_000_000_000)).is_err());
+        let fault = Passes::new(&spool, 1, Ratio::parts_per_billion(8_000_000_000)).err().unwrap();
+        assert_eq!(fault.key, "time_scale");
         assert!(Passes::new(&spool, 1, Ratio::ONE).is_ok());
     }
 }
