@@ -85,17 +85,16 @@ impl SsdSettings {
             Err(SsdError::Contradiction { first, second, reason, remedy: remedy.to_string() })
         };
         // What leaves the register of a plane only for the cells of the same plane.
-        let mut inside = Vec::new();
-        if array.copy_back != CopyBack::Off {
-            inside.push(format!("`array.copy_back` = {}", name(&array.copy_back)));
-        }
-        if array.rewrite != Rewrite::Controller {
-            inside.push(format!("`array.rewrite` = {}", name(&array.rewrite)));
-        }
-        let inside = inside.first();
+        let inside = if array.copy_back != CopyBack::Off {
+            Some(format!("`array.copy_back` = {}", name(&array.copy_back)))
+        } else if array.rewrite != Rewrite::Controller {
+            Some(format!("`array.rewrite` = {}", name(&array.rewrite)))
+        } else {
+            None
+        };
         if let Some(ecc) = &self.ecc {
             let remedy = "leave one of them out";
-            if let Some(first) = inside {
+            if let Some(first) = &inside {
                 let reason = "what is copied inside a plane goes past the decoder and keeps its errors, and their sum over copies is \
                               not modelled";
                 return contradiction(first.clone(), "`ecc`".to_string(), reason.to_string(), remedy);
@@ -113,7 +112,7 @@ impl SsdSettings {
             WriteFrontiers::Die => planes == 1 || self.pool == PoolScope::Plane,
             WriteFrontiers::Pool => self.pool == PoolScope::Plane || planes == 1 && self.pool == PoolScope::Die,
         };
-        if let (Some(first), false) = (inside, in_plane) {
+        if let (Some(first), false) = (&inside, in_plane) {
             return contradiction(
                 first.clone(),
                 format!("`write_frontiers` = {}", name(&self.write_frontiers)),
