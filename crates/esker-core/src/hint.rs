@@ -1,10 +1,15 @@
 //! Errors say what and where; hints say what to do.
 
-/// An error that may know a remedy. The command line prints it on a line of its own, after `hint:`.
+/// An error that may know a remedy, which the command line prints on a line of its own, after `hint:`.
 pub trait Hint {
     /// What the user can do, as a sentence without a full stop.
     fn hint(&self) -> Option<String> {
         None
+    }
+
+    /// Whether the work failed, such as on a full disk, rather than what was asked for being wrong: exit status 1, not 2.
+    fn work_failed(&self) -> bool {
+        false
     }
 }
 

@@ -14,6 +14,7 @@ use thiserror::Error;
 pub use claim::{Claim, ClaimVerdict};
 pub use figure::{Axis, Curve, Figure, Scale, Source};
 pub use items::ITEMS;
+pub use traces::trace_files;
 
 /// A table or a figure that can be rerun.
 pub struct Item {
@@ -88,6 +89,10 @@ impl Hint for ReproduceError {
             }
             _ => None,
         }
+    }
+
+    fn work_failed(&self) -> bool {
+        matches!(self, Self::Experiment { .. })
     }
 }
 

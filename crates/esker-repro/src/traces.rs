@@ -34,6 +34,12 @@ pub(crate) const TPCC: PaperTrace = PaperTrace {
     names: &["tpcc-small.trace", "tpcc-small.mqsim", "tpcc-small.mqsim.zst"],
 };
 
+/// The files of `folder` that items may read.
+pub fn trace_files(folder: &Path) -> Vec<PathBuf> {
+    let names = [IOZONE, POSTMARK, TPCC].into_iter().flat_map(|trace| trace.names);
+    names.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
+}
+
 impl PaperTrace {
     /// Where it is, or which file to get and how to pass it on.
     pub(crate) fn find(&self, context: &Context<'_>) -> Result<PathBuf, String> {

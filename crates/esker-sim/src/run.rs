@@ -62,6 +62,14 @@ impl Hint for RunError {
             _ => None,
         }
     }
+
+    fn work_failed(&self) -> bool {
+        match self {
+            Self::Trace(error) => error.work_failed(),
+            Self::Livelock(_) | Self::Stalled { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// Runs the experiment as it stands, without its sweep.

@@ -125,6 +125,14 @@ impl Hint for StudyError {
             _ => None,
         }
     }
+
+    fn work_failed(&self) -> bool {
+        match self {
+            Self::Trace(error) => error.work_failed(),
+            Self::Design { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// Makes a study.

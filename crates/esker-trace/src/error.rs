@@ -232,4 +232,8 @@ impl Hint for TraceError {
             )),
         }
     }
+
+    fn work_failed(&self) -> bool {
+        matches!(self, Self::Write(_) | Self::Spool(_))
+    }
 }
