@@ -26,6 +26,9 @@ Times are kept to the nanosecond, since 1970 where the format has absolute times
 writer has no place for is an error if it is an operation, an address or a length, and is dropped and counted if it is a
 response time or a finer unit of time. Volumes whose names the format cannot hold get others, which is said. Formats that count
 time from the trace's own start begin at zero when they are written from absolute times.
+
+What is written has the format that the output's name ends in (`.spc`, `.esker`), also before `.zst` or `.gz`. Where
+several formats share an ending (`.csv`), or none has it, `--to NAME` says which; a `--to` that contradicts it is an error.
 ";
 
 fn times(format: &FormatEntry) -> String {
@@ -93,6 +96,8 @@ fn page() -> String {
         let written = if format.can_be_written() { "read and written" } else { "read only" };
         write!(page, "\n## {}\n{}. {kind}, {written}.\n", format.name, format.summary).unwrap();
         write!(page, "\n- Layout: {}.\n- Kept and lost: {}.\n", format.layout, format.remarks).unwrap();
+        let endings: Vec<String> = format.endings.iter().map(|ending| format!("`.{ending}`")).collect();
+        writeln!(page, "- Names end in {}.", endings.join(" or ")).unwrap();
     }
     page
 }

@@ -91,6 +91,9 @@ fn names_are_different_and_formats_without_times_have_none() {
     names.dedup();
     assert_eq!(names.len(), FORMATS.len());
     for format in FORMATS {
+        assert_eq!(format.endings[0], format.name, "a format's own name is an ending of its files");
+    }
+    for format in FORMATS {
         assert!(
             !format.summary.is_empty() && !format.layout.is_empty() && !format.remarks.is_empty(),
             "{}",

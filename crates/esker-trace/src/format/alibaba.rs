@@ -13,6 +13,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "alibaba",
+    endings: &["alibaba", "csv"],
     summary: "Alibaba Cloud block traces, 2020",
     layout: "text: device,opcode,offset,length,timestamp; opcode R or W, offset and length in bytes, timestamp in \
              microseconds since 1970",

@@ -13,6 +13,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "arc",
+    endings: &["arc", "lis"],
     summary: "Cache traces of the ARC paper (.lis): OLTP, P1 to P14, DS1, S1 to S3",
     layout: "text, spaces between: start block, number of blocks, an ignored number, number of the request; blocks of 512 \
              bytes",

@@ -13,6 +13,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "blkparse",
+    endings: &["blkparse"],
     summary: "blkparse text, as blktrace recordings are printed on Linux",
     layout: "text, spaces between: device as major,minor, CPU, sequence number, time in seconds, process, action, what \
              (RWBS), then `sector + sectors [command]`; sectors of 512 bytes",

@@ -27,6 +27,7 @@ const EVENTS_AT_A_TIME: usize = 16_384;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "blktrace",
+    endings: &["blktrace"],
     summary: "Binary blktrace recordings: NAME.blktrace.0, .1, ... together, or the stream of `blktrace -o -`",
     layout: "binary, either byte order, events of 48 bytes and an optional rest: magic, sequence, time in ns, sector of 512 \
              bytes, length in bytes, action, process, device, CPU, error, length of the rest (linux/blktrace_api.h)",

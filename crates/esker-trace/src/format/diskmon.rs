@@ -11,6 +11,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "diskmon",
+    endings: &["diskmon"],
     summary: "Sysinternals DiskMon logs (Windows)",
     layout: "text, tabs or spaces between: sequence number, time in seconds, duration in seconds, disk, Read or Write, \
              sector, length; sector and length in 512-byte sectors",

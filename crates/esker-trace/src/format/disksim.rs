@@ -12,6 +12,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "disksim",
+    endings: &["disksim"],
     summary: "DiskSim ASCII traces, also Agrawal's IOzone and Postmark",
     layout: "text, spaces or tabs between: arrival device sector size flags; arrival in milliseconds with decimals, \
              sector and size in 512-byte sectors, flags hexadecimal with bit 0 set for reads",

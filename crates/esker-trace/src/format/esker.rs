@@ -32,6 +32,7 @@ const UNPACKED: usize = 4096;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "esker",
+    endings: &["esker"],
     summary: "esker's own packed traces, with checksums",
     layout: "binary: ESKERTRC, version 1, then sections with checksums: names of volumes, blocks of up to 65,536 records \
              as differences of as few bytes as they need, the number of records at the end",

@@ -16,6 +16,7 @@ const HEADER_3: &[u8] = b"fio version 3 iolog";
 
 pub(super) const V3: FormatEntry = FormatEntry {
     name: "fio",
+    endings: &["fio", "iolog"],
     summary: "fio I/O logs, version 3 (fio 3.31 and later), which fio replays with their times",
     layout: "text: `fio version 3 iolog`, then `timestamp file action [offset length]`; timestamp in microseconds since \
              the start, actions add, open, close, read, write, trim, sync and datasync, offset and length in bytes",
@@ -31,6 +32,7 @@ pub(super) const V3: FormatEntry = FormatEntry {
 
 pub(super) const V2: FormatEntry = FormatEntry {
     name: "fio-v2",
+    endings: &["fio-v2", "iolog"],
     summary: "fio I/O logs, version 2 (before fio 3.31)",
     layout: "text: `fio version 2 iolog`, then `file action [offset length]`; actions as in version 3 and `file wait \
              MICROSECONDS`, offset and length in bytes",

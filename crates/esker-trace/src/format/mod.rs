@@ -23,6 +23,7 @@ mod vscsi;
 mod wiscsee;
 
 use std::fmt;
+use std::path::Path;
 
 use esker_core::Nanos;
 
@@ -148,6 +149,8 @@ impl Holds {
 pub struct FormatEntry {
     /// What `--format` calls it.
     pub name: &'static str,
+    /// How names of such files end, the format's own name first. Several formats may share one.
+    pub endings: &'static [&'static str],
     /// Where such traces come from, in a line.
     pub summary: &'static str,
     /// The layout, field by field, with units.
@@ -180,6 +183,17 @@ impl FormatEntry {
     /// Whether esker writes it, too.
     pub fn can_be_written(&self) -> bool {
         self.write.is_some()
+    }
+    /// The format called `name`, if it can be written.
+    pub fn to_write(name: &str) -> Result<&'static Self, TraceError> {
+        let format = entry(name)?;
+        if format.can_be_written() { Ok(format) } else { Err(TraceError::NotWritable { format: format.name }) }
+    }
+    /// Whether the beginning of the file at `path`, decompressed where it is compressed, reads as this format.
+    pub fn fits(&self, path: &Path) -> Result<bool, TraceError> {
+        let mut input = Input::open(path)?;
+        let (bytes, whole) = input.sample()?;
+        Ok((self.detect)(&Sample { bytes, whole }) >= recognise::FITS)
     }
 }
 

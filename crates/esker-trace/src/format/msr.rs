@@ -13,6 +13,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "msr",
+    endings: &["msr", "csv"],
     summary: "Microsoft Research Cambridge servers, 2007 (SNIA IOTTA)",
     layout: "text: timestamp,hostname,disk,type,offset,size,response; timestamp in Windows FILETIME (100 ns since 1601), \
              type Read or Write, offset and size in bytes, response time in 100 ns",

@@ -17,6 +17,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "nbdkit",
+    endings: &["nbdkit"],
     summary: "log of nbdkit's log filter: a network block device and what was asked of it",
     layout: "text: date and time in UTC with microseconds, connection=N, then a request (`Write id=3 offset=0x0 count=0x1000 \
              fua=0 ...`) or its completion (`...Write id=3 return=0`); offset and count in bytes, hexadecimal; kinds \

@@ -11,6 +11,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "spc",
+    endings: &["spc", "csv"],
     summary: "SPC traces of the UMass repository: Financial1, WebSearch1 and others",
     layout: "text: ASU,LBA,size,opcode,timestamp; LBA in 512-byte sectors of that ASU, size in bytes, opcode R or W in \
              either case, timestamp in seconds since the start with decimals; further fields are allowed",

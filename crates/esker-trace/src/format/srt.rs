@@ -23,6 +23,7 @@ const SECTOR: u64 = 256;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "srt",
+    endings: &["srt"],
     summary: "HP Labs SRT 1.3: hplajw and other traces of 1992 and later",
     layout: "a text header from `$$TR_IOREC-1.3` to a form feed with `tracedate` and `sectorsize`, then binary, big endian, \
              records of 14 u32 numbers: bytes in the record (56), kind, seconds and microseconds since the trace's date, \

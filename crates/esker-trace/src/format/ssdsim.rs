@@ -14,6 +14,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "ssdsim",
+    endings: &["ssdsim", "mqsim"],
     summary: "ASCII traces of SSDsim and MQSim",
     layout: "text, spaces or tabs between: arrival device sector size op; arrival in whole nanoseconds, sector and size \
              in 512-byte sectors, op 1 for reads and 0 for writes",

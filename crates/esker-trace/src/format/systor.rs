@@ -13,6 +13,7 @@ const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "systor",
+    endings: &["systor", "csv"],
     summary: "Virtual desktop storage, SYSTOR 2017 (SNIA IOTTA)",
     layout: "text with a header line `Timestamp,Response,IOType,LUN,Offset,Size`: timestamp in seconds since 1970 with \
              decimals, response time in seconds (may be empty), type R, W or empty, logical unit, offset and size in bytes",

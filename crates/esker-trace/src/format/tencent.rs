@@ -13,6 +13,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "tencent",
+    endings: &["tencent", "csv"],
     summary: "Tencent Cloud Block Storage traces, 2018",
     layout: "text: timestamp,offset,size,type,volume; timestamp in whole seconds since 1970, offset and size in 512-byte \
              sectors, type 0 for reads and 1 for writes",

@@ -14,6 +14,7 @@ use crate::{Operation, Record};
 
 pub(super) const V1: FormatEntry = FormatEntry {
     name: "vscsi",
+    endings: &["vscsi"],
     summary: "VMware vscsiStats, version 1 (CloudPhysics)",
     layout: "binary, little endian, 32 bytes: u32 serial, u32 length in bytes, u32 scatter-gather entries, u16 SCSI \
              command, u16 version (1 in its high byte), u64 sector of 512 bytes, u64 time in microseconds",
@@ -29,6 +30,7 @@ pub(super) const V1: FormatEntry = FormatEntry {
 
 pub(super) const V2: FormatEntry = FormatEntry {
     name: "vscsi2",
+    endings: &["vscsi2", "vscsi"],
     summary: "VMware vscsiStats, version 2 (CloudPhysics), with response times",
     layout: "binary, little endian, 40 bytes: u16 SCSI command, u16 version (2 in its high byte), u32 serial, u32 length \
              in bytes, u32 scatter-gather entries, u64 sector of 512 bytes, u64 time and u64 response time in microseconds",

@@ -13,6 +13,7 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "wiscsee",
+    endings: &["wiscsee"],
     summary: "WiscSee block events (blktrace of a file system, prepared for a flash simulator)",
     layout: "text, spaces between: process, action, operation, offset and size in bytes, time in seconds, wait before it \
              in seconds, synchronous; action D (dispatch) or C (complete), operation read, write or discard",

@@ -12,6 +12,7 @@ use crate::Operation;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "parquet",
+    endings: &["parquet"],
     summary: "Parquet tables, a row per request",
     layout: "columns ts_ns (i64), dev (text), op (text: read, write, trim, flush), off and len (bytes), lat_ns (i64, may be \
              null); read also under other usual names: ts, time or timestamp and lat, latency or response with _ns, _us, \
