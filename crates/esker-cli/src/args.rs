@@ -96,12 +96,15 @@ pub(crate) struct ReadArguments {
     pub(crate) reorder_records: Option<usize>,
 }
 
-/// `--json [FILE]`.
+/// `--json[=FILE]`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JsonArguments {
-    /// Print the result as JSON, or write it to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    /// Print the result as JSON, or write it to FILE (with `=`, so that no trace is taken for it)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
+    /// Replace a file that is there already and is neither a report nor JSON; an input is never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Arguments of `esker study`.
@@ -184,14 +187,18 @@ pub(crate) struct WriteArguments {
     /// Where to write; `-` is standard output. A name that ends in .zst or .gz is compressed
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Format to write [default: by the output's name, else esker's own compact one]
+    /// Format to write [default: what the output's name ends in, such as .spc; for standard output esker's own]
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
+    /// Replace a file that is there already and is no trace of that format, or stands in front of a trace, as where the
+    /// shell fills in `-o *`; an input is never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Arguments of `esker trace convert`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  esker trace convert db.blkparse.zst --to fio-v3 -o db.iolog")]
+#[command(after_help = "Example:\n  esker trace convert db.blkparse.zst --to fio -o db.iolog")]
 pub(crate) struct ConvertArguments {
     /// The trace; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -220,7 +227,7 @@ pub(crate) enum Kind {
 /// Arguments of `esker trace filter`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --to 10h --volume prxy.0 -o morning.csv\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
+    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --until 10h --volume prxy.0 -o morning.csv --to msr\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
 )]
 pub(crate) struct FilterArguments {
     /// The trace; `-` reads standard input
@@ -327,7 +334,7 @@ pub(crate) struct SweepArguments {
 /// Arguments of `esker mrc`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json curve.json"
+    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json=curve.json"
 )]
 pub(crate) struct MrcArguments {
     /// Traces; `-` reads standard input

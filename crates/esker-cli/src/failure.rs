@@ -1,10 +1,14 @@
 //! Errors for people: what, where, and after `hint:` what to do.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
 use esker_core::Hint;
+
+use crate::output::remark;
 
 /// Why a command did not succeed, with its exit status.
 #[derive(Debug)]
@@ -12,6 +16,13 @@ pub(crate) struct Failure {
     code: u8,
     message: String,
     hint: Option<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
+    }
 }
 
 impl Failure {
@@ -30,24 +41,40 @@ impl Failure {
         Self { code: 130, message: "interrupted; nothing half-written was left".into(), hint: None }
     }
 
+    /// Whoever read the output went away: no error, and nothing to say.
+    pub(crate) fn closed_pipe() -> Self {
+        Self { code: 0, message: String::new(), hint: None }
+    }
+
+    /// Whether it is that.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        self.code == 0
+    }
+
     /// The same with a remedy.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
+    /// The same with a hint where `--json FILE` may be the cause, which was written with a blank before.
+    pub(crate) fn with_hint_about_json(self) -> Self {
+        match json_with_a_blank(std::env::args_os()) {
+            Some(hint) if self.code == 2 => self.with_hint(hint),
+            _ => self,
+        }
+    }
+
     /// Prints it and gives the exit status.
-    #[expect(clippy::print_stderr, reason = "this is where errors reach the user")]
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("error: {}", self.message);
-        if let Some(hint) = &self.hint {
-            eprintln!("hint: {hint}");
+        if !self.is_closed_pipe() {
+            remark(&self.to_string());
         }
         ExitCode::from(self.code)
     }
 }
 
-/// Any error that may know a remedy is bad input, unless the command says otherwise.
+/// Any error that may know a remedy: bad input, unless it says that the work failed.
 impl<E: Error + Hint> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut message = error.to_string();
@@ -60,6 +87,31 @@ impl<E: Error + Hint> From<E> for Failure {
             }
             source = cause.source();
         }
-        Self { code: 2, message, hint: error.hint() }
+        Self { code: if error.work_failed() { 1 } else { 2 }, message, hint: error.hint() }
+    }
+}
+
+/// Says what is wrong with the arguments (or what `--help` asks for), and gives the exit status.
+pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
+    // Nobody listening is no reason to fail.
+    let _ = error.print();
+    if let Some(hint) = json_with_a_blank(std::env::args_os()).filter(|_| error.use_stderr()) {
+        remark(&format!("hint: {hint}"));
+    }
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// What to say about `--json FILE`, where FILE looks like a place for JSON.
+fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option<String> {
+    let words: Vec<OsString> = words.collect();
+    let behind = words.windows(2).find(|pair| pair[0] == "--json").map(|pair| pair[1].to_string_lossy())?;
+    let is_option = behind.starts_with('-') && behind != "-";
+    let is_json = behind.to_lowercase().ends_with(".json");
+    if is_option || (behind != "-" && !is_json && Path::new(&*behind).exists()) {
+        None
+    } else if behind == "-" {
+        Some("`--json` by itself prints on standard output".into())
+    } else {
+        Some(format!("to write JSON to a file say `--json={behind}`, with `=`"))
     }
 }

@@ -14,10 +14,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    let arguments = match args::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::refuse(&error),
+    };
     cancel::install();
     match commands::run(arguments) {
         Ok(code) => code,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.with_hint_about_json().report(),
     }
 }

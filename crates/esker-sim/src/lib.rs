@@ -20,6 +20,6 @@ pub use device::{
 pub use measured::{Measured, Slowest, Watch, resource_name};
 pub use reference::{experiments_page, results_schema};
 pub use run::{RunError, RunOptions, finish_results, run, run_workload};
-pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, sweep};
+pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
 pub use system::{System, build_device};
 pub use workload::Workload;

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use crate::args::Arguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Content, Outputs};
 
 /// Prints the completion script of a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
@@ -21,6 +21,13 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failu
 pub(crate) fn man(folder: &Path) -> Result<ExitCode, Failure> {
     let unwritable = |error| Failure::input(format!("cannot write to {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(unwritable)?;
-    clap_mangen::generate_to(Arguments::command(), folder).map_err(unwritable)?;
+    let made = tempfile::tempdir().map_err(Failure::work)?;
+    clap_mangen::generate_to(Arguments::command(), made.path()).map_err(Failure::work)?;
+    let mut outputs = Outputs::new(false, &[])?;
+    for page in std::fs::read_dir(made.path()).map_err(Failure::work)? {
+        let page = page.map_err(Failure::work)?;
+        let text = std::fs::read_to_string(page.path()).map_err(Failure::work)?;
+        outputs.claim("", &folder.join(page.file_name()), Content::Manual)?.write_text(&text)?;
+    }
     Ok(ExitCode::SUCCESS)
 }

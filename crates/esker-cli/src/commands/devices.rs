@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::args::DevicesArguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Outputs};
 use crate::table::Table;
 
 /// Every preset of every kind of device.
@@ -26,11 +26,11 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
         output::print(preset.toml)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(place) = &arguments.json.json {
+    if let Some(json) = Outputs::new(arguments.json.force, &[])?.json(&arguments.json)? {
         let list: Vec<_> = presets()
             .map(|preset| json!({ "name": preset.name, "kind": preset.kind, "summary": preset.summary }))
             .collect();
-        output::write_json(place, &list)?;
+        json.write_json(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new(&["preset", "kind", "what it is"]);

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::trace::read_options;
 use crate::args::{Common, MrcArguments};
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
@@ -19,6 +20,7 @@ use crate::{cancel, output};
 /// Draws the curve.
 pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode, Failure> {
     check(arguments)?;
+    let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json)?;
     let (spool, map) = read(arguments, common)?;
     let first_seed = common.seed.unwrap_or(1);
     let mut curves = Vec::new();
@@ -32,8 +34,8 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
         method = settings.method.describe();
         curves.push(curve(&spool, &map, &settings)?);
     }
-    match &arguments.json.json {
-        Some(place) => output::write_json(place, &value(arguments, &method, &curves))?,
+    match json {
+        Some(json) => json.write_json(&value(arguments, &method, &curves))?,
         None => output::print(&render(arguments, &method, &curves))?,
     }
     Ok(ExitCode::SUCCESS)

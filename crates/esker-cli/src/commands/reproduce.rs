@@ -1,6 +1,5 @@
 //! `esker reproduce`: published against measured.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use esker_core::words;
@@ -9,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Common, ReproduceArguments};
 use crate::failure::Failure;
+use crate::output::{Content, Output, Outputs};
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
@@ -16,27 +16,23 @@ use crate::{cancel, output};
 /// Runs the items; exit status 1 where a claim is missed.
 pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<ExitCode, Failure> {
     let items = esker_repro::select(&arguments.items)?;
-    let standard_output = Some(Path::new("-"));
-    if arguments.html.as_deref() == standard_output && arguments.json.json.as_deref() == standard_output {
-        return Err(Failure::input("both the page and the JSON would go to standard output")
-            .with_hint("give one of them a FILE: `--html reproduction.html`"));
-    }
-    if let Some(place) = &arguments.html {
-        // A page that cannot be written should not cost the user the runs first.
-        drop(output::Output::create(place)?);
-    }
+    let inputs = arguments.traces.as_deref().map(esker_repro::trace_files).unwrap_or_default();
+    let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
+    let html = arguments.html.as_ref().map(|path| outputs.claim("--html", path, Content::Page)).transpose()?;
+    let json = outputs.json(&arguments.json)?;
+    let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let mut found = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let place = format!("{} ({} of {})", item.name, index + 1, items.len());
         found.push((*item, run_item(item, &place, arguments, common)?));
     }
-    if let Some(place) = &arguments.html {
-        write_page(place, &found, arguments, common)?;
+    if let Some(html) = html {
+        write_page(html, &found, arguments, common)?;
     }
     let claims: Vec<&Claim> = found.iter().flat_map(|(_, outcome)| &outcome.claims).collect();
-    match &arguments.json.json {
-        Some(place) => output::write_json(place, &claims)?,
-        None if arguments.html.as_deref() == standard_output => {}
+    match json {
+        Some(json) => json.write_json(&claims)?,
+        None if page_is_printed => {}
         None => output::print(&found.iter().map(|(item, outcome)| render(item, &outcome.claims)).collect::<String>())?,
     }
     let missed = claims.iter().any(|claim| claim.verdict == ClaimVerdict::Missed);
@@ -55,13 +51,12 @@ fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &C
     };
     (item.run)(item, &context).map_err(|error| match error {
         ReproduceError::Cancelled => Failure::cancelled(),
-        ReproduceError::Experiment { .. } => Failure::work(error),
-        ReproduceError::Unknown { .. } => error.into(),
+        error => error.into(),
     })
 }
 
 fn write_page(
-    place: &Path,
+    html: Output,
     found: &[(&Item, Outcome)],
     arguments: &ReproduceArguments,
     common: &Common,
@@ -85,7 +80,7 @@ fn write_page(
     if cancel::requested() {
         return Err(Failure::cancelled());
     }
-    output::write_text(place, &page)
+    html.write_text(&page)
 }
 
 /// The command that repeats it, without what only says where results go.

@@ -13,6 +13,6 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaOf::Study => schemars::schema_for!(esker_study::model::StudyReport),
         SchemaOf::Trace => schemars::schema_for!(esker_trace::Profile),
     };
-    output::write_json("-".as_ref(), &schema)?;
+    output::print_json(&schema)?;
     Ok(ExitCode::SUCCESS)
 }

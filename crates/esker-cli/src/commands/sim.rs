@@ -10,6 +10,7 @@ use esker_sim::{Experiment, RunError, RunOptions};
 
 use crate::args::{Common, SimArguments};
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::progress::Progress;
 use crate::table::{Table, percent};
 use crate::{cancel, output};
@@ -24,14 +25,16 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     if let Some(seed) = common.seed {
         experiment.run.seed = seed;
     }
+    let inputs = [vec![arguments.file.clone()], experiment.traces()].concat();
+    let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json)?;
     let bar = Progress::new(common.quiet, "requests");
     bar.say("simulating");
     let progress = |done: u64, total: u64| bar.set(done, total);
     let options = RunOptions { progress: Some(&progress), cancel: Some(cancel::flag()), cost: !arguments.no_cost };
     let results = esker_sim::run(&experiment, &options).map_err(failure)?;
     drop(bar);
-    match &arguments.json.json {
-        Some(place) => output::write_json(place, &results)?,
+    match json {
+        Some(json) => json.write_json(&results)?,
         None => output::print(&render(&results))?,
     }
     Ok(ExitCode::SUCCESS)
@@ -41,7 +44,6 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
 pub(super) fn failure(error: RunError) -> Failure {
     match error {
         RunError::Cancelled => Failure::cancelled(),
-        RunError::Stalled { .. } | RunError::Livelock(_) => Failure::work(error),
         error => error.into(),
     }
 }

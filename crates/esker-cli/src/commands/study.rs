@@ -11,15 +11,16 @@ use esker_study::{Hooks, StudyError, StudySettings};
 use super::trace::read_options;
 use crate::args::{Common, StudyArguments};
 use crate::failure::Failure;
+use crate::output::{Content, Output, Outputs};
 use crate::progress::Progress;
 use crate::table::{self, Table};
 use crate::{cancel, memory, output};
 
 /// Makes the study, writes the report, prints the verdict.
 pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode, Failure> {
-    // A report that cannot be written should not cost the user a study first.
-    let report = output::Output::create(&arguments.output)?;
-    drop(report);
+    let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
+    let report = outputs.claim("-o", &arguments.output, Content::Page)?;
+    let json = outputs.json(&arguments.json)?;
     let settings = StudySettings {
         traces: arguments.traces.clone(),
         read: read_options(&arguments.read),
@@ -61,15 +62,12 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     if cancel::requested() {
         return Err(Failure::cancelled());
     }
-    output::write_text(&arguments.output, &html)?;
-    match &arguments.json.json {
-        Some(place) => {
-            output::write_json(place, &value)?;
-            if place.as_os_str() != "-" {
-                output::print(&summary(&study, &arguments))?;
-            }
-        }
-        None => output::print(&summary(&study, &arguments))?,
+    // Standard output is for one of the three.
+    let verdict = !report.is_standard_output() && !json.as_ref().is_some_and(Output::is_standard_output);
+    report.write_text(&html)?;
+    json.map_or(Ok(()), |json| json.write_json(&value))?;
+    if verdict {
+        output::print(&summary(&study, &arguments))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -77,7 +75,6 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
 fn failure(error: StudyError) -> Failure {
     match error {
         StudyError::Cancelled => Failure::cancelled(),
-        StudyError::Design { .. } => Failure::work(error),
         error => error.into(),
     }
 }

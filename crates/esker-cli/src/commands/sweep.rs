@@ -6,6 +6,7 @@ use esker_sim::{Experiment, SweepError, SweepOptions, SweepTable};
 
 use crate::args::{Common, SweepArguments};
 use crate::failure::Failure;
+use crate::output::{Content, Output, Outputs};
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
@@ -16,6 +17,12 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     if let Some(seed) = common.seed {
         experiment.run.seed = seed;
     }
+    let inputs = [vec![arguments.file.clone()], experiment.traces()].concat();
+    let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
+    outputs.claim_folder(&arguments.output, esker_sim::is_name_of_results)?;
+    let there = arguments.output.is_dir();
+    let table = there.then(|| claim_table(&mut outputs, arguments)).transpose()?;
+    let json = outputs.json(&arguments.json)?;
     let bar = Progress::new(common.quiet, "points");
     bar.say("sweeping");
     let progress = |done: usize, total: usize| bar.set(done as u64, total as u64);
@@ -28,17 +35,18 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     };
     let sweep = esker_sim::sweep(&experiment, &options).map_err(|error| match error {
         SweepError::Cancelled => Failure::cancelled().with_hint("run it again to go on where it stopped"),
-        SweepError::Write { .. } => Failure::work(error),
         error => error.into(),
     })?;
     drop(bar);
-    output::write_text(&arguments.output.join("sweep.csv"), &sweep.table.to_csv())?;
-    match &arguments.json.json {
-        Some(place) => output::write_json(place, &sweep.table.to_json())?,
+    // A folder that was not there is now.
+    let table = table.map_or_else(|| claim_table(&mut outputs, arguments), Ok)?;
+    table.write_text(&sweep.table.to_csv())?;
+    match json {
+        Some(json) => json.write_json(&sweep.table.to_json())?,
         None => output::print(&render(&sweep.table))?,
     }
     if !common.quiet {
-        say(&format!(
+        output::remark(&format!(
             "{} points run, {} were there already, {} failed; results and sweep.csv are in {}",
             sweep.run,
             sweep.reused,
@@ -47,6 +55,10 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
         ));
     }
     Ok(if sweep.failed > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn claim_table(outputs: &mut Outputs, arguments: &SweepArguments) -> Result<Output, Failure> {
+    outputs.claim("", &arguments.output.join("sweep.csv"), Content::SweepTable)
 }
 
 /// `2/8`: the second of eight shares.
@@ -79,9 +91,4 @@ fn render(sweep: &SweepTable) -> String {
         table.row(shown.iter().map(|&column| row.get(column).map_or("-".into(), text)));
     }
     table.render()
-}
-
-#[expect(clippy::print_stderr, reason = "a remark beside the table")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }

@@ -34,7 +34,7 @@ fn every_reference_trace_is_studied_unaided() {
     let long = if std::env::var_os("ESKER_SOAK").is_some() { LONG_TRACES } else { &[] };
     for (name, requests) in TRACES.iter().chain(long) {
         let Some(path) = reference_data(&format!("traces/{name}.zst")) else { return };
-        let run = esker_ok(folder.path(), &["study", path.to_str().unwrap(), "--json", "-", "-q"]);
+        let run = esker_ok(folder.path(), &["study", path.to_str().unwrap(), "--json", "-q"]);
         let study: Value = serde_json::from_str(&run.stdout).unwrap();
         let workload = &study["workloads"][0];
         let count = |field: &str| workload["profile"][field].as_u64().unwrap();

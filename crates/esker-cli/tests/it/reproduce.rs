@@ -7,7 +7,7 @@ use crate::support::{esker_ok, esker_refuses};
 #[test]
 fn claims_go_to_json_and_everything_to_the_page() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["reproduce", "agrawal/traces", "--html", "page.html", "--json", "claims.json", "--seed", "7"];
+    let arguments = ["reproduce", "agrawal/traces", "--html", "page.html", "--json=claims.json", "--seed", "7"];
     esker_ok(folder.path(), &arguments);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let claims: Value = serde_json::from_str(&read("claims.json")).unwrap();

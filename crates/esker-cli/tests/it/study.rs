@@ -8,7 +8,18 @@ fn study(folder: &std::path::Path, threads: &str, name: &str) -> (String, Value)
     let (html, json) = (format!("{name}.html"), format!("{name}.json"));
     esker_ok(
         folder,
-        &["study", "small.csv", "-o", &html, "--json", &json, "--no-cost", "--threads", threads, "--p99", "20ms"],
+        &[
+            "study",
+            "small.csv",
+            "-o",
+            &html,
+            &format!("--json={json}"),
+            "--no-cost",
+            "--threads",
+            threads,
+            "--p99",
+            "20ms",
+        ],
     );
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).expect("it was written");
     (read(&html), serde_json::from_str(&read(&json)).expect("it is JSON"))
@@ -58,7 +69,7 @@ fn two_traces_alone_and_together() {
     let folder = folder_with_trace(2_000);
     std::fs::copy(folder.path().join("small.csv"), folder.path().join("other.csv")).unwrap();
     let run = |more: &[&str]| -> Value {
-        let arguments = [&["study", "small.csv", "other.csv", "--json", "-", "-q"], more].concat();
+        let arguments = [&["study", "small.csv", "other.csv", "--json", "-q"], more].concat();
         serde_json::from_str(&esker_ok(folder.path(), &arguments).stdout).unwrap()
     };
     let alone = run(&[]);
@@ -83,7 +94,7 @@ fn the_published_schemas_are_current() {
 fn a_growing_load_is_simulated_as_it_will_be() {
     let folder = folder_with_trace(3_000);
     let run = |arguments: &[&str]| -> Value {
-        let all = [&["study", "small.csv", "--json", "-", "-q", "--years", "4"], arguments].concat();
+        let all = [&["study", "small.csv", "--json", "-q", "--years", "4"], arguments].concat();
         serde_json::from_str(&esker_ok(folder.path(), &all).stdout).unwrap()
     };
     let steady = run(&[]);

@@ -11,45 +11,49 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
-/// Runs `esker` in `folder`; ends it where it takes more than two minutes.
+/// The program with these arguments, in `folder`.
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_esker"));
+    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env("COLUMNS", "100");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs `esker` in `folder`.
 pub(crate) fn esker_in(folder: &Path, arguments: &[&str]) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_esker"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "100")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    let drain = |mut pipe: Box<dyn std::io::Read + Send>| {
+    run(&mut command(folder, arguments), &arguments.join(" ")).expect("the program starts")
+}
+
+/// Runs `command`; ends it where it takes more than two minutes. What it prints to elsewhere is empty here.
+#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
+pub(crate) fn run(command: &mut Command, shown: &str) -> std::io::Result<Run> {
+    let mut child = command.spawn()?;
+    let drain = |pipe: Option<Box<dyn std::io::Read + Send>>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            pipe.read_to_end(&mut bytes).expect("a pipe can be read");
+            pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).expect("a pipe can be read"));
             bytes
         })
     };
-    let (stdout, stderr) = (drain(Box::new(stdout)), drain(Box::new(stderr)));
+    let stdout = drain(child.stdout.take().map(|pipe| Box::new(pipe) as _));
+    let stderr = drain(child.stderr.take().map(|pipe| Box::new(pipe) as _));
     let begin = Instant::now();
     let status = loop {
-        if let Some(status) = child.try_wait().expect("the program can be waited for") {
+        if let Some(status) = child.try_wait()? {
             break status;
         }
         if begin.elapsed() > Duration::from_secs(120) {
-            child.kill().expect("the program can be ended");
-            panic!("esker {arguments:?} did not end within two minutes");
+            child.kill()?;
+            panic!("esker {shown} did not end within two minutes");
         }
         std::thread::sleep(Duration::from_millis(2));
     };
     let output = Output { status, stdout: stdout.join().expect("no panic"), stderr: stderr.join().expect("no panic") };
-    Run {
+    Ok(Run {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    })
 }
 
 /// Runs it and expects success.

@@ -13,7 +13,7 @@ use super::node::{Node, Span, Value};
 use super::read::{Document, Finding, join, key_places, read};
 use super::run::RunSettings;
 use super::sweep::{Dimension, read_dimensions};
-use super::workload::WorkloadSettings;
+use super::workload::{OneOrMore, WorkloadSettings};
 
 /// An experiment: a workload, a tree of devices, and how to run one on the other. Everything is checked but what only
 /// building a device or opening a trace can find out.
@@ -91,6 +91,27 @@ impl Experiment {
     /// The folder that paths are relative to.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The trace files of the workload, and those that points of the sweep take in its place; `-` is standard input.
+    pub fn traces(&self) -> Vec<PathBuf> {
+        let own = self.workload.trace.iter().flat_map(|trace| trace.as_slice().to_vec());
+        let swept = self.dimensions.iter().flat_map(|dimension| {
+            let path: Vec<&str> = dimension.path.iter().map(String::as_str).collect();
+            let of = move |value: serde_json::Value| match path[..] {
+                ["workload"] => value["trace"].clone(),
+                ["workload", "trace"] => value,
+                _ => serde_json::Value::Null,
+            };
+            let values = dimension.values().into_iter().map(of);
+            values.filter_map(|value| serde_json::from_value::<OneOrMore>(value).ok())
+        });
+        own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| self.path_of(&name)).collect()
+    }
+
+    /// Where the file called `name` in the experiment lies; `-` is standard input.
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
+        if name == "-" { name.into() } else { self.folder.join(name) }
     }
 
     /// What the text came from, as errors name it.

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use esker_core::{Hint, RunResults};
+use esker_files::FileError;
 use thiserror::Error;
 
 use crate::config::{ConfigError, Experiment};
@@ -18,6 +19,7 @@ use crate::run::{RunError, RunOptions, run_workload};
 use store::{name_of, read_stored, write_stored};
 use workloads::Workloads;
 
+pub use store::is_name_of_results;
 pub use table::{METRICS, Metric, SweepTable};
 
 /// More points than this are a slip of the pen.
@@ -75,14 +77,17 @@ pub enum SweepError {
         /// How many there are.
         count: usize,
     },
-    /// Results cannot be kept.
-    #[error("{}: cannot be written: {source}", path.display())]
-    Write {
-        /// The file or folder.
+    /// The folder for results cannot be made.
+    #[error("cannot make the folder {}: {source}", path.display())]
+    Folder {
+        /// The folder.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
+    /// Results cannot be kept.
+    #[error(transparent)]
+    Write(#[from] FileError),
     /// The caller ended the sweep.
     #[error("the sweep was cancelled")]
     Cancelled,
@@ -92,8 +97,17 @@ impl Hint for SweepError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Config(error) => error.hint(),
+            Self::Write(error) => error.hint(),
             Self::Cancelled => Some("run it again to go on where it stopped".to_string()),
             _ => None,
+        }
+    }
+
+    fn work_failed(&self) -> bool {
+        match self {
+            Self::Folder { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+            Self::Write(error) => error.work_failed(),
+            _ => false,
         }
     }
 }
@@ -111,7 +125,7 @@ struct Point {
 pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, SweepError> {
     let points = points(experiment, options.shard)?;
     std::fs::create_dir_all(options.directory)
-        .map_err(|source| SweepError::Write { path: options.directory.to_path_buf(), source })?;
+        .map_err(|source| SweepError::Folder { path: options.directory.to_path_buf(), source })?;
     // Points that come to the same configuration are one run.
     let mut distinct: BTreeMap<&str, &Point> = BTreeMap::new();
     for point in points.iter().rev() {
@@ -247,7 +261,7 @@ impl Crew<'_> {
             .and_then(|workload| run_workload(&experiment, &workload, &options));
         match results {
             Ok(results) => {
-                write_stored(&path, &results).map_err(|source| SweepError::Write { path, source })?;
+                write_stored(&path, &results)?;
                 Ok(Outcome::Run(metrics(&results)))
             }
             Err(RunError::Cancelled) => Err(SweepError::Cancelled),

@@ -1,10 +1,13 @@
 //! Results of points as files that appear whole or not at all.
 
-use std::io::Write;
 use std::path::Path;
 
 use esker_core::{RESULTS_SCHEMA, RunResults};
+use esker_files::FileError;
 use serde_json::Value;
+
+/// Digits of the hash that names a file.
+const DIGITS: usize = 16;
 
 /// The file name of a resolved configuration: 16 hexadecimal digits of its BLAKE3 hash. Keys are sorted first, so the
 /// order in which they were written does not matter.
@@ -12,7 +15,7 @@ pub(super) fn name_of(config: &Value) -> String {
     let mut sorted = config.clone();
     sorted.sort_all_objects();
     let text = serde_json::to_string(&sorted).expect("JSON values can be written");
-    format!("{}.json", &blake3::hash(text.as_bytes()).to_hex()[..16])
+    format!("{}.json", &blake3::hash(text.as_bytes()).to_hex()[..DIGITS])
 }
 
 /// The results at `path`, if they are there, whole, of this schema, and of this configuration.
@@ -21,12 +24,15 @@ pub(super) fn read_stored(path: &Path, config: &Value) -> Option<RunResults> {
     (results.schema == RESULTS_SCHEMA && results.config == *config).then_some(results)
 }
 
-/// Writes `results` beside `path` first, then moves them there.
-pub(super) fn write_stored(path: &Path, results: &RunResults) -> std::io::Result<()> {
-    let folder = path.parent().expect("results lie in a folder");
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, results)?;
-    file.write_all(b"\n")?;
-    file.persist(path)?;
-    Ok(())
+/// Whether a file called so is what a sweep makes of a point.
+pub fn is_name_of_results(name: &str) -> bool {
+    let digits = name.strip_suffix(".json").unwrap_or_default();
+    digits.len() == DIGITS && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Puts `results` at `path`, whole or not at all.
+pub(super) fn write_stored(path: &Path, results: &RunResults) -> Result<(), FileError> {
+    let mut text = serde_json::to_vec_pretty(results).expect("results can be written as JSON");
+    text.push(b'\n');
+    esker_files::write(path, &text)
 }

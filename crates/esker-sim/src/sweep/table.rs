@@ -116,6 +116,13 @@ impl SweepTable {
         self.rows.iter().map(|row| Value::Object(object(row))).collect()
     }
 
+    /// Whether a text begins like a table that [`SweepTable::to_csv`] made.
+    pub fn is_csv(text: &str) -> bool {
+        let header = text.lines().next().unwrap_or_default();
+        let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        header.starts_with("index,") && header.ends_with(&metrics.join(","))
+    }
+
     /// As comma-separated values (RFC 4180) with a header; nothing for null.
     pub fn to_csv(&self) -> String {
         let mut text = String::new();

@@ -61,8 +61,7 @@ impl Workload {
             return Ok(Self { source, head: settings.head.unwrap_or(u64::MAX).min(synthetic.requests) });
         }
         let trace = settings.trace.as_ref().expect("a workload without a source was refused when it was read");
-        let path = |name: &String| if name == "-" { name.into() } else { experiment.folder().join(name) };
-        let paths: Vec<PathBuf> = trace.as_slice().iter().map(path).collect();
+        let paths: Vec<PathBuf> = trace.as_slice().iter().map(|name| experiment.path_of(name)).collect();
         let options = ReadOptions { format: settings.format.clone(), ..ReadOptions::default() };
         let mut reader = TraceReader::open(&paths, &options)?;
         let fault = |error: &dyn std::error::Error| experiment.error_at("workload.filter", error.to_string(), None);

@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use esker_core::Bytes;
 use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader};
 
+use super::ending::format_of;
 use super::{ReadProgress, TraceOutput, read_options};
 use crate::args::{Common, GenerateArguments};
 use crate::cancel;
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::progress::Progress;
 
 /// Where no `footprint` is given there is no device to take it from.
@@ -18,16 +20,20 @@ const FOOTPRINT: Bytes = Bytes::gib(1);
 /// Makes the trace.
 pub(super) fn run(arguments: &GenerateArguments, common: &Common) -> Result<ExitCode, Failure> {
     let seed = common.seed.unwrap_or(1);
+    let format = format_of(&arguments.write)?;
+    let inputs: Vec<PathBuf> = arguments.like.iter().chain(&arguments.spec).cloned().collect();
+    let output = Outputs::of_traces(arguments.write.force, &inputs)?.trace(&arguments.write, format)?;
+    let begin = |volumes: &[String]| TraceOutput::begin(output, format, volumes);
     match &arguments.like {
         Some(model) => {
             let model = fit(model, arguments, common)?;
             let requests = arguments.requests.unwrap_or_else(|| model.requests());
-            write(arguments, common, model.volumes(), requests, model.generate(requests, seed))
+            write(begin(model.volumes())?, common, requests, model.generate(requests, seed))
         }
         None => {
             let settings = settings(arguments)?;
             let records = Synthesiser::new(&settings, settings.footprint_on(FOOTPRINT), seed)?;
-            write(arguments, common, &[Synthesiser::VOLUME.to_string()], settings.requests, records)
+            write(begin(&[Synthesiser::VOLUME.to_string()])?, common, settings.requests, records)
         }
     }
 }
@@ -84,17 +90,15 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
 }
 
 fn write(
-    arguments: &GenerateArguments,
+    mut output: TraceOutput,
     common: &Common,
-    volumes: &[String],
     requests: u64,
     records: impl Iterator<Item = Record>,
 ) -> Result<ExitCode, Failure> {
-    let mut output = TraceOutput::create(&arguments.write, volumes)?;
     let bar = Progress::new(common.quiet, "requests");
     bar.say("generating");
     for (index, record) in records.enumerate() {
-        output.writer.push(&record)?;
+        output.push(&record)?;
         if index % 65_536 == 0 {
             if cancel::requested() {
                 return Err(Failure::cancelled());

@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 use super::{ReadProgress, read_options};
 use crate::args::{Common, InfoArguments};
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::table::{self, Table};
 use crate::{cancel, output};
 
 /// Characterises each trace.
 pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json)?;
     let mut values = Vec::new();
     let mut text = String::new();
     for paths in group_inputs(&arguments.traces) {
@@ -42,10 +44,10 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
         }
         values.push(value);
     }
-    match &arguments.json.json {
+    match json {
         // One trace is one object, as scripts expect; several are a list.
-        Some(place) if values.len() == 1 => output::write_json(place, &values[0])?,
-        Some(place) => output::write_json(place, &values)?,
+        Some(json) if values.len() == 1 => json.write_json(&values[0])?,
+        Some(json) => json.write_json(&values)?,
         None => output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)

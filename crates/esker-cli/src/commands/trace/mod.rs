@@ -1,18 +1,18 @@
 //! `esker trace`: look at traces, convert, cut or make them.
 
+mod ending;
 mod formats;
 mod generate;
 mod info;
 mod rewrite;
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use esker_trace::{FORMATS, ReadOptions, TraceReader, TraceWriter, WriteNotes};
+use esker_trace::{FormatEntry, ReadOptions, Record, TraceError, TraceReader, TraceWriter, WriteNotes};
 
-use crate::args::{Common, ReadArguments, TraceCommand, WriteArguments};
+use crate::args::{Common, ReadArguments, TraceCommand};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, remark};
 use crate::progress::Progress;
 
 /// Runs one of the commands.
@@ -59,18 +59,18 @@ struct TraceOutput {
 }
 
 impl TraceOutput {
-    fn create(arguments: &WriteArguments, volumes: &[String]) -> Result<Self, Failure> {
-        let format = match &arguments.to {
-            Some(name) => name.clone(),
-            None => format_of(&arguments.output).to_string(),
-        };
-        let output = Output::create(&arguments.output)?;
-        let writer = TraceWriter::create(&format, output.compressing_writer()?, volumes)?;
+    /// Begins a trace in `format` with the volumes known by now.
+    fn begin(mut output: Output, format: &FormatEntry, volumes: &[String]) -> Result<Self, Failure> {
+        let writer = TraceWriter::create(format.name, output.writer()?, volumes)?;
         Ok(Self { output, writer })
     }
 
+    fn push(&mut self, record: &Record) -> Result<(), Failure> {
+        self.writer.push(record).map_err(|error| failed(&self.output, error))
+    }
+
     fn finish(self, common: &Common) -> Result<(), Failure> {
-        let notes = self.writer.finish().map_err(Failure::work)?;
+        let notes = self.writer.finish().map_err(|error| failed(&self.output, error))?;
         self.output.finish()?;
         if !common.quiet {
             say(&notes);
@@ -79,31 +79,27 @@ impl TraceOutput {
     }
 }
 
-/// The format that a file name asks for: its extension, without a compression's, is a format's name; else esker's own.
-fn format_of(path: &Path) -> &'static str {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-    let name = name.trim_end_matches(".zst").trim_end_matches(".gz");
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    FORMATS
-        .iter()
-        .find(|format| format.name == extension && format.can_be_written())
-        .map_or("esker", |format| format.name)
+/// An error of a trace writer; one of the file under it names the file.
+fn failed(output: &Output, error: TraceError) -> Failure {
+    match error {
+        TraceError::Write(error) => output.failed(error),
+        error => error.into(),
+    }
 }
 
 /// What the output could not hold.
-#[expect(clippy::print_stderr, reason = "remarks belong beside the data, not in it")]
 fn say(notes: &WriteNotes) {
-    eprintln!("wrote {} requests", notes.records);
+    remark(&format!("wrote {} requests", notes.records));
     if notes.times_dropped {
-        eprintln!("note: the format has no times; they were dropped");
+        remark("note: the format has no times; they were dropped");
     }
     if notes.times_rounded > 0 {
-        eprintln!("note: {} times were rounded down to the format's unit", notes.times_rounded);
+        remark(&format!("note: {} times were rounded down to the format's unit", notes.times_rounded));
     }
     if notes.responses_dropped > 0 {
-        eprintln!("note: {} response times were dropped, the format has none", notes.responses_dropped);
+        remark(&format!("note: {} response times were dropped, the format has none", notes.responses_dropped));
     }
     for (name, becomes) in &notes.volumes_renamed {
-        eprintln!("note: volume {name} is called {becomes} in the output");
+        remark(&format!("note: volume {name} is called {becomes} in the output"));
     }
 }

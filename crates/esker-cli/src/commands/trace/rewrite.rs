@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use esker_trace::{Filter, FilterSettings, Filtered, OperationName, TraceReader};
 
+use super::ending::format_of;
 use super::{ReadProgress, TraceOutput, read_options};
 use crate::args::{Common, ConvertArguments, FilterArguments, Kind, ReadArguments, WriteArguments};
 use crate::cancel;
 use crate::failure::Failure;
+use crate::output::{Outputs, remark};
 
 /// Writes a trace in another format.
 pub(super) fn convert(arguments: &ConvertArguments, common: &Common) -> Result<ExitCode, Failure> {
@@ -45,8 +47,10 @@ fn rewrite(
     common: &Common,
 ) -> Result<ExitCode, Failure> {
     let mut filter = Filter::new(settings)?;
+    let format = format_of(write)?;
+    let output = Outputs::of_traces(write.force, traces)?.trace(write, format)?;
     let mut reader = TraceReader::open(traces, &read_options(read))?;
-    let mut output = TraceOutput::create(write, reader.volumes())?;
+    let mut output = TraceOutput::begin(output, format, reader.volumes())?;
     let bar = ReadProgress::new(common, "rewriting");
     let mut batch = Vec::new();
     'reading: while reader.next_batch(&mut batch)? {
@@ -56,7 +60,7 @@ fn rewrite(
         output.writer.set_volumes(reader.volumes())?;
         for record in &batch {
             match filter.apply(record, reader.volumes()) {
-                Filtered::Keep(record) => output.writer.push(&record)?,
+                Filtered::Keep(record) => output.push(&record)?,
                 Filtered::Drop => {}
                 Filtered::End => break 'reading,
             }
@@ -67,17 +71,12 @@ fn rewrite(
     filter.check_volumes(reader.volumes())?;
     output.finish(common)?;
     if filter.below_zero() > 0 && !common.quiet {
-        remark(&format!("{} requests would have begun below address zero and were dropped", filter.below_zero()));
+        remark(&format!("note: {} requests would have begun below address zero and were dropped", filter.below_zero()));
     }
     for text in esker_study::remarks(reader.notes()) {
         if !common.quiet {
-            remark(&text);
+            remark(&format!("note: {text}"));
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-#[expect(clippy::print_stderr, reason = "remarks belong beside the data, not in it")]
-fn remark(text: &str) {
-    eprintln!("note: {text}");
 }

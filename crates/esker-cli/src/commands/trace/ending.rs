@@ -1,0 +1,109 @@
+//! Which format a trace is written in.
+
+use std::path::Path;
+
+use esker_trace::{FORMATS, FormatEntry};
+
+use crate::args::WriteArguments;
+use crate::failure::Failure;
+
+/// What standard output, devices and FIFOs get where nothing else is said.
+const OWN: &str = "esker";
+/// Endings of compressions that are undone in reading but not done in writing.
+const NOT_WRITTEN: &[&str] = &["xz", "bz2", "lz4", "zip", "7z", "lzma", "z"];
+
+/// The format that `--to` names or the output's name ends in.
+pub(super) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEntry, Failure> {
+    let shown = arguments.output.display();
+    let wanted = arguments.to.as_deref().map(FormatEntry::to_write).transpose()?;
+    let ending = ending_of(&arguments.output);
+    if NOT_WRITTEN.contains(&&*ending) {
+        return Err(Failure::input(format!("{shown} ends in .{ending}, which esker does not write"))
+            .with_hint("a name that ends in .zst or .gz is compressed"));
+    }
+    let named: Vec<&FormatEntry> =
+        FORMATS.iter().filter(|format| format.can_be_written() && format.endings.contains(&&*ending)).collect();
+    match (wanted, &named[..]) {
+        (Some(format), []) => Ok(format),
+        (Some(format), named) if named.iter().any(|one| one.name == format.name) => Ok(format),
+        (Some(format), named) => Err(Failure::input(format!(
+            "{shown} ends in .{ending}, which says {}, and --to says {}",
+            names(named, " or "),
+            format.name
+        ))
+        .with_hint(format!("names of {} end in .{}", format.name, format.endings.join(" or .")))),
+        (None, [format]) => Ok(format),
+        (None, []) if !is_file(&arguments.output) => FormatEntry::to_write(OWN).map_err(Failure::from),
+        (None, []) => {
+            let all: Vec<&FormatEntry> = FORMATS.iter().filter(|format| format.can_be_written()).collect();
+            Err(Failure::input(format!("{shown} does not say which format is wanted"))
+                .with_hint(format!("say --to NAME, one of {}; or let the name end in it: .esker", names(&all, ", "))))
+        }
+        (None, named) => Err(Failure::input(format!("{shown} may be any of {}", names(named, ", ")))
+            .with_hint(format!("say which: --to {}", names(named, "|")))),
+    }
+}
+
+fn names(formats: &[&FormatEntry], between: &str) -> String {
+    formats.iter().map(|format| format.name).collect::<Vec<_>>().join(between)
+}
+
+/// What the name ends in, in small letters and without the ending of a compression; nothing where it has no ending.
+fn ending_of(path: &Path) -> String {
+    let name = path.file_name().map_or(String::new(), |name| name.to_string_lossy().to_lowercase());
+    let name = name.strip_suffix(".zst").or(name.strip_suffix(".gz")).unwrap_or(&name);
+    name.rsplit_once('.').map_or(String::new(), |(_, ending)| ending.to_string())
+}
+
+/// Whether a file is there or will be, rather than a device, a FIFO or standard output.
+fn is_file(path: &Path) -> bool {
+    path.as_os_str() != "-" && std::fs::metadata(path).map_or(true, |metadata| metadata.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(output: &str, to: Option<&str>) -> Result<&'static str, String> {
+        let arguments = WriteArguments { output: output.into(), to: to.map(str::to_string), force: false };
+        format_of(&arguments).map(|format| format.name).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_clear_ending_picks_the_format() {
+        for (name, expected) in [
+            ("x.spc", "spc"),
+            ("x.SPC", "spc"),
+            ("a.b/x.msr.csv.parquet", "parquet"),
+            ("x.esker.zst", "esker"),
+            ("x.lis.gz", "arc"),
+            ("x.mqsim", "ssdsim"),
+            ("x.vscsi2", "vscsi2"),
+            ("-", "esker"),
+            ("/dev/null", "esker"),
+        ] {
+            assert_eq!(format(name, None).as_deref(), Ok(expected), "{name}");
+        }
+        for (name, to) in [("x.csv", "msr"), ("x.iolog", "fio-v2"), ("x.log", "nbdkit"), ("x", "spc"), ("-", "spc")] {
+            assert_eq!(format(name, Some(to)).as_deref(), Ok(to), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_clear_or_contradicts_names_the_choices() {
+        for name in ["x.csv", "x.csv.zst"] {
+            let error = format(name, None).unwrap_err();
+            assert!(error.contains("--to spc|msr|systor|alibaba|tencent"), "{error}");
+        }
+        for name in ["x", "x.log", "x.zst", ".esker-less/x"] {
+            let error = format(name, None).unwrap_err();
+            assert!(error.contains("--to NAME") && error.contains("blkparse") && error.contains("arc"), "{error}");
+        }
+        for (name, to) in [("x.csv", "esker"), ("x.esker", "spc"), ("x.spc.gz", "msr"), ("x.vscsi2", "vscsi")] {
+            let error = format(name, Some(to)).unwrap_err();
+            assert!(error.contains(name) && error.contains(&format!("--to says {to}")), "{error}");
+        }
+        assert!(format("x.spc.xz", None).unwrap_err().contains("does not write"));
+        assert!(format("x.spc", Some("scp")).unwrap_err().contains("did you mean"));
+    }
+}

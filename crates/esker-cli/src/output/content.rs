@@ -1,0 +1,114 @@
+//! What a file holds that is about to be replaced.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use esker_trace::FormatEntry;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// How much of a page or table is looked at.
+const HEAD: u64 = 4096;
+/// A disk is empty if this much at its beginning is zero: partitions and file systems have their marks there.
+const DISK_HEAD: u64 = 1 << 20;
+
+/// What a command writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    /// A report as an HTML page.
+    Page,
+    /// Results as JSON.
+    Json,
+    /// A trace of this format.
+    Trace(&'static FormatEntry),
+    /// The table of a sweep.
+    SweepTable,
+    /// The manual page of a command.
+    Manual,
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Page => f.write_str("a report of esker"),
+            Self::Json => f.write_str("JSON"),
+            Self::Trace(format) => write!(f, "a trace of the format `{}`", format.name),
+            Self::SweepTable => f.write_str("the table of a sweep"),
+            Self::Manual => f.write_str("a manual page of esker"),
+        }
+    }
+}
+
+impl Content {
+    /// Whether the file or disk at `path` is empty, or holds something like this.
+    pub(crate) fn may_replace(self, path: &Path) -> io::Result<bool> {
+        let file = File::open(path)?;
+        let is_file = file.metadata()?.is_file();
+        if is_empty(file, is_file)? {
+            return Ok(true);
+        }
+        match self {
+            // What cannot be read as a trace, for what reason ever, is none.
+            Self::Trace(format) => Ok(format.fits(path).unwrap_or(false)),
+            Self::Json => Ok(is_json(decompressed(path)?)),
+            Self::Page => {
+                let head = head(path)?;
+                let is_page = head.trim_start().get(..14).is_some_and(|tag| tag.eq_ignore_ascii_case("<!doctype html"));
+                Ok(is_page && head.contains(r#"<meta name="generator" content="esker "#))
+            }
+            Self::SweepTable => Ok(esker_sim::SweepTable::is_csv(&head(path)?)),
+            Self::Manual => Ok(head(path)?.contains(".TH esker")),
+        }
+    }
+}
+
+fn is_empty(file: File, is_file: bool) -> io::Result<bool> {
+    if is_file {
+        return Ok(file.metadata()?.len() == 0);
+    }
+    let mut bytes = Vec::new();
+    file.take(DISK_HEAD).read_to_end(&mut bytes)?;
+    Ok(bytes.iter().all(|byte| *byte == 0))
+}
+
+/// What is at `path`, without the compression that `-o NAME.zst` and `-o NAME.gz` have.
+fn decompressed(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut file = BufReader::new(File::open(path)?);
+    let magic = file.fill_buf()?;
+    Ok(if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        Box::new(BufReader::new(zstd::Decoder::with_buffer(file)?))
+    } else if magic.starts_with(&[0x1f, 0x8b]) {
+        Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(file)))
+    } else {
+        Box::new(file)
+    })
+}
+
+/// The first bytes as text, as far as they can be had.
+fn head(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    // What is cut off or damaged is no file of ours.
+    let _ = decompressed(path)?.take(HEAD).read_to_end(&mut bytes);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether it is one object or one list, and nothing more. Zeros may follow, as on a disk.
+fn is_json(mut text: Box<dyn BufRead>) -> bool {
+    loop {
+        let Ok(bytes) = text.fill_buf() else { return false };
+        let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        match bytes.get(blank) {
+            Some(b'{' | b'[') => break,
+            None if blank > 0 => text.consume(blank),
+            _ => return false,
+        }
+    }
+    let mut json = serde_json::Deserializer::from_reader(&mut text);
+    if IgnoredAny::deserialize(&mut json).is_err() {
+        return false;
+    }
+    let mut rest = Vec::new();
+    text.take(HEAD).read_to_end(&mut rest).is_ok() && rest.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
+}

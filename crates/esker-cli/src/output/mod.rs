@@ -1,0 +1,182 @@
+//! Where results go. Every command names what it reads and what it writes here before it begins to work, so that no
+//! input is replaced, nor a file that somebody else made; files appear whole or not at all.
+
+mod content;
+mod stream;
+mod words;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use esker_files::{Identity, Place, identities_of_input};
+
+use crate::args::{JsonArguments, WriteArguments};
+use crate::failure::Failure;
+
+pub(crate) use content::Content;
+pub(crate) use stream::Output;
+pub(crate) use words::{print, print_json, remark};
+
+/// What a command reads and writes.
+pub(crate) struct Outputs {
+    /// Whether the user wants files replaced that are of another kind.
+    force: bool,
+    inputs: Vec<PathBuf>,
+    known: Vec<Known>,
+}
+
+/// A file that a command reads or writes.
+struct Known {
+    name: String,
+    is_input: bool,
+    identities: Vec<Identity>,
+}
+
+impl Known {
+    fn is(&self, identities: &[Identity]) -> bool {
+        self.identities.iter().any(|one| identities.contains(one))
+    }
+}
+
+impl Outputs {
+    /// For a command that reads `inputs` (`-` is standard input).
+    pub(crate) fn new(force: bool, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        let input = |path: &PathBuf| {
+            let name = if path == "-" { "standard input".to_string() } else { path.display().to_string() };
+            Known { name, is_input: true, identities: identities_of_input(path) }
+        };
+        let mut known: Vec<Known> = inputs.iter().map(input).collect();
+        let mut stdout = Place::find(Path::new("-"))?.identities();
+        if let Some(input) = known.iter().find(|input| input.is(&stdout)) {
+            return Err(Failure::input(format!("standard output is the input {}", input.name)).with_hint(
+                "let the shell write to another file; one that `>` has emptied is to be brought back first",
+            ));
+        }
+        // A claim of standard output itself is told by its descriptor.
+        stdout.retain(|identity| !matches!(identity, Identity::Descriptor(_)));
+        known.push(Known { name: "standard output".into(), is_input: false, identities: stdout });
+        Ok(Self { force, inputs: inputs.to_vec(), known })
+    }
+
+    /// For a command that reads `traces`, which have to be there.
+    pub(crate) fn of_traces(force: bool, traces: &[PathBuf]) -> Result<Self, Failure> {
+        let missing = |path: &&PathBuf| path.as_os_str() != "-" && std::fs::metadata(path).is_err();
+        if let Some(path) = traces.iter().find(missing) {
+            let fault = std::fs::metadata(path).err().map_or(String::new(), |fault| fault.to_string());
+            return Err(Failure::input(format!("{}: cannot be opened: {fault}", path.display())));
+        }
+        let words: Vec<_> = std::env::args_os().collect();
+        if traces.len() > 1 && words.windows(2).any(|pair| pair[0] == "--json" && pair[1] == "-") {
+            return Err(Failure::input("`-` behind `--json` is one more trace, standard input"));
+        }
+        Self::new(force, traces)
+    }
+
+    /// Makes ready to write `content` to `path` (`-` is standard output), which was given with `option`.
+    pub(crate) fn claim(&mut self, option: &str, path: &Path, content: Content) -> Result<Output, Failure> {
+        let place = Place::find(path)?;
+        let given = given(option, path);
+        self.know(&given, &place)?;
+        if !self.force {
+            self.check_content(path, &place, content)?;
+        }
+        Ok(Output::new(path, place.prepare()?))
+    }
+
+    /// The place that `--json` asks for.
+    pub(crate) fn json(&mut self, arguments: &JsonArguments) -> Result<Option<Output>, Failure> {
+        arguments.json.as_ref().map(|path| self.claim("--json", path, Content::Json)).transpose()
+    }
+
+    /// The place of a trace in `format`.
+    pub(crate) fn trace(
+        &mut self,
+        arguments: &WriteArguments,
+        format: &'static esker_trace::FormatEntry,
+    ) -> Result<Output, Failure> {
+        self.claim("-o", &arguments.output, Content::Trace(format))
+    }
+
+    /// Remembers that the files of `folder` whose names are `ours` are written, too.
+    pub(crate) fn claim_folder(&mut self, folder: &Path, ours: fn(&str) -> bool) -> Result<(), Failure> {
+        // A folder that is not there has nothing to lose; one that cannot be read says so when it is written.
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(ours) {
+                let path = entry.path();
+                self.know(&path.display().to_string(), &Place::find(&path)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a place that something else of the command is at; remembers it where it is free.
+    fn know(&mut self, given: &str, place: &Place) -> Result<(), Failure> {
+        let mut identities = place.identities();
+        if identities.contains(&Identity::Descriptor(1)) {
+            identities = vec![Identity::Descriptor(1)];
+        }
+        match self.known.iter().find(|known| known.is(&identities)) {
+            Some(input) if input.is_input => {
+                Err(Failure::input(format!("`{given}` would replace the input {}", input.name))
+                    .with_hint("name another file; an input is never replaced, not with --force either"))
+            }
+            Some(_) if identities == [Identity::Descriptor(1)] => {
+                Err(Failure::input("two results would go to standard output")
+                    .with_hint("give one of them a file: `-o FILE`, `--json=FILE`, `--html FILE`"))
+            }
+            Some(other) => Err(Failure::input(format!("`{given}` is where {} goes, too", other.name))
+                .with_hint("give each of them a file of its own")),
+            None => {
+                self.known.push(Known { name: format!("`{given}`"), is_input: false, identities });
+                Ok(())
+            }
+        }
+    }
+
+    fn check_content(&self, path: &Path, place: &Place, content: Content) -> Result<(), Failure> {
+        let Some(there) = place.content() else { return Ok(()) };
+        let shown = path.display();
+        match content.may_replace(there) {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(Failure::input(format!("{shown} is there already and is not {content}"))
+                    .with_hint("name another file; --force replaces it"));
+            }
+            Err(fault) => {
+                return Err(Failure::input(format!(
+                    "{shown} is there already, and what it is cannot be seen: {fault}"
+                ))
+                .with_hint("name another file; --force replaces it"));
+            }
+        }
+        let empty = matches!(std::fs::metadata(there), Ok(found) if found.is_file() && found.len() == 0);
+        match self.behind(path) {
+            Some(next) if matches!(content, Content::Trace(_)) && !empty => Err(Failure::input(format!(
+                "{shown} is a trace and stands in front of the trace {}, as when the shell fills in `-o *`",
+                next.display()
+            ))
+            .with_hint(format!("to write to {shown}, name it last, or say --force"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The input that stands right behind `-o PATH` on the command line, where a shell puts the rest of what a pattern
+    /// means.
+    fn behind(&self, path: &Path) -> Option<PathBuf> {
+        let words: Vec<_> = std::env::args_os().collect();
+        let is_option = |word: &OsStr| {
+            let word = word.to_string_lossy();
+            word == "--output" || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('o'))
+        };
+        let found = words.windows(3).find(|words| is_option(&words[0]) && Path::new(&words[1]) == path)?;
+        self.inputs.iter().find(|input| input.as_os_str() == found[2]).cloned()
+    }
+}
+
+fn given(option: &str, path: &Path) -> String {
+    match option {
+        "" => path.display().to_string(),
+        "--json" => format!("--json={}", path.display()),
+        _ => format!("{option} {}", path.display()),
+    }
+}

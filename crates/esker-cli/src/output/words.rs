@@ -1,0 +1,30 @@
+//! What a command says on standard output and standard error.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use esker_files::Place;
+use serde::Serialize;
+
+use super::Output;
+use crate::failure::Failure;
+
+fn standard_output() -> Result<Output, Failure> {
+    let path = Path::new("-");
+    Ok(Output::new(path, Place::find(path)?.prepare()?))
+}
+
+/// Prints `text` on standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    standard_output()?.write_text(text)
+}
+
+/// Prints `value` as indented JSON on standard output.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    standard_output()?.write_json(value)
+}
+
+/// Says `text` on standard error, a line of its own. Nobody listening is no reason to fail.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

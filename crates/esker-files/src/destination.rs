@@ -1,0 +1,260 @@
+//! Writing to a place.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, OFlags};
+use tempfile::NamedTempFile;
+
+use crate::error::FileError;
+use crate::place::{Place, PlaceKind, folder_of};
+
+/// A place that may be written to: what can be known beforehand has been checked.
+#[derive(Debug)]
+pub struct Destination {
+    given: PathBuf,
+    to: To,
+    /// What was opened last, to be brought to the device at the end.
+    opened: Option<File>,
+}
+
+#[derive(Debug)]
+enum To {
+    Descriptor(u32),
+    /// Opened only when there is something to write: opening a FIFO waits for its reader.
+    Stream {
+        socket: bool,
+    },
+    Block,
+    File {
+        draft: Draft,
+        target: PathBuf,
+    },
+}
+
+/// A file that is being written and has no name yet, or another than it will have.
+#[derive(Debug)]
+enum Draft {
+    /// Vanishes with the process, however that ends.
+    Unnamed(File),
+    /// For file systems without unnamed files.
+    Named(NamedTempFile),
+}
+
+impl Place {
+    /// Makes ready to write here. A file is begun in its folder; nothing that is there changes yet.
+    pub fn prepare(self) -> Result<Destination, FileError> {
+        let error = |source| FileError::Place { path: self.given.clone(), source };
+        let to = match &self.kind {
+            PlaceKind::Descriptor(number) => To::Descriptor(*number),
+            PlaceKind::Stream(metadata) => {
+                let access = rustix::fs::Access::WRITE_OK;
+                rustix::fs::accessat(CWD, &self.given, access, AtFlags::EACCESS)
+                    .map_err(|fault| error(fault.into()))?;
+                To::Stream { socket: metadata.file_type().is_socket() }
+            }
+            PlaceKind::Block(_) => {
+                open_block(&self.given).map_err(error)?;
+                To::Block
+            }
+            PlaceKind::File(target, old) => {
+                // A file that may not be written is not replaced either, though its folder would allow it.
+                OpenOptions::new().write(true).open(target).map_err(error)?;
+                if is_mounted(target) {
+                    return Err(FileError::Mounted { path: self.given });
+                }
+                let draft = Draft::begin(folder_of(target)).map_err(|source| match source.kind() {
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                        FileError::ClosedFolder { path: self.given.clone(), source }
+                    }
+                    _ => error(source),
+                })?;
+                draft.take_after(old).map_err(|_| FileError::Owner {
+                    path: self.given.clone(),
+                    owner: old.uid(),
+                    group: old.gid(),
+                })?;
+                To::File { draft, target: target.clone() }
+            }
+            PlaceKind::Nothing(target) => {
+                let draft = Draft::begin(folder_of(target)).map_err(error)?;
+                To::File { draft, target: target.clone() }
+            }
+        };
+        Ok(Destination { given: self.given, to, opened: None })
+    }
+}
+
+impl Destination {
+    /// What to write into. For one writer.
+    pub fn open(&mut self) -> Result<File, FileError> {
+        let opened = match &self.to {
+            To::Descriptor(number) => open_descriptor(*number),
+            To::Stream { socket: true } => UnixStream::connect(&self.given).map(|socket| OwnedFd::from(socket).into()),
+            To::Stream { socket: false } => OpenOptions::new().write(true).open(&self.given),
+            To::Block => open_block(&self.given),
+            To::File { draft, .. } => draft.file().try_clone(),
+        };
+        let file = opened.map_err(|source| self.failed(source))?;
+        self.opened = Some(file.try_clone().map_err(|source| self.failed(source))?);
+        Ok(file)
+    }
+
+    /// Brings what was written to its place. The last step of all that may fail is the one that makes it appear.
+    pub fn commit(mut self) -> Result<(), FileError> {
+        let synced = self.opened.take().map_or(Ok(()), |file| sync(&file));
+        synced.map_err(|source| self.failed(source))?;
+        let Self { given, to, .. } = self;
+        match to {
+            To::File { draft, target } => {
+                draft.appear(&target).map_err(|source| FileError::Write { path: given, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is standard output, by whatever name.
+    pub fn is_standard_output(&self) -> bool {
+        matches!(self.to, To::Descriptor(1))
+    }
+
+    /// An error of writing here.
+    pub fn failed(&self, source: io::Error) -> FileError {
+        FileError::Write { path: self.given.clone(), source }
+    }
+}
+
+impl Draft {
+    fn begin(folder: &Path) -> io::Result<Self> {
+        unnamed(folder).map_or_else(|| Self::named(folder), |file| Ok(Self::Unnamed(file)))
+    }
+
+    fn named(folder: &Path) -> io::Result<Self> {
+        // Opened here, since errors of `tempfile` name the temporary file. The user's umask takes its share.
+        let open = |name: &Path| OpenOptions::new().write(true).create_new(true).mode(0o666).open(name);
+        tempfile::Builder::new().prefix(".esker-").make_in(folder, open).map(Self::Named)
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Self::Unnamed(file) => file,
+            Self::Named(file) => file.as_file(),
+        }
+    }
+
+    /// Owner, group and permissions of the file that this one will replace.
+    fn take_after(&self, old: &Metadata) -> io::Result<()> {
+        let new = self.file().metadata()?;
+        let differs = |old: u32, new: u32| (old != new).then_some(old);
+        let (owner, group) = (differs(old.uid(), new.uid()), differs(old.gid(), new.gid()));
+        if owner.is_some() || group.is_some() {
+            fchown(self.file(), owner, group)?;
+        }
+        self.file().set_permissions(Permissions::from_mode(old.mode() & 0o7777))
+    }
+
+    /// Gives the file its name.
+    fn appear(self, target: &Path) -> io::Result<()> {
+        let folder = folder_of(target);
+        match self {
+            Self::Named(file) => file.persist(target).map(|_| ()).map_err(|fault| fault.error)?,
+            Self::Unnamed(file) => {
+                // Linking does not replace a file, renaming does, so it gets another name first.
+                let open = name_of_unnamed(&file);
+                let link = |name: &Path| Ok(rustix::fs::linkat(CWD, &open, CWD, name, AtFlags::SYMLINK_FOLLOW)?);
+                let named = tempfile::Builder::new().prefix(".esker-").make_in(folder, link)?;
+                named.persist(target).map(|_| ()).map_err(|fault| fault.error)?;
+            }
+        }
+        // That the name outlives a power failure is more than some file systems can promise.
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+}
+
+/// A new file in `folder` that has no name, where the file system has such and there is a way to name it later.
+fn unnamed(folder: &Path) -> Option<File> {
+    let flags = OFlags::TMPFILE.bits().cast_signed();
+    let file = OpenOptions::new().read(true).write(true).mode(0o666).custom_flags(flags).open(folder).ok()?;
+    fs::symlink_metadata(name_of_unnamed(&file)).is_ok().then_some(file)
+}
+
+fn name_of_unnamed(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Opens a disk unless something uses it, such as a mounted file system.
+fn open_block(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).custom_flags(OFlags::EXCL.bits().cast_signed()).open(path)
+}
+
+/// Standard output and standard error share their position with whoever else has them; others are opened anew, behind
+/// what is there.
+fn open_descriptor(number: u32) -> io::Result<File> {
+    match number {
+        1 => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+        2 => io::stderr().as_fd().try_clone_to_owned().map(File::from),
+        _ => OpenOptions::new().append(true).open(format!("/proc/self/fd/{number}")),
+    }
+}
+
+/// Brings the data to the device; what has none, such as a pipe, has nothing to bring.
+fn sync(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether something is mounted on the file itself.
+fn is_mounted(path: &Path) -> bool {
+    use rustix::fs::{StatxAttributes, StatxFlags, statx};
+    statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty())
+        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_file_system_without_unnamed_files_does_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("result");
+        fs::write(&target, "old").unwrap();
+        fs::set_permissions(&target, Permissions::from_mode(0o604)).unwrap();
+        let begin = || {
+            let draft = Draft::named(folder.path()).unwrap();
+            draft.take_after(&fs::metadata(&target).unwrap()).unwrap();
+            draft.file().write_all(b"new").unwrap();
+            draft
+        };
+        drop(begin());
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        begin().appear(&target).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, 0o604);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        let error = Draft::named(&folder.path().join("nowhere")).unwrap_err();
+        assert!(!error.to_string().contains(".esker-"), "{error}");
+    }
+
+    #[test]
+    fn a_file_without_a_name_gets_one_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(mut file) = unnamed(folder.path()) else { return };
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let target = folder.path().join("result");
+        fs::write(&target, "old").unwrap();
+        Draft::Unnamed(file).appear(&target).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
