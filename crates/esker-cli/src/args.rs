@@ -227,7 +227,7 @@ pub(crate) enum Kind {
 /// Arguments of `esker trace filter`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --until 10h --volume prxy.0 -o morning.csv --to msr\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
+    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --until 10h --volume prxy.0 --to msr -o morning.csv\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
 )]
 pub(crate) struct FilterArguments {
     /// The trace; `-` reads standard input

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixListener;
+use std::process::Command;
 
 use super::refused::Loop;
 use super::{Ground, NOBODY, Writing, give, is_root, mode, set_mode, skip, tool};
@@ -84,15 +86,12 @@ fn a_fifo_stays_and_its_reader_gets_the_output() {
 #[test]
 fn a_device_stays_a_device() {
     for ground in Ground::each() {
-        let node = ground.path("null");
-        let made = is_root() && tool("mknod", &["-m", "666", &node.display().to_string(), "c", "1", "3"]);
-        // Without root's rights nothing could replace the real one.
-        let null = if made { "null" } else { "/dev/null" };
-        ground.link(null, "leads-to-null");
+        let Some(null) = ground.device("null", ["c", "1", "3"], "/dev/null") else { continue };
+        ground.link(&null, "leads-to-null");
         for writing in Writing::on(&ground) {
-            for out in ["leads-to-null", null].into_iter().take(if writing.is_study() { 1 } else { 2 }) {
+            for out in ["leads-to-null", &*null].into_iter().take(if writing.is_study() { 1 } else { 2 }) {
                 ground.succeeds(&writing.to(out));
-                assert!(fs::symlink_metadata(ground.path(null)).unwrap().file_type().is_char_device());
+                assert!(fs::symlink_metadata(ground.path(&null)).unwrap().file_type().is_char_device());
             }
         }
         assert!(fs::symlink_metadata(ground.path("leads-to-null")).unwrap().is_symlink());
@@ -101,7 +100,7 @@ fn a_device_stays_a_device() {
 
 #[test]
 fn standard_output_by_another_name_is_standard_output() {
-    let ground = Ground::new(None);
+    let ground = Ground::harmless();
     let plain = ground.succeeds(&["devices", "--json"]).stdout;
     for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         let out = format!("--json={name}");
@@ -116,16 +115,54 @@ fn standard_output_by_another_name_is_standard_output() {
 }
 
 #[test]
+fn sockets_and_other_descriptors_get_the_output() {
+    let ground = Ground::new(None);
+    let plain = ground.succeeds(&["devices", "--json"]).stdout;
+    let listener = UnixListener::bind(ground.path("socket")).unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut got = String::new();
+        listener.accept().unwrap().0.read_to_string(&mut got).unwrap();
+        got
+    });
+    ground.succeeds(&["devices", "--json=socket"]);
+    assert_eq!(reader.join().unwrap(), plain);
+    assert!(fs::symlink_metadata(ground.path("socket")).unwrap().file_type().is_socket());
+    // What `--json=>(command)` and `3>FILE` make of a shell's descriptors.
+    let script = "printf before >third; \"$0\" devices --json=/dev/fd/3 3>>third";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_esker")]).current_dir(ground.folder.path());
+    assert_eq!(crate::support::run(&mut shell, "in a shell").unwrap().code, 0);
+    assert_eq!(String::from_utf8(ground.read("third")).unwrap(), format!("before{plain}"));
+}
+
+#[test]
+fn what_is_compressed_is_known_again() {
+    let ground = Ground::new(None);
+    for (out, magic) in
+        [("--json=list.json.gz", &[0x1f, 0x8b][..]), ("--json=list.json.zst", &[0x28, 0xb5, 0x2f, 0xfd])]
+    {
+        for _ in 0..2 {
+            ground.succeeds(&["devices", out]);
+            assert!(ground.read(&out["--json=".len()..]).starts_with(magic), "{out}");
+        }
+    }
+    for _ in 0..2 {
+        ground.succeeds(&["trace", "convert", "small.csv", "-o", "small.spc.zst"]);
+    }
+    assert!(ground.fails(2, &["devices", "--json=small.spc.zst"]).contains("--force"));
+}
+
+#[test]
 fn a_disk_is_written_to() {
     let ground = Ground::new(None);
     ground.write("disk", vec![0; 2 << 20]);
-    let Some(device) = is_root().then(|| Loop::over(&ground.path("disk"))).flatten() else {
+    let Some(device) = Loop::over(&ground, "disk") else {
         return skip("loop devices need root and a kernel that lets it");
     };
     for writing in Writing::quick() {
         // An empty disk is free for anyone; one with something on it is not.
-        ground.succeeds(&[writing.to(&device.0), vec!["--force".to_string()]].concat());
-        assert!(fs::symlink_metadata(&device.0).unwrap().file_type().is_block_device());
+        ground.succeeds(&[writing.to("disk.node"), vec!["--force".to_string()]].concat());
+        assert!(fs::symlink_metadata(ground.path("disk.node")).unwrap().file_type().is_block_device());
         ground.succeeds(&writing.to(&writing.name("file")));
         let expected = ground.read(&writing.name("file"));
         let mut found = vec![0; expected.len()];
@@ -135,20 +172,20 @@ fn a_disk_is_written_to() {
     }
     drop(device);
     ground.write("disk", vec![0; 2 << 20]);
-    let Some(device) = Loop::over(&ground.path("disk")) else { return skip("no second loop device") };
-    let out = format!("--json={}", device.0);
-    ground.succeeds(&["devices", &out]);
-    ground.succeeds(&["devices", &out]);
+    let Some(device) = Loop::over(&ground, "disk") else { return skip("no second loop device") };
+    let out = "--json=disk.node";
+    ground.succeeds(&["devices", out]);
+    ground.succeeds(&["devices", out]);
     fs::write(&device.0, b"a file system").unwrap();
-    assert!(ground.fails(2, &["devices", &out]).contains("--force"));
+    assert!(ground.fails(2, &["devices", out]).contains("--force"));
     // What is in use is not written to, whatever is said.
     let mount = ground.path("mount");
     fs::create_dir(&mount).unwrap();
     let mount = mount.display().to_string();
     if tool("mkfs.ext4", &["-F", &device.0]) && tool("mount", &[&device.0, &mount]) {
-        let error = ground.fails(2, &["devices", &out, "--force"]);
+        let error = ground.fails(2, &["devices", out, "--force"]);
         assert!(tool("umount", &[&mount]));
-        assert!(error.contains(&device.0), "{error}");
+        assert!(error.contains("disk.node"), "{error}");
     }
 }
 

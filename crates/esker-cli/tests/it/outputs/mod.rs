@@ -217,6 +217,28 @@ impl Ground {
         format!("esker {words} (user {})", self.user.unwrap_or_else(|| rustix::process::geteuid().as_raw()))
     }
 
+    /// One on which a fault of the program cannot do harm outside the folder: nobody's, where that can be.
+    fn harmless() -> Self {
+        Self::each().pop().expect("there is one at least")
+    }
+
+    /// A device of this number in the folder, so that a fault of the program does not cost the system its own. Without
+    /// root's rights nothing can harm that, so it is `other` then.
+    fn device(&self, name: &str, number: [&str; 3], other: &'static str) -> Option<String> {
+        let path = self.path(name).display().to_string();
+        let [kind, major, minor] = number;
+        let made = is_root() && tool("mknod", &["-m", "666", &path, kind, major, minor]);
+        // Where the file system has no devices, the node is there and cannot be opened.
+        if made && fs::OpenOptions::new().write(true).open(&path).is_ok() {
+            return Some(name.to_string());
+        }
+        if is_root() && self.user.is_none() {
+            skip("devices as root need a file system and rights that allow them");
+            return None;
+        }
+        Some(other.to_string())
+    }
+
     /// A file that is there and is nothing that esker writes.
     fn something(&self, name: &str) -> &'static [u8] {
         let bytes = b"Dear diary,\nnothing happened today.\n";

@@ -1,6 +1,7 @@
 //! Inputs, other outputs of the command, and files of another kind.
 
 use std::fs::{self, OpenOptions};
+use std::process::Command;
 
 use super::{Ground, WRITING, is_root, skip, tool};
 
@@ -117,6 +118,7 @@ fn two_results_need_two_files() {
         let error = ground.fails(2, arguments);
         assert!(error.contains("a file of its own"), "{error}");
     }
+    let ground = Ground::harmless();
     for arguments in [
         &["study", "small.csv", "-o", "-", "--json"][..],
         &["study", "small.csv", "-o", "/dev/stdout", "--json"],
@@ -191,14 +193,22 @@ fn standard_streams_are_compared_too() {
     assert!(ground.read("small.csv") == before);
 }
 
-/// A loop device over `file`, taken down at the end.
+/// A loop device over a file, taken down at the end.
 pub(super) struct Loop(pub(super) String);
 
 impl Loop {
-    pub(super) fn over(file: &std::path::Path) -> Option<Self> {
-        let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+    /// One over `file`, and a node `FILE.node` for it: a fault of the program should not replace the system's own.
+    pub(super) fn over(ground: &Ground, file: &str) -> Option<Self> {
+        if !is_root() {
+            return None;
+        }
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(ground.path(file)).output().ok()?;
         let name = String::from_utf8(made.stdout).ok()?;
-        (made.status.success() && name.starts_with("/dev/loop")).then(|| Self(name.trim().to_string()))
+        let device = Self(name.trim().to_string());
+        let number = device.0.strip_prefix("/dev/loop").filter(|_| made.status.success())?;
+        fs::remove_file(ground.path(&format!("{file}.node"))).ok();
+        ground.device(&format!("{file}.node"), ["b", "7", number], "")?;
+        Some(device)
     }
 }
 
@@ -214,16 +224,18 @@ fn a_loop_device_is_the_file_behind_it() {
     let mut trace = ground.read("small.csv");
     trace.resize(1 << 20, b'\n');
     ground.write("disk.csv", &trace);
-    let Some(device) = is_root().then(|| Loop::over(&ground.path("disk.csv"))).flatten() else {
+    let Some(device) = Loop::over(&ground, "disk.csv") else {
         return skip("loop devices need root and a kernel that lets it");
     };
-    ground.link(&device.0, "node.csv");
-    for out in [device.0.as_str(), "node.csv"] {
-        for input in ["disk.csv", out] {
+    ground.link("disk.csv.node", "node.csv");
+    // Another node for the same device is the same device.
+    for input in ["disk.csv", "disk.csv.node", device.0.as_str()] {
+        for out in ["disk.csv.node", "node.csv", "disk.csv"] {
             let arguments = ["trace", "convert", input, "--to", "msr", "-o", out, "--force"];
             assert!(ground.fails(2, &arguments).contains("would replace the input"));
+            let out = format!("--json={out}");
+            assert!(ground.fails(2, &["mrc", input, &out, "--force"]).contains("would replace the input"));
         }
-        assert!(ground.fails(2, &["mrc", out, "--json=disk.csv", "--force"]).contains("would replace the input"));
     }
     assert!(ground.read("disk.csv") == trace);
 }
