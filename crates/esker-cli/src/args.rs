@@ -191,7 +191,7 @@ pub(crate) struct WriteArguments {
 
 /// Arguments of `esker trace convert`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  esker trace convert db.blkparse.zst --to fio-v3 -o db.iolog")]
+#[command(after_help = "Example:\n  esker trace convert db.blkparse.zst --to fio -o db.iolog")]
 pub(crate) struct ConvertArguments {
     /// The trace; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -220,7 +220,7 @@ pub(crate) enum Kind {
 /// Arguments of `esker trace filter`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --to 10h --volume prxy.0 -o morning.csv\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
+    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --until 10h --volume prxy.0 --to msr -o morning.csv\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
 )]
 pub(crate) struct FilterArguments {
     /// The trace; `-` reads standard input
@@ -264,7 +264,7 @@ pub(crate) struct FilterArguments {
 /// Arguments of `esker trace generate`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker trace generate --like oltp.spc.zst --requests 5000000 --seed 7 -o big.esker\n  esker trace generate --requests 1000000 --set read_fraction=0.7 --set 'address={kind=\"zipf\",exponent=1.0}' -o zipf.csv --to msr"
+    after_help = "Examples:\n  esker trace generate --like oltp.spc.zst --requests 5000000 --seed 7 -o big.esker\n  esker trace generate --requests 1000000 --set read_fraction=70% -o mixed.esker\n  esker trace generate --requests 1000000 --set 'address={kind=\"zipf\",exponent=1.0}' -o zipf.esker"
 )]
 pub(crate) struct GenerateArguments {
     /// Fit the trace to this real one
@@ -327,7 +327,7 @@ pub(crate) struct SweepArguments {
 /// Arguments of `esker mrc`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json curve.json"
+    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json=curve.json"
 )]
 pub(crate) struct MrcArguments {
     /// Traces; `-` reads standard input

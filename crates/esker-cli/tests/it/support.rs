@@ -11,15 +11,19 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 /// Runs `esker` in `folder`; ends it where it takes more than two minutes.
 pub(crate) fn esker_in(folder: &Path, arguments: &[&str]) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_esker"))
-        .args(arguments)
-        .current_dir(folder)
+    let mut command = Command::new(env!("CARGO_BIN_EXE_esker"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    run_to_its_end(command, &format!("esker {arguments:?}"))
+}
+
+/// Runs `command`, which `shown` names; ends it where it takes more than two minutes.
+#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
+pub(crate) fn run_to_its_end(mut command: Command, shown: &str) -> Run {
+    let mut child = command
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100")
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -40,7 +44,7 @@ pub(crate) fn esker_in(folder: &Path, arguments: &[&str]) -> Run {
         }
         if begin.elapsed() > Duration::from_secs(120) {
             child.kill().expect("the program can be ended");
-            panic!("esker {arguments:?} did not end within two minutes");
+            panic!("{shown} did not end within two minutes");
         }
         std::thread::sleep(Duration::from_millis(2));
     };
