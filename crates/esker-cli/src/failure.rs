@@ -4,7 +4,12 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
+use clap::builder::styling::{AnsiColor, Style};
 use esker_core::Hint;
+
+/// As clap shows its own errors and tips. Without a terminal, or with NO_COLOR, there are no colours.
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Green.on_default();
 
 /// Why a command did not succeed, with its exit status.
 #[derive(Debug)]
@@ -36,12 +41,21 @@ impl Failure {
         self
     }
 
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    #[cfg(test)]
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Prints it and gives the exit status.
-    #[expect(clippy::print_stderr, reason = "this is where errors reach the user")]
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("error: {}", self.message);
+        anstream::eprintln!("{ERROR}error:{ERROR:#} {}", self.message);
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {hint}");
+            anstream::eprintln!("{HINT}hint:{HINT:#} {hint}");
         }
         ExitCode::from(self.code)
     }

@@ -8,13 +8,18 @@ mod memory;
 mod output;
 mod progress;
 mod table;
+mod usage;
+mod values;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    let arguments = match args::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage::report(&error),
+    };
     cancel::install();
     match commands::run(arguments) {
         Ok(code) => code,

@@ -17,6 +17,12 @@ use crate::{cancel, memory, output};
 
 /// Makes the study, writes the report, prints the verdict.
 pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let standard_output = |place: &std::path::Path| place.as_os_str() == "-";
+    if standard_output(&arguments.output) && arguments.json.json.as_deref().is_some_and(standard_output) {
+        return Err(Failure::input("both the report and the JSON would go to standard output")
+            .with_hint("give one of them a file: -o report.html, or --json=study.json"));
+    }
+    super::trace::check_given_once(&arguments.traces)?;
     // A report that cannot be written should not cost the user a study first.
     let report = output::Output::create(&arguments.output)?;
     drop(report);
@@ -62,14 +68,12 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
         return Err(Failure::cancelled());
     }
     output::write_text(&arguments.output, &html)?;
-    match &arguments.json.json {
-        Some(place) => {
-            output::write_json(place, &value)?;
-            if place.as_os_str() != "-" {
-                output::print(&summary(&study, &arguments))?;
-            }
-        }
-        None => output::print(&summary(&study, &arguments))?,
+    if let Some(place) = &arguments.json.json {
+        output::write_json(place, &value)?;
+    }
+    // Whoever has the report or the JSON come out there wants nothing else between.
+    if !standard_output(&arguments.output) && !arguments.json.json.as_deref().is_some_and(standard_output) {
+        output::print(&summary(&study, &arguments))?;
     }
     Ok(ExitCode::SUCCESS)
 }
