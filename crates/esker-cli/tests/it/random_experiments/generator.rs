@@ -22,7 +22,7 @@ const COUNTS: &[&str] = &["0", "1", "2", "7", "64", "1000"];
 const TIMES: &[&str] = &["\"0ns\"", "\"1ns\"", "\"25us\"", "\"3ms\"", "\"2s\"", "\"1h\"", "\"5y\"", "\"584y\""];
 const SHARES: &[&str] = &["\"0%\"", "\"0.1%\"", "\"5%\"", "\"33%\"", "\"50%\"", "\"99.9%\"", "\"100%\"", "\"101%\""];
 const SIZES: &[&str] =
-    &["\"0B\"", "\"1B\"", "\"512B\"", "\"4KiB\"", "\"6KiB\"", "\"1MiB\"", "\"17MiB\"", "\"1GiB\"", "\"8EiB\""];
+    &["\"0B\"", "\"1B\"", "\"512B\"", "\"4KiB\"", "\"6KiB\"", "\"1MiB\"", "\"17MiB\"", "\"1GiB\"", "\"8TiB\""];
 const RATES: &[&str] = &["\"0B/s\"", "\"1B/s\"", "\"40MB/s\"", "\"1GB/s\""];
 const SWITCHES: &[&str] = &["true", "false"];
 
@@ -216,7 +216,7 @@ impl Table {
 
     /// Sets some of `keys`, now and then to what makes no sense.
     fn vary(&mut self, keys: &[Key], rng: &mut Rng) {
-        for _ in 0..rng.below(4) {
+        for _ in 0..rng.below(3) {
             let key = &keys[rng.below(keys.len() as u64) as usize];
             let odd = !key.bounded && rng.chance(1, 20);
             let values = if odd { ODD } else { key.values };

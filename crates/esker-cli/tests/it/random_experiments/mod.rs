@@ -16,7 +16,7 @@ use runner::{Ended, asked_for, run, seed, try_all};
 fn random_experiments_are_run_or_refused() {
     let cases = asked_for("ESKER_SOAK_EXPERIMENTS", 300);
     let done = try_all(cases, one);
-    assert!(done > cases / 4, "only {done} of {cases} ran: the files are too broken");
+    assert!(done > cases / 10, "only {done} of {cases} ran: the files are too broken");
 }
 
 fn one(folder: &Path, case: u64) -> Result<Ended, String> {
