@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use esker_core::{Bytes, Nanos, Ratio};
 
+use crate::values;
+
 /// Designs, sizes and verifies storage from your own I/O traces.
 ///
 /// Give it block traces in whatever format you have, and it says what the workload is, which device would carry it, how
@@ -29,10 +31,10 @@ pub(crate) struct Arguments {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Common {
     /// Threads to work on; the results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N", help_heading = "Common options")]
+    #[arg(long, global = true, value_name = "N", help_heading = "Common options", value_parser = values::threads)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
     /// Seed of everything random: the same input and seed give the same bytes [default: the file's, or 1]
-    #[arg(long, global = true, value_name = "N", help_heading = "Common options")]
+    #[arg(long, global = true, value_name = "N", help_heading = "Common options", value_parser = values::count::<u64>)]
     pub(crate) seed: Option<u64>,
     /// No progress bars and no remarks on standard error
     #[arg(long, short, global = true, help_heading = "Common options")]
@@ -86,13 +88,13 @@ pub(crate) struct ReadArguments {
     #[arg(long, value_name = "NAME", help_heading = "Reading")]
     pub(crate) format: Option<String>,
     /// Skip up to N broken lines, count and report them [default: the first broken line is an error]
-    #[arg(long, value_name = "N", help_heading = "Reading")]
+    #[arg(long, value_name = "N", help_heading = "Reading", value_parser = values::count::<u64>)]
     pub(crate) lenient: Option<u64>,
     /// Sort records whose times go back by at most this [default: 1s]
-    #[arg(long, value_name = "TIME", help_heading = "Reading")]
+    #[arg(long, value_name = "TIME", help_heading = "Reading", value_parser = values::time)]
     pub(crate) reorder: Option<Nanos>,
     /// How many records the sorting may look ahead [default: 65536]
-    #[arg(long, value_name = "N", help_heading = "Reading")]
+    #[arg(long, value_name = "N", help_heading = "Reading", value_parser = values::at_least_one::<usize>)]
     pub(crate) reorder_records: Option<usize>,
 }
 
@@ -126,19 +128,19 @@ pub(crate) struct StudyArguments {
     #[arg(long)]
     pub(crate) together: bool,
     /// Budget: largest 99th percentile of the response time in the busiest hour
-    #[arg(long, value_name = "TIME", help_heading = "Budgets")]
+    #[arg(long, value_name = "TIME", help_heading = "Budgets", value_parser = values::time)]
     pub(crate) p99: Option<Nanos>,
     /// Budget: years that the flash has to last
-    #[arg(long, value_name = "YEARS", default_value_t = 5.0, help_heading = "Budgets")]
+    #[arg(long, value_name = "YEARS", default_value_t = 5.0, help_heading = "Budgets", value_parser = values::years)]
     pub(crate) years: f64,
     /// Growth of the load per year
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Budgets")]
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Budgets", value_parser = values::growth)]
     pub(crate) growth: Ratio,
     /// Budget: most devices that a design may use
-    #[arg(long, value_name = "N", help_heading = "Budgets")]
+    #[arg(long, value_name = "N", help_heading = "Budgets", value_parser = values::devices)]
     pub(crate) devices: Option<u32>,
     /// Share of each flash design's capacity that holds data, touched or not
-    #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Simulation")]
+    #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Simulation", value_parser = values::share)]
     pub(crate) utilisation: Ratio,
     /// Simulate the wide set of designs
     #[arg(long, help_heading = "Simulation")]
@@ -234,10 +236,10 @@ pub(crate) struct FilterArguments {
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// Keep requests from this time after the trace's start
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) from: Option<Nanos>,
     /// Keep requests before this time after the trace's start
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) until: Option<Nanos>,
     /// Keep these volumes (as `esker trace info` names them)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -246,19 +248,19 @@ pub(crate) struct FilterArguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) kind: Vec<Kind>,
     /// Keep requests that begin at or after this byte
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub(crate) address_from: Option<Bytes>,
     /// Keep requests that end at or before this byte
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub(crate) address_to: Option<Bytes>,
     /// Make time run FACTOR times as fast: 2 doubles the load
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
     pub(crate) speed: Option<f64>,
     /// Add this many bytes to every address (may be negative): mends a constant misalignment
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = values::shift)]
     pub(crate) shift: Option<i64>,
     /// Keep the first N requests that pass
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>)]
     pub(crate) head: Option<u64>,
     /// Writing.
     #[command(flatten)]
@@ -271,7 +273,7 @@ pub(crate) struct FilterArguments {
 /// Arguments of `esker trace generate`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker trace generate --like oltp.spc.zst --requests 5000000 --seed 7 -o big.esker\n  esker trace generate --requests 1000000 --set read_fraction=0.7 --set 'address={kind=\"zipf\",exponent=1.0}' -o zipf.csv --to msr"
+    after_help = "Examples:\n  esker trace generate --like oltp.spc.zst --requests 5000000 --seed 7 -o big.esker\n  esker trace generate --requests 1000000 --set read_fraction=70% -o mixed.esker\n  esker trace generate --requests 1000000 --set 'address={kind=\"zipf\",exponent=1.0}' -o zipf.esker"
 )]
 pub(crate) struct GenerateArguments {
     /// Fit the trace to this real one
@@ -284,7 +286,7 @@ pub(crate) struct GenerateArguments {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// How many requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>)]
     pub(crate) requests: Option<u64>,
     /// Writing.
     #[command(flatten)]
@@ -341,16 +343,16 @@ pub(crate) struct MrcArguments {
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// Sample this share of pages (SHARDS) instead of computing the exact curve
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub(crate) sample: Option<Ratio>,
     /// With --sample: repeat with this many seeds and show the spread
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::at_least_one::<u32>)]
     pub(crate) seeds: u32,
     /// Take a request as one object named by its first block instead of as its 4 KiB pages
     #[arg(long)]
     pub(crate) start_block: bool,
     /// Points of the curve
-    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = values::count::<usize>)]
     pub(crate) points: usize,
     /// The result as JSON.
     #[command(flatten)]

@@ -3,12 +3,16 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::builder::styling::{AnsiColor, Style};
 use esker_core::Hint;
 
-use crate::output::remark;
+/// As clap shows its own errors and tips. Without a terminal, or with NO_COLOR, there are no colours.
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Green.on_default();
 
 /// Why a command did not succeed, with its exit status.
 #[derive(Debug)]
@@ -16,13 +20,6 @@ pub(crate) struct Failure {
     code: u8,
     message: String,
     hint: Option<String>,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
-    }
 }
 
 impl Failure {
@@ -46,18 +43,18 @@ impl Failure {
         Self { code: 0, message: String::new(), hint: None }
     }
 
-    /// Whether it is that.
+    /// Whether whoever read the output went away.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         self.code == 0
     }
 
-    /// The same with a remedy.
+    /// This failure with a remedy, printed below it.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with a hint where `--json FILE` may be the cause, which was written with a blank before.
+    /// This failure with a hint, where `--json FILE` with a blank may be the cause.
     pub(crate) fn with_hint_about_json(self) -> Self {
         match json_with_a_blank(std::env::args_os()) {
             Some(hint) if self.code == 2 => self.with_hint(hint),
@@ -65,10 +62,25 @@ impl Failure {
         }
     }
 
-    /// Prints it and gives the exit status.
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    #[cfg(test)]
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Prints it, with its hint on a line below, and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.is_closed_pipe() {
-            remark(&self.to_string());
+            // Nobody listening is no reason to fail.
+            let mut stderr = anstream::stderr();
+            let _ = writeln!(stderr, "{ERROR}error:{ERROR:#} {}", self.message);
+            if let Some(hint) = &self.hint {
+                let _ = writeln!(stderr, "{HINT}hint:{HINT:#} {hint}");
+            }
         }
         ExitCode::from(self.code)
     }
@@ -91,18 +103,8 @@ impl<E: Error + Hint> From<E> for Failure {
     }
 }
 
-/// Says what is wrong with the arguments (or what `--help` asks for), and gives the exit status.
-pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
-    // Nobody listening is no reason to fail.
-    let _ = error.print();
-    if let Some(hint) = json_with_a_blank(std::env::args_os()).filter(|_| error.use_stderr()) {
-        remark(&format!("hint: {hint}"));
-    }
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
-}
-
 /// What to say about `--json FILE`, where FILE looks like a place for JSON.
-fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option<String> {
+pub(crate) fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option<String> {
     let words: Vec<OsString> = words.collect();
     let behind = words.windows(2).find(|pair| pair[0] == "--json").map(|pair| pair[1].to_string_lossy())?;
     let is_option = behind.starts_with('-') && behind != "-";

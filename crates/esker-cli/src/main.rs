@@ -8,6 +8,8 @@ mod memory;
 mod output;
 mod progress;
 mod table;
+mod usage;
+mod values;
 
 use std::process::ExitCode;
 
@@ -16,7 +18,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let arguments = match args::Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return failure::refuse(&error),
+        Err(error) => return usage::report(&error),
     };
     cancel::install();
     match commands::run(arguments) {

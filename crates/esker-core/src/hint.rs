@@ -18,7 +18,11 @@ pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(found, name), name))
-        .filter(|(distance, name)| *distance <= name.len().max(found.len()).div_ceil(3))
+        .filter(|(distance, name)| {
+            let length = name.len().max(found.len());
+            // Names that have nothing in common, such as 5 and 0, are not near however short they are.
+            *distance <= length.div_ceil(3) && *distance < length
+        })
         .min()
         .map(|(_, name)| name)
 }
@@ -30,6 +34,7 @@ mod tests {
     #[test]
     fn a_near_miss_finds_its_name_and_a_far_one_nothing() {
         assert_eq!(did_you_mean("page_progam", ["page_read", "page_program"]), Some("page_program"));
+        assert_eq!(did_you_mean("5", ["0"]), None);
         assert_eq!(did_you_mean("colour", ["page_read", "page_program"]), None);
     }
 }

@@ -56,7 +56,7 @@ const TIME_UNITS: &[(&str, u64)] = &[
     ("us", 1_000),
     ("ns", 1),
 ];
-const TIME_NAMES: &str = "ns, us, ms, s, min, h, d or y (365 days)";
+const TIME_NAMES: &str = "ns, µs (or us), ms, s, min, h, d or y (365 days)";
 
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
@@ -84,10 +84,10 @@ const RATE_NAMES: &str = "B/s, kB/s, MB/s, GB/s (powers of 1000) or KiB/s, MiB/s
 
 const ENERGY_UNITS: &[(&str, u64)] =
     &[("J", 1_000_000_000_000), ("mJ", 1_000_000_000), ("uJ", 1_000_000), ("nJ", 1_000), ("pJ", 1)];
-const ENERGY_NAMES: &str = "pJ, nJ, uJ, mJ or J";
+const ENERGY_NAMES: &str = "pJ, nJ, µJ (or uJ), mJ or J";
 
 const POWER_UNITS: &[(&str, u64)] = &[("W", 1_000_000), ("mW", 1_000), ("uW", 1)];
-const POWER_NAMES: &str = "uW, mW or W";
+const POWER_NAMES: &str = "µW (or uW), mW or W";
 
 /// Reads `number unit` exactly, in integers: the result is `number * scale(unit)`, which has to be whole.
 pub fn parse_quantity(
@@ -99,7 +99,8 @@ pub fn parse_quantity(
     let found = || text.to_string();
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
-    let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+    // The micro sign and the Greek letter look alike.
+    let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim().replace(['µ', 'μ'], "u"));
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
         return Err(QuantityError::NotANumber { found: found() });
@@ -108,7 +109,11 @@ pub fn parse_quantity(
         Some((_, scale)) => u128::from(*scale),
         None if unit.is_empty() => return Err(QuantityError::NoUnit { found: found(), units: names }),
         None => {
-            return Err(QuantityError::UnknownUnit { found: found(), unit: unit.to_string(), units: names });
+            return Err(QuantityError::UnknownUnit {
+                found: found(),
+                unit: trimmed[split..].trim().to_string(),
+                units: names,
+            });
         }
     };
     let out_of_range = || QuantityError::OutOfRange { found: found(), limit };
@@ -270,11 +275,15 @@ macro_rules! quantity_as_text {
         }
     };
 }
-quantity_as_text!(Nanos, "a time with its unit, such as \"25us\" or \"5y\"", "^[0-9._]+ *(ns|us|ms|s|min|h|d|y)$");
+quantity_as_text!(
+    Nanos,
+    "a time with its unit, such as \"25us\" or \"5y\"",
+    "^[0-9._]+ *(ns|us|µs|μs|ms|s|min|h|d|y)$"
+);
 quantity_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGT]B|[KMGT]iB|B)$");
 quantity_as_text!(ByteRate, "a rate, such as \"160MB/s\"", "^[0-9._]+ *([kMG]B|[KMG]iB|B)/s$");
-quantity_as_text!(Energy, "an energy with its unit, such as \"38.04uJ\"", "^[0-9._]+ *(pJ|nJ|uJ|mJ|J)$");
-quantity_as_text!(Power, "a power with its unit, such as \"2mW\"", "^[0-9._]+ *(uW|mW|W)$");
+quantity_as_text!(Energy, "an energy with its unit, such as \"38.04uJ\"", "^[0-9._]+ *(pJ|nJ|uJ|µJ|μJ|mJ|J)$");
+quantity_as_text!(Power, "a power with its unit, such as \"2mW\"", "^[0-9._]+ *(uW|µW|μW|mW|W)$");
 quantity_as_text!(Ratio, "a share, such as \"15%\"", "^[0-9._]+ *%?$");
 
 #[cfg(test)]
@@ -285,7 +294,7 @@ mod tests {
     #[test]
     fn a_number_alone_is_refused_with_the_units_that_would_do() {
         let error = "25".parse::<Nanos>().unwrap_err();
-        assert_eq!(error.to_string(), "`25` needs a unit: ns, us, ms, s, min, h, d or y (365 days)");
+        assert_eq!(error.to_string(), "`25` needs a unit: ns, µs (or us), ms, s, min, h, d or y (365 days)");
         assert!("25 parsecs".parse::<Nanos>().unwrap_err().to_string().contains("unknown unit `parsecs`"));
         assert!("-3s".parse::<Nanos>().is_err());
         assert!("1.0.0s".parse::<Nanos>().is_err());
@@ -294,6 +303,9 @@ mod tests {
     #[test]
     fn fractions_are_exact_or_refused() {
         assert_eq!("0.1us".parse(), Ok(Nanos(100)));
+        assert_eq!("25µs".parse(), Ok(Nanos(25_000)));
+        assert_eq!("25 μs".parse(), Ok(Nanos(25_000)));
+        assert_eq!("2µJ".parse(), Ok(Energy(2_000_000)));
         assert_eq!("1.5GiB".parse(), Ok(Bytes(1_610_612_736)));
         assert!("0.1ns".parse::<Nanos>().is_err());
         assert_eq!("12.5%".parse(), Ok(Ratio::parts_per_billion(125_000_000)));

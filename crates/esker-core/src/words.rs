@@ -1,9 +1,9 @@
 //! Numbers as people say them, the same in reports and on terminals.
 
-/// "87 us", "4.3 ms", "1.2 s".
+/// "87 µs", "4.3 ms", "1.2 s".
 pub fn time(micros: f64) -> String {
     match micros {
-        micros if micros < 999.5 => format!("{} us", digits(micros)),
+        micros if micros < 999.5 => format!("{} µs", digits(micros)),
         micros if micros < 999_500.0 => format!("{} ms", digits(micros / 1e3)),
         micros => format!("{} s", digits(micros / 1e6)),
     }
@@ -74,11 +74,19 @@ pub fn count(value: u64) -> String {
     bytes.iter().map(|chunk| std::str::from_utf8(chunk).expect("digits")).collect::<Vec<_>>().join(" ")
 }
 
-/// "00:14" after the start: hours and minutes, with days in front where there are any.
+/// A moment after the start, as precise as it is early: "0.4 s", "14 s", "25 min", and from two hours on "02:14", hours and
+/// minutes, with days in front where there are any.
 pub fn clock(seconds: f64) -> String {
+    if seconds < 120.0 {
+        return format!("{} s", digits(seconds));
+    }
     let minutes = (seconds / 60.0).floor() as u64;
-    let (days, hours, minutes) = (minutes / 1_440, minutes / 60 % 24, minutes % 60);
-    if days > 0 { format!("day {} {hours:02}:{minutes:02}", days + 1) } else { format!("{hours:02}:{minutes:02}") }
+    let (days, hours, rest) = (minutes / 1_440, minutes / 60 % 24, minutes % 60);
+    match days {
+        0 if minutes < 120 => format!("{minutes} min"),
+        0 => format!("{hours:02}:{rest:02}"),
+        _ => format!("day {} {hours:02}:{rest:02}", days + 1),
+    }
 }
 
 /// A kind of resource in words.
@@ -118,7 +126,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(time(87.4), "87 us");
+        assert_eq!(time(87.4), "87 µs");
         assert_eq!(time(999.7), "1 ms");
         assert_eq!(time(4_310.0), "4.3 ms");
         assert_eq!(duration(259.6), "4.3 minutes");
@@ -126,6 +134,10 @@ mod tests {
         assert_eq!(bytes(5.1e9), "4.7 GiB");
         assert_eq!(count(1_234_567), "1 234 567");
         assert_eq!(count(67), "67");
+        assert_eq!(clock(0.42), "0.42 s");
+        assert_eq!(clock(119.0), "119 s");
+        assert_eq!(clock(1_530.0), "25 min");
+        assert_eq!(clock(8_040.0), "02:14");
         assert_eq!(clock(90_061.0), "day 2 01:01");
         assert_eq!(percent(0.452), "45 %");
     }

@@ -119,15 +119,22 @@ pub(crate) fn is_clock(first_ns: f64) -> bool {
 }
 
 /// A moment of the run, given in seconds after its start. Where the trace has a clock (`first_ns` since 1970), by that:
-/// "Sat 24, 02:00 UTC"; else "13:05:10", with days where there are some.
+/// "Sat 24, 02:00 UTC", in the first hour with its seconds; else "13:05:10", with days where there are some.
 pub(crate) fn moment(seconds: f64, first_ns: f64) -> String {
     if is_clock(first_ns) {
-        let minutes = ((first_ns / 1e9 + seconds) / 60.0).round() as u64;
+        let since_1970 = first_ns / 1e9 + seconds;
+        // A trace of seconds has all its moments within a minute or two.
+        let in_seconds = (seconds < 3_600.0).then(|| since_1970.floor() as u64 % 60);
+        let minutes = match in_seconds {
+            Some(_) => since_1970.floor() as u64 / 60,
+            None => (since_1970 / 60.0).round() as u64,
+        };
         let days = minutes / 1440;
         // 1970 began on a Thursday.
         let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][(days % 7) as usize];
         let (day, hour, minute) = (day_of_month(days), minutes / 60 % 24, minutes % 60);
-        return format!("{weekday}\u{a0}{day}, {hour:02}:{minute:02}\u{a0}UTC");
+        let second = in_seconds.map_or_else(String::new, |second| format!(":{second:02}"));
+        return format!("{weekday}\u{a0}{day}, {hour:02}:{minute:02}{second}\u{a0}UTC");
     }
     let whole = seconds.max(0.0).round() as u64;
     let (days, hours, minutes, rest) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60, whole % 60);
@@ -253,6 +260,7 @@ mod tests {
         assert_eq!(moment(90_000.0, 0.0), "day\u{a0}2, 01:00");
         // date -u -d @1172163600; date -u -d @1709208000 (a leap day)
         assert_eq!(moment(3_660.0, 1_172_163_600e9), "Thu\u{a0}22, 18:01\u{a0}UTC");
-        assert_eq!(moment(0.0, 1_709_208_000e9), "Thu\u{a0}29, 12:00\u{a0}UTC");
+        assert_eq!(moment(0.0, 1_709_208_000e9), "Thu\u{a0}29, 12:00:00\u{a0}UTC");
+        assert_eq!(moment(67.8, 1_709_208_000e9), "Thu\u{a0}29, 12:01:07\u{a0}UTC");
     }
 }

@@ -73,12 +73,23 @@ fn keys() {
             "treshold",
             "x.toml:7:33: device.flash.cleaning.treshold: unknown key; did you mean `threshold`?",
         ),
+        (
+            "preset = \"samsung",
+            "prset = \"samsung",
+            "x.toml:6:1: device.flash.prset: unknown key; did you mean `preset`?",
+        ),
+        ("preset = \"ibm", "prset = \"ibm", "x.toml:11:1: device.disk.prset: unknown key; did you mean `preset`?"),
+        (
+            "kind = \"constant\"",
+            "knd = \"constant\"",
+            "x.toml:19:1: device.station.knd: unknown key; did you mean `kind`?",
+        ),
         ("target", "tarket", "x.toml:24:1: run.tarket: unknown key; did you mean `target`?"),
         ("requests", "request", "x.toml:3:15: workload.synthetic.request: unknown key; did you mean `requests`?"),
         ("[run]", "[rum]", "x.toml:23:2: rum: `rum` is no table of an experiment; did you mean `run`?"),
         ("weights", "wieghts", "x.toml:16:35: device.volume.policy.wieghts: unknown key; did you mean `weights`?"),
         ("capacity = \"4GiB\"", "", "x.toml:18:1: device.station: `capacity` is missing"),
-        ("kind = \"constant\"", "", "x.toml:18:1: device.station: `kind` is missing"),
+        ("kind = \"constant\"", "", "x.toml:18:1: device.station: `kind` or `preset` is missing"),
         ("preset = \"ibm-ultrastar-36z15\"", "", "x.toml:9:1: device.disk: `rotation_speed` is missing"),
     ]);
 }
@@ -89,7 +100,7 @@ fn values() {
         (
             "\"1ms\"",
             "1",
-            "x.toml:20:16: device.station.service_time: `1` needs a unit: ns, us, ms, s, min, h, d or y (365 days)",
+            "x.toml:20:16: device.station.service_time: `1` needs a unit: ns, µs (or us), ms, s, min, h, d or y (365 days)",
         ),
         (
             "\"4GiB\"",
@@ -111,7 +122,32 @@ fn values() {
         (
             "requests = 10,",
             "requests = \"ten\",",
-            "x.toml:3:26: workload.synthetic.requests: invalid type: string \"ten\", expected u64",
+            "x.toml:3:26: workload.synthetic.requests: expected a whole number that is zero or more, found the text \"ten\"",
+        ),
+        (
+            "requests = 10,",
+            "requests = -10,",
+            "x.toml:3:26: workload.synthetic.requests: expected a whole number that is zero or more, found `-10`",
+        ),
+        (
+            "children = [\"flash\", \"disk\"]",
+            "children = \"flash\"",
+            "x.toml:15:12: device.volume.children: expected a list in square brackets, found the text \"flash\"",
+        ),
+        (
+            "requests = 10,",
+            "requests = 10, arrivals = 5,",
+            "x.toml:3:41: workload.synthetic.arrivals: expected a table with `kind`, found `5`",
+        ),
+        (
+            "children = [",
+            "allocate = 5\nchildren = [",
+            "x.toml:15:12: device.volume.allocate: expected one of its choices, as text in quotes",
+        ),
+        (
+            "\"greedy\"",
+            "true",
+            "x.toml:7:23: device.flash.cleaning.victim: expected a name, or a table with `kind` and parameters, found `true`",
         ),
         (
             "kind = \"hybrid\"",
@@ -181,7 +217,7 @@ fn run_settings() {
         (
             "target = \"station\"",
             "target = \"station\"\nseed = -1",
-            "x.toml:25:8: run.seed: invalid value: integer `-1`, expected u64",
+            "x.toml:25:8: run.seed: expected a whole number that is zero or more, found `-1`",
         ),
     ]);
 }
@@ -228,7 +264,7 @@ fn trees() {
                 &array("raid", "child = \"station\"\ncount = 2\nlevel = \"5\"").replace("level = \"0\"\n", ""),
                 "raid",
             ),
-            "x.toml:29:9: device.raid.level: `5` is not one of the choices; did you mean `0`?",
+            "x.toml:29:9: device.raid.level: there is no array of level `5`: the one level is \"0\", stripes only",
         ),
         (with("", "nothing"), "x.toml:24:1: run.target: `nothing` is no device of this experiment"),
         (
@@ -271,7 +307,7 @@ fn workloads() {
         (
             synthetic,
             "synthetic = { requests = 10 }\nqueue_depth = 0",
-            "x.toml:4:15: workload.queue_depth: invalid value: integer `0`, expected a nonzero u32",
+            "x.toml:4:15: workload.queue_depth: expected a whole number that is one or more, found `0`",
         ),
         (
             synthetic,
@@ -350,8 +386,14 @@ fn hints() {
         let error = Experiment::from_str(&GOOD.replacen(from, to, 1), "x.toml").unwrap_err();
         error.hint().unwrap_or_default()
     };
-    assert_eq!(hint("service_time", "time"), "its table knows: service_time, servers, capacity, queue_depth");
-    assert_eq!(hint("kind = \"constant\"", ""), "the kinds are: ssd, hdd, hybrid, array, constant");
+    assert_eq!(
+        hint("service_time", "time"),
+        "its table knows: service_time, servers, capacity, queue_depth, kind, preset, precondition, utilisation"
+    );
+    assert_eq!(
+        hint("kind = \"constant\"", ""),
+        "name a `preset`, or one of the kinds: ssd, hdd, hybrid, array, constant"
+    );
     let presets = hint("preset = \"ibm-ultrastar-36z15\"", "");
     assert!(presets.starts_with("name a preset, which gives all of them: ibm-ultrastar-36z15, "), "{presets}");
     let presets = hint("\"ibm-ultrastar-36z15\"", "\"unheard-of\"");
@@ -421,4 +463,38 @@ fn values_from_outside() {
     );
     assert_eq!(with("run.target", "flash"), "x.toml: run.target: `flash` is no TOML value; text stands in quotes");
     assert_eq!(experiment.with("run.target", "\"volume\"").unwrap().run.target, "volume");
+}
+
+#[test]
+fn raid_levels_are_understood_as_they_are_written_and_other_levels_are_refused() {
+    let array = |level: &str| {
+        let array =
+            format!("[device.array]\nkind = \"array\"\nlevel = {level}\nchild = \"station\"\ncount = 2\n\n[run]");
+        GOOD.replace("[run]", &array).replace("target = \"station\"", "target = \"array\"")
+    };
+    for level in ["0", "\"0\"", "\"raid0\"", "\"RAID-0\""] {
+        assert!(Experiment::from_str(&array(level), "x.toml").is_ok(), "{level}");
+    }
+    for level in ["5", "\"5\"", "\"RAID-5\""] {
+        let expected = format!(
+            "x.toml:25:9: device.array.level: there is no array of level `{}`: the one level is \"0\", stripes only",
+            level.trim_matches('"')
+        );
+        assert_eq!(message_of(&array(level)), expected);
+    }
+}
+
+#[test]
+fn a_misspelt_preset_is_among_the_keys_that_are_known() {
+    let text = GOOD.replace("preset = \"ibm", "presents = \"ibm");
+    let error = Experiment::from_str(&text, "x.toml").unwrap_err();
+    let hint = error.hint().unwrap();
+    assert!(hint.contains("rotation_speed") && hint.contains("preset") && hint.contains("precondition"), "{hint}");
+}
+
+#[test]
+fn a_trace_that_is_named_twice() {
+    let text =
+        GOOD.replace("synthetic = { requests = 10, size = \"4KiB\" }", "trace = [\"a.csv\", \"b.csv\", \"a.csv\"]");
+    assert_eq!(message_of(&text), "x.toml:3:1: workload.trace: it names `a.csv` twice");
 }

@@ -170,6 +170,27 @@ pub(crate) fn designs(active: Bytes, utilisation: Ratio, thorough: bool) -> Resu
     RECIPES.iter().filter(|recipe| thorough || !recipe.wide).map(|recipe| size(recipe, active, utilisation)).collect()
 }
 
+/// What a design that reports name is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DesignOrigin {
+    /// The design's name in reports.
+    pub name: &'static str,
+    /// What it is, in words.
+    pub title: &'static str,
+    /// The preset of its drive or of each of its disks.
+    pub preset: &'static str,
+}
+
+/// The origins of all designs, in the order of the report.
+pub fn design_origins() -> impl Iterator<Item = DesignOrigin> {
+    RECIPES.iter().map(|recipe| {
+        let preset = match recipe.shape {
+            Shape::Ssd(Drive { preset, .. }) | Shape::Disk { preset } | Shape::Stripe { preset, .. } => preset,
+        };
+        DesignOrigin { name: recipe.name, title: recipe.title, preset }
+    })
+}
+
 fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
     let design = |title: String, kind, device_count, toml, sold| Design {
         name: recipe.name.into(),
@@ -280,6 +301,15 @@ mod tests {
                 assert!(room >= active.0, "{}: {room} < {}", design.name, active.0);
                 assert!(system.device.capacity() >= active, "{}", design.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_design_has_a_preset_that_is_there() {
+        let presets = || esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.presets)());
+        for origin in design_origins() {
+            assert!(presets().any(|preset| preset.name == origin.preset), "{origin:?}");
+            assert!(presets().all(|preset| preset.name != origin.name), "{origin:?} is called like a preset");
         }
     }
 

@@ -22,6 +22,7 @@ use esker_sim::Slowest;
 use esker_trace::{ReadOptions, TraceError, group_inputs};
 use thiserror::Error;
 
+pub use candidates::{DesignOrigin, design_origins};
 pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use load::remarks;
 

@@ -40,7 +40,7 @@ fn times(format: &FormatEntry) -> String {
 }
 
 fn unit(nanos: Nanos) -> String {
-    if nanos == Nanos(100) { "100 ns".into() } else { nanos.to_string().replacen('1', "1 ", 1) }
+    if nanos == Nanos(100) { "100 ns".into() } else { nanos.to_string().replacen('1', "1 ", 1).replace("us", "µs") }
 }
 
 fn responses(format: &FormatEntry) -> String {

@@ -18,12 +18,7 @@ fn presets() -> impl Iterator<Item = &'static Preset> {
 /// Lists the presets, or shows one.
 pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
     if let Some(name) = &arguments.preset {
-        let Some(preset) = presets().find(|preset| preset.name == name) else {
-            let near = did_you_mean(name, presets().map(|preset| preset.name));
-            let hint = near.map_or("`esker devices` lists them".into(), |near| format!("did you mean `{near}`?"));
-            return Err(Failure::input(format!("no preset is called `{name}`")).with_hint(hint));
-        };
-        output::print(preset.toml)?;
+        output::print(&describe(name)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(json) = Outputs::new(arguments.json.force, &[])?.json(&arguments.json)? {
@@ -48,6 +43,46 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
         translation_layers(),
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A preset whole, also by the name of a design that reports show and that is made from it.
+fn describe(name: &str) -> Result<String, Failure> {
+    let find = |name: &str| presets().find(|preset| preset.name == name);
+    if let Some(preset) = find(name) {
+        return Ok(preset.toml.to_string());
+    }
+    let origin = esker_study::design_origins().find(|origin| origin.name == name);
+    if let Some((origin, preset)) = origin.and_then(|origin| Some((origin, find(origin.preset)?))) {
+        return Ok(format!(
+            "# `{name}` is a design of `esker study`: {}.\n# It is made from the preset {}, which follows; reports show \
+             the rest of its configuration.\n\n{}",
+            origin.title, preset.name, preset.toml
+        ));
+    }
+    Err(Failure::input(format!("no preset is called `{name}`")).with_hint(suggestion(name)))
+}
+
+/// What somebody may have meant who asked for the preset `name`.
+fn suggestion(name: &str) -> String {
+    let list = |chosen: &dyn Fn(&&Preset) -> bool| {
+        presets().filter(chosen).map(|preset| preset.name).collect::<Vec<_>>().join(", ")
+    };
+    let wanted = name.to_lowercase();
+    if esker_sim::DEVICE_KINDS.iter().any(|kind| kind.name == wanted) {
+        return match list(&|preset| preset.kind == wanted) {
+            none if none.is_empty() => format!("`{wanted}` is a kind of device, and has no presets"),
+            found => format!("`{wanted}` is a kind of device; its presets are: {found}"),
+        };
+    }
+    let containing = list(&|preset| preset.name.contains(&wanted));
+    if !containing.is_empty() {
+        return format!("these contain it: {containing}");
+    }
+    let designs = esker_study::design_origins().map(|origin| origin.name);
+    match did_you_mean(&wanted, presets().map(|preset| preset.name).chain(designs)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`esker devices` lists them".into(),
+    }
 }
 
 /// The translation layers with their parameters.

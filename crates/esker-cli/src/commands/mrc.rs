@@ -9,7 +9,7 @@ use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, Mi
 use esker_trace::{Characteriser, CharacteriserSettings, DenseMap, Operation, Spool, TraceReader};
 use serde_json::{Value, json};
 
-use super::trace::read_options;
+use super::trace::{check_given_once, no_requests, read_options};
 use crate::args::{Common, MrcArguments};
 use crate::failure::Failure;
 use crate::output::Outputs;
@@ -56,21 +56,30 @@ fn check(arguments: &MrcArguments) -> Result<(), Failure> {
 
 /// Reads the trace; volumes are laid side by side, so that their pages differ.
 fn read(arguments: &MrcArguments, common: &Common) -> Result<(Spool, DenseMap), Failure> {
+    check_given_once(&arguments.traces)?;
     let mut reader = TraceReader::open(&arguments.traces, &read_options(&arguments.read))?;
     let bar = Progress::new(common.quiet, "B");
     bar.say("reading");
     let mut spool = esker_trace::SpoolWriter::default();
     let mut characteriser = Characteriser::new(CharacteriserSettings::default());
-    let mut batch = Vec::new();
+    let (mut batch, mut transfers) = (Vec::new(), 0);
     while reader.next_batch(&mut batch)? {
         if cancel::requested() {
             return Err(Failure::cancelled());
         }
         characteriser.push_all(&batch);
         for record in &batch {
+            transfers += u64::from(matches!(record.operation, Operation::Read | Operation::Write));
             spool.push(record)?;
         }
         bar.set(reader.bytes_read(), reader.bytes_total().unwrap_or(0));
+    }
+    if reader.notes().records == 0 {
+        return Err(no_requests(&arguments.traces[0], reader.notes()));
+    }
+    if transfers == 0 {
+        let name = arguments.traces[0].display();
+        return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
     }
     let map = DenseMap::new(characteriser.touched());
     Ok((spool.finish(reader.volumes().to_vec())?, map))

@@ -18,6 +18,7 @@ use crate::{cancel, memory, output};
 
 /// Makes the study, writes the report, prints the verdict.
 pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode, Failure> {
+    super::trace::check_given_once(&arguments.traces)?;
     let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
     let report = outputs.claim("-o", &arguments.output, Content::Page)?;
     let json = outputs.json(&arguments.json)?;

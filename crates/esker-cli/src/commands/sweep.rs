@@ -14,6 +14,18 @@ use crate::{cancel, output};
 /// Runs every point that has not been run yet.
 pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCode, Failure> {
     let mut experiment = Experiment::load(&arguments.file)?;
+    if experiment.dimensions().is_empty() {
+        let message =
+            format!("{} has no [sweep] table, or an empty one: it describes one run", arguments.file.display());
+        return Err(Failure::input(message).with_hint(
+            "run it with `esker sim`, or give it a [sweep] table such as:\n\n  \
+                                                      [sweep]\n  \"workload.queue_depth\" = [1, 4, 16]",
+        ));
+    }
+    if arguments.output.as_os_str() == "-" {
+        return Err(Failure::input("the results of a sweep are several files: they do not go to standard output")
+            .with_hint("name a folder for them (-o results), and have the table as JSON with --json"));
+    }
     if let Some(seed) = common.seed {
         experiment.run.seed = seed;
     }

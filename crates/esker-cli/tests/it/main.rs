@@ -2,10 +2,14 @@
 
 mod bad_input;
 mod help;
+mod mistakes;
 mod outputs;
+mod printed_commands;
+mod random_experiments;
 mod reference;
 mod reproduce;
 mod sim;
 mod study;
 mod support;
+mod terminal;
 mod trace;

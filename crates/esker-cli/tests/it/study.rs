@@ -94,11 +94,11 @@ fn the_published_schemas_are_current() {
 fn a_growing_load_is_simulated_as_it_will_be() {
     let folder = folder_with_trace(3_000);
     let run = |arguments: &[&str]| -> Value {
-        let all = [&["study", "small.csv", "--json", "-q", "--years", "4"], arguments].concat();
+        let all = [&["study", "small.csv", "--json", "-q", "--years", "7"], arguments].concat();
         serde_json::from_str(&esker_ok(folder.path(), &all).stdout).unwrap()
     };
     let steady = run(&[]);
-    let growing = run(&["--growth", "900%", "--p99", "1s"]);
+    let growing = run(&["--growth", "300%", "--p99", "1s"]);
     let candidates = |study: &Value| study["workloads"][0]["candidates"].as_array().unwrap().clone();
     assert!(candidates(&steady).iter().all(|candidate| candidate["grown"].is_null()));
     let mut overloaded = 0;
@@ -107,7 +107,7 @@ fn a_growing_load_is_simulated_as_it_will_be() {
             continue;
         }
         let grown = &candidate["grown"];
-        assert!((grown["factor"].as_f64().unwrap() - 1e4).abs() < 1e-6);
+        assert!((grown["factor"].as_f64().unwrap() - 4f64.powi(7)).abs() < 1e-6);
         if grown["keeps_up"] == false {
             overloaded += 1;
             assert_eq!(candidate["judgement"]["keeps_budgets"], false, "{}", candidate["name"]);
@@ -117,5 +117,5 @@ fn a_growing_load_is_simulated_as_it_will_be() {
             assert!(then >= today, "{}: p99 {then} us under the grown load, mean {today} us today", candidate["name"]);
         }
     }
-    assert!(overloaded > 0, "ten thousand times the load should be too much for a disk");
+    assert!(overloaded > 0, "sixteen thousand times the load should be too much for a disk");
 }

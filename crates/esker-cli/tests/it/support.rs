@@ -24,6 +24,12 @@ pub(crate) fn esker_in(folder: &Path, arguments: &[&str]) -> Run {
     run(&mut command(folder, arguments), &arguments.join(" ")).expect("the program starts")
 }
 
+/// Runs `command`, which `shown` names, with nothing on its standard input.
+pub(crate) fn run_to_its_end(mut command: Command, shown: &str) -> Run {
+    command.env("NO_COLOR", "1").env("COLUMNS", "100").stdout(Stdio::piped()).stderr(Stdio::piped());
+    run(&mut command, shown).expect("the program starts")
+}
+
 /// Runs `command`; ends it where it takes more than two minutes. What it prints to elsewhere is empty here.
 #[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 pub(crate) fn run(command: &mut Command, shown: &str) -> std::io::Result<Run> {

@@ -6,7 +6,7 @@ use esker_core::{Preset, Ratio, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::node::{Entry, Node, Span, Value};
+use super::node::{Entry, Node, Span, Table, Value};
 use super::read::{Finding, join, read, read_with};
 use crate::device::{DEVICE_KINDS, DeviceKind, DeviceSettings, device_kind};
 
@@ -84,10 +84,7 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceTable, Findin
     let kind = match (kind, preset) {
         (Some(kind), _) => kind,
         (None, Some(preset)) => device_kind(preset.kind).expect("a preset is registered with its kind"),
-        (None, None) => {
-            let kinds = DEVICE_KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-            return Err(Finding::new(&node.at, path, "`kind` is missing").with_hint(format!("the kinds are: {kinds}")));
-        }
+        (None, None) => return Err(nameless(table, node, path)),
     };
     let merged = match preset {
         None => own,
@@ -100,6 +97,7 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceTable, Findin
     };
     let read_kind = read_with(&merged, path, kind.read);
     let settings_of_kind = read_kind.map_err(|finding| match (&finding.hint, preset) {
+        (Some(_), _) => finding.also_knows(path, COMMON_KEYS),
         (None, None) if finding.message.ends_with("is missing") && !(kind.presets)().is_empty() => {
             let presets = (kind.presets)().iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
             finding.with_hint(format!("name a preset, which gives all of them: {presets}"))
@@ -112,6 +110,19 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceTable, Findin
         precondition: settings.precondition,
         utilisation: settings.utilisation,
     })
+}
+
+/// A table that says neither `kind` nor `preset`, perhaps because one of them is misspelt.
+fn nameless(table: &Table, node: &Node, path: &str) -> Finding {
+    for (key, entry) in table {
+        if let Some(meant) = did_you_mean(key, ["kind", "preset"]) {
+            let message = format!("unknown key; did you mean `{meant}`?");
+            return Finding::new(&entry.key_at, join(path, key), message);
+        }
+    }
+    let kinds = DEVICE_KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let hint = format!("name a `preset`, or one of the kinds: {kinds}");
+    Finding::new(&node.at, path, "`kind` or `preset` is missing").with_hint(hint)
 }
 
 const COMMON_KEYS: &[&str] = &["kind", "preset", "precondition", "utilisation"];

@@ -178,7 +178,7 @@ impl Experiment {
     /// An error about the dotted `key`, at its place in the file.
     pub(crate) fn error_at(&self, key: &str, message: impl Into<String>, hint: Option<String>) -> ConfigError {
         let at = self.place(key);
-        self.document.error(Finding { at, key: key.to_string(), message: message.into(), hint })
+        self.document.error(Finding::somewhere(at, key, message, hint))
     }
 
     /// Whether the file itself has the dotted `key`.

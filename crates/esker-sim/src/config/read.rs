@@ -24,11 +24,31 @@ pub(crate) struct Finding {
     pub(crate) key: String,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// Where a key is unknown: it, and those that are known.
+    unknown_key: Option<(String, Vec<String>)>,
 }
 
 impl Finding {
     pub(crate) fn new(at: &Span, key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { at: Some(at.clone()), key: key.into(), message: message.into(), hint: None }
+        Self { at: Some(at.clone()), key: key.into(), message: message.into(), hint: None, unknown_key: None }
+    }
+
+    /// An error about the dotted `key`, which is at no place of the text where `at` is `None`.
+    pub(crate) fn somewhere(at: Option<Span>, key: &str, message: impl Into<String>, hint: Option<String>) -> Self {
+        Self { at, key: key.to_string(), message: message.into(), hint, unknown_key: None }
+    }
+
+    /// Where a key of the table at `path` is unknown: the table knows these keys, too, which are read before the others.
+    pub(crate) fn also_knows(mut self, path: &str, more: &[&str]) -> Self {
+        match &mut self.unknown_key {
+            Some((found, known)) if self.key == join(path, found) => {
+                known.extend(more.iter().map(|key| key.to_string()));
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                (self.message, self.hint) = unknown_key(found, &known);
+                self
+            }
+            _ => self,
+        }
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -39,7 +59,7 @@ impl Finding {
 
 impl Document {
     pub(crate) fn error(&self, finding: Finding) -> ConfigError {
-        let Finding { at, key, message, hint } = finding;
+        let Finding { at, key, message, hint, .. } = finding;
         let position = at.and_then(|at| self.position(at.start));
         ConfigError { origin: self.origin.clone(), position, key, message, hint }
     }
@@ -57,7 +77,7 @@ impl Document {
     pub(crate) fn parse(&self) -> Result<Node, ConfigError> {
         Node::parse(&self.text).map_err(|error| {
             let message = format!("this is not TOML: {}", one_line(error.message()));
-            self.error(Finding { at: error.span(), key: String::new(), message, hint: None })
+            self.error(Finding::somewhere(error.span(), "", message, None))
         })
     }
 }
@@ -134,8 +154,7 @@ impl<'a> Places<'a> {
             Some((at, path))
         });
         let (at, path) = refined.unwrap_or_else(|| (place.at.clone(), place.path.clone()));
-        let (key, message, hint) = translate(&path, &message);
-        Finding { at: Some(at), key, message, hint }
+        translate(at, &path, &message)
     }
 }
 
@@ -166,29 +185,83 @@ fn search(node: &Node, path: &str, culprit: &str) -> Option<(Span, String)> {
     found.filter(|_| count == 1)
 }
 
-/// From serde's words to ours. Returns the key, the message and the hint.
-fn translate(path: &str, message: &str) -> (String, String, Option<String>) {
+/// From serde's words to ours.
+fn translate(at: Span, path: &str, message: &str) -> Finding {
     let known = || backticked(message).skip(1).collect::<Vec<_>>();
-    let list = |what: &str, known: &[&str]| (!known.is_empty()).then(|| format!("{what}: {}", known.join(", ")));
-    let suggest = |found: &str, known: &[&str]| match did_you_mean(found, known.iter().copied()) {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None => String::new(),
-    };
-    if let Some(found) = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next()) {
-        let known = known();
+    let named = |start: &str| message.strip_prefix(start).and_then(|rest| rest.split('`').next());
+    if let Some(found) = named("unknown field `") {
         // The place of an unknown key is the key itself, unless it was lost on the way.
         let key = if path.ends_with(found) { path.to_string() } else { join(path, found) };
-        return (key, format!("unknown key{}", suggest(found, &known)), list("its table knows", &known));
+        let (message, hint) = unknown_key(found, &known());
+        let known = known().into_iter().map(str::to_string).collect();
+        return Finding {
+            unknown_key: Some((found.to_string(), known)),
+            ..Finding::somewhere(Some(at), &key, message, hint)
+        };
     }
-    if let Some(missing) = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
-        return (path.to_string(), format!("`{missing}` is missing"), None);
+    if let Some(missing) = named("missing field `") {
+        return Finding::new(&at, path, format!("`{missing}` is missing"));
     }
-    if let Some(found) = message.strip_prefix("unknown variant `").and_then(|rest| rest.split('`').next()) {
-        let known = known();
-        let text = format!("`{found}` is not one of the choices{}", suggest(found, &known));
-        return (path.to_string(), text, list("the choices are", &known));
+    if let Some(found) = named("unknown variant `") {
+        let text = format!("`{found}` is not one of the choices{}", suggestion(found, &known()));
+        return Finding::somewhere(Some(at), path, text, list("the choices are", &known()));
     }
-    (path.to_string(), message.to_string(), None)
+    if message == "wanted string or table" {
+        return Finding::new(&at, path, "expected one of its choices, as text in quotes");
+    }
+    for start in ["invalid type: ", "invalid value: "] {
+        if let Some((found, expected)) = message.strip_prefix(start).and_then(|rest| rest.rsplit_once(", expected ")) {
+            return Finding::new(&at, path, format!("expected {}, found {}", wanted(expected), shown(found)));
+        }
+    }
+    Finding::new(&at, path, message)
+}
+
+/// Message and hint for a key that is none of `known`.
+fn unknown_key(found: &str, known: &[&str]) -> (String, Option<String>) {
+    (format!("unknown key{}", suggestion(found, known)), list("its table knows", known))
+}
+
+fn suggestion(found: &str, known: &[&str]) -> String {
+    did_you_mean(found, known.iter().copied()).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+fn list(what: &str, known: &[&str]) -> Option<String> {
+    (!known.is_empty()).then(|| format!("{what}: {}", known.join(", ")))
+}
+
+/// What serde wants, in the words of the documentation.
+fn wanted(expected: &str) -> String {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is zero or more".into(),
+        "a nonzero u8" | "a nonzero u16" | "a nonzero u32" | "a nonzero u64" | "a nonzero usize" => {
+            "a whole number that is one or more".into()
+        }
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" | "string or map" | "a borrowed string" => "text in quotes".into(),
+        "a sequence" => "a list in square brackets".into(),
+        "a map" => "a table".into(),
+        text if text.starts_with("struct ") => "a table".into(),
+        text if text.contains("tagged enum ") => "a table with `kind`".into(),
+        text => text.into(),
+    }
+}
+
+/// What serde found, as it stands in the file.
+fn shown(found: &str) -> String {
+    match found.split_once(' ') {
+        Some(("string", text)) => format!("the text {text}"),
+        Some(("integer" | "floating" | "boolean", _)) => {
+            found.split('`').nth(1).map_or_else(|| found.to_string(), |value| format!("`{value}`"))
+        }
+        _ => match found {
+            "map" => "a table".into(),
+            "sequence" => "a list".into(),
+            other => other.into(),
+        },
+    }
 }
 
 fn backticked(message: &str) -> impl Iterator<Item = &str> {

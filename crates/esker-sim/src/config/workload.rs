@@ -100,6 +100,12 @@ impl WorkloadSettings {
             }
             _ => {}
         }
+        let names = self.trace.as_ref().map_or(&[][..], OneOrMore::as_slice);
+        if let Some(twice) =
+            names.iter().enumerate().find_map(|(index, name)| names[..index].contains(name).then_some(name))
+        {
+            return Err(("trace", format!("it names `{twice}` twice")));
+        }
         if self.time_scale == Some(Ratio::ZERO) {
             return Err(("time_scale", "it is 0, so that all requests would arrive at once".to_string()));
         }

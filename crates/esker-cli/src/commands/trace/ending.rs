@@ -66,7 +66,8 @@ mod tests {
 
     fn format(output: &str, to: Option<&str>) -> Result<&'static str, String> {
         let arguments = WriteArguments { output: output.into(), to: to.map(str::to_string), force: false };
-        format_of(&arguments).map(|format| format.name).map_err(|failure| failure.to_string())
+        let said = |failure: Failure| [failure.message(), failure.hint().unwrap_or_default()].join("\n");
+        format_of(&arguments).map(|format| format.name).map_err(said)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use esker_core::words;
 use esker_trace::{Characteriser, CharacteriserSettings, Profile, TraceReader, group_inputs};
 use serde_json::{Value, json};
 
-use super::{ReadProgress, read_options};
+use super::{ReadProgress, check_given_once, no_requests, read_options};
 use crate::args::{Common, InfoArguments};
 use crate::failure::Failure;
 use crate::output::Outputs;
@@ -16,6 +16,7 @@ use crate::{cancel, output};
 
 /// Characterises each trace.
 pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode, Failure> {
+    check_given_once(&arguments.traces)?;
     let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json)?;
     let mut values = Vec::new();
     let mut text = String::new();
@@ -33,16 +34,16 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
             bar.moved(&reader);
         }
         drop(bar);
+        if reader.notes().records == 0 {
+            return Err(no_requests(&paths[0], reader.notes()));
+        }
         let profile = characteriser.finish(reader.volumes());
         let remarks = esker_study::remarks(reader.notes());
-        text += &render(&name, reader.format().name, &profile, &remarks);
-        let mut value = json!({ "trace": name, "format": reader.format().name, "remarks": remarks });
-        if let (Value::Object(value), Value::Object(fields)) =
-            (&mut value, serde_json::to_value(&profile).map_err(Failure::work)?)
-        {
-            value.extend(fields);
+        if arguments.json.json.is_some() {
+            values.push(json_of(&name, reader.format().name, &profile, &remarks)?);
+        } else {
+            text += &render(&name, reader.format().name, &profile, &remarks);
         }
-        values.push(value);
     }
     match json {
         // One trace is one object, as scripts expect; several are a list.
@@ -51,6 +52,16 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
         None => output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn json_of(name: &str, format: &str, profile: &Profile, remarks: &[String]) -> Result<Value, Failure> {
+    let mut value = json!({ "trace": name, "format": format, "remarks": remarks });
+    if let (Value::Object(value), Value::Object(fields)) =
+        (&mut value, serde_json::to_value(profile).map_err(Failure::work)?)
+    {
+        value.extend(fields);
+    }
+    Ok(value)
 }
 
 fn render(name: &str, format: &str, profile: &Profile, remarks: &[String]) -> String {

@@ -6,9 +6,13 @@ mod generate;
 mod info;
 mod rewrite;
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use esker_trace::{FormatEntry, ReadOptions, Record, TraceError, TraceReader, TraceWriter, WriteNotes};
+use esker_trace::{
+    FormatEntry, ReadNotes, ReadOptions, Record, TraceError, TraceReader, TraceWriter, WriteNotes,
+};
 
 use crate::args::{Common, ReadArguments, TraceCommand};
 use crate::failure::Failure;
@@ -37,6 +41,46 @@ pub(crate) fn read_options(arguments: &ReadArguments) -> ReadOptions {
     }
 }
 
+/// Refuses what was given twice: its requests would count twice, which nobody asked for.
+pub(crate) fn check_given_once(traces: &[PathBuf]) -> Result<(), Failure> {
+    let mut known = BTreeSet::new();
+    for trace in traces {
+        let place = std::fs::canonicalize(trace).unwrap_or_else(|_| trace.clone());
+        if !known.insert(place) {
+            let message = match trace.to_str() {
+                Some("-") => "standard input is given twice".to_string(),
+                _ => format!("{} is given twice", trace.display()),
+            };
+            return Err(
+                Failure::input(message).with_hint("give each trace once; look at what a shell pattern stands for")
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What to say of a trace in which no request was found.
+pub(crate) fn no_requests(trace: &Path, notes: &ReadNotes) -> Failure {
+    let name = if trace.as_os_str() == "-" { "standard input".into() } else { trace.display().to_string() };
+    let kinds: Vec<String> = notes.ignored.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+    let mut message = format!("{name} has no requests");
+    if !kinds.is_empty() {
+        message += &format!("; what it has is no request: {}", kinds.join(", "));
+    }
+    let failure = Failure::input(message);
+    if notes.ignored("completion without request") > 0 {
+        return failure
+            .with_hint("record when requests are queued or issued, too: blktrace -a queue -a issue -a complete");
+    }
+    match notes.bad_line_messages.first() {
+        Some(first) => failure.with_hint(format!(
+            "{} lines were skipped as broken, the first: {first}; --format names another format",
+            notes.bad_lines
+        )),
+        None => failure,
+    }
+}
+
 /// A bar over the bytes of a trace.
 struct ReadProgress(Progress);
 
@@ -47,8 +91,7 @@ impl ReadProgress {
         Self(bar)
     }
     fn moved(&self, reader: &TraceReader) {
-        let done = reader.bytes_read();
-        self.0.set(done, reader.bytes_total().unwrap_or(done));
+        self.0.set(reader.bytes_read(), reader.bytes_total().unwrap_or(0));
     }
 }
 

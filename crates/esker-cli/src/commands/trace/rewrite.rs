@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use esker_core::{Nanos, words};
 use esker_trace::{Filter, FilterSettings, Filtered, OperationName, TraceReader};
 
 use super::ending::format_of;
-use super::{ReadProgress, TraceOutput, read_options};
+use super::{ReadProgress, TraceOutput, check_given_once, no_requests, read_options};
 use crate::args::{Common, ConvertArguments, FilterArguments, Kind, ReadArguments, WriteArguments};
 use crate::cancel;
 use crate::failure::Failure;
@@ -46,19 +47,22 @@ fn rewrite(
     settings: FilterSettings,
     common: &Common,
 ) -> Result<ExitCode, Failure> {
-    let mut filter = Filter::new(settings)?;
+    check_given_once(traces)?;
+    let mut filter = Filter::new(settings.clone())?;
     let format = format_of(write)?;
     let output = Outputs::of_traces(write.force, traces)?.trace(write, format)?;
     let mut reader = TraceReader::open(traces, &read_options(read))?;
     let mut output = TraceOutput::begin(output, format, reader.volumes())?;
     let bar = ReadProgress::new(common, "rewriting");
-    let mut batch = Vec::new();
+    let (mut batch, mut window) = (Vec::new(), None);
     'reading: while reader.next_batch(&mut batch)? {
         if cancel::requested() {
             return Err(Failure::cancelled());
         }
         output.writer.set_volumes(reader.volumes())?;
         for record in &batch {
+            let (first, _) = *window.get_or_insert((record.at, record.at));
+            window = Some((first, record.at));
             match filter.apply(record, reader.volumes()) {
                 Filtered::Keep(record) => output.push(&record)?,
                 Filtered::Drop => {}
@@ -69,6 +73,12 @@ fn rewrite(
     }
     drop(bar);
     filter.check_volumes(reader.volumes())?;
+    if filter.kept() == 0 {
+        return Err(match window {
+            None => no_requests(&traces[0], reader.notes()),
+            Some((first, last)) => nothing_left(&settings, &filter, last.saturating_sub(first)),
+        });
+    }
     output.finish(common)?;
     if filter.below_zero() > 0 && !common.quiet {
         remark(&format!("note: {} requests would have begun below address zero and were dropped", filter.below_zero()));
@@ -79,4 +89,20 @@ fn rewrite(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why nothing of a trace that lasts for `duration` has passed the filter.
+fn nothing_left(settings: &FilterSettings, filter: &Filter, duration: Nanos) -> Failure {
+    let lasts = words::duration(duration.as_secs_f64());
+    match settings.from {
+        Some(from) if from > duration => {
+            Failure::input(format!("no request is left: --from {from} is beyond the trace's end, which lasts {lasts}"))
+                .with_hint("--from and --until count from the trace's first request")
+        }
+        _ if filter.below_zero() > 0 => {
+            Failure::input("no request is left: --shift moves all of them below address zero")
+        }
+        _ => Failure::input("no request is left: none has everything that was asked for")
+            .with_hint("`esker trace info` shows what the trace has"),
+    }
 }

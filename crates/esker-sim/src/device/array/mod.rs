@@ -2,11 +2,14 @@
 
 mod raid0;
 
+use std::fmt;
+
 use esker_core::{
     Bytes, ChildReport, Completion, Control, Device, DeviceError, DeviceReport, Nanos, Report, Request, RequestKind,
     Tag, TagSlab, Telemetry, Unsupported,
 };
 use schemars::JsonSchema;
+use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::children::Children;
@@ -31,11 +34,39 @@ pub enum Level {
     Raid0,
 }
 
+/// A level as people write it: `"0"`, `0`, `"raid0"`, `"RAID-0"`.
+fn read_level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
+    struct Text;
+    impl Visitor<'_> for Text {
+        type Value = Level;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a RAID level, which is \"0\"")
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Level, E> {
+            let lower = text.to_lowercase();
+            match lower.trim_start_matches("raid").trim_start_matches(['-', ' ']) {
+                "0" => Ok(Level::Raid0),
+                _ => {
+                    Err(E::custom(format!("there is no array of level `{text}`: the one level is \"0\", stripes only")))
+                }
+            }
+        }
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<Level, E> {
+            self.visit_str(&value.to_string())
+        }
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<Level, E> {
+            self.visit_str(&value.to_string())
+        }
+    }
+    deserializer.deserialize_any(Text)
+}
+
 /// Settings of an [`Array`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArraySettings {
     /// RAID level.
+    #[serde(deserialize_with = "read_level")]
     pub level: Level,
     /// The devices it is made of, each described by a table of its own. Or instead: `child` and `count`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

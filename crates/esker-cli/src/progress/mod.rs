@@ -1,0 +1,131 @@
+//! Progress of long work on standard error: a bar with the time left on a terminal, else a line now and then.
+
+mod meter;
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use meter::{Meter, Schedule, Unit};
+
+/// What is shown of work under way, which other threads may move on. Nothing is shown when quiet.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    meter: Arc<Mutex<Meter>>,
+    shown: Shown,
+}
+
+#[derive(Debug)]
+enum Shown {
+    Nothing,
+    Bar(ProgressBar),
+    Lines { stop: Arc<(Mutex<bool>, Condvar)>, thread: Option<JoinHandle<()>> },
+}
+
+/// Time since the program began to show progress.
+#[expect(clippy::disallowed_methods, reason = "how long the user has been waiting")]
+fn now() -> Duration {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed()
+}
+
+/// When the next line is due: one schedule for all that the program does, so that a hundred small traces are told of, too.
+static SCHEDULE: Mutex<Schedule> = Mutex::new(Schedule::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics while holding it")
+}
+
+impl Progress {
+    /// Progress of work that is measured in `unit`s ("B" for bytes).
+    pub(crate) fn new(quiet: bool, unit: &str) -> Self {
+        let meter = Arc::new(Mutex::new(Meter::new(Unit::called(unit), now())));
+        let shown = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Shown::Nothing,
+            (false, true) => Shown::Bar(bar(unit, &meter)),
+            (false, false) => lines(&meter),
+        };
+        Self { meter, shown }
+    }
+
+    /// What is being done.
+    pub(crate) fn say(&self, message: &str) {
+        lock(&self.meter).say(message);
+        if let Shown::Bar(bar) = &self.shown {
+            bar.set_message(message.to_string());
+        }
+    }
+
+    /// `done` of `total`.
+    pub(crate) fn set(&self, done: u64, total: u64) {
+        lock(&self.meter).set(done, total, now());
+        if let Shown::Bar(bar) = &self.shown {
+            bar.set_length(total.max(done));
+            bar.set_position(done);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        match &mut self.shown {
+            Shown::Nothing => {}
+            Shown::Bar(bar) => bar.finish_and_clear(),
+            Shown::Lines { stop, thread } => {
+                *lock(&stop.0) = true;
+                stop.1.notify_all();
+                if let Some(thread) = thread.take() {
+                    // A thread that could not print has nothing else to tell.
+                    let _ = thread.join();
+                }
+            }
+        }
+    }
+}
+
+fn bar(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
+    let template = match unit {
+        "B" => "{msg:28!} {bar:32} {bytes}/{total_bytes} {bytes_per_sec} {left}".to_string(),
+        "%" => "{msg:28!} {bar:32} {percent}% {left}".to_string(),
+        _ => format!("{{msg:28!}} {{bar:32}} {{human_pos}}/{{human_len}} {unit} {{left}}"),
+    };
+    let meter = meter.clone();
+    let left = move |_: &ProgressState, to: &mut dyn Write| {
+        // The bar goes on without the time left where that is not known.
+        let _ = lock(&meter).time_left(now()).map_or(Ok(()), |left| write!(to, "ETA {}", meter::rough(left)));
+    };
+    let style = ProgressStyle::with_template(&template).expect("the templates above are valid").with_key("left", left);
+    bar.set_style(style);
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+/// A thread that prints a line whenever one is due.
+fn lines(meter: &Arc<Mutex<Meter>>) -> Shown {
+    let stop = Arc::new((Mutex::new(false), Condvar::new()));
+    let (meter, stopped) = (meter.clone(), stop.clone());
+    let work = move || {
+        let mut done = lock(&stopped.0);
+        while !*done {
+            let wait = lock(&SCHEDULE).wait(now());
+            done = stopped.1.wait_timeout(done, wait).expect("nobody panics while holding it").0;
+            if !*done && lock(&SCHEDULE).is_due(now()) {
+                // Nobody waits for the lock while a full pipe waits for its reader.
+                let line = lock(&meter).line(now());
+                say(&line);
+            }
+        }
+    };
+    // Where no thread can be had there are no lines.
+    Shown::Lines { stop, thread: std::thread::Builder::new().name("progress".into()).spawn(work).ok() }
+}
+
+#[expect(clippy::print_stderr, reason = "progress goes beside the results")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}

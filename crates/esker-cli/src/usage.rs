@@ -1,0 +1,163 @@
+//! Bad usage: clap's errors, in plainer words and with a hint where we know more than it does.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
+
+use crate::args::Arguments;
+use crate::failure::{Failure, json_with_a_blank};
+use crate::output::remark;
+use crate::values::BadValue;
+
+/// Prints what is wrong with the arguments of this program (or the help that they ask for); gives the exit status.
+pub(crate) fn report(error: &clap::Error) -> ExitCode {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(OsString::into_string).map(|word| word.unwrap_or_default()).collect();
+    if let Some(failure) = explain(error, &words) {
+        return failure.report();
+    }
+    // Nobody listening is no reason to fail.
+    let _ = error.print();
+    if let Some(hint) = json_with_a_blank(std::env::args_os()).filter(|_| error.use_stderr()) {
+        remark(&format!("hint: {hint}"));
+    }
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// The error in our words; `None` where clap's are good enough.
+fn explain(error: &clap::Error, words: &[String]) -> Option<Failure> {
+    match error.kind() {
+        ErrorKind::ValueValidation => {
+            let cause = error.source()?.downcast_ref::<BadValue>()?;
+            let option = text(error, ContextKind::InvalidArg)?;
+            let option = option.split([' ', '=']).next().unwrap_or(option);
+            let value = text(error, ContextKind::InvalidValue)?;
+            let failure = Failure::input(format!("{option} {value}: {cause}"));
+            Some(match &cause.hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            })
+        }
+        ErrorKind::UnknownArgument => negative(words),
+        ErrorKind::InvalidSubcommand => subcommand(text(error, ContextKind::InvalidSubcommand)?, words),
+        _ => None,
+    }
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// `--p99 -5ms`: a negative value looks like an option to clap.
+fn negative(words: &[String]) -> Option<Failure> {
+    let pair = words.windows(2).find(|pair| {
+        let begins_a_number = |c: char| c.is_ascii_digit() || c == '.';
+        pair[0].starts_with("--")
+            && pair[1].strip_prefix('-').is_some_and(|rest| rest.starts_with(begins_a_number))
+            && takes_a_value(&Arguments::command(), &pair[0])
+    })?;
+    Some(Failure::input(format!("{} {}: a value below zero makes no sense here", pair[0], pair[1])))
+}
+
+/// Whether a command has an option of that name with a value.
+fn takes_a_value(command: &Command, option: &str) -> bool {
+    command
+        .get_arguments()
+        .any(|known| known.get_long() == option.strip_prefix("--") && known.get_action().takes_values())
+        || command.get_subcommands().any(|below| takes_a_value(below, option))
+}
+
+/// `esker info`, `esker trace.csv`, `esker trace trace.csv`.
+fn subcommand(found: &str, words: &[String]) -> Option<Failure> {
+    let arguments = Arguments::command();
+    let of_trace = arguments.find_subcommand("trace")?;
+    let under_trace = words.iter().any(|word| word == "trace");
+    let looks_like_a_file = found.contains(['.', '/']) || std::path::Path::new(found).exists();
+    let hint = if under_trace {
+        if looks_like_a_file {
+            format!("to look at a trace: esker trace info {found}")
+        } else if arguments.find_subcommand(found).is_some() {
+            format!("did you mean `esker {found}`?")
+        } else {
+            return None;
+        }
+    } else if of_trace.find_subcommand(found).is_some() {
+        format!("did you mean `esker trace {found}`?")
+    } else if found.ends_with(".toml") {
+        format!("to run an experiment: esker sim {found}")
+    } else if looks_like_a_file {
+        format!("to study a trace: esker study {found}")
+    } else {
+        return None;
+    };
+    Some(Failure::input(format!("there is no command `{found}`")).with_hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn explained(line: &str) -> Option<(String, String)> {
+        let words: Vec<String> = line.split(' ').skip(1).map(str::to_string).collect();
+        let error = Arguments::try_parse_from(line.split(' ')).expect_err("it is refused");
+        let failure = explain(&error, &words)?;
+        Some((failure.message().to_string(), failure.hint().unwrap_or_default().to_string()))
+    }
+
+    #[test]
+    fn what_people_write_is_answered_in_plain_words() {
+        for (line, message, hint) in [
+            (
+                "esker study t --threads 0",
+                "--threads 0: there has to be at least 1 thread",
+                "leave --threads out to use",
+            ),
+            ("esker study t --growth 20", "--growth 20: that is 2000 % a year", "write --growth 20%"),
+            ("esker study t --devices 0", "--devices 0: no design has 0 devices", "leave --devices out"),
+            ("esker study t --devices -1", "--devices -1: a value below zero makes no sense here", ""),
+            ("esker study t --p99 -5ms", "--p99 -5ms: a value below zero makes no sense here", ""),
+            ("esker study t --p99=-5ms", "--p99 -5ms: a time is zero or more", ""),
+            ("esker study t --p99 5", "--p99 5: a time needs its unit", "write 5ms"),
+            ("esker study t --years soon", "--years soon: that is no number of years", "write --years 5"),
+            ("esker study t --utilisation 85", "--utilisation 85: that is 8500 %", "for 85 percent write 85%"),
+            ("esker mrc t --sample 10", "--sample 10: that is 1000 %", "for 10 percent write 10%"),
+            ("esker mrc t --seeds many", "--seeds many: that is no whole number", "write 5000, 5k"),
+            ("esker trace generate --requests 5m", "--requests 5m: that is no whole number", "did you mean 5M?"),
+            ("esker trace info --lenient t.csv", "--lenient t.csv: that is no whole number", "write 5000"),
+            ("esker info t.csv", "there is no command `info`", "did you mean `esker trace info`?"),
+            ("esker t.csv", "there is no command `t.csv`", "esker study t.csv"),
+            ("esker x.toml", "there is no command `x.toml`", "esker sim x.toml"),
+            ("esker trace t.csv", "there is no command `t.csv`", "esker trace info t.csv"),
+            ("esker trace study", "there is no command `study`", "did you mean `esker study`?"),
+        ] {
+            let (found, found_hint) = explained(line).unwrap_or_else(|| panic!("{line} is not explained"));
+            assert!(found.starts_with(message), "{line}: {found}");
+            assert!(found_hint.contains(hint) && hint.is_empty() == found_hint.is_empty(), "{line}: {found_hint}");
+        }
+        // An option that takes no value, and what clap says well by itself.
+        assert!(explained("esker study t --together -5").is_none());
+        assert!(explained("esker stduy t").is_none());
+    }
+
+    #[test]
+    fn counts_and_years_with_units_are_understood() {
+        for line in [
+            "esker study t --years 5y --growth 20%",
+            "esker trace generate --requests 5k --set read_fraction=70%",
+            "esker trace filter t --shift -512 --speed 2x --head 1M --address-from 4096",
+            "esker sim x.toml --seed 1e6 --threads 2",
+        ] {
+            if let Err(error) = Arguments::try_parse_from(line.split(' ')) {
+                panic!("{line}: {error}");
+            }
+        }
+    }
+}

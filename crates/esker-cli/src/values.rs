@@ -1,0 +1,280 @@
+//! Values of options as people write them. What cannot be meant is refused in plain words, with what to write instead.
+
+use std::error::Error;
+use std::fmt;
+use std::num::NonZeroUsize;
+
+use esker_core::{Bytes, Nanos, Ratio};
+
+/// A value that an option does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BadValue {
+    message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl BadValue {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for BadValue {}
+
+/// Letters that stand behind a count, and what they multiply it by.
+const MULTIPLES: &[(&str, u64)] = &[("", 1), ("k", 1_000), ("K", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+
+/// A whole number: `5000`, `5_000`, `5k`, `1.5M`, `1e6`.
+fn whole(text: &str) -> Result<u64, BadValue> {
+    let text = text.trim();
+    let wrong = || BadValue::with_hint("that is no whole number", "write 5000, 5k, 2M or 1.5G");
+    let too_large = || BadValue::new(format!("the largest number is {}", u64::MAX));
+    if text.starts_with('-') {
+        return Err(BadValue::new("it has to be zero or more"));
+    }
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<u32>().map_err(|_| wrong())?),
+        None => (text, 0),
+    };
+    let digits = mantissa.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &mantissa[digits.len()..];
+    let Some((_, scale)) = MULTIPLES.iter().find(|(name, _)| *name == unit) else {
+        let alike = MULTIPLES.iter().find(|(name, _)| !name.is_empty() && name.eq_ignore_ascii_case(unit));
+        return Err(match alike {
+            Some((name, _)) => BadValue::with_hint("that is no whole number", format!("did you mean {digits}{name}?")),
+            None => wrong(),
+        });
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let clean = |part: &str| part.replace('_', "");
+    let (whole, fraction) = (clean(whole), clean(fraction).trim_end_matches('0').to_string());
+    let all_digits = whole.chars().chain(fraction.chars()).all(|c| c.is_ascii_digit());
+    if whole.is_empty() || !all_digits {
+        return Err(wrong());
+    }
+    let scale = 10u128.checked_pow(exponent).and_then(|power| power.checked_mul(u128::from(*scale)));
+    let parts = (scale.ok_or_else(too_large)?, whole.parse::<u128>().map_err(|_| too_large())?);
+    let (scale, whole) = parts;
+    let denominator = 10u128.checked_pow(fraction.len() as u32).ok_or_else(wrong)?;
+    let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().map_err(|_| wrong())? };
+    let scaled = fraction.checked_mul(scale).ok_or_else(too_large)?;
+    if scaled % denominator != 0 {
+        return Err(wrong());
+    }
+    let sum = whole.checked_mul(scale).and_then(|whole| whole.checked_add(scaled / denominator));
+    sum.and_then(|sum| u64::try_from(sum).ok()).ok_or_else(too_large)
+}
+
+/// A whole number of zero or more.
+pub(crate) fn count<T: TryFrom<u64>>(text: &str) -> Result<T, BadValue> {
+    T::try_from(whole(text)?).map_err(|_| BadValue::new("that number is too large"))
+}
+
+/// A whole number of one or more.
+pub(crate) fn at_least_one<T: TryFrom<u64> + PartialOrd + From<u8>>(text: &str) -> Result<T, BadValue> {
+    let count: T = count(text)?;
+    if count < T::from(1) { Err(BadValue::new("it has to be at least 1")) } else { Ok(count) }
+}
+
+/// How many threads to use.
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, BadValue> {
+    let all = "leave --threads out to use all cores";
+    let count: usize = count(text)?;
+    if count > 4096 {
+        return Err(BadValue::with_hint("that is more threads than 4,096", all));
+    }
+    NonZeroUsize::new(count).ok_or_else(|| BadValue::with_hint("there has to be at least 1 thread", all))
+}
+
+/// How many devices a design may use.
+pub(crate) fn devices(text: &str) -> Result<u32, BadValue> {
+    match count(text)? {
+        0 => Err(BadValue::with_hint("no design has 0 devices", "leave --devices out for any number of them")),
+        count => Ok(count),
+    }
+}
+
+/// Years: `5`, `2.5`, `5y`, `5 years`.
+pub(crate) fn years(text: &str) -> Result<f64, BadValue> {
+    let number = text.trim();
+    let unit_at = number.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(number.len());
+    let (number, unit) = (number[..unit_at].trim(), &number[unit_at..]);
+    let example = "write --years 5, or --years 0.5 for half a year";
+    let value = number.parse::<f64>().ok().filter(|value| value.is_finite());
+    let value = match (value, unit) {
+        (Some(value), "" | "y" | "year" | "years" | "yr" | "yrs") => value,
+        _ => return Err(BadValue::with_hint("that is no number of years", example)),
+    };
+    match value {
+        value if value <= 0.0 => Err(BadValue::with_hint("it has to be more than no time at all", example)),
+        value if value > 100.0 => Err(BadValue::with_hint("it can be at most 100 years", example)),
+        value => Ok(value),
+    }
+}
+
+/// Growth of a load per year above which a number is taken for a mistake.
+const GROWTH_MAX: Ratio = Ratio::percent(300);
+
+/// Growth per year: `20%` or `0.2`.
+pub(crate) fn growth(text: &str) -> Result<Ratio, BadValue> {
+    let ratio = ratio(text, "20%")?;
+    if ratio <= GROWTH_MAX {
+        return Ok(ratio);
+    }
+    let message =
+        format!("that is {} a year, and at most {} a year are studied", in_percent(ratio), in_percent(GROWTH_MAX));
+    Err(match without_percent(text) {
+        Some(number) => BadValue::with_hint(message, format!("for {number} percent write --growth {number}%")),
+        None => BadValue::new(message),
+    })
+}
+
+/// A share of a whole: `85%` or `0.85`.
+pub(crate) fn share(text: &str) -> Result<Ratio, BadValue> {
+    let ratio = ratio(text, "85%")?;
+    if ratio <= Ratio::ONE {
+        return Ok(ratio);
+    }
+    let message = format!("that is {}, and a share is at most 100 %", in_percent(ratio));
+    Err(match without_percent(text) {
+        Some(number) => BadValue::with_hint(message, format!("for {number} percent write {number}%")),
+        None => BadValue::new(message),
+    })
+}
+
+fn ratio(text: &str, example: &str) -> Result<Ratio, BadValue> {
+    let hint = || format!("write {example}, or {} as a fraction", fraction_of(example));
+    text.trim().parse().map_err(|_| BadValue::with_hint("that is no share", hint()))
+}
+
+fn fraction_of(example: &str) -> String {
+    example.parse::<Ratio>().map_or_else(|_| String::new(), |ratio| ratio.as_f64().to_string())
+}
+
+fn in_percent(ratio: Ratio) -> String {
+    ratio.to_string().replace('%', " %")
+}
+
+/// The number where it stands without its sign and would do with it.
+fn without_percent(text: &str) -> Option<&str> {
+    let text = text.trim();
+    (!text.ends_with('%') && text.parse::<f64>().is_ok_and(|value| value <= 100.0)).then_some(text)
+}
+
+/// A time with its unit: `5ms`.
+pub(crate) fn time(text: &str) -> Result<Nanos, BadValue> {
+    let text = text.trim();
+    text.parse().map_err(|error: esker_core::QuantityError| match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 => BadValue::with_hint(
+            "a time needs its unit",
+            format!("write {text}ms, or another of: ns, µs (or us), ms, s, min, h, d, y"),
+        ),
+        _ if text.starts_with('-') => BadValue::new("a time is zero or more"),
+        _ => BadValue::new(error.to_string()),
+    })
+}
+
+/// A size with its unit, or a number of bytes.
+pub(crate) fn size(text: &str) -> Result<Bytes, BadValue> {
+    let text = text.trim();
+    if let Ok(bytes) = text.parse() {
+        return Ok(Bytes(bytes));
+    }
+    text.parse().map_err(|error: esker_core::QuantityError| match text.strip_prefix('-') {
+        Some(_) => BadValue::new("a size is zero or more"),
+        None => BadValue::new(error.to_string()),
+    })
+}
+
+/// Bytes to add to addresses: `512`, `-512`, `-4KiB`.
+pub(crate) fn shift(text: &str) -> Result<i64, BadValue> {
+    let (negative, amount) = match text.trim().strip_prefix('-') {
+        Some(amount) => (true, amount),
+        None => (false, text.trim()),
+    };
+    let bytes = i64::try_from(size(amount)?.0).map_err(|_| BadValue::new("that is more than 8 EiB"))?;
+    Ok(if negative { -bytes } else { bytes })
+}
+
+/// How many times as fast: `2`, `0.5`, `2x`.
+pub(crate) fn factor(text: &str) -> Result<f64, BadValue> {
+    let number = text.trim().trim_end_matches(['x', '×']);
+    let value = number.parse::<f64>().ok().filter(|value| value.is_finite());
+    value.ok_or_else(|| BadValue::with_hint("that is no number", "write 2 for twice as fast, 0.5 for half as fast"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused<T: fmt::Debug>(result: Result<T, BadValue>) -> String {
+        let error = result.expect_err("it is refused");
+        format!("{error}; {}", error.hint.clone().unwrap_or_default())
+    }
+
+    #[test]
+    fn counts_are_understood_as_people_write_them() {
+        let cases = [("0", 0), ("5000", 5_000), ("5_000", 5_000), ("5k", 5_000), ("5K", 5_000), ("1.5M", 1_500_000)];
+        for (text, value) in cases.into_iter().chain([("2G", 2_000_000_000), ("1e6", 1_000_000), ("2.5e3", 2_500)]) {
+            assert_eq!(count::<u64>(text), Ok(value), "{text}");
+        }
+        assert_eq!(count::<u64>("18446744073709551615"), Ok(u64::MAX));
+        for text in ["", "abc", "5.5", "1.2345k", "k", "5 million", "1e", "1e-3", "e", ".", "..", "5.5.5", "0x10", "٣"]
+        {
+            assert!(refused(count::<u64>(text)).starts_with("that is no whole number; "), "{text}");
+        }
+        for text in ["18446744073709551616", "1e400", "999999999999999999999999999999999999999999", "1e20", "1e38"] {
+            assert!(refused(count::<u64>(text)).starts_with("the largest number is"), "{text}");
+        }
+        assert_eq!(refused(count::<u64>("5m")), "that is no whole number; did you mean 5M?");
+        assert_eq!(refused(count::<u32>("5G")), "that number is too large; ");
+        assert_eq!(refused(count::<u32>("-5")), "it has to be zero or more; ");
+        assert_eq!(refused(at_least_one::<u32>("0")), "it has to be at least 1; ");
+    }
+
+    #[test]
+    fn years_and_growth() {
+        for text in ["5", "5y", "5 y", "5 years", "5.0"] {
+            assert_eq!(years(text), Ok(5.0), "{text}");
+        }
+        for text in ["", "five", "5m", "NaN", "inf", "0", "-1", "1e9", "101y"] {
+            assert!(refused(years(text)).ends_with("write --years 5, or --years 0.5 for half a year"), "{text}");
+        }
+        assert_eq!(growth("20%"), Ok(Ratio::percent(20)));
+        assert_eq!(growth("0.2"), Ok(Ratio::percent(20)));
+        assert_eq!(growth("300%"), Ok(Ratio::percent(300)));
+        assert_eq!(
+            refused(growth("20")),
+            "that is 2000 % a year, and at most 300 % a year are studied; for 20 percent write --growth 20%"
+        );
+        assert_eq!(refused(growth("900%")), "that is 900 % a year, and at most 300 % a year are studied; ");
+        assert_eq!(refused(growth("twice")), "that is no share; write 20%, or 0.2 as a fraction");
+    }
+
+    #[test]
+    fn shares_sizes_and_times() {
+        assert_eq!(share("0.85"), Ok(Ratio::percent(85)));
+        assert_eq!(refused(share("85")), "that is 8500 %, and a share is at most 100 %; for 85 percent write 85%");
+        assert_eq!(size("4KiB"), Ok(Bytes(4096)));
+        assert_eq!(size("4096"), Ok(Bytes(4096)));
+        assert_eq!(shift("-4KiB"), Ok(-4096));
+        assert_eq!(shift("512"), Ok(512));
+        assert_eq!(refused(size("-1")), "a size is zero or more; ");
+        assert_eq!(time("5ms"), Ok(Nanos::from_millis(5)));
+        assert!(refused(time("5")).starts_with("a time needs its unit; write 5ms"));
+        assert_eq!(refused(time("-5ms")), "a time is zero or more; ");
+        assert_eq!(factor("2x"), Ok(2.0));
+        assert!(refused(threads("0")).starts_with("there has to be at least 1 thread; "));
+        assert!(refused(devices("0")).starts_with("no design has 0 devices; "));
+    }
+}

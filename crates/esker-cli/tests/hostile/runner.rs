@@ -1,0 +1,107 @@
+//! Runs the program on one case after another and judges how it ended.
+#![allow(dead_code, reason = "not everybody who runs cases looks at their memory")]
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// A number from the environment.
+pub(crate) fn asked_for(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+/// What all cases follow from.
+pub(crate) fn seed() -> u64 {
+    asked_for("ESKER_SOAK_SEED", 1)
+}
+
+/// Longer than any case takes on a busy machine, by orders of magnitude.
+const HANGS: Duration = Duration::from_secs(120);
+
+/// Most resident memory that any program started from here has had, in bytes. It never falls.
+pub(crate) fn peak_memory() -> u64 {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("Linux tells");
+    u64::try_from(usage.max_rss()).expect("it is no debt") * 1024
+}
+
+/// How a run ended, where it is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Done,
+    Refused,
+}
+
+/// Runs `esker ARGUMENTS` in `folder`. The error says what is wrong with how it ended.
+#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
+pub(crate) fn run(folder: &Path, arguments: &[String]) -> Result<Ended, String> {
+    let name = format!("stderr-{:?}", std::thread::current().id());
+    let mut errors =
+        File::options().read(true).write(true).create(true).truncate(true).open(folder.join(name)).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_esker"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors.try_clone().expect("a file can be cloned"))
+        .spawn()
+        .expect("the program starts");
+    let begin = Instant::now();
+    let mut wait = Duration::from_micros(200);
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the program can be waited for") {
+            break status;
+        }
+        if begin.elapsed() > HANGS {
+            child.kill().expect("the program can be ended");
+            child.wait().expect("the program can be waited for");
+            return Err(format!("it did not end within {} s", HANGS.as_secs()));
+        }
+        std::thread::sleep(wait);
+        wait = (wait * 5 / 4).min(Duration::from_millis(20));
+    };
+    let mut said = Vec::new();
+    errors.seek(SeekFrom::Start(0)).and_then(|_| errors.read_to_end(&mut said)).expect("it can be read");
+    judge(status, &String::from_utf8_lossy(&said))
+}
+
+fn judge(status: ExitStatus, said: &str) -> Result<Ended, String> {
+    let panicked = said.contains("panicked at");
+    match status.code() {
+        Some(0) if !panicked => Ok(Ended::Done),
+        Some(1 | 2) if !panicked && said.contains("error: ") => Ok(Ended::Refused),
+        _ => Err(format!("{status}:\n{said}")),
+    }
+}
+
+/// Tries `cases` cases on two threads, each in a folder of its own. `case` runs one and gives what is wrong with it.
+/// Returns how many were done and not refused.
+pub(crate) fn try_all(cases: u64, case: impl Fn(&Path, u64) -> Result<Ended, String> + Sync) -> u64 {
+    let (next, done, faults) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= cases || faults.lock().unwrap().len() >= 5 {
+                return;
+            }
+            match case(folder.path(), index) {
+                Ok(Ended::Done) => drop(done.fetch_add(1, Ordering::Relaxed)),
+                Ok(Ended::Refused) => {}
+                Err(fault) => faults.lock().unwrap().push(format!("case {index}: {fault}")),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+    let faults = faults.into_inner().unwrap();
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    done.into_inner()
+}

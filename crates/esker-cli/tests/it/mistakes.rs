@@ -1,0 +1,107 @@
+//! Mistakes that people make: refused with a hint, or understood.
+
+use crate::support::{esker_ok, esker_refuses, folder_with_trace};
+
+const STATION: &str = r#"
+[workload]
+synthetic = { requests = 10, size = "4KiB" }
+
+[device.station]
+kind = "constant"
+service_time = "1ms"
+capacity = "1GiB"
+
+[run]
+target = "station"
+"#;
+
+/// Expects a refusal whose message has `message`, and whose hint has `hint`.
+#[track_caller]
+fn refused(folder: &tempfile::TempDir, line: &str, message: &str, hint: &str) {
+    let arguments: Vec<&str> = line.split(' ').skip(1).collect();
+    let error = esker_refuses(folder.path(), &arguments);
+    let (said, hinted) = error.split_once("hint: ").unwrap_or((&error, ""));
+    assert!(said.contains(message) && hinted.contains(hint), "{line}:\n{error}\nexpected {message:?} and {hint:?}");
+}
+
+#[test]
+fn values_of_options() {
+    let folder = folder_with_trace(20);
+    refused(&folder, "esker study small.csv --growth 20", "2000 % a year", "--growth 20%");
+    refused(&folder, "esker study small.csv --devices 0", "no design has 0 devices", "leave --devices out");
+    refused(&folder, "esker study small.csv --p99 -5ms", "--p99 -5ms: a value below zero", "");
+    refused(&folder, "esker study small.csv --threads 0", "there has to be at least 1 thread", "leave --threads out");
+    refused(&folder, "esker study small.csv --years soon", "that is no number of years", "--years 5");
+    refused(&folder, "esker trace filter small.csv --head 0", "at least 1", "");
+    refused(&folder, "esker info small.csv", "there is no command `info`", "esker trace info");
+    let made = ["trace", "generate", "--requests", "5k", "--to", "msr", "-o", "made.csv"];
+    esker_ok(folder.path(), &made);
+    let lines = std::fs::read_to_string(folder.path().join("made.csv")).unwrap().lines().count();
+    assert_eq!(lines, 5_000);
+}
+
+#[test]
+fn one_place_for_two_results() {
+    let folder = folder_with_trace(20);
+    refused(&folder, "esker study small.csv -o - --json", "both the report and the JSON", "-o report.html");
+    std::fs::write(folder.path().join("grid.toml"), format!("{STATION}\n[sweep]\n\"run.seed\" = [1, 2]\n")).unwrap();
+    refused(&folder, "esker sweep grid.toml -o -", "several files", "name a folder");
+}
+
+#[test]
+fn a_sweep_of_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("one.toml"), STATION).unwrap();
+    refused(&folder, "esker sweep one.toml", "one.toml has no [sweep] table", "esker sim");
+    std::fs::write(folder.path().join("empty.toml"), format!("{STATION}\n[sweep]\n")).unwrap();
+    refused(&folder, "esker sweep empty.toml", "or an empty one", "esker sim");
+}
+
+#[test]
+fn one_trace_given_twice() {
+    let folder = folder_with_trace(20);
+    for command in ["study", "trace info", "mrc", "trace convert", "trace filter", "study --together"] {
+        refused(&folder, &format!("esker {command} small.csv ./small.csv"), "small.csv is given twice", "once");
+    }
+}
+
+#[test]
+fn traces_without_requests() {
+    let completions = "  8,0    3       17     0.009738995     0  C   W 223490 + 16 [0]\n".repeat(3);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("ends.blkparse"), completions).unwrap();
+    for command in ["trace info", "trace convert", "mrc", "trace filter --kind read"] {
+        refused(
+            &folder,
+            &format!("esker {command} ends.blkparse"),
+            "ends.blkparse has no requests; what it has is no request: completion without request (3)",
+            "blktrace -a queue",
+        );
+    }
+    refused(&folder, "esker study ends.blkparse", "ends.blkparse", "");
+}
+
+#[test]
+fn filters_that_leave_nothing() {
+    let folder = folder_with_trace(20);
+    refused(&folder, "esker trace filter small.csv --from 9h -o n.esker", "--from 9h is beyond", "first request");
+    refused(&folder, "esker trace filter small.csv --kind trim -o n.esker", "no request is left", "esker trace info");
+    let far = "esker trace filter small.csv --shift -1TiB -o n.esker";
+    refused(&folder, far, "--shift moves all of them below address zero", "");
+}
+
+#[test]
+fn presets_and_what_is_called_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    refused(&folder, "esker devices tlc", "no preset is called `tlc`", "tlc-data-centre");
+    refused(&folder, "esker devices hdd", "no preset is called `hdd`", "its presets are: ");
+    refused(&folder, "esker devices array", "no preset is called `array`", "has no presets");
+    refused(&folder, "esker devices tlc-data-center", "no preset", "did you mean `tlc-data-centre`?");
+    refused(&folder, "esker devices raid0-9x15k", "no preset", "did you mean `raid0-4x15k`?");
+    for origin in esker_study::design_origins() {
+        let shown = esker_ok(folder.path(), &["devices", origin.name]).stdout;
+        let preset = esker_ok(folder.path(), &["devices", origin.preset]).stdout;
+        assert!(shown.contains(origin.preset) && shown.ends_with(&preset), "{shown}");
+        assert!(shown.parse::<toml::Table>().is_ok(), "{shown}");
+    }
+}

@@ -1,0 +1,176 @@
+//! Every command that README, documents, examples and `--help` print is run as it is printed, by a shell, on small files of
+//! the names printed there. A new one fails here until its files (`stand_ins`) are there; what would take long is
+//! replaced in `INSTEAD`, with the reason.
+
+mod collect;
+mod stand_ins;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use collect::Printed;
+
+use crate::support::{Run, esker_ok, run_to_its_end};
+
+/// What is printed, what is run instead, and why.
+const INSTEAD: &[(&str, &str, &str)] = &[
+    ("--requests 5000000", "--requests 5000", "the number makes no difference to whether it works"),
+    ("--requests 1000000", "--requests 5000", "the number makes no difference to whether it works"),
+    ("reproduce --all", "reproduce agrawal/traces", "minutes; each item is tested in its crate"),
+    ("agrawal/table-3", "agrawal/traces", "seconds; each item is tested in its crate"),
+    ("reproduce agrawal --", "reproduce agrawal/traces --", "minutes; each item is tested in its crate"),
+    ("kim/figure-3.12", "agrawal/traces", "seconds; each item is tested in its crate"),
+    ("kim/table-3.5", "agrawal/traces", "seconds; each item is tested in its crate"),
+    ("--traces DIR", "--traces traces", "a placeholder"),
+    ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),
+    ("PAPER/ITEM", "agrawal/traces", "a placeholder"),
+    ("vol1.csv.gz vol2.csv.gz", "day1.csv.gz day2.csv.gz", "studied once is enough"),
+    ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
+];
+
+#[test]
+fn every_printed_command_works() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    stand_ins::write(folder.path());
+    let printed = collect::all(folder.path());
+    let (mut commands, mut shown, mut unused) = (Vec::new(), BTreeSet::new(), BTreeSet::from_iter(0..INSTEAD.len()));
+    for mut printed in printed {
+        if is_mention(&printed.line) {
+            assert_mentions_what_exists(folder.path(), &printed);
+            continue;
+        }
+        assert_items_exist(&printed);
+        for (index, (from, to, _)) in INSTEAD.iter().enumerate() {
+            if printed.line.contains(from) {
+                unused.remove(&index);
+                printed.line = printed.line.replace(from, to);
+            }
+        }
+        if shown.insert(printed.line.clone()) {
+            commands.push(printed);
+        }
+    }
+    let unused: Vec<&str> = unused.into_iter().map(|index| INSTEAD[index].0).collect();
+    assert!(unused.is_empty(), "no command has these any more: {unused:?}");
+    assert!(commands.len() > 25, "only {} commands were found", commands.len());
+    let faults = run_all(folder.path(), &commands);
+    assert!(faults.is_empty(), "printed commands that do not work:\n\n{}", faults.join("\n"));
+}
+
+#[test]
+fn commands_that_messages_speak_of_exist() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut known = BTreeSet::new();
+    for printed in collect::of_sources() {
+        if known.insert(printed.line.clone()) {
+            assert_mentions_what_exists(folder.path(), &printed);
+        }
+    }
+    assert!(known.len() > 10, "only {} commands were found in the sources", known.len());
+}
+
+/// A command and options alone, such as `esker trace info --json`, are spoken of, not meant to be typed.
+fn is_mention(line: &str) -> bool {
+    let mut words = line.split(' ').skip(1);
+    let runs_alone = ["esker devices", "esker trace formats"].contains(&line);
+    !runs_alone && words.all(|word| word.starts_with("--") || word.chars().all(|c| c.is_ascii_lowercase() || c == '`'))
+}
+
+/// The commands and options that `printed` names are there.
+fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
+    let words: Vec<&str> = printed.line.split(' ').skip(1).collect();
+    let is_command = |word: &&&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
+    let depth = if words.first() == Some(&"trace") { 2 } else { 1 };
+    let commands: Vec<&str> = words.iter().take(depth).take_while(is_command).copied().collect();
+    let place = &printed.place;
+    assert!(!commands.is_empty(), "{place}: `{}` has no command", printed.line);
+    let help = esker_ok(folder, &[&commands[..], &["--help"]].concat()).stdout;
+    for option in words.iter().filter(|word| word.starts_with("--")) {
+        let option = option.split('=').next().unwrap_or(option);
+        let known = help.split([' ', '=', '[', '\n']).any(|word| word == option);
+        assert!(known, "{place}: `{}`: there is no {option}", printed.line);
+    }
+}
+
+/// The items of `esker reproduce` are there, also those that others stand in for.
+fn assert_items_exist(printed: &Printed) {
+    let words = printed.line.split(' ').skip_while(|word| *word != "reproduce").skip(1);
+    let placeholder = |word: &&str| word.starts_with(|c: char| c.is_ascii_uppercase());
+    for item in words.take_while(|word| !word.starts_with("--")).filter(|word| !placeholder(word)) {
+        if let Err(error) = esker_repro::select(&[item.to_string()]) {
+            panic!("{}: `{}`: {error}", printed.place, printed.line);
+        }
+    }
+}
+
+/// Runs each in a copy of `folder`, two at a time; tells what failed.
+fn run_all(folder: &Path, commands: &[Printed]) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut faults = Vec::new();
+        while let Some(printed) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(fault) = run_one(folder, &printed.line) {
+                faults.push(format!("{}: {}\n{fault}", printed.place, printed.line));
+            }
+        }
+        faults
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mut faults = work();
+        faults.extend(other.join().expect("no panic"));
+        faults
+    })
+}
+
+fn run_one(from: &Path, line: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    copy(from, folder.path());
+    let run = shell(folder.path(), line);
+    if run.code != 0 {
+        return Err(format!("exit status {}:\n{}", run.code, run.stderr));
+    }
+    let words: Vec<&str> = line.split(' ').collect();
+    for pair in words.windows(2).filter(|pair| ["-o", "--html"].contains(&pair[0]) && pair[1] != "-") {
+        let exists = folder.path().join(pair[1]).exists();
+        // What `blktrace -o -` writes goes into the pipe.
+        if !exists {
+            return Err(format!("it did not write {}", pair[1]));
+        }
+    }
+    for file in words.iter().filter_map(|word| word.strip_prefix("--json=")) {
+        let text = std::fs::read_to_string(folder.path().join(file)).map_err(|error| format!("{file}: {error}"))?;
+        serde_json::from_str::<serde_json::Value>(&text).map_err(|error| format!("{file}: {error}"))?;
+    }
+    if let Some((_, path)) = line.split_once("| jq ") {
+        let value: serde_json::Value = serde_json::from_str(&run.stdout).map_err(|error| error.to_string())?;
+        if value.pointer(&path.replace('.', "/")).is_none() {
+            return Err(format!("there is no {path} in its output"));
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("the folder of stand-ins") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        // Links and folders are only read.
+        if entry.file_type().expect("its type").is_file() {
+            std::fs::copy(entry.path(), to).expect("the folder can be written");
+        } else {
+            std::os::unix::fs::symlink(entry.path(), to).expect("the folder can be written");
+        }
+    }
+}
+
+/// Runs `line` as somebody does who typed it.
+fn shell(folder: &Path, line: &str) -> Run {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("bash");
+    command.args(["-o", "pipefail", "-c", line]);
+    command.env("PATH", format!("{}:{path}", folder.join("bin").display())).current_dir(folder).stdin(Stdio::null());
+    run_to_its_end(command, line)
+}

@@ -1,0 +1,122 @@
+//! Small files under the names that documents print, and programs that stand beside `esker` in pipelines.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use esker_core::{Nanos, Rng};
+use esker_trace::{Operation, Record, TraceWriter, VolumeIndex};
+
+/// Traces: name, format, hours that they last. The ending packs them.
+const TRACES: &[(&str, &str, u64)] = &[
+    ("db.blkparse.zst", "blkparse", 1),
+    ("day.csv.zst", "msr", 24),
+    ("day1.csv.gz", "msr", 24),
+    ("day2.csv.gz", "msr", 24),
+    ("t.csv.gz", "msr", 1),
+    ("huge.csv.zst", "alibaba", 1),
+    ("web.spc.zst", "spc", 1),
+    ("oltp.spc.zst", "spc", 1),
+    ("oltp.lis", "arc", 1),
+    ("vm.vscsi", "vscsi", 1),
+    // What `blktrace` records here.
+    ("recorded.blktrace.0", "blktrace", 1),
+];
+
+const EXPERIMENT: &str = r#"
+[workload]
+synthetic = { requests = 500, arrivals = { kind = "poisson", rate = "100/s" } }
+
+[device.station]
+kind = "constant"
+service_time = "1ms"
+capacity = "1GiB"
+
+[run]
+target = "station"
+"#;
+
+const GRID: &str = "\n[sweep]\n\"device.station.service_time\" = [\"1ms\", \"2ms\", \"3ms\"]\n";
+
+/// Programs that commands are piped from or into.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("blktrace", "#!/bin/sh\nexec cat recorded.blktrace.0\n"),
+    // What it prints is looked at by the test.
+    ("jq", "#!/bin/sh\nexec cat\n"),
+];
+
+/// Writes everything into `folder`; programs into its folder `bin`.
+pub(super) fn write(folder: &Path) {
+    for (name, format, hours) in TRACES {
+        let bytes = packed(name, trace(format, *hours));
+        std::fs::write(folder.join(name), bytes).expect("the folder can be written");
+    }
+    std::fs::write(folder.join("experiment.toml"), EXPERIMENT).expect("the folder can be written");
+    std::fs::write(folder.join("grid.toml"), format!("{EXPERIMENT}{GRID}")).expect("the folder can be written");
+    std::fs::create_dir(folder.join("traces")).expect("the folder can be written");
+    let bin = folder.join("bin");
+    std::fs::create_dir(&bin).expect("the folder can be written");
+    for (name, script) in PROGRAMS {
+        std::fs::write(bin.join(name), script).expect("the folder can be written");
+        make_executable(&bin.join(name));
+    }
+    link(Path::new(env!("CARGO_BIN_EXE_esker")), &bin.join("esker"));
+    link(&super::collect::root().join("examples"), &folder.join("examples"));
+}
+
+fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+fn link(to: &Path, at: &Path) {
+    std::os::unix::fs::symlink(to, at).expect("the folder can be written");
+}
+
+fn packed(name: &str, bytes: Vec<u8>) -> Vec<u8> {
+    match name.rsplit_once('.') {
+        Some((_, "zst")) => zstd::encode_all(bytes.as_slice(), 1).expect("memory can be written"),
+        Some((_, "gz")) => {
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packer.write_all(&bytes).expect("memory can be written");
+            packer.finish().expect("memory can be written")
+        }
+        _ => bytes,
+    }
+}
+
+/// A few requests; reads, which a study simulates fastest.
+fn trace(format: &str, hours: u64) -> Vec<u8> {
+    const REQUESTS: u64 = 60;
+    let volume = if format == "msr" { "prxy.0" } else { "8,0" };
+    let shared = Shared::default();
+    let mut writer = TraceWriter::create(format, Box::new(shared.clone()), &[volume.to_string()])
+        .unwrap_or_else(|error| panic!("{format}: {error}"));
+    let mut rng = Rng::new(5);
+    for index in 0..REQUESTS {
+        let record = Record {
+            at: Nanos::from_secs(1_172_163_102 + index * hours * 3_600 / REQUESTS),
+            offset: rng.below(256) * 4096,
+            length: 4096,
+            volume: VolumeIndex(0),
+            operation: Operation::Read,
+            response: None,
+        };
+        writer.push(&record).unwrap_or_else(|error| panic!("{format}: {error}"));
+    }
+    writer.finish().unwrap_or_else(|error| panic!("{format}: {error}"));
+    std::mem::take(&mut *shared.0.lock().expect("no writer panics"))
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no writer panics").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
