@@ -153,16 +153,18 @@ pub enum TraceError {
         format: &'static str,
     },
     /// A record has something that the format has no place for.
-    #[error("record {number}: format `{format}` cannot hold {what}")]
+    #[error("{}record {number}: format `{format}` cannot hold {what}", name.as_ref().map_or(String::new(), |name| format!("{name}: ")))]
     CannotHold {
         /// The format.
         format: &'static str,
-        /// The record's number, from 1.
+        /// The trace that the record comes from, where it comes from one.
+        name: Option<String>,
+        /// The record's number, from 1: in that trace, or among those written.
         number: u64,
         /// What it cannot hold.
         what: String,
         /// What to do about it.
-        remedy: &'static str,
+        remedy: String,
     },
     /// Writing failed.
     #[error("writing the trace failed: {0}")]
@@ -170,6 +172,16 @@ pub enum TraceError {
     /// The temporary file of a spool failed.
     #[error("the spool's temporary file failed: {0}")]
     Spool(#[source] io::Error),
+}
+
+impl TraceError {
+    /// Names the trace and the number of the record, from 1, that could not be written; other errors stay as they are.
+    pub fn in_record(mut self, trace: &str, record: u64) -> Self {
+        if let Self::CannotHold { name, number, .. } = &mut self {
+            (*name, *number) = (Some(trace.to_string()), record);
+        }
+        self
+    }
 }
 
 /// Where in an input something is.
@@ -201,7 +213,8 @@ impl Hint for TraceError {
             Self::Compressed { .. } => {
                 Some("fetch or compress the file again; what could be decompressed is not enough for a result".into())
             }
-            Self::Container { remedy, .. } | Self::CannotHold { remedy, .. } => Some((*remedy).into()),
+            Self::Container { remedy, .. } => Some((*remedy).into()),
+            Self::CannotHold { remedy, .. } => Some(remedy.clone()),
             Self::Empty { .. } => Some("check that the download or recording has finished".into()),
             Self::Unrecognised { nearest, .. } => {
                 let nearest = nearest.map_or(String::new(), |name| format!("; the nearest is `{name}`"));

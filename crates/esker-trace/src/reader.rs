@@ -123,6 +123,11 @@ impl TraceReader {
         }
     }
 
+    /// What messages call it: its file, the first one where it has several.
+    pub fn name(&self) -> &str {
+        &self.sink.name
+    }
+
     /// The format.
     pub fn format(&self) -> &'static FormatEntry {
         self.format

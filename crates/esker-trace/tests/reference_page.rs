@@ -22,10 +22,18 @@ Records come out in order of time. One that comes late is put into its place if 
 most 65,536 records (to within 256); how many there were is said. Anything farther out of order is an error. Equal times
 keep their order. Requests that read, write or trim nothing are counted and left out.
 
+Requests and completions that come as events are paired by what names both, else by their range: a completion ends the
+oldest request for that range, and the part of a merged or split one. A request waits at most 10 s and 65,536 requests
+for it. How many completions could have been those of several requests is said.
+
 Times are kept to the nanosecond, since 1970 where the format has absolute times, else since the trace's own zero. What a
-writer has no place for is an error if it is an operation, an address or a length, and is dropped and counted if it is a
-response time or a finer unit of time. Volumes whose names the format cannot hold get others, which is said. Formats that count
-time from the trace's own start begin at zero when they are written from absolute times.
+writer has no place for is an error if it is an operation, an address or a length; the error names the record and the
+formats that hold it. Anything else that is not read back as it was is counted, and said in a line each with the first
+record: times and response times that are dropped, rounded down or cut to the longest; response times of 0 (or below the
+unit) where 0 stands for unknown; unknown ones where the format has to have one, so that 0 is written; response times
+that a reader will pair otherwise; times of a trace that has none; names of volumes that the format cannot hold. Formats
+that count time from the trace's own start begin at zero when they are written from absolute times, which is said. Only
+volumes of which there are requests take a place.
 ";
 
 fn times(format: &FormatEntry) -> String {

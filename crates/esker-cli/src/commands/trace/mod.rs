@@ -94,16 +94,7 @@ fn format_of(path: &Path) -> &'static str {
 #[expect(clippy::print_stderr, reason = "remarks belong beside the data, not in it")]
 fn say(notes: &WriteNotes) {
     eprintln!("wrote {} requests", notes.records);
-    if notes.times_dropped {
-        eprintln!("note: the format has no times; they were dropped");
-    }
-    if notes.times_rounded > 0 {
-        eprintln!("note: {} times were rounded down to the format's unit", notes.times_rounded);
-    }
-    if notes.responses_dropped > 0 {
-        eprintln!("note: {} response times were dropped, the format has none", notes.responses_dropped);
-    }
-    for (name, becomes) in &notes.volumes_renamed {
-        eprintln!("note: volume {name} is called {becomes} in the output");
+    for line in notes.lines() {
+        eprintln!("note: {line}");
     }
 }

@@ -49,14 +49,18 @@ fn rewrite(
     let mut output = TraceOutput::create(write, reader.volumes())?;
     let bar = ReadProgress::new(common, "rewriting");
     let mut batch = Vec::new();
+    let mut number = 0;
     'reading: while reader.next_batch(&mut batch)? {
         if cancel::requested() {
             return Err(Failure::cancelled());
         }
         output.writer.set_volumes(reader.volumes())?;
         for record in &batch {
+            number += 1;
             match filter.apply(record, reader.volumes()) {
-                Filtered::Keep(record) => output.writer.push(&record)?,
+                Filtered::Keep(record) => {
+                    output.writer.push(&record).map_err(|error| error.in_record(reader.name(), number))?;
+                }
                 Filtered::Drop => {}
                 Filtered::End => break 'reading,
             }
@@ -65,6 +69,9 @@ fn rewrite(
     }
     drop(bar);
     filter.check_volumes(reader.volumes())?;
+    if !reader.notes().has_times {
+        output.writer.trace_has_no_times();
+    }
     output.finish(common)?;
     if filter.below_zero() > 0 && !common.quiet {
         remark(&format!("{} requests would have begun below address zero and were dropped", filter.below_zero()));
