@@ -98,6 +98,26 @@ pub enum TraceError {
         /// What stands there.
         found: String,
     },
+    /// The input as a whole does not read as its format demands: no line or record of it could be passed over.
+    #[error("{name}:{place}: expected {expected}, found {found}")]
+    Damaged {
+        /// The input.
+        name: String,
+        /// Line, record or byte.
+        place: Place,
+        /// What the format has there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// Completions of requests, and no request.
+    #[error("{name}: has no requests, only {completions} completions of some")]
+    OnlyCompletions {
+        /// The input.
+        name: String,
+        /// How many.
+        completions: u64,
+    },
     /// More bad lines than were tolerated.
     #[error("{name}: more than {limit} bad lines; the first: {first}; the last: {last}")]
     TooManyBadLines {
@@ -153,7 +173,7 @@ pub enum TraceError {
         format: &'static str,
     },
     /// A record has something that the format has no place for.
-    #[error("{}record {number}: format `{format}` cannot hold {what}", name.as_ref().map_or(String::new(), |name| format!("{name}: ")))]
+    #[error("{}record {number}: format `{format}` cannot hold {what}", in_trace(name))]
     CannotHold {
         /// The format.
         format: &'static str,
@@ -181,6 +201,30 @@ impl TraceError {
             (*name, *number) = (Some(trace.to_string()), record);
         }
         self
+    }
+}
+
+/// The trace in front of a message, where there is one.
+fn in_trace(name: &Option<String>) -> String {
+    name.as_ref().map_or(String::new(), |name| format!("{name}: "))
+}
+
+/// How a trace can be read whose time goes back by `back`, where `window` and `records` were allowed.
+fn sorting_hint(back: Nanos, window: Nanos, records: usize) -> String {
+    const WINDOWS: [u64; 4] = [5, 30, 300, 3600];
+    const RECORDS_MAX: usize = 16 << 20;
+    const SORT: &str =
+        "sort the trace by time; if it is several recordings in one file, split it and give each by itself";
+    if back <= window {
+        let more = records.saturating_mul(16).max(65_536);
+        return match more <= RECORDS_MAX {
+            true => format!("--reorder-records {more} lets a late record pass so many others; else {SORT}"),
+            false => SORT.into(),
+        };
+    }
+    match WINDOWS.iter().find(|seconds| back <= Nanos::from_secs(**seconds)) {
+        Some(seconds) => format!("--reorder {seconds}s puts records that are so late into their place; else {SORT}"),
+        None => SORT.into(),
     }
 }
 
@@ -231,10 +275,15 @@ impl Hint for TraceError {
             Self::TooManyBadLines { .. } => {
                 Some("if the lines look sound, the format may be another: force it with --format NAME".into())
             }
-            Self::Unordered { .. } => Some(
-                "sort the trace by time; if it is several recordings in one file, split it and give each by itself"
+            Self::Damaged { .. } => Some(
+                "this is no bad line or record that could be skipped: check the file, or force another format with \
+                 --format NAME"
                     .into(),
             ),
+            Self::OnlyCompletions { .. } => {
+                Some("record what is queued or issued, too: blktrace -a queue -a issue -a complete".into())
+            }
+            Self::Unordered { back, window, records, .. } => Some(sorting_hint(*back, *window, *records)),
             Self::TooManyVolumes { .. } => Some("the format may be another: force it with --format NAME".into()),
             Self::NotMergeable { .. } => {
                 Some("only the per-CPU files of one blktrace recording belong together".into())

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use esker_core::Nanos;
 
-use crate::sink::{Found, Sink};
+use crate::sink::{Found, Sink, TOO_LONG};
 use crate::{Operation, VolumeIndex};
 
+/// What a completion is called that belongs to no request.
+pub(crate) const COMPLETION: &str = "completion without request";
 /// Most requests that wait for their completion.
 const WAITING_MAX: usize = 65_536;
 /// A request that has not completed after this time is handed out without a response time.
@@ -35,7 +37,10 @@ impl Outlet for Sink {
     }
     fn hand_out(&mut self, found: Found, place: u64) {
         let now = std::mem::replace(&mut self.place, place);
-        self.request(found).expect("the range was checked when it came in");
+        if self.request(found).is_err() {
+            // Everything else was checked when the request came in.
+            self.notes.ignore("trim of too many bytes");
+        }
         self.place = now;
     }
 }
@@ -121,7 +126,7 @@ impl Pairing {
     /// expected of the event.
     pub(crate) fn event(&mut self, event: Event, outlet: &mut impl Outlet) -> Result<(), &'static str> {
         if event.length > u64::from(u32::MAX) && event.operation != Operation::Trim {
-            return Err("a length below 4 GiB");
+            return Err(TOO_LONG);
         }
         if event.offset.checked_add(event.length).is_none() {
             return Err("a range that ends below 2^64 bytes");
@@ -141,7 +146,7 @@ impl Pairing {
             (Step::Dispatch, _) => self.begin(event, outlet),
             (Step::Complete, _) => {
                 if !self.complete(&event) {
-                    outlet.ignore("completion without request", 1);
+                    outlet.ignore(COMPLETION, 1);
                 }
             }
         }

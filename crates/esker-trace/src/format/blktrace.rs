@@ -136,7 +136,7 @@ impl Cpu {
     }
 
     fn lost(&self, sink: &Sink, expected: &'static str, found: String) -> TraceError {
-        TraceError::Field { name: self.input.name().to_string(), place: sink.place(sink.place), expected, found }
+        TraceError::Damaged { name: self.input.name().to_string(), place: sink.place(sink.place), expected, found }
     }
 }
 
@@ -154,7 +154,7 @@ fn open(inputs: Vec<Input>, options: &ReadOptions) -> Opened {
     let mut cpus = Vec::new();
     for input in inputs {
         let Some(big_endian) = big_endian(input.window()) else {
-            return Err(TraceError::Field {
+            return Err(TraceError::Damaged {
                 name: input.name().to_string(),
                 place: crate::Place::Byte(0),
                 expected: "the magic of a blktrace event",

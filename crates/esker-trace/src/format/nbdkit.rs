@@ -8,7 +8,7 @@ use esker_core::Nanos;
 use super::lines::{self, LineError, LineFormat};
 use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::calendar::Date;
-use crate::pairing::{Event, Pairing, Step};
+use crate::pairing::{COMPLETION, Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
 use crate::writer::events::{Events, Told, Written};
@@ -152,7 +152,7 @@ impl LineFormat for Nbdkit {
         let volume = sink.volumes.number(0)?;
         if ends {
             match self.open.remove(&(connection, id)) {
-                None => sink.notes.ignore("completion without request"),
+                None => sink.notes.ignore(COMPLETION),
                 Some(_) if fields.failed => sink.notes.ignore("completion of a failed request"),
                 Some(number) => self.pairing.end_numbered(number, at, sink),
             }

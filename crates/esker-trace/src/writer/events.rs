@@ -115,8 +115,8 @@ impl Events {
         self.pairing.rest(&mut self.readback);
     }
 
-    /// How many response times a reader will find otherwise or not at all, and the number of the first, from 0. Complete
-    /// after [`Events::end`].
+    /// How many response times a reader will find otherwise or not at all, and the number of the first, from 0.
+    /// Complete after [`Events::end`].
     pub(crate) fn mistaken(&self) -> Option<(u64, u64)> {
         self.readback.mistaken
     }

@@ -110,7 +110,9 @@ fn text(loss: &Loss, format: &FormatEntry) -> String {
     let (name, holds) = (format.name, &format.holds);
     let what = match kind {
         LossKind::TimesDropped => format!("{count} times were dropped: `{name}` has none"),
-        LossKind::TimesRounded => format!("{count} times were rounded down to {}, the unit of `{name}`", holds.time_unit),
+        LossKind::TimesRounded => {
+            format!("{count} times were rounded down to {}, the unit of `{name}`", holds.time_unit)
+        }
         LossKind::TimesMadeUp => {
             return format!("the trace has no times; all are 0 in `{name}`, as if every request came at once");
         }

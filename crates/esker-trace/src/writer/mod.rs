@@ -94,8 +94,8 @@ impl TraceWriter {
         Ok(this)
     }
 
-    /// Makes volumes known that appeared since: `volumes` begins with those known before. Only volumes of which a record
-    /// is written take a place in the output.
+    /// Makes volumes known that appeared since: `volumes` begins with those known before. Only volumes of which a
+    /// record is written take a place in the output.
     pub fn set_volumes(&mut self, volumes: &[String]) -> Result<(), TraceError> {
         self.volumes.extend(volumes.iter().skip(self.volumes.len()).map(|name| (name.clone(), None)));
         Ok(())
