@@ -98,6 +98,26 @@ pub enum TraceError {
         /// What stands there.
         found: String,
     },
+    /// The input as a whole does not read as its format demands: no line or record of it could be passed over.
+    #[error("{name}:{place}: expected {expected}, found {found}")]
+    Damaged {
+        /// The input.
+        name: String,
+        /// Line, record or byte.
+        place: Place,
+        /// What the format has there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// Completions of requests, and no request.
+    #[error("{name}: has no requests, only {completions} completions of some")]
+    OnlyCompletions {
+        /// The input.
+        name: String,
+        /// How many.
+        completions: u64,
+    },
     /// More bad lines than were tolerated.
     #[error("{name}: more than {limit} bad lines; the first: {first}; the last: {last}")]
     TooManyBadLines {
@@ -153,16 +173,18 @@ pub enum TraceError {
         format: &'static str,
     },
     /// A record has something that the format has no place for.
-    #[error("record {number}: format `{format}` cannot hold {what}")]
+    #[error("{}record {number}: format `{format}` cannot hold {what}", in_trace(name))]
     CannotHold {
         /// The format.
         format: &'static str,
-        /// The record's number, from 1.
+        /// The trace that the record comes from, where it comes from one.
+        name: Option<String>,
+        /// The record's number, from 1: in that trace, or among those written.
         number: u64,
         /// What it cannot hold.
         what: String,
         /// What to do about it.
-        remedy: &'static str,
+        remedy: String,
     },
     /// Writing failed.
     #[error("writing the trace failed: {0}")]
@@ -170,6 +192,40 @@ pub enum TraceError {
     /// The temporary file of a spool failed.
     #[error("the spool's temporary file failed: {0}")]
     Spool(#[source] io::Error),
+}
+
+impl TraceError {
+    /// Names the trace and the number of the record, from 1, that could not be written; other errors stay as they are.
+    pub fn in_record(mut self, trace: &str, record: u64) -> Self {
+        if let Self::CannotHold { name, number, .. } = &mut self {
+            (*name, *number) = (Some(trace.to_string()), record);
+        }
+        self
+    }
+}
+
+/// The trace in front of a message, where there is one.
+fn in_trace(name: &Option<String>) -> String {
+    name.as_ref().map_or(String::new(), |name| format!("{name}: "))
+}
+
+/// How a trace can be read whose time goes back by `back`, where `window` and `records` were allowed.
+fn sorting_hint(back: Nanos, window: Nanos, records: usize) -> String {
+    const WINDOWS: [u64; 4] = [5, 30, 300, 3600];
+    const RECORDS_MAX: usize = 16 << 20;
+    const SORT: &str =
+        "sort the trace by time; if it is several recordings in one file, split it and give each by itself";
+    if back <= window {
+        let more = records.saturating_mul(16).max(65_536);
+        return match more <= RECORDS_MAX {
+            true => format!("--reorder-records {more} lets a late record pass so many others; else {SORT}"),
+            false => SORT.into(),
+        };
+    }
+    match WINDOWS.iter().find(|seconds| back <= Nanos::from_secs(**seconds)) {
+        Some(seconds) => format!("--reorder {seconds}s puts records that are so late into their place; else {SORT}"),
+        None => SORT.into(),
+    }
 }
 
 /// Where in an input something is.
@@ -201,7 +257,8 @@ impl Hint for TraceError {
             Self::Compressed { .. } => {
                 Some("fetch or compress the file again; what could be decompressed is not enough for a result".into())
             }
-            Self::Container { remedy, .. } | Self::CannotHold { remedy, .. } => Some((*remedy).into()),
+            Self::Container { remedy, .. } => Some((*remedy).into()),
+            Self::CannotHold { remedy, .. } => Some(remedy.clone()),
             Self::Empty { .. } => Some("check that the download or recording has finished".into()),
             Self::Unrecognised { nearest, .. } => {
                 let nearest = nearest.map_or(String::new(), |name| format!("; the nearest is `{name}`"));
@@ -218,10 +275,15 @@ impl Hint for TraceError {
             Self::TooManyBadLines { .. } => {
                 Some("if the lines look sound, the format may be another: force it with --format NAME".into())
             }
-            Self::Unordered { .. } => Some(
-                "sort the trace by time; if it is several recordings in one file, split it and give each by itself"
+            Self::Damaged { .. } => Some(
+                "this is no bad line or record that could be skipped: check the file, or force another format with \
+                 --format NAME"
                     .into(),
             ),
+            Self::OnlyCompletions { .. } => {
+                Some("record what is queued or issued, too: blktrace -a queue -a issue -a complete".into())
+            }
+            Self::Unordered { back, window, records, .. } => Some(sorting_hint(*back, *window, *records)),
             Self::TooManyVolumes { .. } => Some("the format may be another: force it with --format NAME".into()),
             Self::NotMergeable { .. } => {
                 Some("only the per-CPU files of one blktrace recording belong together".into())

@@ -21,7 +21,7 @@ pub use notes::ReadNotes;
 pub use reader::{ReadOptions, TraceReader, group_inputs};
 pub use record::{Operation, Record, VolumeIndex};
 pub use spool::{Spool, SpoolRecords, SpoolWriter};
-pub use writer::{TraceWriter, WriteNotes};
+pub use writer::{Loss, LossKind, TraceWriter, WriteNotes};
 
 // What traces are like, and making others of them.
 mod analyze;

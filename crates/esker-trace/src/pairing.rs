@@ -4,17 +4,46 @@ use std::collections::{BTreeMap, VecDeque};
 
 use esker_core::Nanos;
 
-use crate::sink::{Found, Sink};
+use crate::sink::{Found, Sink, TOO_LONG};
 use crate::{Operation, VolumeIndex};
 
+/// What a completion is called that belongs to no request.
+pub(crate) const COMPLETION: &str = "completion without request";
 /// Most requests that wait for their completion.
 const WAITING_MAX: usize = 65_536;
 /// A request that has not completed after this time is handed out without a response time.
-const PATIENCE: Nanos = Nanos::from_secs(10);
+pub(crate) const PATIENCE: Nanos = Nanos::from_secs(10);
 /// So many dispatched requests without any queued one, and there are no queue events in the trace.
 const UNDECIDED_MAX: usize = 4096;
 /// Requests looked at for one completion, beyond those it completes.
 const SEARCH_MAX: usize = 64;
+
+/// Where requests go that wait no longer: what is read, or what a writer holds against the records it has written.
+pub(crate) trait Outlet {
+    /// Line or record that is being read.
+    fn place(&self) -> u64;
+    /// Counts events that make no request.
+    fn ignore(&mut self, kind: &'static str, count: u64);
+    /// Takes the next request, in order of issue; it was found at `place`.
+    fn hand_out(&mut self, found: Found, place: u64);
+}
+
+impl Outlet for Sink {
+    fn place(&self) -> u64 {
+        self.place
+    }
+    fn ignore(&mut self, kind: &'static str, count: u64) {
+        self.notes.ignore_many(kind, count);
+    }
+    fn hand_out(&mut self, found: Found, place: u64) {
+        let now = std::mem::replace(&mut self.place, place);
+        if self.request(found).is_err() {
+            // Everything else was checked when the request came in.
+            self.notes.ignore("trim of too many bytes");
+        }
+        self.place = now;
+    }
+}
 
 /// What happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +101,8 @@ pub(crate) struct Pairing {
     first: u64,
     /// Those that have not completed, and their length.
     open: BTreeMap<OpenKey, u64>,
+    /// Completions that could have been those of several requests.
+    ambiguous: u64,
     unanswered: u64,
     answered: u64,
 }
@@ -83,6 +114,7 @@ impl Default for Pairing {
             waiting: VecDeque::new(),
             first: 0,
             open: BTreeMap::new(),
+            ambiguous: 0,
             unanswered: 0,
             answered: 0,
         }
@@ -92,9 +124,9 @@ impl Default for Pairing {
 impl Pairing {
     /// Takes the next event and hands out the requests that need not wait any more. The error says what would have been
     /// expected of the event.
-    pub(crate) fn event(&mut self, event: Event, sink: &mut Sink) -> Result<(), &'static str> {
-        if event.length > u64::from(u32::MAX) {
-            return Err("a length below 4 GiB");
+    pub(crate) fn event(&mut self, event: Event, outlet: &mut impl Outlet) -> Result<(), &'static str> {
+        if event.length > u64::from(u32::MAX) && event.operation != Operation::Trim {
+            return Err(TOO_LONG);
         }
         if event.offset.checked_add(event.length).is_none() {
             return Err("a range that ends below 2^64 bytes");
@@ -102,19 +134,19 @@ impl Pairing {
         match (event.step, self.requests) {
             (Step::Queue, Requests::Undecided) => {
                 // What was dispatched before the first queue event had been queued before the trace began.
-                sink.notes.ignore_many("dispatch event", self.waiting.len() as u64);
+                outlet.ignore("dispatch event", self.waiting.len() as u64);
                 self.first += self.waiting.len() as u64;
                 self.waiting.clear();
                 self.open.clear();
                 self.requests = Requests::Queued;
-                self.begin(event, sink);
+                self.begin(event, outlet);
             }
-            (Step::Queue, _) => self.begin(event, sink),
-            (Step::Dispatch, Requests::Queued) => sink.notes.ignore("dispatch event"),
-            (Step::Dispatch, _) => self.begin(event, sink),
+            (Step::Queue, _) => self.begin(event, outlet),
+            (Step::Dispatch, Requests::Queued) => outlet.ignore("dispatch event", 1),
+            (Step::Dispatch, _) => self.begin(event, outlet),
             (Step::Complete, _) => {
                 if !self.complete(&event) {
-                    sink.notes.ignore("completion without request");
+                    outlet.ignore(COMPLETION, 1);
                 }
             }
         }
@@ -122,21 +154,21 @@ impl Pairing {
             self.requests = Requests::Dispatched;
         }
         if self.requests != Requests::Undecided {
-            self.release(event.at, sink);
+            self.release(event.at, outlet);
         }
         Ok(())
     }
 
     /// Takes a request whose completion will name it; returns its number.
-    pub(crate) fn begin_numbered(&mut self, event: Event, sink: &mut Sink) -> Result<u64, &'static str> {
+    pub(crate) fn begin_numbered(&mut self, event: Event, outlet: &mut impl Outlet) -> Result<u64, &'static str> {
         self.requests = Requests::Numbered;
         let number = self.first + self.waiting.len() as u64;
-        self.event(Event { step: Step::Dispatch, ..event }, sink)?;
+        self.event(Event { step: Step::Dispatch, ..event }, outlet)?;
         Ok(number)
     }
 
     /// Request `number` completed at `at`. One that was given up in the meantime stays without response time.
-    pub(crate) fn end_numbered(&mut self, number: u64, at: Nanos, sink: &mut Sink) {
+    pub(crate) fn end_numbered(&mut self, number: u64, at: Nanos, outlet: &mut impl Outlet) {
         if let Some(waiting) = number.checked_sub(self.first).and_then(|index| self.waiting.get(index as usize)) {
             let found = waiting.found;
             let key = (found.volume.0, found.operation as u8, found.offset, number);
@@ -144,17 +176,17 @@ impl Pairing {
                 self.end(key, found.length, at);
             }
         }
-        self.release(at, sink);
+        self.release(at, outlet);
     }
 
-    fn begin(&mut self, event: Event, sink: &Sink) {
+    fn begin(&mut self, event: Event, outlet: &impl Outlet) {
         let Event { at, volume, operation, offset, length, .. } = event;
         if length > 0 || operation == Operation::Flush {
             let number = self.first + self.waiting.len() as u64;
             self.open.insert((volume.0, operation as u8, offset, number), length);
         }
         let found = Found { at, offset, length, volume, operation, response: None };
-        self.waiting.push_back(Waiting { found, place: sink.place, left: length });
+        self.waiting.push_back(Waiting { found, place: outlet.place(), left: length });
     }
 
     /// Finds what `event` completes; false where that is nothing.
@@ -163,8 +195,9 @@ impl Pairing {
         let end = event.offset + event.length;
         let same_start = key(event.offset, 0)..=key(event.offset, u64::MAX);
         // The very range, oldest first.
-        let exact = self.open.range(same_start).take(SEARCH_MAX).find(|(_, length)| **length == event.length);
-        if let Some((&key, _)) = exact {
+        let mut exact = self.open.range(same_start).take(SEARCH_MAX).filter(|(_, length)| **length == event.length);
+        if let Some((&key, _)) = exact.next() {
+            self.ambiguous += u64::from(exact.next().is_some());
             self.end(key, event.length, event.at);
             return true;
         }
@@ -207,7 +240,7 @@ impl Pairing {
     }
 
     /// Hands out what has completed and what has waited long enough.
-    fn release(&mut self, now: Nanos, sink: &mut Sink) {
+    fn release(&mut self, now: Nanos, outlet: &mut impl Outlet) {
         while let Some(oldest) = self.waiting.front() {
             let found = oldest.found;
             let key = (found.volume.0, found.operation as u8, found.offset, self.first);
@@ -218,27 +251,30 @@ impl Pairing {
                 }
                 self.open.remove(&key);
             }
-            self.hand_out(sink);
+            self.hand_out(outlet);
         }
     }
 
-    fn hand_out(&mut self, sink: &mut Sink) {
+    fn hand_out(&mut self, outlet: &mut impl Outlet) {
         let Some(Waiting { found, place, .. }) = self.waiting.pop_front() else { return };
         self.first += 1;
         match found.response {
             Some(_) => self.answered += 1,
             None => self.unanswered += 1,
         }
-        let now = std::mem::replace(&mut sink.place, place);
-        sink.request(found).expect("the range was checked when it came in");
-        sink.place = now;
+        outlet.hand_out(found, place);
+    }
+
+    /// No more events: hands out the rest.
+    pub(crate) fn rest(&mut self, outlet: &mut impl Outlet) {
+        while !self.waiting.is_empty() {
+            self.hand_out(outlet);
+        }
     }
 
     /// No more events: hands out the rest and says what response times mean here.
     pub(crate) fn finish(&mut self, sink: &mut Sink) {
-        while !self.waiting.is_empty() {
-            self.hand_out(sink);
-        }
+        self.rest(sink);
         if self.answered > 0 {
             sink.notes.remark(match self.requests {
                 Requests::Queued => "response times are from queue (Q) to completion (C)",
@@ -250,7 +286,17 @@ impl Pairing {
             });
         }
         if self.unanswered > 0 {
-            sink.notes.remark(format!("{} requests have no completion event", self.unanswered));
+            sink.notes.remark(format!(
+                "{} requests have no completion event within {PATIENCE} and {WAITING_MAX} requests",
+                self.unanswered
+            ));
+        }
+        if self.ambiguous > 0 {
+            sink.notes.remark(format!(
+                "{} completions could be those of several requests for one range that were under way; the oldest is \
+                 taken to have completed, so that their response times may be those of one another",
+                self.ambiguous
+            ));
         }
     }
 }
@@ -295,6 +341,8 @@ mod tests {
         let (found, sink) = requests(&events);
         assert_eq!(found, [(1, 0, Some(4)), (2, 0, Some(7))]);
         assert_eq!(sink.notes.ignored("dispatch event"), 1);
+        // Only the first of them could have been that of either.
+        assert!(sink.notes.remarks[1].starts_with("1 completions could be"), "{:?}", sink.notes.remarks);
     }
 
     #[test]

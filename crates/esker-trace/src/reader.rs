@@ -12,6 +12,7 @@ use crate::error::TraceError;
 use crate::format::{self, FormatEntry, Open, RecordSource, Sample};
 use crate::input::Input;
 use crate::notes::ReadNotes;
+use crate::pairing::COMPLETION;
 use crate::sink::Sink;
 
 /// How a trace is read.
@@ -87,6 +88,9 @@ impl TraceReader {
                 format::recognise(&name, &Sample { bytes, whole })?
             }
         };
+        if !format.binary {
+            inputs.iter_mut().try_for_each(Input::skip_mark)?;
+        }
         let consumed = inputs.iter().map(Input::consumed).collect();
         let total = inputs.iter().map(Input::total).sum();
         let sink = Sink::new(inputs[0].name(), format.binary, format.has_times(), options);
@@ -111,6 +115,10 @@ impl TraceReader {
                 return Ok(true);
             }
             if self.ended {
+                let completions = self.sink.notes.ignored(COMPLETION);
+                if self.sink.notes.records == 0 && completions > 0 {
+                    return Err(TraceError::OnlyCompletions { name: self.sink.name.clone(), completions });
+                }
                 return Ok(false);
             }
             let more = self.source.fill(&mut self.sink)?;
@@ -121,6 +129,11 @@ impl TraceReader {
                 self.ended = true;
             }
         }
+    }
+
+    /// What messages call it: its file, the first one where it has several.
+    pub fn name(&self) -> &str {
+        &self.sink.name
     }
 
     /// The format.

@@ -26,7 +26,17 @@ pub(crate) struct Sink {
     /// Since which record (by number) the place minus the record's number has been what.
     marks: Vec<(u64, u64)>,
     mark: u64,
+    /// Trims of 4 GiB and more, and the records they became: in all, and since the last settling.
+    long_trims: (u64, u64),
+    trim_pieces: u64,
 }
+
+/// What is expected where a read or write is longer than records can say.
+pub(crate) const TOO_LONG: &str = "a length below 4 GiB";
+/// Trims of 4 GiB and more are cut into pieces of this many bytes, a multiple of any sector and page.
+const TRIM_PIECE: u64 = (4 << 30) - (1 << 20);
+/// Most pieces that are made before records are handed on.
+const TRIM_PIECES_MAX: u64 = 1 << 18;
 
 /// A request as a format read it, lengths not yet checked.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +65,8 @@ impl Sink {
             events_reordered: (0, Nanos::ZERO),
             marks: Vec::new(),
             mark: u64::MAX,
+            long_trims: (0, 0),
+            trim_pieces: 0,
         }
     }
 
@@ -67,7 +79,7 @@ impl Sink {
             self.notes.ignore("request of length zero");
             return Ok(());
         }
-        let Ok(length) = u32::try_from(length) else { return Err("a length below 4 GiB") };
+        let Ok(length) = u32::try_from(length) else { return self.long_trim(found) };
         if offset.checked_add(u64::from(length)).is_none() {
             return Err("a range that ends below 2^64 bytes");
         }
@@ -78,6 +90,31 @@ impl Sink {
         }
         self.has_responses |= response.is_some();
         self.window.push(Record { at, offset, length, volume, operation, response });
+        Ok(())
+    }
+
+    /// A trim of 4 GiB or more becomes several, one behind the other. Bounded between two settlings, as memory is.
+    #[cold]
+    fn long_trim(&mut self, found: Found) -> Result<(), &'static str> {
+        if found.operation != Operation::Trim {
+            return Err(TOO_LONG);
+        }
+        let Some(end) = found.offset.checked_add(found.length) else {
+            return Err("a range that ends below 2^64 bytes");
+        };
+        let pieces = found.length.div_ceil(TRIM_PIECE);
+        if self.trim_pieces + pieces > TRIM_PIECES_MAX {
+            return Err("trims of less than 1 PiB");
+        }
+        self.trim_pieces += pieces;
+        self.long_trims.0 += 1;
+        self.long_trims.1 += pieces;
+        let mut offset = found.offset;
+        while offset < end {
+            let length = TRIM_PIECE.min(end - offset);
+            self.request(Found { offset, length, ..found })?;
+            offset += length;
+        }
         Ok(())
     }
 
@@ -114,6 +151,7 @@ impl Sink {
 
     /// Puts what has come since into its order.
     pub(crate) fn settle(&mut self) -> Result<(), TraceError> {
+        self.trim_pieces = 0;
         self.notes.has_responses = self.has_responses;
         let result = self.window.settle();
         let (events, step_back) = self.events_reordered;
@@ -144,6 +182,10 @@ impl Sink {
 
     /// Nothing more will come.
     pub(crate) fn finish(&mut self) {
+        let (trims, pieces) = self.long_trims;
+        if trims > 0 {
+            self.notes.remark(format!("{trims} trims of 4 GiB and more were read as {pieces} shorter ones"));
+        }
         self.window.finish();
     }
 

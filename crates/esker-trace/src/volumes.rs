@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::VolumeIndex;
 
 /// More different volumes than this is not a trace but a misread file.
-pub(crate) const VOLUMES_MAX: usize = 1 << 20;
+pub(crate) const VOLUMES_MAX: usize = 1 << 16;
 /// Nor is one whose volumes have more bytes in their names.
-const NAME_BYTES_MAX: usize = 256 << 20;
+const NAME_BYTES_MAX: usize = 4 << 20;
 /// Numbers below this are looked up by index.
 const SMALL: usize = 65_536;
 const NONE: u32 = u32::MAX;

@@ -10,22 +10,34 @@ const HEAD: &str = "\
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page`. Changes by hand are lost. -->
 # Trace formats
 
-Every command that takes a trace takes any of these. The format is found from the beginning of the input, never from its
-name; `--format NAME` forces one. gzip, zstd and xz are undone on the way (also by what is in the file), `-` is standard
-input. The files per CPU of one blktrace recording are one trace; every other file is one by itself.
+Every command that takes a trace takes any of these. The format is found from the beginning of the input, never from
+its name; `--format NAME` forces one. gzip, zstd and xz are undone on the way (also by what is in the file), `-` is
+standard input. zstd with a window above 32 MiB and xz with a dictionary above 64 MiB are refused, since a small file
+could ask for gigabytes of memory: `zstd -dc --long=31 FILE | esker ... -`. Zeros behind gzip data are padding, a byte
+order mark in front of text in UTF-8 is passed over, text in UTF-16 has to be converted. The files per CPU of one
+blktrace recording are one trace; every other file is one by itself.
 
-Reading is strict: a line that does not read as its format demands is an error with its place, what was expected and what
-was found. `--lenient N` skips and counts up to N such lines. Compressed input that is cut off, an empty file, and a file
-that is no block trace are errors, too.
+Reading is strict: a line that does not read as its format demands is an error with its place, what was expected and
+what was found. `--lenient N` skips and counts up to N such lines. Compressed input that is cut off, an empty file, a
+file that is no block trace and a recording of completions only are errors, too. A trace has at most 65,536 volumes.
 
-Records come out in order of time. One that comes late is put into its place if it is at most a second late and passes at
-most 65,536 records (to within 256); how many there were is said. Anything farther out of order is an error. Equal times
-keep their order. Requests that read, write or trim nothing are counted and left out.
+Records come out in order of time. One that comes late is put into its place if it is at most a second late and passes
+at most 65,536 records (to within 256), or what `--reorder` and `--reorder-records` say; how many there were is said.
+Anything farther out of order is an error. Equal times keep their order. Requests that read, write or trim nothing are
+counted and left out. Trims of 4 GiB and more become several, which is said; reads and writes are shorter.
 
-Times are kept to the nanosecond, since 1970 where the format has absolute times, else since the trace's own zero. What a
-writer has no place for is an error if it is an operation, an address or a length, and is dropped and counted if it is a
-response time or a finer unit of time. Volumes whose names the format cannot hold get others, which is said. Formats that count
-time from the trace's own start begin at zero when they are written from absolute times.
+Requests and completions that come as events are paired by what names both, else by their range: a completion ends the
+oldest request for that range, and the part of a merged or split one. A request waits at most 10 s and 65,536 requests
+for it. How many completions could have been those of several requests is said.
+
+Times are kept to the nanosecond, since 1970 where the format has absolute times, else since the trace's own zero.
+What a writer has no place for is an error if it is an operation, an address or a length; the error names the record
+and the formats that hold it. Anything else that is not read back as it was is counted, and said in a line each with
+the first record: times and response times that are dropped, rounded down or cut to the longest; response times of 0
+(or below the unit) where 0 stands for unknown; unknown ones where the format has to have one, so that 0 is written;
+response times that a reader will pair otherwise; times of a trace that has none; names of volumes that the format
+cannot hold. Formats that count time from the trace's own start begin at zero when they are written from absolute
+times, which is said. Only volumes of which there are requests take a place.
 
 What is written has the format that the output's name ends in (`.spc`, `.esker`), also before `.zst` or `.gz`. Where
 several formats share an ending (`.csv`), or none has it, `--to NAME` says which; a `--to` that contradicts it is an error.

@@ -39,7 +39,7 @@ fn writing_recognising_and_reading_is_the_identity() {
         if reader.volumes() != names {
             return Err(format!("{:?}, not {names:?}", reader.volumes()));
         }
-        if notes.responses_dropped != 0 || notes.times_rounded != 0 || !notes.volumes_renamed.is_empty() {
+        if !notes.losses.is_empty() || !notes.volumes_renamed.is_empty() {
             return Err(format!("{notes:?}"));
         }
         let (notes, count) = (reader.notes(), records.len() as u64);

@@ -3,7 +3,7 @@
 mod common;
 
 use esker_core::{Hint, Nanos};
-use esker_trace::{ReadOptions, TraceError};
+use esker_trace::{LossKind, ReadOptions, TraceError};
 
 fn message(text: impl Into<Vec<u8>>, format: &str) -> String {
     common::read(text.into(), &common::forced(format)).unwrap_err().to_string()
@@ -157,7 +157,14 @@ fn what_a_format_cannot_hold_is_said() {
     assert_eq!(message("msr", trim, &["0"]), "record 1: format `msr` cannot hold trims");
     let odd = esker_trace::Record { operation: esker_trace::Operation::Read, offset: 100, ..trim };
     assert!(message("ssdsim", odd, &["0"]).contains("4096 bytes at byte 100"));
-    assert!(message("arc", odd, &["a", "b"]).contains("cannot hold more than one volume"));
+    let second = esker_trace::Record { volume: esker_trace::VolumeIndex(1), offset: 512, ..odd };
+    let first = esker_trace::Record { volume: esker_trace::VolumeIndex(0), ..second };
+    let error = common::write("arc", &[first, second], &["a", "b"].map(String::from)).unwrap_err();
+    assert_eq!(error.to_string(), "record 2: format `arc` cannot hold more than one volume");
+    let hint = error.hint().unwrap();
+    assert!(hint.starts_with("choose one with `esker trace filter --volume NAME`, or write spc, msr"), "{hint}");
+    let error = error.in_record("day.esker", 7).to_string();
+    assert_eq!(error, "day.esker: record 7: format `arc` cannot hold more than one volume");
     let flush = esker_trace::Record { operation: esker_trace::Operation::Flush, ..trim };
     assert_eq!(message("wiscsee", flush, &["0"]), "record 1: format `wiscsee` cannot hold flushes");
 }
@@ -174,13 +181,13 @@ fn what_is_lost_in_writing_is_noted() {
     };
     let volumes: Vec<String> = ["prxy.0", "a b"].map(String::from).into();
     let (text, notes) = common::write("msr", &[record], &volumes).unwrap();
-    assert_eq!(String::from_utf8(text).unwrap(), "128166367024154329,a_b,1,Read,512,512,0\n");
-    assert_eq!(notes.times_rounded, 1);
-    assert_eq!(notes.volumes_renamed, [("a b".to_string(), "a_b.1".to_string())]);
+    assert_eq!(String::from_utf8(text).unwrap(), "128166367024154329,a_b,0,Read,512,512,0\n");
+    assert_eq!((notes.lost(LossKind::TimesRounded), notes.lost(LossKind::ResponsesUnknown)), (1, 1));
+    assert_eq!(notes.volumes_renamed, [("a b".to_string(), "a_b.0".to_string())]);
     let (text, notes) = common::write("spc", &[record], &volumes).unwrap();
-    assert_eq!(String::from_utf8(text).unwrap(), "1,1,512,R,0.000000\n");
-    assert_eq!((notes.responses_dropped, notes.time_origin), (1, record.at));
-    assert_eq!(notes.volumes_renamed.len(), 2);
+    assert_eq!(String::from_utf8(text).unwrap(), "0,1,512,R,0.000000\n");
+    assert_eq!((notes.lost(LossKind::ResponsesDropped), notes.time_origin), (1, record.at));
+    assert_eq!(notes.volumes_renamed.len(), 1);
     // Names that become the same are kept apart.
     let volumes: Vec<String> = ["a b", "a_b.0", "a_b"].map(String::from).into();
     let third = esker_trace::Record { volume: esker_trace::VolumeIndex(2), ..record };
@@ -197,5 +204,5 @@ fn what_is_lost_in_writing_is_noted() {
         .collect();
     assert_eq!(hosts, ["a_b.0", "a_b_1.0", "a_b.2"]);
     let (_, notes) = common::write("fio-v2", &[record], &volumes).unwrap();
-    assert!(notes.times_dropped);
+    assert_eq!(notes.lost(LossKind::TimesDropped), 1);
 }

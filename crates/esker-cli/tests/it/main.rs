@@ -1,6 +1,7 @@
 //! The whole program, as a user runs it.
 
 mod bad_input;
+mod convert;
 mod help;
 mod mistakes;
 mod outputs;

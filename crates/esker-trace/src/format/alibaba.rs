@@ -17,7 +17,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     summary: "Alibaba Cloud block traces, 2020",
     layout: "text: device,opcode,offset,length,timestamp; opcode R or W, offset and length in bytes, timestamp in \
              microseconds since 1970",
-    remarks: "each device is a volume",
+    remarks: "each device is a volume; a header line `device_id,opcode,offset,length,timestamp` is passed over",
     binary: false,
     times: Times::Absolute,
     responses: Responses::Never,
@@ -27,6 +27,18 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     write: Some(|| Box::new(Alibaba)),
 };
 
+const HEADER: &[u8] = b"device_id,opcode,offset,length,timestamp";
+
+/// A line that does not begin with a number may name the columns.
+#[cold]
+fn header(scanner: &mut Scanner<'_>, sink: &mut Sink, expected: Expected) -> Result<(), LineError> {
+    if scanner.word(HEADER, expected.what).and_then(|()| scanner.end_of_line()).is_err() {
+        return Err(expected.into());
+    }
+    sink.notes.ignore("header");
+    Ok(())
+}
+
 /// Keeps nothing between lines.
 #[derive(Default)]
 struct Alibaba;
@@ -34,7 +46,10 @@ struct Alibaba;
 impl LineFormat for Alibaba {
     #[inline(always)]
     fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
-        let device = scanner.number_u32("a device number")?;
+        let device = match scanner.number_u32("a device number") {
+            Ok(device) => device,
+            Err(expected) => return header(scanner, sink, expected),
+        };
         scanner.comma()?;
         let operation = scanner.one_of(b'r', b'w', "R or W")?;
         scanner.comma()?;

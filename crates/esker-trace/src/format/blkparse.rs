@@ -7,7 +7,7 @@ use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::pairing::{Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
-use crate::writer::completions::Completions;
+use crate::writer::events::{Events, Told, Written};
 use crate::writer::{RecordWriter, Target};
 use crate::{Operation, Record};
 
@@ -153,14 +153,20 @@ impl Blkparse {
     }
 }
 
-#[derive(Default)]
 struct Writer {
     sequence: u64,
-    completions: Completions,
+    events: Events,
     names: Vec<String>,
 }
 
-fn write_event(output: &mut Vec<u8>, sequence: &mut u64, action: char, name: &str, record: &Record, at: u64) {
+impl Default for Writer {
+    fn default() -> Self {
+        Self { sequence: 0, events: Events::new(Step::Queue, Told::ByRange), names: Vec::new() }
+    }
+}
+
+fn write_event(output: &mut Vec<u8>, sequence: &mut u64, names: &[String], event: Written<'_>) {
+    let Written { step, at, record, .. } = event;
     let what = match record.operation {
         Operation::Read => "R",
         Operation::Write => "W",
@@ -168,9 +174,10 @@ fn write_event(output: &mut Vec<u8>, sequence: &mut u64, action: char, name: &st
         Operation::Flush => "FN",
     };
     *sequence += 1;
-    let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
+    let name = &names[record.volume.0 as usize];
+    let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
+    let (action, who) = if step == Step::Complete { ('C', "[0]") } else { ('Q', "[esker]") };
     let mut line = format!("{name:>7} {:>2} {sequence:>8} {seconds:>5}.{nanos:09} {:>5} {action:>2} {what:>3} ", 0, 0);
-    let who = if action == 'C' { "[0]" } else { "[esker]" };
     line += &match (record.operation, action) {
         (Operation::Flush, 'C') => format!("0 {who}\n"),
         (Operation::Flush, _) => format!("{who}\n"),
@@ -184,19 +191,19 @@ impl RecordWriter for Writer {
         self.names.push(target.name.to_string());
     }
 
-    fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()> {
-        let Self { sequence, completions, names } = self;
-        completions.before(record.at, |at, record, volume| {
-            write_event(output, sequence, 'C', &names[volume], record, at.0);
-        });
-        write_event(output, sequence, 'Q', target.name, record, record.at.0);
-        completions.add(record, record.volume.0 as usize);
+    fn record(&mut self, output: &mut Vec<u8>, record: &Record, _: Target<'_>) -> io::Result<()> {
+        let Self { sequence, events, names } = self;
+        events.record(record, |event| write_event(output, sequence, names, event));
         Ok(())
     }
 
     fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        let Self { sequence, completions, names } = self;
-        completions.rest(|at, record, volume| write_event(output, sequence, 'C', &names[volume], record, at.0));
+        let Self { sequence, events, names } = self;
+        events.end(|event| write_event(output, sequence, names, event));
         Ok(())
+    }
+
+    fn mistaken(&self) -> Option<(u64, u64)> {
+        self.events.mistaken()
     }
 }

@@ -15,7 +15,7 @@ use crate::pairing::{Event, Pairing, Step};
 use crate::reader::ReadOptions;
 use crate::sink::Sink;
 use crate::window::{ReorderWindow, Timed};
-use crate::writer::completions::Completions;
+use crate::writer::events::{Events, Told, Written};
 use crate::writer::{RecordWriter, Target};
 use crate::{Operation, Record};
 
@@ -137,7 +137,7 @@ impl Cpu {
     }
 
     fn lost(&self, sink: &Sink, expected: &'static str, found: String) -> TraceError {
-        TraceError::Field { name: self.input.name().to_string(), place: sink.place(sink.place), expected, found }
+        TraceError::Damaged { name: self.input.name().to_string(), place: sink.place(sink.place), expected, found }
     }
 }
 
@@ -155,7 +155,7 @@ fn open(inputs: Vec<Input>, options: &ReadOptions) -> Opened {
     let mut cpus = Vec::new();
     for input in inputs {
         let Some(big_endian) = big_endian(input.window()) else {
-            return Err(TraceError::Field {
+            return Err(TraceError::Damaged {
                 name: input.name().to_string(),
                 place: crate::Place::Byte(0),
                 expected: "the magic of a blktrace event",
@@ -292,53 +292,59 @@ impl RecordSource for Reader {
     }
 }
 
-#[derive(Default)]
 struct Writer {
     sequence: u32,
-    completions: Completions,
+    events: Events,
     devices: Vec<u32>,
 }
 
-fn write_event(output: &mut Vec<u8>, sequence: &mut u32, step: u32, device: u32, record: &Record, at: u64) {
+impl Default for Writer {
+    fn default() -> Self {
+        Self { sequence: 0, events: Events::new(Step::Queue, Told::ByRange), devices: Vec::new() }
+    }
+}
+
+fn write_event(output: &mut Vec<u8>, sequence: &mut u32, devices: &[u32], event: Written<'_>) {
+    let Written { step, at, record, .. } = event;
     // What happened is also a bit of the high half: queue 1 << 4, complete 1 << 7.
-    let step_bit = if step == 1 { 1 << 20 } else { 1 << 23 };
+    let action = if step == Step::Complete { 8 | 1 << 23 } else { 1 | 1 << 20 };
     let what = match record.operation {
         Operation::Read => READ,
         Operation::Write => WRITE,
         Operation::Trim => WRITE | DISCARD,
         Operation::Flush => WRITE | FLUSH,
     };
-    *sequence += 1;
+    *sequence = sequence.wrapping_add(1);
     output.extend_from_slice(&(MAGIC | VERSION).to_le_bytes());
     output.extend_from_slice(&sequence.to_le_bytes());
-    output.extend_from_slice(&at.to_le_bytes());
+    output.extend_from_slice(&at.0.to_le_bytes());
     output.extend_from_slice(&(record.offset / 512).to_le_bytes());
-    for number in [record.length, step | step_bit | what, 0, device, 0, 0] {
+    for number in [record.length, action | what, 0, devices[record.volume.0 as usize], 0, 0] {
         output.extend_from_slice(&number.to_le_bytes());
     }
 }
 
 impl RecordWriter for Writer {
     fn volume(&mut self, _: &mut Vec<u8>, target: Target<'_>) {
+        // Names were made to fit: 12 bits of the major number, 20 of the minor.
         let (major, minor) = target.name.split_once(',').unwrap_or(("259", "0"));
         let part = |text: &str, bits: u32| text.parse::<u32>().unwrap_or(0) & ((1 << bits) - 1);
         self.devices.push(part(major, 12) << 20 | part(minor, 20));
     }
 
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, _: Target<'_>) -> io::Result<()> {
-        let Self { sequence, completions, devices } = self;
-        completions.before(record.at, |at, record, volume| {
-            write_event(output, sequence, 8, devices[volume], record, at.0);
-        });
-        let volume = record.volume.0 as usize;
-        write_event(output, sequence, 1, devices[volume], record, record.at.0);
-        completions.add(record, volume);
+        let Self { sequence, events, devices } = self;
+        events.record(record, |event| write_event(output, sequence, devices, event));
         Ok(())
     }
 
     fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        let Self { sequence, completions, devices } = self;
-        completions.rest(|at, record, volume| write_event(output, sequence, 8, devices[volume], record, at.0));
+        let Self { sequence, events, devices } = self;
+        events.end(|event| write_event(output, sequence, devices, event));
         Ok(())
+    }
+
+    fn mistaken(&self) -> Option<(u64, u64)> {
+        self.events.mistaken()
     }
 }

@@ -69,7 +69,7 @@ fn open(input: Input, _: &crate::ReadOptions) -> Opened {
 impl Reader {
     fn damaged(&self, expected: &'static str, found: impl Into<String>) -> TraceError {
         let place = Place::Byte(self.input.position());
-        TraceError::Field { name: self.input.name().to_string(), place, expected, found: found.into() }
+        TraceError::Damaged { name: self.input.name().to_string(), place, expected, found: found.into() }
     }
 
     /// Makes `count` bytes be there.
@@ -90,8 +90,17 @@ impl Reader {
         if version != VERSION {
             return Err(self.damaged("version 1 of the format", format!("version {version}")));
         }
+        self.reserved(&window[12..16])?;
         self.input.consume(16);
         Ok(())
+    }
+
+    /// Whether bytes that a later version may use are zero: what this one does not know, it does not read past.
+    fn reserved(&self, bytes: &[u8]) -> Result<(), TraceError> {
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        Err(self.damaged("zero in reserved bytes", super::lines::quote(bytes)))
     }
 
     /// Reads one section; its kind.
@@ -110,6 +119,7 @@ impl Reader {
         if crc.sum() != u32_le(&header, 12) {
             return Err(self.damaged("a section with the right checksum", "damaged bytes"));
         }
+        self.reserved(&header[1..4])?;
         match kind {
             b'V' => {
                 let mut rest = payload;
@@ -135,6 +145,7 @@ impl Reader {
                 }
             }
             b'E' if bytes == 8 => {
+                self.reserved(&header[4..8])?;
                 let said = u64_le(payload, 0);
                 if said != self.count {
                     return Err(self.damaged("as many records as the end says", format!("{} of {said}", self.count)));

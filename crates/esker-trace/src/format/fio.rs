@@ -83,7 +83,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
                 }
                 // A file whose name begins with an f.
                 Err(_) if self.begun => scanner.position = start,
-                Err(_) => return Err(LineError::Expected(Expected { what, at: start })),
+                Err(_) => return Err(LineError::Header(Expected { what, at: start })),
             }
         }
         scanner.blanks();

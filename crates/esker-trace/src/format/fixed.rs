@@ -44,7 +44,7 @@ impl<F: FixedFormat> RecordSource for Fixed<F> {
             match self.format.record(record, sink) {
                 Ok(()) => {}
                 Err(LineError::TooManyVolumes(too_many)) => return Err(sink.too_many_volumes(too_many)),
-                Err(LineError::Expected(expected)) => {
+                Err(LineError::Expected(expected) | LineError::Header(expected)) => {
                     let from = expected.at.min(record.len());
                     let found = if from == record.len() { quote(&record[..16]) } else { quote(&record[from..][..4]) };
                     sink.bad(expected.what, found)?;

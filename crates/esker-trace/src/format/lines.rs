@@ -14,6 +14,8 @@ use crate::volumes::TooMany;
 pub(crate) enum LineError {
     /// Something else stands there.
     Expected(Expected),
+    /// Something else stands there, and without it nothing that follows can be read.
+    Header(Expected),
     /// There are too many volumes.
     TooManyVolumes(TooMany),
 }
@@ -118,20 +120,20 @@ fn parse_lines<F: LineFormat>(format: &mut F, bytes: &[u8], end: usize, sink: &m
 
 #[cold]
 fn too_long(sink: &Sink) -> TraceError {
-    TraceError::Field {
-        name: sink.name.clone(),
-        place: sink.place(sink.place),
-        expected: "a line of at most 65,536 bytes",
-        found: "a longer one".into(),
-    }
+    damaged(sink, "a line of at most 65,536 bytes", "a longer one".into())
+}
+
+fn damaged(sink: &Sink, expected: &'static str, found: String) -> TraceError {
+    TraceError::Damaged { name: sink.name.clone(), place: sink.place(sink.place), expected, found }
 }
 
 /// Passes over the line at the scanner's position, which could not be taken.
 #[cold]
 fn bad_line(error: LineError, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), TraceError> {
-    let expected = match error {
+    let (expected, fatal) = match error {
         LineError::TooManyVolumes(too_many) => return Err(sink.too_many_volumes(too_many)),
-        LineError::Expected(expected) => expected,
+        LineError::Header(expected) => (expected, true),
+        LineError::Expected(expected) => (expected, false),
     };
     let line = scanner.rest();
     let start = scanner.position;
@@ -148,7 +150,8 @@ fn bad_line(error: LineError, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Res
     }
     let rest = &line[expected.at.saturating_sub(start).min(line.len())..];
     let field = rest.split(|byte| matches!(byte, b',' | b' ' | b'\t')).next().unwrap_or_default();
-    sink.bad(expected.what, quote(if field.is_empty() { &rest[..rest.len().min(1)] } else { field }))
+    let found = quote(if field.is_empty() { &rest[..rest.len().min(1)] } else { field });
+    if fatal { Err(damaged(sink, expected.what, found)) } else { sink.bad(expected.what, found) }
 }
 
 /// Bytes as a message shows them.
@@ -183,7 +186,7 @@ pub(crate) fn confidence<F: LineFormat>(sample: &Sample<'_>) -> u8 {
             Ok(()) => good += 1,
             Err(error) => {
                 scanner.position = start;
-                if let LineError::Expected(expected) = error {
+                if let LineError::Expected(expected) | LineError::Header(expected) = error {
                     let read = expected.at.clamp(start, start + scanner.rest().len()) - start;
                     reached += read as f64 / scanner.rest().len().max(1) as f64;
                 }

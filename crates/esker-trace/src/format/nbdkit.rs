@@ -8,11 +8,11 @@ use esker_core::Nanos;
 use super::lines::{self, LineError, LineFormat};
 use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::calendar::Date;
-use crate::pairing::{Event, Pairing, Step};
+use crate::pairing::{COMPLETION, Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
-use crate::writer::completions::Completions;
-use crate::writer::{RecordWriter, Target, write_number};
+use crate::writer::events::{Events, Told, Written};
+use crate::writer::{RecordWriter, Target};
 use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
@@ -153,7 +153,7 @@ impl LineFormat for Nbdkit {
         let volume = sink.volumes.number(0)?;
         if ends {
             match self.open.remove(&(connection, id)) {
-                None => sink.notes.ignore("completion without request"),
+                None => sink.notes.ignore(COMPLETION),
                 Some(_) if fields.failed => sink.notes.ignore("completion of a failed request"),
                 Some(number) => self.pairing.end_numbered(number, at, sink),
             }
@@ -218,57 +218,49 @@ fn hexadecimal(text: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(text.strip_prefix(b"0x")?).ok()?, 16).ok()
 }
 
-#[derive(Default)]
 struct Writer {
-    completions: Completions,
-    /// Number of the last request.
-    id: u64,
+    events: Events,
 }
 
-fn write_time(output: &mut Vec<u8>, at: Nanos) {
+impl Default for Writer {
+    fn default() -> Self {
+        Self { events: Events::new(Step::Dispatch, Told::ByNumber) }
+    }
+}
+
+fn write_event(output: &mut Vec<u8>, event: Written<'_>) {
+    let Written { step, at, record, number } = event;
     let Date { year, month, day, hour, minute, second } = Date::at(at.0 / 1_000_000_000);
     let micros = at.0 / 1_000 % 1_000_000;
-    let text = format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06} connection=1 ");
-    output.extend_from_slice(text.as_bytes());
-}
-
-fn name_of(operation: Operation) -> &'static str {
-    match operation {
+    let (offset, count, id) = (record.offset, record.length, number + 1);
+    let name = match record.operation {
         Operation::Read => "Read",
         Operation::Write => "Write",
         Operation::Trim => "Trim",
         Operation::Flush => "Flush",
-    }
-}
-
-fn write_completion(output: &mut Vec<u8>, at: Nanos, record: &Record, id: usize) {
-    write_time(output, at);
-    output.extend_from_slice(b"...");
-    output.extend_from_slice(name_of(record.operation).as_bytes());
-    output.extend_from_slice(b" id=");
-    write_number(output, id as u64);
-    output.extend_from_slice(b" return=0\n");
+    };
+    let mut line = format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06} connection=1 ");
+    line += &match (step, record.operation) {
+        (Step::Complete, _) => format!("...{name} id={id} return=0\n"),
+        (_, Operation::Flush) => format!("{name} id={id} ...\n"),
+        (_, Operation::Read) => format!("{name} id={id} offset={offset:#x} count={count:#x} ...\n"),
+        _ => format!("{name} id={id} offset={offset:#x} count={count:#x} fua=0 ...\n"),
+    };
+    output.extend_from_slice(line.as_bytes());
 }
 
 impl RecordWriter for Writer {
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, _: Target<'_>) -> io::Result<()> {
-        self.completions.before(record.at, |at, record, id| write_completion(output, at, record, id));
-        self.id += 1;
-        write_time(output, record.at);
-        let name = name_of(record.operation);
-        let (id, offset, count) = (self.id, record.offset, record.length);
-        let text = match record.operation {
-            Operation::Flush => format!("{name} id={id} ...\n"),
-            Operation::Read => format!("{name} id={id} offset={offset:#x} count={count:#x} ...\n"),
-            _ => format!("{name} id={id} offset={offset:#x} count={count:#x} fua=0 ...\n"),
-        };
-        output.extend_from_slice(text.as_bytes());
-        self.completions.add(record, self.id as usize);
+        self.events.record(record, |event| write_event(output, event));
         Ok(())
     }
 
     fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        self.completions.rest(|at, record, id| write_completion(output, at, record, id));
+        self.events.end(|event| write_event(output, event));
         Ok(())
+    }
+
+    fn mistaken(&self) -> Option<(u64, u64)> {
+        self.events.mistaken()
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::{FORMATS, FormatEntry, Sample};
 use crate::error::TraceError;
+use crate::input::MARK;
 
 /// From this confidence on an input is taken to have a format. Less says how much of its first lines read as if it had.
 pub(super) const FITS: u8 = 50;
@@ -22,6 +23,18 @@ pub(crate) fn entry(name: &str) -> Result<&'static FormatEntry, TraceError> {
 
 /// The format that fits the beginning of the input called `name`.
 pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static FormatEntry, TraceError> {
+    let found = recognise_bytes(name, sample);
+    match sample.bytes.strip_prefix(MARK) {
+        // Only text begins with a mark.
+        Some(bytes) if found.is_err() => match recognise_bytes(name, &Sample { bytes, ..*sample }) {
+            Ok(format) if format.binary => found,
+            unmarked => unmarked,
+        },
+        _ => found,
+    }
+}
+
+fn recognise_bytes(name: &str, sample: &Sample<'_>) -> Result<&'static FormatEntry, TraceError> {
     let fits: Vec<u8> = FORMATS.iter().map(|format| (format.detect)(sample)).collect();
     match choose(&fits)[..] {
         [best] if fits[best] >= FITS => Ok(&FORMATS[best]),

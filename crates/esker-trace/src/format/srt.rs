@@ -51,7 +51,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
 };
 
 fn open(mut input: Input, _: &crate::ReadOptions) -> Opened {
-    let damaged = |input: &Input, expected, found: String| TraceError::Field {
+    let damaged = |input: &Input, expected, found: String| TraceError::Damaged {
         name: input.name().to_string(),
         place: Place::Byte(0),
         expected,

@@ -7,7 +7,7 @@ use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::pairing::{Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
-use crate::writer::completions::Completions;
+use crate::writer::events::{Events, Told, Written};
 use crate::writer::{RecordWriter, Target, write_decimal, write_number};
 use crate::{Operation, Record};
 
@@ -73,12 +73,19 @@ impl LineFormat for Wiscsee {
     }
 }
 
-#[derive(Default)]
 struct Writer {
-    completions: Completions,
+    events: Events,
 }
 
-fn write_event(output: &mut Vec<u8>, action: &str, record: &Record, at: u64) {
+impl Default for Writer {
+    fn default() -> Self {
+        Self { events: Events::new(Step::Dispatch, Told::ByRange) }
+    }
+}
+
+fn write_event(output: &mut Vec<u8>, event: Written<'_>) {
+    let Written { step, at, record, .. } = event;
+    let action = if step == Step::Complete { "C" } else { "D" };
     let operation = match record.operation {
         Operation::Read => "read",
         Operation::Write => "write",
@@ -89,20 +96,22 @@ fn write_event(output: &mut Vec<u8>, action: &str, record: &Record, at: u64) {
     output.push(b' ');
     write_number(output, u64::from(record.length));
     output.push(b' ');
-    write_decimal(output, at, 9, 9);
+    write_decimal(output, at.0, 9, 9);
     output.extend_from_slice(b" 0 False\n");
 }
 
 impl RecordWriter for Writer {
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, _: Target<'_>) -> io::Result<()> {
-        self.completions.before(record.at, |at, record, _| write_event(output, "C", record, at.0));
-        write_event(output, "D", record, record.at.0);
-        self.completions.add(record, 0);
+        self.events.record(record, |event| write_event(output, event));
         Ok(())
     }
 
     fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        self.completions.rest(|at, record, _| write_event(output, "C", record, at.0));
+        self.events.end(|event| write_event(output, event));
         Ok(())
+    }
+
+    fn mistaken(&self) -> Option<(u64, u64)> {
+        self.events.mistaken()
     }
 }

@@ -1,7 +1,10 @@
 //! Decompression, in a thread of its own and a few blocks ahead.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+
+use flate2::bufread::GzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
 
 use super::{BLOCK, HEADROOM, read_full};
 use crate::error::TraceError;
@@ -11,6 +14,10 @@ use crate::scan::PADDING;
 const AHEAD: usize = 4;
 /// How much compressed data is read at a time.
 const COMPRESSED_BLOCK: usize = 128 << 10;
+/// Largest window of zstd data: 32 MiB, as `zstd -20` has. A small input can ask for up to 2 GiB.
+const ZSTD_WINDOW_LOG_MAX: u32 = 25;
+/// Most memory that xz data may take: `xz -9` has a dictionary of 64 MiB.
+const XZ_MEMORY_MAX: u64 = 66 << 20;
 
 /// The compressions that are undone on the way, recognised by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +33,22 @@ impl Compression {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
             Self::Xz => "xz",
+        }
+    }
+
+    /// Where `error` says that decompression needs more memory than there is for it: what was found, and what to do.
+    pub(super) fn too_large(self, error: &io::Error) -> Option<(&'static str, &'static str)> {
+        let text = error.to_string();
+        match self {
+            Self::Zstd if text.contains("too much memory") => Some((
+                "zstd data that take more than 32 MiB of memory to decompress",
+                "decompress it on the way: zstd -dc --long=31 FILE | esker ... -",
+            )),
+            Self::Xz if text.contains("memory limit") => Some((
+                "xz data that take more than 66 MiB of memory to decompress",
+                "decompress it on the way: xz -dc FILE | esker ... -",
+            )),
+            _ => None,
         }
     }
 }
@@ -48,6 +71,9 @@ pub(super) fn recognise(name: &str, head: &[u8]) -> Result<Option<Compression>, 
             return Err(TraceError::Container { name: name.to_string(), found, remedy });
         }
     }
+    if let Some(remedy) = utf16(head) {
+        return Err(TraceError::Container { name: name.to_string(), found: "text in UTF-16", remedy });
+    }
     // A zstd stream may begin with a skippable frame: 0x184D2A50 to 0x184D2A5F.
     let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
     Ok(if head.starts_with(&[0x1f, 0x8b]) {
@@ -59,6 +85,27 @@ pub(super) fn recognise(name: &str, head: &[u8]) -> Result<Option<Compression>, 
     } else {
         None
     })
+}
+
+/// What to do with text in UTF-16, with or without a mark in front; `None` for anything else.
+fn utf16(head: &[u8]) -> Option<&'static str> {
+    let text = |bytes: &[u8], low: usize, units: usize| {
+        let is_text = |unit: &[u8]| unit[1 - low] == 0 && matches!(unit[low], b'\t' | b'\n' | b'\r' | b' '..=b'~');
+        bytes.len() >= 2 && bytes.chunks_exact(2).take(units).all(is_text)
+    };
+    // Without a mark more has to look like text: numbers in binary formats have zeros, too.
+    const UNITS: usize = 16;
+    match head {
+        [0xff, 0xfe, rest @ ..] if text(rest, 0, 2) => Some("convert it: iconv -f UTF-16 -t UTF-8 FILE | esker ... -"),
+        [0xfe, 0xff, rest @ ..] if text(rest, 1, 2) => Some("convert it: iconv -f UTF-16 -t UTF-8 FILE | esker ... -"),
+        _ if head.len() >= 2 * UNITS && text(head, 0, UNITS) => {
+            Some("convert it: iconv -f UTF-16LE -t UTF-8 FILE | esker ... -")
+        }
+        _ if head.len() >= 2 * UNITS && text(head, 1, UNITS) => {
+            Some("convert it: iconv -f UTF-16BE -t UTF-8 FILE | esker ... -")
+        }
+        _ => None,
+    }
 }
 
 /// A thread that decompresses. It ends by itself when this is dropped, after at most one more block.
@@ -107,14 +154,16 @@ fn decompress(
 ) -> io::Result<()> {
     let reader = BufReader::with_capacity(COMPRESSED_BLOCK, reader);
     let mut reader: Box<dyn Read> = match compression {
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
+        Compression::Gzip => Box::new(Members { decoder: Some(GzDecoder::new(reader)) }),
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
-            // Also what was compressed with --long=31.
-            decoder.window_log_max(31)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
             Box::new(decoder)
         }
-        Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(reader)),
+        Compression::Xz => {
+            let stream = Stream::new_stream_decoder(XZ_MEMORY_MAX, CONCATENATED)?;
+            Box::new(liblzma::bufread::XzDecoder::new_stream(reader, stream))
+        }
     };
     loop {
         let mut block = recycled.try_recv().unwrap_or_default();
@@ -125,5 +174,43 @@ fn decompress(
         if blocks.send(Ok(block)).is_err() || count == 0 {
             return Ok(());
         }
+    }
+}
+
+/// The members of a gzip file one after the other, and zeros behind the last, as tapes and some copying programs leave.
+struct Members<R: BufRead> {
+    /// `None` behind the last member.
+    decoder: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(decoder) = &mut self.decoder {
+            let count = decoder.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let mut rest = self.decoder.take().expect("it is there").into_inner();
+            match rest.fill_buf()?.first() {
+                None => {}
+                Some(0) => only_zeros(rest)?,
+                Some(_) => self.decoder = Some(GzDecoder::new(rest)),
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn only_zeros(mut reader: impl BufRead) -> io::Result<()> {
+    loop {
+        let bytes = reader.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if bytes.iter().any(|byte| *byte != 0) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "zeros and then something else follow the data"));
+        }
+        let count = bytes.len();
+        reader.consume(count);
     }
 }

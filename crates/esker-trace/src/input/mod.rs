@@ -16,6 +16,8 @@ use decompress::Decompressor;
 const BLOCK: usize = 256 << 10;
 /// Room in front of a block for what the previous one left over.
 const HEADROOM: usize = 64 << 10;
+/// What some programs put in front of text in UTF-8 (the byte order mark).
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 /// How much of an input detection may look at.
 const SAMPLE: usize = 64 << 10;
 
@@ -187,6 +189,17 @@ impl Input {
         Ok(if window.len() > SAMPLE { (&window[..SAMPLE], false) } else { (window, whole) })
     }
 
+    /// Passes over the mark in front of text, before anything has been read.
+    pub(crate) fn skip_mark(&mut self) -> Result<(), TraceError> {
+        if self.window().starts_with(MARK) {
+            self.consume(MARK.len());
+            if !self.fill_to(1)? {
+                return Err(TraceError::Empty { name: self.name.clone() });
+            }
+        }
+        Ok(())
+    }
+
     /// Puts a newline behind the last byte, where there is none. Only at the end.
     pub(crate) fn terminate_line(&mut self) {
         debug_assert!(self.ended);
@@ -234,12 +247,16 @@ impl Input {
                 count
             }
             Blocks::Decompressed(decompressor) => {
-                match decompressor.next_block().map_err(|source| TraceError::Compressed {
-                    name: self.name.clone(),
-                    compression: decompressor.compression().name(),
-                    offset: self.consumed.load(Ordering::Relaxed),
-                    decompressed: self.offset,
-                    source,
+                let next = decompressor.next_block();
+                match next.map_err(|source| match decompressor.compression().too_large(&source) {
+                    Some((found, remedy)) => TraceError::Container { name: self.name.clone(), found, remedy },
+                    None => TraceError::Compressed {
+                        name: self.name.clone(),
+                        compression: decompressor.compression().name(),
+                        offset: self.consumed.load(Ordering::Relaxed),
+                        decompressed: self.offset,
+                        source,
+                    },
                 })? {
                     None => {
                         self.start = kept.start;

@@ -1,15 +1,18 @@
 //! Records back into files.
 
-pub(crate) mod completions;
+pub(crate) mod events;
+mod losses;
+mod volumes;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use esker_core::Nanos;
 
 use crate::error::TraceError;
-use crate::format::{self, FormatEntry, Responses, Times, VolumeNames};
-use crate::{Operation, Record};
+use crate::format::{self, FORMATS, FormatEntry, Holds, Times, VolumeNames};
+use crate::{Operation, Record, VolumeIndex};
+pub use losses::{Loss, LossKind, WriteNotes};
+use volumes::{Naming, NoPlace};
 
 /// Written in pieces of about this many bytes.
 const PIECE: usize = 256 << 10;
@@ -29,7 +32,7 @@ pub(crate) struct Target<'a> {
 pub(crate) trait RecordWriter: Send {
     /// What stands in front of the first record.
     fn begin(&mut self, _output: &mut Vec<u8>) {}
-    /// A volume became known; they come in the order of their indices.
+    /// A record will name this volume; they come in the order of their indices in the output.
     fn volume(&mut self, _output: &mut Vec<u8>, _target: Target<'_>) {}
     /// One record.
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()>;
@@ -37,23 +40,11 @@ pub(crate) trait RecordWriter: Send {
     fn end(&mut self, _output: &mut Vec<u8>) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// What was not kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WriteNotes {
-    /// Records written.
-    pub records: u64,
-    /// Response times that the format has no place for.
-    pub responses_dropped: u64,
-    /// Times that were rounded down to the format's unit.
-    pub times_rounded: u64,
-    /// Whether times were dropped altogether.
-    pub times_dropped: bool,
-    /// What was subtracted from all times, since the format counts from the trace's own start.
-    pub time_origin: Nanos,
-    /// Volumes that are called otherwise in the output: the name, and what it became.
-    pub volumes_renamed: Vec<(String, String)>,
+    /// After the end, in formats of events: how many response times are read back otherwise than they were written, and
+    /// the number of the first such record, from 0.
+    fn mistaken(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// Writes a trace in any format that can be written.
@@ -62,11 +53,19 @@ pub struct TraceWriter {
     writer: Box<dyn RecordWriter>,
     output: Box<dyn Write + Send>,
     buffer: Vec<u8>,
-    /// Name and number in the output, by volume index.
-    volumes: Vec<(String, u32)>,
-    numbers: BTreeSet<u32>,
-    names: BTreeSet<String>,
+    /// Names in the trace, and what became of those that a record has used: its index, name and number in the output.
+    volumes: Vec<(String, Option<Placed>)>,
+    placed: u32,
+    naming: Naming,
     notes: WriteNotes,
+}
+
+/// A volume in the output.
+#[derive(Clone, Debug)]
+struct Placed {
+    index: VolumeIndex,
+    name: String,
+    number: u32,
 }
 
 impl std::fmt::Debug for TraceWriter {
@@ -86,146 +85,178 @@ impl TraceWriter {
             output,
             buffer: Vec::with_capacity(PIECE + 4096),
             volumes: Vec::new(),
-            numbers: BTreeSet::new(),
-            names: BTreeSet::new(),
-            notes: WriteNotes::default(),
+            placed: 0,
+            naming: Naming::new(format.holds.volumes),
+            notes: WriteNotes::new(format.name),
         };
         this.writer.begin(&mut this.buffer);
         this.set_volumes(volumes)?;
         Ok(this)
     }
 
-    /// Makes volumes known that appeared since: `volumes` begins with those known before.
+    /// Makes volumes known that appeared since: `volumes` begins with those known before. Only volumes of which a
+    /// record is written take a place in the output.
     pub fn set_volumes(&mut self, volumes: &[String]) -> Result<(), TraceError> {
-        for name in volumes.iter().skip(self.volumes.len()) {
-            let (name, number) = self.place_volume(name)?;
-            self.writer.volume(&mut self.buffer, Target { number, name: &name });
-            self.volumes.push((name, number));
+        self.volumes.extend(volumes.iter().skip(self.volumes.len()).map(|name| (name.clone(), None)));
+        Ok(())
+    }
+
+    /// Gives volume number `volume` its place in the output.
+    #[cold]
+    fn place_volume(&mut self, volume: usize) -> Result<(), TraceError> {
+        let name = self.volumes[volume].0.clone();
+        let (becomes, number) = self.naming.place(&name).map_err(|reason| {
+            let others = others(|holds| holds.volumes != VolumeNames::One);
+            match reason {
+                NoPlace::OnlyOne => self.cannot_hold(
+                    "more than one volume",
+                    format!("choose one with `esker trace filter --volume NAME`, or write {others}"),
+                ),
+                NoPlace::TooMany => self.cannot_hold(
+                    "that many volumes",
+                    format!("choose some with `esker trace filter --volume NAME`, or write {others}"),
+                ),
+            }
+        })?;
+        if becomes != name {
+            self.notes.volumes_renamed.push((name, becomes.clone()));
+        }
+        self.writer.volume(&mut self.buffer, Target { number, name: &becomes });
+        self.volumes[volume].1 = Some(Placed { index: VolumeIndex(self.placed), name: becomes, number });
+        self.placed += 1;
+        Ok(())
+    }
+
+    fn cannot_hold(&self, what: impl Into<String>, remedy: String) -> TraceError {
+        let (format, number) = (self.format.name, self.notes.records + 1);
+        TraceError::CannotHold { format, name: None, number, what: what.into(), remedy }
+    }
+
+    /// The trace that the records come from has no times: where the format has some, that the zeros are none is noted.
+    pub fn trace_has_no_times(&mut self) {
+        let count = self.notes.records;
+        if self.format.times != Times::None && count > 0 && self.notes.lost(LossKind::TimesMadeUp) == 0 {
+            self.notes.lose_many(Loss { kind: LossKind::TimesMadeUp, count, first: 1 });
+        }
+    }
+
+    /// Writes one record; records come in order of time. What the format cannot hold is an error, after which other
+    /// records may follow; what it has no place for (response times, fine times) is dropped and noted.
+    pub fn push(&mut self, record: &Record) -> Result<(), TraceError> {
+        let mut record = *record;
+        if record.operation == Operation::Flush {
+            (record.offset, record.length) = (0, 0);
+        }
+        self.check(&record)?;
+        let volume = record.volume.0 as usize;
+        if self.volumes.get(volume).expect("set_volumes named the record's volume").1.is_none() {
+            self.place_volume(volume)?;
+        }
+        self.fit_time(&mut record);
+        let (response, loss) = losses::response(self.format, record.response);
+        record.response = response;
+        if let Some(kind) = loss {
+            self.notes.lose(kind);
+        }
+        let Placed { index, name, number } = self.volumes[volume].1.as_ref().expect("it was just placed");
+        record.volume = *index;
+        self.writer.record(&mut self.buffer, &record, Target { number: *number, name }).map_err(TraceError::Write)?;
+        self.notes.records += 1;
+        if self.buffer.len() >= PIECE { self.write_out() } else { Ok(()) }
+    }
+
+    /// Whether the format has room for the record.
+    fn check(&self, record: &Record) -> Result<(), TraceError> {
+        let holds = &self.format.holds;
+        if !holds.operations.contains(&record.operation) {
+            return Err(self.cannot_hold_operation(record.operation));
+        }
+        let length_ok = record.length <= holds.length_max && record.length.is_multiple_of(holds.length_unit);
+        let end = record.offset.checked_add(u64::from(record.length));
+        let empty = record.length == 0 && record.operation != Operation::Flush;
+        let offset_ok = record.offset.is_multiple_of(u64::from(holds.offset_unit));
+        if !offset_ok || !length_ok || empty || end.is_none_or(|end| end > holds.end_max) {
+            return Err(self.cannot_hold_range(record));
+        }
+        let since = match self.format.times {
+            Times::None => Some(Nanos::ZERO),
+            Times::Relative => record.at.0.checked_sub(self.origin(record).0).map(Nanos),
+            Times::Absolute => Some(record.at),
+        };
+        if since.is_none_or(|since| since > holds.time_max) {
+            let others = others(|other| other.time_max > holds.time_max);
+            return Err(self.cannot_hold(
+                format!("the time {}", record.at),
+                format!("keep an earlier part with `esker trace filter --until`, or write {others}"),
+            ));
         }
         Ok(())
     }
 
-    /// What `name` becomes in the output.
-    fn place_volume(&mut self, name: &str) -> Result<(String, u32), TraceError> {
-        let index = self.volumes.len() as u32;
-        let (becomes, number) = match self.format.holds.volumes {
-            VolumeNames::One if index > 0 => {
-                return Err(self.cannot_hold("more than one volume", "write each volume to a file of its own"));
-            }
-            VolumeNames::One => (name.to_string(), 0),
-            VolumeNames::Number(max) => {
-                let free = |number: &u32| *number <= max && !self.numbers.contains(number);
-                let own = name.parse().ok().filter(|own: &u32| own.to_string() == name).filter(free);
-                let Some(number) = own.or_else(|| (index..=max).find(free)) else {
-                    return Err(self.cannot_hold("that many volumes", "write fewer volumes"));
-                };
-                (number.to_string(), number)
-            }
-            VolumeNames::HostAndNumber => {
-                let fits = name.rsplit_once('.').is_some_and(|(host, disk)| {
-                    is_word(host) && disk.parse::<u32>().is_ok_and(|number| number.to_string() == disk)
-                });
-                (if fits { name.to_string() } else { format!("{}.{index}", to_word(name)) }, index)
-            }
-            VolumeNames::MajorMinor => {
-                let fits = name.split_once(',').is_some_and(|(major, minor)| {
-                    [major, minor]
-                        .iter()
-                        .all(|part| part.parse::<u32>().is_ok_and(|number| number.to_string() == *part))
-                });
-                (if fits { name.to_string() } else { format!("259,{index}") }, index)
-            }
-            VolumeNames::Word => (if is_word(name) { name.to_string() } else { to_word(name) }, index),
-            VolumeNames::Text => (name.to_string(), index),
+    #[cold]
+    fn cannot_hold_operation(&self, operation: Operation) -> TraceError {
+        let what = match operation {
+            Operation::Read => "reads",
+            Operation::Write => "writes",
+            Operation::Trim => "trims",
+            Operation::Flush => "flushes",
         };
-        let becomes = self.unique(becomes);
-        self.numbers.insert(number);
-        self.names.insert(becomes.clone());
-        if becomes != name && self.format.holds.volumes != VolumeNames::One {
-            self.notes.volumes_renamed.push((name.to_string(), becomes.clone()));
-        }
-        Ok((becomes, number))
-    }
-
-    /// `name`, or something like it where another volume is called so.
-    fn unique(&self, name: String) -> String {
-        let taken = |name: &str| self.names.contains(name);
-        if !taken(&name) {
-            return name;
-        }
-        let (stem, rest) = match self.format.holds.volumes {
-            VolumeNames::HostAndNumber => name.rsplit_once('.').map_or((&*name, ""), |(host, _)| (host, ".0")),
-            VolumeNames::MajorMinor => ("259,", ""),
-            _ => (&*name, ""),
-        };
-        let names = (1u32..).map(|count| match self.format.holds.volumes {
-            VolumeNames::MajorMinor => format!("{stem}{}", 1_000 + count),
-            _ => format!("{stem}_{count}{rest}"),
+        let kinds = self.format.holds.operations.iter().map(|kind| match kind {
+            Operation::Read => "--kind read",
+            Operation::Write => "--kind write",
+            Operation::Trim => "--kind trim",
+            Operation::Flush => "--kind flush",
         });
-        names.into_iter().find(|name| !taken(name)).expect("there are more names than volumes")
+        let (kinds, others) =
+            (kinds.collect::<Vec<_>>().join(" "), others(|holds| holds.operations.contains(&operation)));
+        self.cannot_hold(what, format!("leave them out with `esker trace filter {kinds}`, or write {others}"))
     }
 
-    fn cannot_hold(&self, what: impl Into<String>, remedy: &'static str) -> TraceError {
-        TraceError::CannotHold { format: self.format.name, number: self.notes.records + 1, what: what.into(), remedy }
-    }
-
-    /// Writes one record. What the format cannot hold is an error; what it has no place for (response times, fine
-    /// times) is dropped and noted.
-    pub fn push(&mut self, record: &Record) -> Result<(), TraceError> {
+    #[cold]
+    fn cannot_hold_range(&self, record: &Record) -> TraceError {
         let holds = &self.format.holds;
-        let mut record = *record;
-        if !holds.operations.contains(&record.operation) {
-            let what = match record.operation {
-                Operation::Read => "reads",
-                Operation::Write => "writes",
-                Operation::Trim => "trims",
-                Operation::Flush => "flushes",
-            };
-            return Err(self.cannot_hold(what, "filter them out first, or choose another format"));
+        let what = format!(
+            "{} bytes at byte {} (offsets in units of {}, lengths in units of {} up to {})",
+            record.length, record.offset, holds.offset_unit, holds.length_unit, holds.length_max
+        );
+        let others = others(|holds| {
+            (holds.offset_unit, holds.length_unit, holds.length_max, holds.end_max) == (1, 1, u32::MAX, u64::MAX)
+        });
+        self.cannot_hold(what, format!("write a format that counts in bytes: {others}"))
+    }
+
+    /// What is subtracted from the time of `record`.
+    fn origin(&self, record: &Record) -> Nanos {
+        if self.notes.records > 0 {
+            self.notes.time_origin
+        } else if record.at > ABSOLUTE {
+            record.at
+        } else {
+            Nanos::ZERO
         }
-        if record.operation == Operation::Flush {
-            (record.offset, record.length) = (0, 0);
-        }
-        let length_ok = record.length <= holds.length_max && record.length.is_multiple_of(holds.length_unit);
-        if !record.offset.is_multiple_of(u64::from(holds.offset_unit)) || !length_ok || record.end() > holds.end_max {
-            let what = format!(
-                "{} bytes at byte {} (offsets in units of {}, lengths in units of {} up to {})",
-                record.length, record.offset, holds.offset_unit, holds.length_unit, holds.length_max
-            );
-            return Err(self.cannot_hold(what, "choose a format that counts in bytes, such as esker, msr or parquet"));
-        }
+    }
+
+    /// Makes the record's time one that the format has.
+    fn fit_time(&mut self, record: &mut Record) {
         match self.format.times {
             Times::None => {
-                self.notes.times_dropped |= record.at != Nanos::ZERO;
+                if record.at != Nanos::ZERO {
+                    self.notes.lose(LossKind::TimesDropped);
+                }
                 record.at = Nanos::ZERO;
+                return;
             }
-            Times::Relative if self.notes.records == 0 && record.at > ABSOLUTE => self.notes.time_origin = record.at,
-            _ => {}
-        }
-        if record.at < self.notes.time_origin || record.at - self.notes.time_origin > holds.time_max {
-            return Err(self.cannot_hold(format!("the time {}", record.at), "shift or cut the trace in time first"));
-        }
-        record.at = record.at - self.notes.time_origin;
-        if !record.at.0.is_multiple_of(holds.time_unit.0) {
-            record.at.0 -= record.at.0 % holds.time_unit.0;
-            self.notes.times_rounded += 1;
-        }
-        match (self.format.responses, record.response) {
-            (Responses::Never, Some(_)) => {
-                record.response = None;
-                self.notes.responses_dropped += 1;
+            Times::Relative => {
+                self.notes.time_origin = self.origin(record);
+                record.at = record.at - self.notes.time_origin;
             }
-            (_, Some(response)) => {
-                let rounded = response.min(holds.response_max).0;
-                record.response = Some(Nanos(rounded - rounded % holds.response_unit.0));
-            }
-            (_, None) => {}
+            Times::Absolute => {}
         }
-        let volume = record.volume.0 as usize;
-        let (name, number) = self.volumes.get(volume).expect("set_volumes named the record's volume");
-        self.writer.record(&mut self.buffer, &record, Target { number: *number, name }).map_err(TraceError::Write)?;
-        self.notes.records += 1;
-        if self.buffer.len() >= PIECE { self.write_out() } else { Ok(()) }
+        let finer = record.at.0 % self.format.holds.time_unit.0;
+        if finer != 0 {
+            record.at.0 -= finer;
+            self.notes.lose(LossKind::TimesRounded);
+        }
     }
 
     fn write_out(&mut self) -> Result<(), TraceError> {
@@ -237,20 +268,23 @@ impl TraceWriter {
     /// Writes what is left and says what was not kept.
     pub fn finish(mut self) -> Result<WriteNotes, TraceError> {
         self.writer.end(&mut self.buffer).map_err(TraceError::Write)?;
+        if let Some((count, first)) = self.writer.mistaken() {
+            self.notes.lose_many(Loss { kind: LossKind::ResponsesMistaken, count, first: first + 1 });
+        }
         self.write_out()?;
         self.output.flush().map_err(TraceError::Write)?;
         Ok(self.notes)
     }
 }
 
-fn is_word(name: &str) -> bool {
-    !name.is_empty() && name.len() <= 255 && name.bytes().all(|byte| !matches!(byte, b'\0'..=b' ' | b',' | 0x7f))
-}
-
-fn to_word(name: &str) -> String {
-    let word: String =
-        name.chars().map(|c| if matches!(c, '\0'..=' ' | ',' | '\x7f') { '_' } else { c }).take(60).collect();
-    if word.is_empty() { "volume".into() } else { word }
+/// The formats that can be written and whose room satisfies `has`, as a list for people.
+fn others(has: impl Fn(&Holds) -> bool) -> String {
+    let names: Vec<&str> = FORMATS
+        .iter()
+        .filter(|format| format.can_be_written() && has(&format.holds))
+        .map(|format| format.name)
+        .collect();
+    names.join(", ")
 }
 
 /// Appends a whole number.

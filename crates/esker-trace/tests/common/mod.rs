@@ -15,6 +15,13 @@ use proptest::prelude::*;
 #[derive(Clone, Default)]
 pub(crate) struct Shared(Arc<Mutex<Vec<u8>>>);
 
+impl Shared {
+    /// What has been written.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
@@ -32,8 +39,7 @@ pub(crate) fn write(format: &str, records: &[Record], volumes: &[String]) -> Res
         writer.push(record)?;
     }
     let notes = writer.finish()?;
-    let bytes = std::mem::take(&mut *output.0.lock().unwrap());
-    Ok((bytes, notes))
+    Ok((output.take(), notes))
 }
 
 /// Everything that can be read of `bytes`.

@@ -112,6 +112,11 @@ impl TraceOutput {
         self.writer.push(record).map_err(|error| failed(&self.output, error))
     }
 
+    /// Writes record `number` of `trace`, which an error names.
+    fn push_from(&mut self, record: &Record, trace: &str, number: u64) -> Result<(), Failure> {
+        self.writer.push(record).map_err(|error| failed(&self.output, error.in_record(trace, number)))
+    }
+
     fn finish(self, common: &Common) -> Result<(), Failure> {
         let notes = self.writer.finish().map_err(|error| failed(&self.output, error))?;
         self.output.finish()?;
@@ -133,16 +138,7 @@ fn failed(output: &Output, error: TraceError) -> Failure {
 /// What the output could not hold.
 fn say(notes: &WriteNotes) {
     remark(&format!("wrote {} requests", notes.records));
-    if notes.times_dropped {
-        remark("note: the format has no times; they were dropped");
-    }
-    if notes.times_rounded > 0 {
-        remark(&format!("note: {} times were rounded down to the format's unit", notes.times_rounded));
-    }
-    if notes.responses_dropped > 0 {
-        remark(&format!("note: {} response times were dropped, the format has none", notes.responses_dropped));
-    }
-    for (name, becomes) in &notes.volumes_renamed {
-        remark(&format!("note: volume {name} is called {becomes} in the output"));
+    for line in notes.lines() {
+        remark(&format!("note: {line}"));
     }
 }

@@ -54,17 +54,18 @@ fn rewrite(
     let mut reader = TraceReader::open(traces, &read_options(read))?;
     let mut output = TraceOutput::begin(output, format, reader.volumes())?;
     let bar = ReadProgress::new(common, "rewriting");
-    let (mut batch, mut window) = (Vec::new(), None);
+    let (mut batch, mut number, mut window) = (Vec::new(), 0, None);
     'reading: while reader.next_batch(&mut batch)? {
         if cancel::requested() {
             return Err(Failure::cancelled());
         }
         output.writer.set_volumes(reader.volumes())?;
         for record in &batch {
+            number += 1;
             let (first, _) = *window.get_or_insert((record.at, record.at));
             window = Some((first, record.at));
             match filter.apply(record, reader.volumes()) {
-                Filtered::Keep(record) => output.push(&record)?,
+                Filtered::Keep(record) => output.push_from(&record, reader.name(), number)?,
                 Filtered::Drop => {}
                 Filtered::End => break 'reading,
             }
@@ -78,6 +79,9 @@ fn rewrite(
             None => no_requests(&traces[0], reader.notes()),
             Some((first, last)) => nothing_left(&settings, &filter, last.saturating_sub(first)),
         });
+    }
+    if !reader.notes().has_times {
+        output.writer.trace_has_no_times();
     }
     output.finish(common)?;
     if filter.below_zero() > 0 && !common.quiet {

@@ -48,7 +48,7 @@ fn decode<T>(name: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> Resu
 }
 
 fn damaged(name: &str, expected: &'static str, found: String) -> TraceError {
-    TraceError::Field { name: name.to_string(), place: Place::Byte(0), expected, found }
+    TraceError::Damaged { name: name.to_string(), place: Place::Byte(0), expected, found }
 }
 
 pub(super) fn open(mut input: Input, _: &ReadOptions) -> Opened {

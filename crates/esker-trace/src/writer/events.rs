@@ -1,0 +1,150 @@
+//! Requests and their completions as events in order of time, for formats that write both.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use esker_core::Nanos;
+
+use crate::pairing::{Event, Outlet, Pairing, Step};
+use crate::sink::Found;
+use crate::{Record, VolumeIndex};
+
+/// How a reader finds the request that a completion belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// By its range.
+    ByRange,
+    /// Both have the number of the request.
+    ByNumber,
+}
+
+/// An event to be written, and the number of its request, from 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written<'a> {
+    pub(crate) step: Step,
+    pub(crate) at: Nanos,
+    pub(crate) record: &'a Record,
+    pub(crate) number: u64,
+}
+
+/// Turns records into events. Every event also goes through the pairing that a reader applies, so that response times
+/// which a reader will find otherwise, or not at all, are known when they are written.
+#[derive(Debug)]
+pub(crate) struct Events {
+    /// The step that stands for a request's begin.
+    begin: Step,
+    told: Told,
+    /// Completions to come, by time and number of the request.
+    due: BinaryHeap<Reverse<(Nanos, u64)>>,
+    /// Requests by number, from `first`; `None` once they need no completion.
+    records: VecDeque<Option<Record>>,
+    first: u64,
+    pairing: Pairing,
+    readback: Readback,
+}
+
+/// What a reader will make of the events.
+#[derive(Debug, Default)]
+struct Readback {
+    /// Response times as written, of requests that the pairing has not handed out.
+    written: VecDeque<Option<Nanos>>,
+    /// Requests handed out.
+    count: u64,
+    /// How many response times came out otherwise, and the first request, from 0, whose did.
+    mistaken: Option<(u64, u64)>,
+}
+
+impl Outlet for Readback {
+    fn place(&self) -> u64 {
+        0
+    }
+    fn ignore(&mut self, _: &'static str, _: u64) {}
+    fn hand_out(&mut self, found: Found, _: u64) {
+        let written = self.written.pop_front().expect("every request was written");
+        if found.response != written {
+            let (count, _) = self.mistaken.get_or_insert((0, self.count));
+            *count += 1;
+        }
+        self.count += 1;
+    }
+}
+
+impl Events {
+    pub(crate) fn new(begin: Step, told: Told) -> Self {
+        Self {
+            begin,
+            told,
+            due: BinaryHeap::new(),
+            records: VecDeque::new(),
+            first: 0,
+            pairing: Pairing::default(),
+            readback: Readback::default(),
+        }
+    }
+
+    /// Writes what completes before `record`, then its begin.
+    pub(crate) fn record(&mut self, record: &Record, mut write: impl FnMut(Written<'_>)) {
+        while let Some(&Reverse((at, number))) = self.due.peek()
+            && at < record.at
+        {
+            self.complete(at, number, &mut write);
+        }
+        let number = self.first + self.records.len() as u64;
+        write(Written { step: self.begin, at: record.at, record, number });
+        self.readback.written.push_back(record.response);
+        let event = event(self.begin, record.at, record);
+        let paired = match self.told {
+            Told::ByRange => self.pairing.event(event, &mut self.readback),
+            Told::ByNumber => self.pairing.begin_numbered(event, &mut self.readback).map(drop),
+        };
+        paired.expect("a record's range is sound");
+        // A completion later than any time that can be written is as good as none.
+        let at = record.response.and_then(|response| record.at.0.checked_add(response.0));
+        self.records.push_back(at.map(|at| {
+            self.due.push(Reverse((Nanos(at), number)));
+            *record
+        }));
+        self.forget();
+    }
+
+    /// Writes the completions that are left.
+    pub(crate) fn end(&mut self, mut write: impl FnMut(Written<'_>)) {
+        while let Some(&Reverse((at, number))) = self.due.peek() {
+            self.complete(at, number, &mut write);
+        }
+        self.pairing.rest(&mut self.readback);
+    }
+
+    /// How many response times a reader will find otherwise or not at all, and the number of the first, from 0.
+    /// Complete after [`Events::end`].
+    pub(crate) fn mistaken(&self) -> Option<(u64, u64)> {
+        self.readback.mistaken
+    }
+
+    /// Writes the earliest completion that is due.
+    fn complete(&mut self, at: Nanos, number: u64, write: &mut impl FnMut(Written<'_>)) {
+        self.due.pop();
+        let record = self.records[(number - self.first) as usize].take().expect("a request completes once");
+        write(Written { step: Step::Complete, at, record: &record, number });
+        match self.told {
+            Told::ByRange => {
+                let event = event(Step::Complete, at, &record);
+                self.pairing.event(event, &mut self.readback).expect("a record's range is sound");
+            }
+            Told::ByNumber => self.pairing.end_numbered(number, at, &mut self.readback),
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        while let Some(None) = self.records.front() {
+            self.records.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+fn event(step: Step, at: Nanos, record: &Record) -> Event {
+    let Record { offset, length, volume: VolumeIndex(volume), operation, .. } = *record;
+    Event { at, step, volume: VolumeIndex(volume), operation, offset, length: u64::from(length) }
+}

@@ -1,0 +1,159 @@
+//! What a written trace does not keep, counted.
+
+use esker_core::Nanos;
+
+use crate::format::{FormatEntry, Responses};
+
+/// A way in which what is read back differs from the records that were written. A record counts once for its time and
+/// once for its response time; only [`LossKind::ResponsesMistaken`] may come on top of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LossKind {
+    /// Times, in a format that has none.
+    TimesDropped,
+    /// Times finer than the format's unit, rounded down to it.
+    TimesRounded,
+    /// Times of zero of a trace that has no times, in a format that has: they read as if all arrived at once.
+    TimesMadeUp,
+    /// Response times, in a format that has none.
+    ResponsesDropped,
+    /// Response times finer than the format's unit, rounded down to it.
+    ResponsesRounded,
+    /// Response times cut to the longest that the format holds.
+    ResponsesClipped,
+    /// Response times of zero, or that would be rounded to it, in a format where zero stands for "not known".
+    ResponsesUnknown,
+    /// Zeros for response times that are not known, in a format where zero is a time like others.
+    ResponsesMadeUp,
+    /// Response times that are read back as another's or not at all: completions do not say which request they end.
+    ResponsesMistaken,
+}
+
+/// How often something was not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// What.
+    pub kind: LossKind,
+    /// In how many records.
+    pub count: u64,
+    /// The first of them: its number among those written, from 1.
+    pub first: u64,
+}
+
+/// What was written, and what of it was not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteNotes {
+    /// The format.
+    pub format: &'static str,
+    /// Records written.
+    pub records: u64,
+    /// What was not kept, one entry a kind, in the order of [`LossKind`].
+    pub losses: Vec<Loss>,
+    /// What was subtracted from all times, since the format counts from the trace's own start.
+    pub time_origin: Nanos,
+    /// Volumes that are called otherwise in the output: the name, and what it became.
+    pub volumes_renamed: Vec<(String, String)>,
+}
+
+impl WriteNotes {
+    pub(crate) fn new(format: &'static str) -> Self {
+        Self { format, records: 0, losses: Vec::new(), time_origin: Nanos::ZERO, volumes_renamed: Vec::new() }
+    }
+
+    /// How many records lost something of `kind`.
+    pub fn lost(&self, kind: LossKind) -> u64 {
+        self.losses.iter().find(|loss| loss.kind == kind).map_or(0, |loss| loss.count)
+    }
+
+    /// Counts a loss of the record that is being written.
+    #[inline]
+    pub(crate) fn lose(&mut self, kind: LossKind) {
+        self.lose_many(Loss { kind, count: 1, first: self.records + 1 });
+    }
+
+    pub(crate) fn lose_many(&mut self, loss: Loss) {
+        match self.losses.binary_search_by_key(&loss.kind, |known| known.kind) {
+            Ok(at) => self.losses[at].count += loss.count,
+            Err(at) => self.losses.insert(at, loss),
+        }
+    }
+
+    /// A line of text for each kind of loss, for people.
+    pub fn lines(&self) -> Vec<String> {
+        let format = crate::format::entry(self.format).expect("it was written in it");
+        let mut lines: Vec<String> = self.losses.iter().map(|loss| text(loss, format)).collect();
+        if self.time_origin > Nanos::ZERO {
+            let origin = self.time_origin.0;
+            lines.push(format!(
+                "times count from the first request in `{}`; it came {}.{:09} s after 1970-01-01, which is not kept",
+                self.format,
+                origin / 1_000_000_000,
+                origin % 1_000_000_000
+            ));
+        }
+        if let renamed @ [_, ..] = &self.volumes_renamed[..] {
+            const SHOWN: usize = 5;
+            let pairs: Vec<String> =
+                renamed.iter().take(SHOWN).map(|(name, becomes)| format!("{name} is {becomes}")).collect();
+            let rest = match renamed.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let (count, pairs) = (renamed.len(), pairs.join(", "));
+            lines.push(format!("{count} volumes are called otherwise in `{}`: {pairs}{rest}", self.format));
+        }
+        lines
+    }
+}
+
+fn text(loss: &Loss, format: &FormatEntry) -> String {
+    let Loss { kind, count, first } = *loss;
+    let (name, holds) = (format.name, &format.holds);
+    let what = match kind {
+        LossKind::TimesDropped => format!("{count} times were dropped: `{name}` has none"),
+        LossKind::TimesRounded => {
+            format!("{count} times were rounded down to {}, the unit of `{name}`", holds.time_unit)
+        }
+        LossKind::TimesMadeUp => {
+            return format!("the trace has no times; all are 0 in `{name}`, as if every request came at once");
+        }
+        LossKind::ResponsesDropped => format!("{count} response times were dropped: `{name}` has none"),
+        LossKind::ResponsesRounded => {
+            format!("{count} response times were rounded down to {}, the unit of `{name}`", holds.response_unit)
+        }
+        LossKind::ResponsesClipped => {
+            format!("{count} response times were cut to {}, the longest that `{name}` holds", holds.response_max)
+        }
+        LossKind::ResponsesUnknown if holds.response_unit == Nanos(1) => {
+            format!("{count} response times of 0 became unknown: that is what 0 means in `{name}`")
+        }
+        LossKind::ResponsesUnknown => format!(
+            "{count} response times below {} became unknown: that is what 0 means in `{name}`",
+            holds.response_unit
+        ),
+        LossKind::ResponsesMadeUp => format!(
+            "{count} requests have no response time and got 0: `{name}` has to have one, and 0 reads as measured"
+        ),
+        LossKind::ResponsesMistaken => format!(
+            "{count} response times read back as those of other requests or as unknown: in `{name}` a completion ends \
+             the oldest request for its range, and is not waited for longer than {}",
+            crate::pairing::PATIENCE
+        ),
+    };
+    format!("{what} (the first is record {first})")
+}
+
+/// What becomes of a response time that is written in `format`, and the loss that this is.
+pub(crate) fn response(format: &FormatEntry, response: Option<Nanos>) -> (Option<Nanos>, Option<LossKind>) {
+    let (unit, max) = (format.holds.response_unit.0, format.holds.response_max.0);
+    let Some(Nanos(exact)) = response else {
+        return (None, (format.responses == Responses::Always).then_some(LossKind::ResponsesMadeUp));
+    };
+    let rounded = exact.min(max) / unit * unit;
+    match format.responses {
+        Responses::Never => (None, Some(LossKind::ResponsesDropped)),
+        Responses::ZeroIfUnknown if rounded == 0 => (None, Some(LossKind::ResponsesUnknown)),
+        _ if exact > max => (Some(Nanos(rounded)), Some(LossKind::ResponsesClipped)),
+        _ if rounded != exact => (Some(Nanos(rounded)), Some(LossKind::ResponsesRounded)),
+        _ => (response, None),
+    }
+}
