@@ -376,10 +376,10 @@ pub(crate) struct DevicesArguments {
 /// Arguments of `esker reproduce`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker reproduce agrawal/table-3\n  esker reproduce --all --traces traces --html reproduction.html\n  esker reproduce kim/figure-3.12 --html figure.html"
+    after_help = "Examples:\n  esker reproduce agrawal/table-3\n  esker reproduce kim/ch3.5\n  esker reproduce --all --traces traces --html reproduction.html\n  esker reproduce kim/figure-3.12 --html figure.html"
 )]
 pub(crate) struct ReproduceArguments {
-    /// PAPER, PAPER/ITEM...; everything where none is given
+    /// PAPER, PAPER/chN[.M], PAPER/ITEM...; everything where none is given
     #[arg(value_name = "ITEM")]
     pub(crate) items: Vec<String>,
     /// Everything, as without an ITEM

@@ -7,7 +7,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "ibm-ultrastar-36z15",
         kind: "hdd",
-        summary: "IBM Ultrastar 36Z15, 18 GB, 15,000 rpm (2001): the disk of Kim 2009; zones and seek curve assumed",
+        summary: "IBM Ultrastar 36Z15, 36.7 GB, 15,000 rpm (2001): the disk of Kim 2009, table 5.4; zones and seek curve assumed",
         toml: include_str!("../presets/hdd/ibm-ultrastar-36z15.toml"),
     },
     Preset {
@@ -38,6 +38,16 @@ mod tests {
             assert_eq!(again, settings);
             assert!(disk.mechanics().geometry().sectors() > 0);
         }
+    }
+
+    /// Table 5.4 of Kim 2009 has 36.7 GB.
+    #[test]
+    fn the_disk_of_kim_has_the_capacity_of_the_table() {
+        let preset = PRESETS.iter().find(|preset| preset.name == "ibm-ultrastar-36z15").unwrap();
+        let settings: DiskSettings = toml::from_str(preset.toml).unwrap();
+        let disk = Disk::new(preset.name, &settings).unwrap();
+        let gigabytes = esker_core::Device::capacity(&disk).0 as f64 / 1e9;
+        assert!((gigabytes - 36.7).abs() < 0.01, "{gigabytes}");
     }
 
     /// Mean seeks that the presets' comments state.

@@ -43,6 +43,7 @@ struct Count {
 static VERDICTS: &[(&str, &str)] = &[
     ("met", "Met"),
     ("missed", "Missed"),
+    ("derived", "Derived"),
     ("stand-in", "Stand-in"),
     ("unreachable", "Unreachable"),
     ("beside", "Beside"),
@@ -54,15 +55,27 @@ static TERMS: &[Term] = &[
     term("published", "Published", "The paper's value. In charts it is dashed and hollow."),
     term("measured", "Measured", "What the run gave. In charts it is solid."),
     term("ratio", "Ratio", "Measured over published."),
-    term("tolerance", "Tolerance", "How far the ratio may be from 1; the item states it with its reason."),
+    term(
+        "tolerance",
+        "Tolerance",
+        "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published value (±). \
+         The item states it with its reason; a stand-in without one gets a factor of 2.",
+    ),
     term("verdict", "Verdict", "How the claim came out."),
     term("reason", "Reason", "Why the tolerance is what it is, or why the claim cannot be met."),
     term("met", "Met", "Within its tolerance."),
     term("missed", "Missed", "Outside its tolerance."),
     term(
+        "derived",
+        "Derived",
+        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or the value \
+         follows from another of the measured ones.",
+    ),
+    term(
         "stand-in",
         "Stand-in",
-        "Measured on something that stands in for what the paper used: neither met nor missed.",
+        "Measured on something that stands in for what the paper used: neither met nor missed, but within its tolerance or \
+         outside it.",
     ),
     term("unreachable", "Unreachable", "Cannot be measured, for the reason given."),
     term("beside", "Beside", "Shown for comparison, without a tolerance."),
@@ -97,11 +110,31 @@ pub fn render_reproduction(found: &Json) -> Result<String, RenderError> {
         .enumerate()
         .map(|(at, (key, word))| Count { key, word, claims: items.iter().map(|item| item.counts[at]).sum() })
         .collect();
+    let stand_ins = stand_ins(found);
     let charts: Vec<&Chart> = items.iter().flat_map(|item| &item.charts).collect();
     let more = context! {
         items => Serde(&items), papers => Serde(&papers), verdicts => Serde(&verdicts), terms => Serde(TERMS),
+        stand_ins => Serde(&stand_ins),
     };
     fill("reproduction.html", found, &charts, columns, more)
+}
+
+/// How many stand-ins there are, and how many lie within and outside their tolerance.
+#[derive(Serialize)]
+struct StandIns {
+    all: usize,
+    within: usize,
+    outside: usize,
+}
+
+fn stand_ins(found: &Json) -> StandIns {
+    let claims = list(found, "items").iter().flat_map(|item| list(item, "claims"));
+    let of_stand_ins: Vec<Option<bool>> = claims
+        .filter(|claim| text(claim, "verdict") == Some("stand-in"))
+        .map(|claim| claim.get("stand_in_holds").and_then(Json::as_bool))
+        .collect();
+    let count = |holds: bool| of_stand_ins.iter().filter(|found| **found == Some(holds)).count();
+    StandIns { all: of_stand_ins.len(), within: count(true), outside: count(false) }
 }
 
 fn item<'a>(index: usize, data: &'a Json, columns: &mut Columns) -> Item<'a> {

@@ -12,6 +12,9 @@ pub enum ClaimVerdict {
     Met,
     /// Outside its tolerance.
     Missed,
+    /// Within its tolerance by construction: the run was stopped at the published value, or ours follows from another of our
+    /// values as the published one does from the paper's. It tests nothing and does not count as met.
+    Derived,
     /// Measured on a stand-in for a trace that cannot be had.
     StandIn,
     /// Cannot be reached, for the reason given.
@@ -35,6 +38,13 @@ pub struct Claim {
     pub ratio: Option<f64>,
     /// Largest deviation of the ratio from 1 that counts as met.
     pub tolerance: Option<f64>,
+    /// Largest difference between the measured and the published value that counts as met, in the claim's unit. Where both tolerances
+    /// are given, one of them is enough.
+    pub tolerance_absolute: Option<f64>,
+    /// Largest factor between the measured and the published value, either way, within which a stand-in counts as near.
+    pub tolerance_factor: Option<f64>,
+    /// Whether a stand-in lies within its tolerance, or the order claimed holds there. Absent elsewhere.
+    pub stand_in_holds: Option<bool>,
     /// How it came out.
     pub verdict: ClaimVerdict,
     /// Why the tolerance is what it is, or why the claim cannot be met.
@@ -51,6 +61,26 @@ impl Claim {
             measured: Some(measured),
             ratio: Some(ratio),
             tolerance: Some(tolerance),
+            ..Self::bare(item, claim, verdict(met), reason)
+        }
+    }
+
+    /// Holds `measured` against `published`: they may differ by `tolerance_absolute`, in the claim's unit. For shares and published
+    /// values near zero, of which a ratio says little.
+    pub fn within_absolute(
+        item: &str,
+        claim: &str,
+        published: f64,
+        measured: f64,
+        tolerance_absolute: f64,
+        reason: &str,
+    ) -> Self {
+        let met = (measured - published).abs() <= tolerance_absolute;
+        Self {
+            published: Some(published),
+            measured: Some(measured),
+            ratio: Some(measured / published).filter(|ratio| ratio.is_finite()),
+            tolerance_absolute: Some(tolerance_absolute),
             ..Self::bare(item, claim, verdict(met), reason)
         }
     }
@@ -100,19 +130,46 @@ impl Claim {
         Self { published, ..Self::bare(item, claim, ClaimVerdict::Unreachable, reason) }
     }
 
-    /// The same claim, measured on something that stands in for what the paper used: it is neither met nor missed, and the reason
-    /// says whether it holds there.
+    /// Turns a claim that is met into one that holds by construction; `because` says how. One that is missed stays missed.
+    pub fn by_construction(mut self, because: &str) -> Self {
+        if self.verdict == ClaimVerdict::Met {
+            self.verdict = ClaimVerdict::Derived;
+        }
+        self.reason = format!("by construction ({because}): {}", self.reason);
+        self
+    }
+
+    /// Marks that the value was measured on something that stands in for what the paper used: it is neither met nor missed, and the
+    /// reason says whether it holds there. A stand-in without a tolerance of its own gets [`STAND_IN_FACTOR`].
     pub fn on_stand_in(mut self, stand_in: &str) -> Self {
+        if self.verdict == ClaimVerdict::Beside
+            && let Some(ratio) = self.ratio
+        {
+            self.tolerance_factor = Some(STAND_IN_FACTOR);
+            self.stand_in_holds = Some((1.0 / STAND_IN_FACTOR..=STAND_IN_FACTOR).contains(&ratio));
+        }
+        if matches!(self.verdict, ClaimVerdict::Met | ClaimVerdict::Missed) {
+            self.stand_in_holds = Some(self.verdict == ClaimVerdict::Met);
+        }
         let holds = match self.verdict {
             ClaimVerdict::Met => "; holds there",
             ClaimVerdict::Missed => "; does not hold there",
-            ClaimVerdict::StandIn | ClaimVerdict::Unreachable | ClaimVerdict::Beside => "",
+            _ => "",
         };
-        if self.verdict != ClaimVerdict::Unreachable {
+        if !matches!(self.verdict, ClaimVerdict::Unreachable | ClaimVerdict::Derived) {
             self.verdict = ClaimVerdict::StandIn;
         }
         self.reason = format!("stand-in ({stand_in}{holds}): {}", self.reason);
         self
+    }
+
+    /// The tolerance in words: "5 %", "± 0.02", "a factor of 2".
+    pub fn stated_tolerance(&self) -> Option<String> {
+        let relative = self.tolerance.map(|tolerance| format!("{} %", published(tolerance * 100.0)));
+        let absolute = self.tolerance_absolute.map(|tolerance| format!("± {}", published(tolerance)));
+        let factor = self.tolerance_factor.map(|factor| format!("a factor of {}", published(factor)));
+        let stated: Vec<String> = [relative, absolute, factor].into_iter().flatten().collect();
+        (!stated.is_empty()).then(|| stated.join(" or "))
     }
 
     fn bare(item: &str, claim: &str, verdict: ClaimVerdict, reason: &str) -> Self {
@@ -123,9 +180,71 @@ impl Claim {
             measured: None,
             ratio: None,
             tolerance: None,
+            tolerance_absolute: None,
+            tolerance_factor: None,
+            stand_in_holds: None,
             verdict,
             reason: reason.into(),
         }
+    }
+}
+
+/// Values measured on a stand-in count as near within this factor, where the claim states no tolerance: a stand-in has the
+/// published means of its trace, not its requests.
+pub const STAND_IN_FACTOR: f64 = 2.0;
+
+/// How many claims came out how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Tally {
+    /// Within their tolerance, as measured.
+    pub met: usize,
+    /// Outside their tolerance.
+    pub missed: usize,
+    /// Within their tolerance by construction.
+    pub derived: usize,
+    /// Stand-ins within their tolerance.
+    pub stand_ins_within: usize,
+    /// Stand-ins outside their tolerance.
+    pub stand_ins_outside: usize,
+    /// Stand-ins for which the paper has no value to compare with.
+    pub stand_ins_without_value: usize,
+    /// Claims that cannot be measured.
+    pub unreachable: usize,
+    /// Values shown for comparison.
+    pub beside: usize,
+}
+
+impl Tally {
+    /// Counts `claims`.
+    pub fn of<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> Self {
+        let mut tally = Self::default();
+        for claim in claims {
+            let count = match (claim.verdict, claim.stand_in_holds) {
+                (ClaimVerdict::Met, _) => &mut tally.met,
+                (ClaimVerdict::Missed, _) => &mut tally.missed,
+                (ClaimVerdict::Derived, _) => &mut tally.derived,
+                (ClaimVerdict::StandIn, Some(true)) => &mut tally.stand_ins_within,
+                (ClaimVerdict::StandIn, Some(false)) => &mut tally.stand_ins_outside,
+                (ClaimVerdict::StandIn, None) => &mut tally.stand_ins_without_value,
+                (ClaimVerdict::Unreachable, _) => &mut tally.unreachable,
+                (ClaimVerdict::Beside, _) => &mut tally.beside,
+            };
+            *count += 1;
+        }
+        tally
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { met, missed, derived, unreachable, beside, .. } = self;
+        write!(f, "{met} met, {missed} missed, {derived} derived; ")?;
+        let (within, outside) = (self.stand_ins_within, self.stand_ins_outside);
+        write!(f, "stand-ins: {within} within their tolerance, {outside} outside")?;
+        if self.stand_ins_without_value > 0 {
+            write!(f, ", {} without a published value", self.stand_ins_without_value)?;
+        }
+        write!(f, "; {unreachable} unreachable, {beside} beside")
     }
 }
 
@@ -143,6 +262,46 @@ mod tests {
         assert_eq!(Claim::within("x", "y", 100.0, 101.1, 0.01, "").verdict, ClaimVerdict::Missed);
         assert_eq!(Claim::within("x", "y", 100.0, 98.9, 0.01, "").verdict, ClaimVerdict::Missed);
         assert_eq!(Claim::within("x", "y", 100.0, f64::NAN, 0.01, "").verdict, ClaimVerdict::Missed);
+    }
+
+    #[test]
+    fn an_absolute_tolerance_is_in_the_unit_of_the_claim() {
+        let claim = |measured| Claim::within_absolute("x", "y", 0.0, measured, 0.02, "");
+        assert_eq!((claim(0.02).verdict, claim(0.02).ratio), (ClaimVerdict::Met, None));
+        assert_eq!(claim(-0.021).verdict, ClaimVerdict::Missed);
+        assert_eq!(claim(f64::NAN).verdict, ClaimVerdict::Missed);
+        assert_eq!(Claim::within_absolute("x", "y", 0.5, 0.51, 0.02, "").ratio, Some(1.02));
+    }
+
+    #[test]
+    fn what_holds_by_construction_is_not_met_and_can_still_be_missed() {
+        let claim = |measured| Claim::within("x", "y", 100.0, measured, 0.01, "exact").by_construction("stopped there");
+        assert_eq!(claim(100.0).verdict, ClaimVerdict::Derived);
+        assert_eq!(claim(100.0).reason, "by construction (stopped there): exact");
+        assert_eq!(claim(102.0).verdict, ClaimVerdict::Missed);
+    }
+
+    #[test]
+    fn the_tally_parts_near_stand_ins_from_far_ones() {
+        let on = |claim: Claim| claim.on_stand_in("another trace");
+        let claims = [
+            Claim::within("x", "y", 100.0, 100.0, 0.01, ""),
+            Claim::within("x", "y", 100.0, 150.0, 0.01, ""),
+            Claim::within("x", "y", 100.0, 100.0, 0.01, "").by_construction("so"),
+            on(Claim::within("x", "y", 100.0, 100.0, 0.01, "")),
+            on(Claim::within("x", "y", 100.0, 102.0, 0.01, "")),
+            on(Claim::compared("x", "y", 100.0, 199.0, "")),
+            on(Claim::compared("x", "y", 100.0, 49.0, "")),
+            on(Claim::beside("x", "y", 49.0, "")),
+            Claim::unreachable("x", "y", None, ""),
+            Claim::beside("x", "y", 1.0, ""),
+        ];
+        let tally = Tally::of(&claims);
+        let counts = [tally.met, tally.missed, tally.derived, tally.stand_ins_within, tally.stand_ins_outside];
+        assert_eq!(counts, [1, 1, 1, 2, 2]);
+        assert_eq!((tally.stand_ins_without_value, tally.unreachable, tally.beside), (1, 1, 1));
+        let text = tally.to_string();
+        assert!(text.contains("stand-ins: 2 within their tolerance, 2 outside, 1 without a published value"), "{text}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use esker_core::{Hint, did_you_mean};
 use thiserror::Error;
 
-pub use claim::{Claim, ClaimVerdict};
+pub use claim::{Claim, ClaimVerdict, STAND_IN_FACTOR, Tally};
 pub use figure::{Axis, Curve, Figure, Scale, Source};
 pub use items::ITEMS;
 pub use traces::trace_files;
@@ -24,6 +24,8 @@ pub struct Item {
     pub title: &'static str,
     /// Paper and section.
     pub source: &'static str,
+    /// Sections of the paper that it covers, without letters: "3.5.1". The first number is the chapter.
+    pub sections: &'static [&'static str],
     /// Runs it.
     pub run: fn(&Item, &Context<'_>) -> Result<Outcome, ReproduceError>,
 }
@@ -82,9 +84,10 @@ impl Hint for ReproduceError {
         match self {
             Self::Unknown { name } => {
                 let known: Vec<&str> = ITEMS.iter().map(|item| item.name).collect();
-                Some(match did_you_mean(name, known.iter().copied()) {
+                let item = name.split('/').filter(|part| !part.starts_with("ch")).collect::<Vec<_>>().join("/");
+                Some(match did_you_mean(&item, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are: {}", known.join(", ")),
+                    None => format!("PAPER, PAPER/chN[.M] or PAPER/ITEM; there are: {}", known.join(", ")),
                 })
             }
             _ => None,
@@ -96,22 +99,51 @@ impl Hint for ReproduceError {
     }
 }
 
-/// The items that `patterns` name: `paper`, `paper/item`; all of them where there is no pattern.
+/// The items that `patterns` name, each of them `PAPER[/chN[.M]][/ITEM]`: "agrawal", "kim/ch3", "kim/ch3.5",
+/// "kim/ch3.5/table-3.4", "agrawal/table-3". All of them where there is no pattern; none twice.
 pub fn select(patterns: &[String]) -> Result<Vec<&'static Item>, ReproduceError> {
     if patterns.is_empty() {
         return Ok(ITEMS.iter().collect());
     }
-    let mut selected = Vec::new();
+    let mut wanted = vec![false; ITEMS.len()];
     for pattern in patterns {
-        let wanted = pattern.trim_end_matches('/');
-        let matches = |item: &&Item| item.name == wanted || item.name.starts_with(&format!("{wanted}/"));
-        let before = selected.len();
-        selected.extend(ITEMS.iter().filter(matches));
-        if selected.len() == before {
+        let parts: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
+        let mut found = false;
+        for (item, wanted) in ITEMS.iter().zip(&mut wanted) {
+            if item.matches(&parts) {
+                (*wanted, found) = (true, true);
+            }
+        }
+        if !found {
             return Err(ReproduceError::Unknown { name: pattern.clone() });
         }
     }
-    Ok(selected)
+    Ok(ITEMS.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(item, _)| item).collect())
+}
+
+impl Item {
+    fn paper(&self) -> &'static str {
+        self.name.split('/').next().expect("splitting gives at least one part")
+    }
+
+    /// Whether `PAPER`, `PAPER/chN[.M]`, `PAPER/ITEM` or `PAPER/chN[.M]/ITEM`, split at the slashes, names this item.
+    fn matches(&self, parts: &[&str]) -> bool {
+        let is_item = |item: &str| self.name.split_once('/').is_some_and(|(_, name)| name == item);
+        match parts {
+            [paper] => self.paper() == *paper,
+            [paper, part] => self.paper() == *paper && (is_item(part) || self.lies_in(part)),
+            [paper, chapter, item] => self.paper() == *paper && self.lies_in(chapter) && is_item(item),
+            _ => false,
+        }
+    }
+
+    /// Whether `chapter`, "ch3" or "ch3.5", holds one of its sections.
+    fn lies_in(&self, chapter: &str) -> bool {
+        let Some(number) = chapter.strip_prefix("ch").filter(|number| !number.is_empty()) else { return false };
+        let within =
+            |section: &&str| section.strip_prefix(number).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        self.sections.iter().any(within)
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +156,43 @@ mod tests {
         assert!(!select(&["agrawal".into()]).unwrap().is_empty());
         let error = select(&["agrawal/tabel-3".into()]).err().unwrap();
         assert_eq!(error.hint().unwrap(), "did you mean `agrawal/table-3`?");
+    }
+
+    #[test]
+    fn items_are_selected_by_chapter() {
+        let names = |pattern: &str| -> Vec<&str> {
+            select(&[pattern.to_string()]).map_or(Vec::new(), |items| items.iter().map(|item| item.name).collect())
+        };
+        assert_eq!(names("kim/ch3"), names("kim"));
+        assert_eq!(names("kim/ch3.5.3"), ["kim/figure-3.14"]);
+        assert_eq!(names("kim/ch3.5/table-3.4"), ["kim/table-3.4"]);
+        assert_eq!(names("agrawal/ch5/"), ["agrawal/table-7", "agrawal/table-8"]);
+        assert!(names("agrawal/ch4").len() > names("agrawal/ch4.3").len() && !names("agrawal/ch4.3").is_empty());
+        for nothing in ["kim/ch", "kim/ch35", "kim/ch4", "agrawal/ch5/table-3", "kim/3.5", "ch3"] {
+            assert!(names(nothing).is_empty(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn an_item_that_two_patterns_name_runs_once() {
+        let patterns = ["kim/ch3", "kim/table-3.4", "agrawal/table-3"].map(String::from);
+        let selected = select(&patterns).unwrap();
+        let mut names: Vec<_> = selected.iter().map(|item| item.name).collect();
+        names.dedup();
+        assert_eq!(names.len(), selected.len());
+        assert_eq!(names[0], "agrawal/table-3", "in the order of the list, whatever the order of the patterns");
+    }
+
+    #[test]
+    fn every_item_has_the_sections_that_its_source_names() {
+        for item in ITEMS {
+            assert!(!item.sections.is_empty(), "{}", item.name);
+            for section in item.sections {
+                assert!(section.split('.').all(|number| number.parse::<u8>().is_ok()), "{}: {section}", item.name);
+                let named = item.source.contains(section) || item.source.contains("simulator as released");
+                assert!(named, "{}: {section}", item.name);
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_repro::{Claim, ClaimVerdict, Context, Item, Outcome, ReproduceError};
+use esker_repro::{Claim, ClaimVerdict, Context, Item, Outcome, ReproduceError, Tally};
 use serde_json::{Value, json};
 
 use crate::args::{Common, ReproduceArguments};
@@ -33,7 +33,10 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
     match json {
         Some(json) => json.write_json(&claims)?,
         None if page_is_printed => {}
-        None => output::print(&found.iter().map(|(item, outcome)| render(item, &outcome.claims)).collect::<String>())?,
+        None => {
+            let items: String = found.iter().map(|(item, outcome)| render(item, &outcome.claims)).collect();
+            output::print(&(items + &summary(&found)))?;
+        }
     }
     let missed = claims.iter().any(|claim| claim.verdict == ClaimVerdict::Missed);
     Ok(if missed { ExitCode::from(1) } else { ExitCode::SUCCESS })
@@ -101,6 +104,19 @@ fn command_line(arguments: &ReproduceArguments, common: &Common) -> String {
     line
 }
 
+/// How the claims came out, for each paper.
+fn summary(found: &[(&Item, Outcome)]) -> String {
+    let mut papers: Vec<(&str, Vec<&Claim>)> = Vec::new();
+    for (item, outcome) in found {
+        let paper = item.name.split('/').next().unwrap_or_default();
+        if papers.last().is_none_or(|(last, _)| *last != paper) {
+            papers.push((paper, Vec::new()));
+        }
+        papers.last_mut().expect("it was just pushed").1.extend(&outcome.claims);
+    }
+    papers.iter().map(|(paper, claims)| format!("{paper}: {}\n", Tally::of(claims.iter().copied()))).collect()
+}
+
 fn render(item: &Item, claims: &[Claim]) -> String {
     let mut table = Table::new(&["claim", "published", "measured", "ratio", "tolerance", "verdict"]);
     for claim in claims {
@@ -110,13 +126,16 @@ fn render(item: &Item, claims: &[Claim]) -> String {
             number(claim.published),
             number(claim.measured),
             claim.ratio.map_or("-".into(), |ratio| format!("{ratio:.4}")),
-            claim.tolerance.map_or("-".into(), |tolerance| format!("{} %", tolerance * 100.0)),
-            match claim.verdict {
-                ClaimVerdict::Met => "met",
-                ClaimVerdict::Missed => "MISSED",
-                ClaimVerdict::StandIn => "stand-in",
-                ClaimVerdict::Unreachable => "unreachable",
-                ClaimVerdict::Beside => "beside",
+            claim.stated_tolerance().unwrap_or_else(|| "-".into()),
+            match (claim.verdict, claim.stand_in_holds) {
+                (ClaimVerdict::Met, _) => "met",
+                (ClaimVerdict::Missed, _) => "MISSED",
+                (ClaimVerdict::Derived, _) => "derived",
+                (ClaimVerdict::StandIn, Some(true)) => "stand-in, within",
+                (ClaimVerdict::StandIn, Some(false)) => "stand-in, outside",
+                (ClaimVerdict::StandIn, None) => "stand-in",
+                (ClaimVerdict::Unreachable, _) => "unreachable",
+                (ClaimVerdict::Beside, _) => "beside",
             }
             .to_string(),
         ]);

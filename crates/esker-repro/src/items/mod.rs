@@ -7,6 +7,7 @@ use crate::Item;
 
 /// Every item, in the order of `esker reproduce`.
 pub static ITEMS: &[Item] = &[
+    agrawal::section_2_2::ITEM,
     agrawal::table_3::ITEM,
     agrawal::table_4::ITEM,
     agrawal::table_5::ITEM,
@@ -16,6 +17,7 @@ pub static ITEMS: &[Item] = &[
     agrawal::figure_6::ITEM,
     agrawal::figure_7::ITEM,
     agrawal::figure_8::ITEM,
+    agrawal::section_6::ITEM,
     agrawal::traces::ITEM,
     kim::figure_3_9::ITEM,
     kim::table_3_4::ITEM,

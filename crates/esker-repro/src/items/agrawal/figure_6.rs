@@ -15,6 +15,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/figure-6",
     title: "Rates with interleaving of dies and planes, and operations that wait",
     source: "Agrawal et al., USENIX ATC 2008, section 4.3, figure 6",
+    sections: &["4.3"],
     run,
 };
 

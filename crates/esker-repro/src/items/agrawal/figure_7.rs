@@ -17,6 +17,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/figure-7",
     title: "Response times of gangs with shared control, asynchronous and synchronous",
     source: "Agrawal et al., USENIX ATC 2008, section 4.3, figure 7",
+    sections: &["4.3"],
     run,
 };
 

@@ -12,6 +12,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/figure-8",
     title: "Latency and moved pages against the threshold of cleaning",
     source: "Agrawal et al., USENIX ATC 2008, section 4.5, figure 8",
+    sections: &["4.5"],
     run,
 };
 

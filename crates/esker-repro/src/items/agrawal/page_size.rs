@@ -13,6 +13,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/page-size",
     title: "TPC-C with logical pages of 4 and 256 KiB",
     source: "Agrawal et al., USENIX ATC 2008, section 4.3 (text)",
+    sections: &["4.3"],
     run,
 };
 

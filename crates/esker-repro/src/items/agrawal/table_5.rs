@@ -15,6 +15,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/table-5",
     title: "Time to clean a block and cleaning efficiency, with and without copy-back",
     source: "Agrawal et al., USENIX ATC 2008, section 4.4, table 5",
+    sections: &["4.4"],
     run,
 };
 
@@ -24,14 +25,19 @@ const ERASE_MS: f64 = 1.5;
 /// Share of superseded pages in TPC-C's victims.
 const EFFICIENCY: f64 = 0.70;
 /// Copies over the bus, then copy-back: the setting, what claims call it, and the time to clean a block under TPC-C.
-const WAYS: [(&str, &str, f64); 2] = [("\"off\"", "copies over the bus", 9.65), ("\"unchecked\"", "copy-back", 5.85)];
+const WAYS: [(&str, &str, f64); 2] = [("\"off\"", ONCE, 9.65), ("\"unchecked\"", "copy-back", 5.85)];
+/// The way whose efficiencies count: they are the same in the other, where no page is moved.
+const ONCE: &str = "copies over the bus";
+const PACKAGES: f64 = 8.0;
 /// Traces whose blocks are cleaned without moving a page.
 const IDLE_COPIES: [(&str, &PaperTrace); 2] = [("IOzone", &traces::IOZONE), ("Postmark", &traces::POSTMARK)];
 const RUNS: usize = 6;
 
+const NOT_IN_THE_TEXT: &str = "a column of table 5, whose numbers the text of the paper at hand does not have";
 const EXACT: &str = "an erase and nothing else";
 const ROUNDED: &str =
     "1.5 ms and 30 % of 63 pages at the measured cost of a moved page; 70 % is rounded, half a point is 1.4 %";
+const GAIN: &str = "\"40 % improvement\"; 9.65 and 5.85 ms are 39 %, and two points are left for rounding";
 const TPCC: &str = "6,999 requests of another TPC-C, drive in the steady state";
 const OTHER: &str = "the steady state's victims have more pages left than those of the paper's TPC-C";
 
@@ -42,21 +48,30 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         for (setting, way, _) in WAYS {
             let time = format!("{workload}, {way}: time to clean a block, ms");
             let efficiency = format!("{workload}, {way}: cleaning efficiency");
+            let blocks = format!("{workload}, {way}: blocks cleaned per package");
             match trace.find(context) {
                 Err(missing) => {
                     claims.push(Claim::unreachable(item.name, &time, Some(ERASE_MS), &missing));
                     claims.push(Claim::unreachable(item.name, &efficiency, Some(1.0), &missing));
+                    claims.push(Claim::unreachable(item.name, &blocks, None, &missing));
                 }
                 Ok(path) => {
                     let text = traces::experiment(EXPERIMENT, &path, "", context);
                     let found = cleaning(item, context, &text, &[("device.flash.array.copy_back", setting)], part)?;
-                    claims.push(Claim::within(item.name, &time, ERASE_MS, found.mean_block_us / 1e3, 0.01, EXACT));
-                    claims.push(Claim::within(item.name, &efficiency, 1.0, found.efficiency, 0.01, EXACT));
+                    let took = Claim::within(item.name, &time, ERASE_MS, found.mean_block_us / 1e3, 0.01, EXACT);
+                    claims.push(took.by_construction("no page was moved, so a block takes its erase"));
+                    let efficient = Claim::within(item.name, &efficiency, 1.0, found.efficiency, 0.01, EXACT);
+                    claims.push(match way {
+                        ONCE => efficient,
+                        _ => efficient.by_construction("the way of copying does not change which blocks are cleaned"),
+                    });
+                    claims.push(Claim::beside(item.name, &blocks, found.blocks as f64 / PACKAGES, NOT_IN_THE_TEXT));
                 }
             }
             part += 1;
         }
     }
+    let mut page_costs = Vec::new();
     for (setting, way, published) in WAYS {
         let time = format!("TPC-C, {way}: time to clean a block, ms");
         match traces::TPCC.find(context) {
@@ -65,9 +80,14 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
                 let text = traces::experiment(EXPERIMENT, &path, "beyond_capacity = \"dense\"", context);
                 let keys = [("device.flash.array.copy_back", setting), ("device.flash.precondition", "\"steady\"")];
                 let found = cleaning(item, context, &text, &keys, part)?;
+                page_costs.push(page_ms(&found));
                 let at_published = block_ms(page_ms(&found), EFFICIENCY);
                 let claim = format!("TPC-C, {way}: time to clean a block at an efficiency of 70 %, ms");
-                claims.push(Claim::within(item.name, &claim, published, at_published, 0.05, ROUNDED));
+                let at_published = Claim::within(item.name, &claim, published, at_published, 0.05, ROUNDED);
+                claims.push(at_published.by_construction("the published efficiency and the cost of a page by table 1"));
+                let claim = format!("TPC-C, {way}: blocks cleaned per package");
+                let blocks = Claim::beside(item.name, &claim, found.blocks as f64 / PACKAGES, NOT_IN_THE_TEXT);
+                claims.push(blocks.on_stand_in(TPCC));
                 let measured = found.mean_block_us / 1e3;
                 claims.push(Claim::compared(item.name, &time, published, measured, OTHER).on_stand_in(TPCC));
                 let claim = format!("TPC-C, {way}: cleaning efficiency");
@@ -76,6 +96,14 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             }
         }
         part += 1;
+    }
+    if let [bus, inside] = page_costs[..] {
+        let gain = |efficiency| 1.0 - block_ms(inside, efficiency) / block_ms(bus, efficiency);
+        let claim = "TPC-C: share of the time to clean a block that copy-back saves";
+        claims.push(
+            Claim::within_absolute(item.name, claim, 0.40, gain(EFFICIENCY), 0.02, GAIN)
+                .by_construction("the published efficiency and the cost of a page by table 1"),
+        );
     }
     Ok(claims.into())
 }

@@ -26,6 +26,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/table-7",
     title: "Remaining life of blocks under IOzone: greedy cleaning, with a rate limit, with migration",
     source: "Agrawal et al., USENIX ATC 2008, section 5, table 7",
+    sections: &["5"],
     run,
 };
 
@@ -105,13 +106,17 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         let (mean, stddev) = (worn.end.remaining_mean, worn.end.remaining_stddev);
         let expired = worn.end.expired_blocks as f64;
         let claim = name("mean remaining life, erases");
-        claims.push(Claim::within(item.name, &claim, published.mean, mean, 0.02, MEAN));
+        let on_which_it_stops = |claim: Claim| match published.levelling {
+            "none" => claim.by_construction("the run is stopped at the published mean"),
+            _ => claim,
+        };
+        claims.push(on_which_it_stops(Claim::within(item.name, &claim, published.mean, mean, 0.02, MEAN)));
         let claim = name("its standard deviation");
         claims.push(Claim::within(item.name, &claim, published.stddev, stddev, 0.25, STDDEV));
         let claim = name("its standard deviation, beside the released simulator's");
         claims.push(Claim::within(item.name, &claim, released.stddev, stddev, 0.10, RELEASED_ON));
         let claim = name("mean remaining life, beside the released simulator's");
-        claims.push(Claim::within(item.name, &claim, released.mean, mean, 0.01, RELEASED_ON));
+        claims.push(on_which_it_stops(Claim::within(item.name, &claim, released.mean, mean, 0.01, RELEASED_ON)));
         if released.expired > 0.0 {
             let claim = name("expired blocks, beside the released simulator's");
             claims.push(Claim::within(item.name, &claim, released.expired, expired, 0.10, RELEASED_ON));
@@ -121,6 +126,20 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     }
     let expired = |worn: &Worn| worn.end.expired_blocks as f64;
     let order = [("greedy", expired(&greedy)), ("rate limit", expired(&limited)), ("migration", expired(&migrated))];
+    let mean = |worn: &Worn| worn.end.remaining_mean;
+    let (least, most) = [&limited, &migrated]
+        .into_iter()
+        .map(mean)
+        .fold((mean(&greedy), mean(&greedy)), |(low, high), mean| (low.min(mean), high.max(mean)));
+    claims.push(Claim::within(item.name, SIMILAR, 1.0, least / most, 0.02, ALIKE));
+    let deviation = |worn: &Worn| worn.end.remaining_stddev;
+    claims.push(Claim::at_most(
+        item.name,
+        "standard deviation with migration over that of greedy cleaning",
+        0.5,
+        deviation(&migrated) / deviation(&greedy),
+        "\"much smaller\": at most half; 5.71 over 13.47 is 0.42",
+    ));
     claims.push(Claim::descending(item.name, ORDER, &order, "223, 153 and 0 in the paper"));
     claims.push(Claim::at_most(item.name, NONE_EXPIRES, 0.0, expired(&migrated), "section 5 says so in words"));
     let share = worn_share(greedy.end.remaining_mean, greedy.end.remaining_stddev);
@@ -140,6 +159,9 @@ const WHY: &str = "1 / (1 + (sd / erases)^2). Why more blocks expire on the head
 const RELEASED_ON: &str = "what the authors' released simulator prints for the same requests, repeated as often";
 const EXPIRED: &str = "only their order is held to: the head wears fewer blocks than the whole trace, so that more of them expire; the released \
     simulator agrees";
+const SIMILAR: &str = "mean remaining life, the least of the techniques over the most";
+const ALIKE: &str =
+    "section 5: \"the average block lifetime is similar across the techniques\"; 43.34 over 43.82 is 0.989";
 const ORDER: &str = "expired blocks: greedy > rate limit > migration";
 const NONE_EXPIRES: &str = "with migration no block expires";
 

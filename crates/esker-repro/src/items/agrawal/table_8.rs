@@ -12,6 +12,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/table-8",
     title: "How the remaining life of blocks is spread around its mean",
     source: "Agrawal et al., USENIX ATC 2008, section 5, table 8",
+    sections: &["5"],
     run,
 };
 

@@ -18,6 +18,7 @@ pub(in crate::items) const ITEM: Item = Item {
     name: "agrawal/traces",
     title: "Response times of IOzone and Postmark on eight packages with copy-back",
     source: "Agrawal et al., USENIX ATC 2008, simulator as released, its own output for the two traces",
+    sections: &["4.2"],
     run,
 };
 

@@ -65,6 +65,13 @@ pub(super) struct Served {
     pub(super) device: u64,
 }
 
+impl Served {
+    /// In the driver's queue and in the drive.
+    pub(super) fn response(&self) -> u64 {
+        self.queued + self.device
+    }
+}
+
 impl Run {
     /// Mean time in the drive and in the driver's queue, ms.
     pub(super) fn response_ms(&self) -> f64 {
@@ -79,8 +86,16 @@ impl Run {
         self.mean_ms(|served| served.queued)
     }
 
-    fn mean_ms(&self, of: impl Fn(&Served) -> u64) -> f64 {
+    pub(super) fn mean_ms(&self, of: impl Fn(&Served) -> u64) -> f64 {
         self.served.iter().map(|served| of(served) as f64).sum::<f64>() / self.served.len().max(1) as f64 / 1e6
+    }
+
+    /// Standard deviation over the requests, ms.
+    pub(super) fn deviation_ms(&self, of: impl Fn(&Served) -> u64) -> f64 {
+        let count = self.served.len().max(1) as f64;
+        let mean = self.served.iter().map(|served| of(served) as f64).sum::<f64>() / count;
+        let squares = self.served.iter().map(|served| (of(served) as f64 - mean).powi(2)).sum::<f64>();
+        (squares / count).sqrt() / 1e6
     }
 
     /// Share of look-ups that found the entry cached.

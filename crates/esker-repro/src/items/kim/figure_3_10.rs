@@ -10,7 +10,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.10",
     title: "Data blocks that FAST's full merges join",
-    source: "Kim, HybridStore, 2009, section 3.5.1, figure 3.10",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.1, figure 3.10",
+    sections: &["3.5.1"],
     run,
 };
 

@@ -8,7 +8,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.13",
     title: "FAST on faster flash against DFTL",
-    source: "Kim, HybridStore, 2009, section 3.5.2, figure 3.13",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.2, figure 3.13",
+    sections: &["3.5.2"],
     run,
 };
 

@@ -11,7 +11,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.14",
     title: "Response under rising load: random and sequential writes",
-    source: "Kim, HybridStore, 2009, section 3.5.3, figure 3.14",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.3, figure 3.14",
+    sections: &["3.5.3"],
     run,
 };
 

@@ -11,7 +11,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.15",
     title: "A hundred requests on FAST and DFTL where load rises",
-    source: "Kim, HybridStore, 2009, section 3.5.4, figure 3.15",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.4, figure 3.15",
+    sections: &["3.5.4"],
     run,
 };
 

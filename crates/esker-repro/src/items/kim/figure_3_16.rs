@@ -8,7 +8,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.16",
     title: "DFTL with more memory for the map: hits and response",
-    source: "Kim, HybridStore, 2009, section 3.5.5, figure 3.16",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.5, figure 3.16",
+    sections: &["3.5.5"],
     run,
 };
 

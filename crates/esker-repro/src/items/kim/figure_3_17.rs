@@ -8,7 +8,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.17",
     title: "Energy by operation and layer",
-    source: "Kim, HybridStore, 2009, section 3.5.6, figure 3.17, table 3.2",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.6, figure 3.17, table 3.2",
+    sections: &["3.5.6"],
     run,
 };
 

@@ -10,7 +10,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.18",
     title: "Searching a share of the blocks for a victim: response against effort",
-    source: "Kim, HybridStore, 2009, section 3.5.6, figure 3.18",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.6, figure 3.18",
+    sections: &["3.5.6"],
     run,
 };
 

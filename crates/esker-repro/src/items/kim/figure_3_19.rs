@@ -11,7 +11,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.19",
     title: "Spare memory as a cache for data",
-    source: "Kim, HybridStore, 2009, section 3.5.7, figure 3.19",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.5.7, figure 3.19",
+    sections: &["3.5.7"],
     run,
 };
 

@@ -11,7 +11,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-3.9",
     title: "Response against sequentiality: trends of the simulator's validation",
-    source: "Kim, HybridStore, 2009, section 3.4.3, figure 3.9",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 3.4.3, figure 3.9",
+    sections: &["3.4.3"],
     run,
 };
 

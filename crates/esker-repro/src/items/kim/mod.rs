@@ -1,4 +1,5 @@
-//! Kim 2009, "HybridStore", chapter 3: translation layers.
+//! Kim, "Design Challenges on Enterprise-Scale Storage Systems Employing Hard Drives and NAND Flash Based Solid-State Drives"
+//! (dissertation, Pennsylvania State University, 2009), chapter 3: translation layers. The system it proposes is HybridStore.
 
 mod drive;
 pub(super) mod figure_3_10;
@@ -15,4 +16,5 @@ pub(super) mod figure_3_9;
 mod overheads;
 pub(super) mod table_3_4;
 pub(super) mod table_3_5;
+mod times;
 mod workload;

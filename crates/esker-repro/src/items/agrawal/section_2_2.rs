@@ -1,0 +1,139 @@
+//! Agrawal 2008, section 2.2: what one package of flash delivers, with and without interleaving.
+//!
+//! The section reckons with 100 us for the transfer of a page; 25 ns a byte (table 1) for 4,096 + 128 bytes are 105.6 us. Its rates are
+//! therefore up to 5.3 % above those of a package with the times of table 1, which is what runs here.
+
+use esker_core::{Precondition, Ratio};
+
+use super::micro::{Kind, Work, request};
+use crate::{Claim, Context, Item, Outcome, ReproduceError};
+
+/// The item.
+pub(in crate::items) const ITEM: Item = Item {
+    name: "agrawal/package",
+    title: "What one package delivers, with and without interleaving",
+    source: "Agrawal et al., USENIX ATC 2008, section 2.2 (text)",
+    sections: &["2.2"],
+    run,
+};
+
+/// One package of two dies with four planes each.
+const EXPERIMENT: &str = "[device.flash]
+kind = \"ssd\"
+preset = \"samsung-k9xxg08-slc-32g\"
+write_frontiers = \"plane\"
+array = { stripe = [\"plane\", \"die\", \"package\", \"channel\"] }
+geometry = { channels = 1, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 4, blocks_per_plane = 128 }
+
+[run]
+target = \"flash\"
+";
+/// The eight planes of a package do one thing at a time.
+const NOT_INTERLEAVED: [(&str, &str); 2] =
+    [("device.flash.geometry.dies_per_package", "1"), ("device.flash.geometry.planes_per_die", "8")];
+const PAIRS: [(&str, &str); 1] = [("device.flash.array.multi_plane", "\"pairs\"")];
+const REQUESTS: u64 = 20_000;
+
+/// A rate of the section: what is claimed, pages per second, what runs, its settings and how many requests are under way.
+struct Rate {
+    claim: &'static str,
+    published: f64,
+    kind: Kind,
+    keys: &'static [(&'static str, &'static str)],
+    depth: u64,
+}
+
+const RATES: [Rate; 4] = [
+    Rate {
+        claim: "reads without interleaving, pages per second",
+        published: 8_000.0,
+        kind: Kind::Read,
+        keys: &NOT_INTERLEAVED,
+        depth: 1,
+    },
+    Rate {
+        claim: "reads that sense during other transfers, pages per second",
+        published: 10_000.0,
+        kind: Kind::Read,
+        keys: &[],
+        depth: 8,
+    },
+    Rate {
+        claim: "writes without interleaving, pages per second",
+        published: 3_330.0,
+        kind: Kind::Write,
+        keys: &NOT_INTERLEAVED,
+        depth: 1,
+    },
+    Rate {
+        claim: "writes with dies and pairs of planes interleaved, pages per second",
+        published: 10_000.0,
+        kind: Kind::Write,
+        keys: &PAIRS,
+        depth: 32,
+    },
+];
+
+const ROUNDED: &str = "the section takes 100 us for a transfer of 105.6 us";
+const DOUBLES: &str =
+    "\"interleaving the serial transfer time and the program operation doubles the overall bandwidth\": two dies";
+const COPIES: &str = "no command of a drive copies pages from package to package; cleaning copies within a pool, one victim after the \
+                      other. By table 1 the transfers alone take 105.6 us a page";
+const COPY_BACKS: &str =
+    "no command of a drive asks for copy-backs alone; by table 1 two planes at once take (25 + 200) / 2 us a page";
+
+fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+    let work = Work { item, context, experiment: EXPERIMENT };
+    let mut claims = Vec::new();
+    let mut alone = f64::NAN;
+    for (index, rate) in RATES.iter().enumerate() {
+        let found = measure(&work, rate.kind, rate.keys, rate.depth)?;
+        claims.push(Claim::within(item.name, rate.claim, rate.published, found, 0.06, ROUNDED));
+        if matches!(rate.kind, Kind::Write) && rate.depth == 1 {
+            alone = found;
+        }
+        (context.progress)((index + 1) as f64 / (RATES.len() + 1) as f64);
+    }
+    let two_dies = measure(&work, Kind::Write, &[], 8)?;
+    let claim = "writes with two dies interleaved over those without";
+    claims.push(Claim::within(item.name, claim, 2.0, two_dies / alone, 0.06, DOUBLES));
+    let claim = "page copies between two packages, fully interleaved, us a page";
+    claims.push(Claim::unreachable(item.name, claim, Some(100.0), COPIES));
+    let claim = "two copy-backs at once on different planes, us a page";
+    claims.push(Claim::unreachable(item.name, claim, Some(100.0), COPY_BACKS));
+    (context.progress)(1.0);
+    Ok(claims.into())
+}
+
+/// Sequential requests, in pages per second.
+fn measure(work: &Work<'_>, kind: Kind, keys: &[(&str, &str)], depth: u64) -> Result<f64, ReproduceError> {
+    let condition = match kind {
+        Kind::Read => Precondition::Filled { utilisation: Ratio::percent(80) },
+        Kind::Write => Precondition::Empty,
+    };
+    let mut drive = work.drive(keys, condition)?;
+    Ok(work.measure(&mut drive, (0..REQUESTS).map(|page| request(kind, page)), depth)?.rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::ClaimVerdict;
+
+    /// The rates are sums of the times in table 1: 25 + 105.6 us, 105.6 us, 105.6 + 200 us.
+    #[test]
+    fn a_package_delivers_what_its_times_add_up_to() {
+        let cancel = AtomicBool::new(false);
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let claims = run(&ITEM, &context).unwrap().claims;
+        let rate = |index: usize| claims[index].measured.unwrap();
+        for (index, us) in [(0, 130.6), (1, 105.6), (2, 305.6), (3, 105.6)] {
+            assert!((rate(index) * us / 1e6 - 1.0).abs() < 0.01, "{}: {}", claims[index].claim, rate(index));
+        }
+        assert!((claims[4].measured.unwrap() - 2.0).abs() < 0.01);
+        let missed = claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Missed).count();
+        assert_eq!((claims.len(), missed), (7, 0));
+    }
+}
