@@ -4,6 +4,7 @@ mod config;
 mod device;
 mod measured;
 mod reference;
+mod remarks;
 mod run;
 mod settle;
 mod sweep;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use esker_core::{
-    Arrival, Bytes, Control, Cost, Device, Hint, LeftOut, Livelock, Nanos, RESULTS_SCHEMA, Replay, ReplayEnd,
+    Arrival, Bytes, Control, Cost, Device, Hint, LeftOut, Nanos, RESULTS_SCHEMA, Replay, ReplayEnd, ReplayError,
     ReplaySettings, Report, RequestKind, RunResults, Saturation, SettledResults, Stretch, replay,
 };
 use esker_trace::TraceError;
@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::config::{ConfigError, Experiment, SettleSettings};
 use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
+use crate::remarks::remarks;
 use crate::system::System;
 use crate::workload::{Workload, WorkloadFault};
 
@@ -36,9 +37,9 @@ pub enum RunError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The device never gets past an instant.
+    /// The replay cannot go on. Times beyond all bounds are errors of the configuration instead.
     #[error(transparent)]
-    Livelock(#[from] Livelock),
+    Replay(#[from] ReplayError),
     /// The device forgot requests.
     #[error("the device stopped at {at} with {in_flight} requests under way; this is a bug in esker")]
     Stalled {
@@ -78,6 +79,37 @@ pub fn run_workload(
     workload: &Workload,
     options: &RunOptions,
 ) -> Result<RunResults, RunError> {
+    let mut results = simulate(experiment, workload, options).map_err(|error| match error {
+        RunError::Replay(error) => too_late(experiment, error),
+        error => error,
+    })?;
+    results.remarks = remarks(experiment, workload, &results);
+    Ok(results)
+}
+
+/// The key behind times that run out of bounds.
+fn too_late(experiment: &Experiment, error: ReplayError) -> RunError {
+    let settings = &experiment.workload;
+    let (key, hint) = match error {
+        ReplayError::Livelock(_) => return error.into(),
+        ReplayError::ArrivesTooLate { .. } if settings.time_scale.is_some() => {
+            ("workload.time_scale".to_string(), "take a smaller factor")
+        }
+        ReplayError::ArrivesTooLate { .. } if settings.synthetic.is_some() => {
+            ("workload.synthetic.arrivals".to_string(), "take a higher rate, or fewer `requests`")
+        }
+        ReplayError::ArrivesTooLate { .. } => {
+            ("workload.trace".to_string(), "are its times in the unit of its format?")
+        }
+        ReplayError::EndsTooLate { .. } => {
+            let key = format!("device.{}", experiment.run.target);
+            (key, "take shorter times for the devices, or fewer requests")
+        }
+    };
+    experiment.error_at(&key, error.to_string(), Some(hint.to_string())).into()
+}
+
+fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) -> Result<RunResults, RunError> {
     let System { mut device, precondition_time } = System::assemble(experiment)?;
     let capacity = device.capacity();
     let settings = &experiment.workload;
@@ -225,6 +257,7 @@ pub fn finish_results(
         saturated,
         settled: None,
         devices: report.devices,
+        remarks: Vec::new(),
         series: measured.series(replay, device),
         cost,
     }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-use esker_core::Nanos;
+use esker_core::{Nanos, unlikely_rate, words};
 use esker_sim::{Place, Together, places, volume_names};
 use esker_trace::{
-    Characteriser, CharacteriserSettings, DenseMap, Profile, ReadNotes, ReadOptions, Record, Spool, SpoolWriter,
-    TouchedAreas, TraceReader,
+    Characteriser, CharacteriserSettings, DenseMap, Operation, Profile, ReadNotes, ReadOptions, Record, Spool,
+    SpoolWriter, TouchedAreas, TraceReader,
 };
 
 use crate::model::InputSummary;
@@ -50,7 +50,8 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
     let name = if name == "-" { "standard input".to_string() } else { name };
     let mut characteriser = Characteriser::new(CharacteriserSettings::default());
     let mut spool = SpoolWriter::default();
-    let mut first = None;
+    let (mut first, mut last) = (None, Nanos::ZERO);
+    let (mut bytes, mut empty) = (0u64, 0u64);
     let (batches, received) = mpsc::sync_channel::<Vec<Record>>(8);
     let (empties, reuse) = mpsc::channel::<Vec<Record>>();
     let reader = std::thread::scope(|scope| -> Result<TraceReader, StudyError> {
@@ -70,23 +71,41 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
             first = first.or(batch.first().map(|record| record.at));
             characteriser.push_all(&batch);
             for record in &batch {
+                match record.operation {
+                    Operation::Read | Operation::Write => bytes += u64::from(record.length),
+                    Operation::Trim | Operation::Flush => {}
+                }
+                empty += u64::from(record.length == 0 && record.operation != Operation::Flush);
                 spool.push(record)?;
             }
+            last = batch.last().map_or(last, |record| record.at);
             let _ = empties.send(batch);
         }
         parser.join().expect("the parser does not panic")
     })?;
     hooks.check()?;
+    let (first, has_times) = (first.unwrap_or_default(), reader.notes().has_times);
+    let duration = last.saturating_sub(first);
+    if has_times && duration > Nanos::LAST {
+        return Err(StudyError::TooLong { name, years: duration.0 / Nanos::from_secs(365 * 86_400).0 });
+    }
+    let mut notes = remarks(reader.notes());
+    if has_times {
+        let (requests, volumes) = (reader.notes().records, reader.volumes().len() as u64);
+        notes.extend(unlikely_rate(requests, bytes, duration.as_secs_f64(), volumes));
+    }
+    if empty > 0 {
+        notes.push(format!("Requests of no bytes, which no device can serve, were left out: {}.", words::count(empty)));
+    }
     let summary = InputSummary {
         name,
         format: reader.format().name.to_string(),
         volumes: reader.volumes().to_vec(),
         requests: reader.notes().records,
-        notes: remarks(reader.notes()),
+        notes,
     };
     let spool = spool.finish(reader.volumes().to_vec())?;
-    let has_times = reader.notes().has_times;
-    Ok((Input { summary, files, spool, has_times, first: first.unwrap_or_default() }, characteriser))
+    Ok((Input { summary, files, spool, has_times, first }, characteriser))
 }
 
 fn short(reader: &TraceReader) -> &'static str {

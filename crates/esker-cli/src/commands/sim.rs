@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
 pub(super) fn failure(error: RunError) -> Failure {
     match error {
         RunError::Cancelled => Failure::cancelled(),
-        RunError::Stalled { .. } | RunError::Livelock(_) => Failure::work(error),
+        RunError::Stalled { .. } | RunError::Replay(_) => Failure::work(error),
         error => error.into(),
     }
 }
@@ -105,6 +105,10 @@ fn render(results: &RunResults) -> String {
     if let Some(settled) = &results.settled {
         text += &format!("\n{}\n", told(settled));
     }
+    if !results.remarks.is_empty() {
+        text.push('\n');
+        results.remarks.iter().for_each(|remark| text += &format!("note: {remark}\n"));
+    }
     if let Some(cost) = &results.cost {
         text += &format!(
             "\nsimulated in {} ({} requests per second), preconditioned in {}\n",
@@ -126,10 +130,13 @@ fn told(settled: &SettledResults) -> String {
             format!("write amplification {amplification}: the run wrote the host capacity {capacities} times")
         }
         Settling::Settled => {
-            format!("write amplification settled at {amplification} after {passes} passes ({capacities} host capacities)")
+            format!(
+                "write amplification settled at {amplification} after {passes} passes ({capacities} host capacities)"
+            )
         }
         Settling::NotSettled => format!(
-            "write amplification has not settled after {passes} passes ({capacities} host capacities): {amplification} at the end"
+            "write amplification has not settled after {passes} passes ({capacities} host capacities): \
+             {amplification} at the end"
         ),
         Settling::TooFewWrites => {
             format!("too few writes to settle write amplification: a pass writes the host capacity {capacities} times")

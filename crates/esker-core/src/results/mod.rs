@@ -44,6 +44,9 @@ pub struct RunResults {
     pub settled: Option<SettledResults>,
     /// Each device of the tree, by name.
     pub devices: BTreeMap<String, DeviceReport>,
+    /// What one should know before one takes these numbers for granted, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub remarks: Vec<String>,
     /// Values over time, one entry per interval; empty unless asked for.
     pub series: Vec<SeriesPoint>,
     /// What the simulation itself cost; left out with `--no-cost`, since it differs from run to run.

@@ -82,8 +82,8 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// The requests that `record` stands for, within `capacity` bytes, in whole sectors. None where nothing is left of it,
-    /// several for a trim that falls into pieces. What does not reach the target whole is counted.
+    /// The requests that `record` stands for, within `capacity` bytes, in whole sectors. None where nothing is left of
+    /// it, several for a trim that falls into pieces. What does not reach the target whole is counted.
     #[inline]
     pub(super) fn requests(
         &self,
@@ -159,8 +159,8 @@ fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
     parts
 }
 
-/// The requests that `record` stands for once `map` has closed up the areas that nothing touches, in whole sectors. None
-/// for a request of no bytes, and for a trim that only covers such areas or no whole sector; several for a trim over
+/// The requests that `record` stands for once `map` has closed up the areas that nothing touches, in whole sectors.
+/// None for a request of no bytes, and for a trim that only covers such areas or no whole sector; several for a trim over
 /// several areas.
 #[inline]
 pub fn dense_requests(map: &DenseMap, record: &Record) -> impl Iterator<Item = Request> + use<> {
@@ -191,8 +191,8 @@ fn requests_at<I: Iterator<Item = (u64, u64)>>(record: &Record, places: I) -> im
     })
 }
 
-/// Devices know whole sectors only. Reads and writes take every sector that they touch. A trim takes those that lie wholly
-/// within it, since the rest of the others was not trimmed; none where there is no such sector.
+/// Devices know whole sectors only. Reads and writes take every sector that they touch. A trim takes those that lie
+/// wholly within it, since the rest of the others was not trimmed; none where there is no such sector.
 #[inline]
 fn whole_sectors(kind: RequestKind, start: u64, length: u64) -> Option<Request> {
     let end = start + length;

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::sync::atomic::AtomicBool;
 
-use esker_core::{Arrival, Bytes, Hint, LeftOut, Nanos, Ratio};
+use esker_core::{Arrival, Bytes, Hint, LeftOut, Nanos, Ratio, unlikely_rate};
 use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas};
 
 use crate::config::{BeyondCapacity, Experiment};
@@ -39,6 +39,8 @@ enum Source {
         /// How often all of it is replayed.
         passes: u32,
         has_times: bool,
+        /// Of reads and writes.
+        bytes: u64,
     },
     Synthetic {
         settings: SyntheticSettings,
@@ -103,8 +105,20 @@ impl Workload {
         }
     }
 
-    /// The arrivals on a target of `capacity`, from time zero on, their times multiplied by `time_scale`. What does not reach
-    /// the target, or not whole, is counted in `left_out` as the arrivals are taken.
+    /// A remark, where requests come faster than any machine has them once times are multiplied by `time_scale`.
+    pub(crate) fn unlikely_rate(&self, time_scale: Ratio) -> Option<String> {
+        match &self.source {
+            Source::Recorded { spool, has_times: true, bytes, .. } => {
+                let (first, last) = spool.times()?;
+                let duration = scaled(last - first, time_scale).as_secs_f64();
+                unlikely_rate(spool.len(), *bytes, duration, spool.volumes().len() as u64)
+            }
+            _ => None,
+        }
+    }
+
+    /// The arrivals on a target of `capacity`, from time zero on, their times multiplied by `time_scale`. What does not
+    /// reach the target, or not whole, is counted in `left_out` as the arrivals are taken.
     pub(crate) fn arrivals<'a>(
         &'a self,
         capacity: Bytes,
@@ -165,6 +179,7 @@ struct Collector {
     ends: Vec<u64>,
     touched: TouchedAreas,
     records: u64,
+    bytes: u64,
 }
 
 impl Collector {
@@ -178,6 +193,9 @@ impl Collector {
             }
             self.ends[volume] = self.ends[volume].max(record.end());
             self.touched.add(record);
+            if record.operation != Operation::Trim {
+                self.bytes += u64::from(record.length);
+            }
         }
         Ok(self.spool.push(record)?)
     }
@@ -188,7 +206,8 @@ impl Collector {
         let differ = || spool.times().is_some_and(|(first, last)| first < last);
         let has_times = has_times.unwrap_or_else(differ);
         let space = AddressSpace::new(&self.ends);
-        let source = Source::Recorded { spool, space, touched: self.touched, passes, has_times };
+        let Self { touched, bytes, .. } = self;
+        let source = Source::Recorded { spool, space, touched, passes, has_times, bytes };
         Ok(Workload { source, head: u64::MAX })
     }
 }
