@@ -61,8 +61,9 @@ pub trait Observer {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict;
 
     /// A multiple of the sampling interval was reached, all events before it done. `backlog` requests wait.
-    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) {
+    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) -> Verdict {
         let _ = (now, backlog, device);
+        Verdict::Continue
     }
 }
 
@@ -106,10 +107,28 @@ pub struct Replay {
     pub backlog_max: usize,
 }
 
-/// A device that never gets past an instant.
+/// Why a replay cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the device had more than {ROUNDS_MAX} events at {0} without time going on")]
-pub struct Livelock(pub Nanos);
+pub enum ReplayError {
+    /// A device that never gets past an instant.
+    #[error("the device had more than {ROUNDS_MAX} events at {0} without time going on")]
+    Livelock(Nanos),
+    /// A request comes later than a run can last.
+    #[error("request {request} arrives later than 292 years after the start of the run, where simulated time ends")]
+    ArrivesTooLate {
+        /// Its number, from one.
+        request: u64,
+    },
+    /// The device takes longer than a run can last.
+    #[error(
+        "after {completed} requests the next ends later than 292 years after the start of the run, where simulated time \
+         ends"
+    )]
+    EndsTooLate {
+        /// Requests that had ended.
+        completed: u64,
+    },
+}
 
 /// Far beyond what any device needs at one instant.
 const ROUNDS_MAX: u32 = 10_000_000;
@@ -124,7 +143,7 @@ pub fn replay<D, I, O>(
     arrivals: I,
     settings: &ReplaySettings,
     observer: &mut O,
-) -> Result<Replay, Livelock>
+) -> Result<Replay, ReplayError>
 where
     D: Device,
     I: IntoIterator<Item = Arrival>,
@@ -171,7 +190,7 @@ struct Driver<'a, D, I, O> {
 }
 
 impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
-    fn run(mut self) -> Result<Replay, Livelock> {
+    fn run(mut self) -> Result<Replay, ReplayError> {
         let mut now = self.settings.start;
         self.little.advance(now);
         self.upcoming = self.arrivals.next();
@@ -194,10 +213,12 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
                 break;
             }
             assert!(next >= now, "time went back from {now} to {next}");
-            while self.next_sample <= next {
-                let at = self.next_sample;
-                self.observer.sample(at, self.waiting.len(), &*self.device);
-                self.next_sample += self.settings.sample_every.expect("sampling is on");
+            if next > Nanos::LAST {
+                return Err(self.too_late(arrives == next));
+            }
+            if self.sample_until(next) == Verdict::Stop {
+                self.summary.end = ReplayEnd::Stopped;
+                break;
             }
             now = next;
             self.little.advance(now);
@@ -220,15 +241,35 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
         Ok(self.summary)
     }
 
+    #[inline]
+    fn sample_until(&mut self, next: Nanos) -> Verdict {
+        while self.next_sample <= next {
+            let at = self.next_sample;
+            if self.observer.sample(at, self.waiting.len(), &*self.device) == Verdict::Stop {
+                return Verdict::Stop;
+            }
+            self.next_sample += self.settings.sample_every.expect("sampling is on");
+        }
+        Verdict::Continue
+    }
+
+    #[cold]
+    fn too_late(&self, arrives: bool) -> ReplayError {
+        if arrives {
+            return ReplayError::ArrivesTooLate { request: self.summary.arrived + 1 };
+        }
+        ReplayError::EndsTooLate { completed: self.summary.completed }
+    }
+
     /// Internal events of this instant, then completions upward.
     #[inline]
-    fn step(&mut self, now: Nanos) -> Result<Verdict, Livelock> {
+    fn step(&mut self, now: Nanos) -> Result<Verdict, ReplayError> {
         let mut rounds = 0;
         while self.device.next_event() == now {
             self.device.advance(now, &mut self.done);
             rounds += 1;
             if rounds > ROUNDS_MAX {
-                return Err(Livelock(now));
+                return Err(ReplayError::Livelock(now));
             }
         }
         for completion in self.done.drain(..) {

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
-/// A time since the start of the run, or a duration, in whole nanoseconds. Sums are checked.
+/// A time since the start of the run, or a duration, in whole nanoseconds.
+///
+/// Sums and products too large for the type stay just below [`Nanos::NEVER`]: later than [`Nanos::LAST`], so that the driver
+/// ends the run there with an error. Differences are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
@@ -12,6 +15,10 @@ impl Nanos {
     pub const ZERO: Self = Self(0);
     /// Later than any event: "only a request can wake it".
     pub const NEVER: Self = Self(u64::MAX);
+    /// The last moment of a run: 292 years after its start. Later ones only come of wrong times.
+    pub const LAST: Self = Self(1 << 63);
+    /// What sums come to that are too large.
+    const TOO_LATE: Self = Self(u64::MAX - 1);
 
     /// `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Self {
@@ -47,7 +54,7 @@ impl Add for Nanos {
     type Output = Self;
     #[inline]
     fn add(self, rhs: Self) -> Self {
-        Self(self.0.checked_add(rhs.0).expect("simulated time overflowed u64 nanoseconds"))
+        self.0.checked_add(rhs.0).map_or(Self::TOO_LATE, Self)
     }
 }
 impl AddAssign for Nanos {
@@ -67,7 +74,7 @@ impl Mul<u64> for Nanos {
     type Output = Self;
     #[inline]
     fn mul(self, rhs: u64) -> Self {
-        Self(self.0.checked_mul(rhs).expect("simulated time overflowed u64 nanoseconds"))
+        self.0.checked_mul(rhs).map_or(Self::TOO_LATE, Self)
     }
 }
 

@@ -4,14 +4,16 @@ mod config;
 mod device;
 mod measured;
 mod reference;
+mod remarks;
 mod run;
+mod settle;
 mod sweep;
 mod system;
 mod workload;
 
 pub use config::{
     BeyondCapacity, CommonSettings, ConfigError, Dimension, Experiment, OneOrMore, Position, PreconditionKind,
-    RunSettings, WorkloadSettings,
+    RunSettings, SettleSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, Array, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault,
@@ -20,6 +22,7 @@ pub use device::{
 pub use measured::{Measured, Slowest, Watch, resource_name};
 pub use reference::{experiments_page, results_schema};
 pub use run::{RunError, RunOptions, finish_results, run, run_workload};
+pub use settle::settle;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
 pub use system::{System, build_device};
-pub use workload::Workload;
+pub use workload::{Place, Together, Workload, dense_requests, places, scaled, volume_names};

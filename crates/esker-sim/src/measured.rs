@@ -194,9 +194,6 @@ impl Observer for Measured<'_> {
             window.statistics.record(arrival, request.kind, completion);
         }
         if let Some(series) = &mut self.series {
-            if series.too_long {
-                return Verdict::Stop;
-            }
             series.requests += 1;
             if completion.result.is_ok() {
                 series.bytes += moved.0;
@@ -215,14 +212,13 @@ impl Observer for Measured<'_> {
         Verdict::Continue
     }
 
-    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) {
-        if let Some(series) = &mut self.series
-            && now > series.begin
-            && !series.too_long
-        {
+    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) -> Verdict {
+        let Some(series) = &mut self.series else { return Verdict::Continue };
+        if now > series.begin && !series.too_long {
             series.too_long = series.points.len() >= SERIES_POINTS_MAX;
             series.close(now, backlog, device);
         }
+        if series.too_long { Verdict::Stop } else { Verdict::Continue }
     }
 }
 

@@ -1,17 +1,19 @@
 //! One run of an experiment, from its file to its results.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use esker_core::{
-    Arrival, Control, Cost, Device, Hint, Livelock, Nanos, RESULTS_SCHEMA, Replay, ReplayEnd, ReplaySettings, Report,
-    RunResults, Saturation, Stretch, replay,
+    Arrival, Bytes, Control, Cost, Device, Hint, LeftOut, Nanos, RESULTS_SCHEMA, Replay, ReplayEnd, ReplayError,
+    ReplaySettings, Report, RequestKind, RunResults, Saturation, SettledResults, Stretch, replay,
 };
 use esker_trace::TraceError;
 use thiserror::Error;
 
-use crate::config::{ConfigError, Experiment};
+use crate::config::{ConfigError, Experiment, SettleSettings};
 use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
+use crate::remarks::remarks;
 use crate::system::System;
 use crate::workload::{Workload, WorkloadFault};
 
@@ -35,9 +37,9 @@ pub enum RunError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The device never gets past an instant.
+    /// The replay cannot go on. Times beyond all bounds are errors of the configuration instead.
     #[error(transparent)]
-    Livelock(#[from] Livelock),
+    Replay(#[from] ReplayError),
     /// The device forgot requests.
     #[error("the device stopped at {at} with {in_flight} requests under way; this is a bug in esker")]
     Stalled {
@@ -66,7 +68,7 @@ impl Hint for RunError {
     fn work_failed(&self) -> bool {
         match self {
             Self::Trace(error) => error.work_failed(),
-            Self::Livelock(_) | Self::Stalled { .. } => true,
+            Self::Replay(_) | Self::Stalled { .. } => true,
             _ => false,
         }
     }
@@ -85,16 +87,42 @@ pub fn run_workload(
     workload: &Workload,
     options: &RunOptions,
 ) -> Result<RunResults, RunError> {
+    let mut results = simulate(experiment, workload, options).map_err(|error| match error {
+        RunError::Replay(error) => too_late(experiment, error),
+        error => error,
+    })?;
+    results.remarks = remarks(experiment, workload, &results);
+    Ok(results)
+}
+
+/// The key behind times that run out of bounds.
+fn too_late(experiment: &Experiment, error: ReplayError) -> RunError {
+    let settings = &experiment.workload;
+    let (key, hint) = match error {
+        ReplayError::Livelock(_) => return error.into(),
+        ReplayError::ArrivesTooLate { .. } if settings.time_scale.is_some() => {
+            ("workload.time_scale".to_string(), "take a smaller factor")
+        }
+        ReplayError::ArrivesTooLate { .. } if settings.synthetic.is_some() => {
+            ("workload.synthetic.arrivals".to_string(), "take a higher rate, or fewer `requests`")
+        }
+        ReplayError::ArrivesTooLate { .. } => {
+            ("workload.trace".to_string(), "are its times in the unit of its format?")
+        }
+        ReplayError::EndsTooLate { .. } => {
+            let key = format!("device.{}", experiment.run.target);
+            (key, "take shorter times for the devices, or fewer requests")
+        }
+    };
+    experiment.error_at(&key, error.to_string(), Some(hint.to_string())).into()
+}
+
+fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) -> Result<RunResults, RunError> {
     let System { mut device, precondition_time } = System::assemble(experiment)?;
     let capacity = device.capacity();
     let settings = &experiment.workload;
-    let arrivals = workload.arrivals(capacity, settings.beyond_capacity, settings.time_scale());
-    let mut arrivals = arrivals
-        .map_err(|WorkloadFault { key, message, hint }| {
-            let message = format!("{message} (target `{}`)", experiment.run.target);
-            experiment.error_at(&format!("workload.{key}"), message, hint)
-        })?
-        .peekable();
+    let left_out = Cell::new(LeftOut::default());
+    let mut arrivals = arrivals(experiment, workload, capacity, &left_out)?.peekable();
 
     let begin = Stopwatch::start();
     let go_on = |ended| {
@@ -126,7 +154,9 @@ pub fn run_workload(
         if let ReplayEnd::Saturated { .. } = end.end {
             // Nothing was measured; say so with the results of the warm-up, which are what there is.
             let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
-            return Ok(finish_results(experiment, &mut ignored, &end, &*device, cost));
+            let mut results = finish_results(experiment, &mut ignored, &end, &*device, cost);
+            results.workload.left_out = left_out.get();
+            return Ok(results);
         }
     }
     device.control(replay_settings.start, Control::StartMeasuring)?;
@@ -147,7 +177,50 @@ pub fn run_workload(
     }
     check_end(&end, &measured)?;
     let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
-    Ok(finish_results(experiment, &mut measured, &end, &*device, cost))
+    let mut results = finish_results(experiment, &mut measured, &end, &*device, cost);
+    results.workload.left_out = left_out.get();
+    if let (Some(settle), None) = (&run.settle, &results.saturated) {
+        results.settled = Some(settled(experiment, workload, &mut device, end.last_event, settle, options)?);
+    }
+    Ok(results)
+}
+
+fn arrivals<'a>(
+    experiment: &Experiment,
+    workload: &'a Workload,
+    capacity: Bytes,
+    left_out: &'a Cell<LeftOut>,
+) -> Result<impl Iterator<Item = Arrival> + use<'a>, ConfigError> {
+    let settings = &experiment.workload;
+    let arrivals = workload.arrivals(capacity, settings.beyond_capacity, settings.time_scale(), left_out);
+    arrivals.map_err(|WorkloadFault { key, message, hint }| {
+        let message = format!("{message} (target `{}`)", experiment.run.target);
+        experiment.error_at(&format!("workload.{key}"), message, hint)
+    })
+}
+
+/// Further passes after the measured run, which ended at `now`.
+fn settled(
+    experiment: &Experiment,
+    workload: &Workload,
+    device: &mut Box<dyn Device>,
+    now: Nanos,
+    settle: &SettleSettings,
+    options: &RunOptions,
+) -> Result<SettledResults, RunError> {
+    let (capacity, ignored) = (device.capacity(), Cell::default());
+    // Whether the workload fits the target is known by now.
+    drop(arrivals(experiment, workload, capacity, &ignored)?);
+    let changes = || {
+        let all = arrivals(experiment, workload, capacity, &ignored).expect("it was made before");
+        all.filter(|arrival| arrival.request.kind != RequestKind::Read)
+    };
+    let mut go_on = || !options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+    crate::settle::settle(device, now, settle, changes, &mut go_on)?.ok_or_else(|| {
+        let message =
+            format!("no part of the target `{}` is flash, so there is nothing to settle", experiment.run.target);
+        experiment.error_at("run.settle", message, Some("leave it out".to_string())).into()
+    })
 }
 
 fn check_end(replay: &Replay, measured: &Measured) -> Result<(), RunError> {
@@ -190,7 +263,9 @@ pub fn finish_results(
         requests,
         throughput: measured.throughput(replay),
         saturated,
+        settled: None,
         devices: report.devices,
+        remarks: Vec::new(),
         series: measured.series(replay, device),
         cost,
     }

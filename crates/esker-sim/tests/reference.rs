@@ -30,7 +30,7 @@ fn the_page_of_keys_is_current() {
     is_current("experiments.md", &experiments_page());
 }
 
-/// Results of a run with everything in them: flash, disk, children, a series, a cost.
+/// Results of a run with everything in them: flash, disk, children, settling, a series, a cost.
 fn results() -> Value {
     let text = r#"
 [workload]
@@ -48,12 +48,14 @@ preset = "ibm-ultrastar-36z15"
 [device.volume]
 kind = "hybrid"
 children = ["flash", "disk"]
+capacity = "512MiB"
 policy = { kind = "static-split", weights = [1, 1] }
 
 [run]
 target = "volume"
 series = "1s"
 warm_up_requests = 100
+settle = { requests_max = 1000 }
 "#;
     let options = RunOptions { cost: true, ..RunOptions::default() };
     serde_json::to_value(run(&Experiment::from_str(text, "x.toml").unwrap(), &options).unwrap()).unwrap()

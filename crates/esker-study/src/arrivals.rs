@@ -1,21 +1,11 @@
-//! Trace records as arrivals at a device: addresses mapped densely, sectors rounded outward.
+//! Trace records as arrivals at a device: addresses mapped densely, in whole sectors.
 
-use std::collections::VecDeque;
-
-use esker_core::{Arrival, Bytes, Lba, Nanos, Request, RequestKind};
-use esker_trace::{DenseMap, Operation, Record};
-
-/// Maps records to arrivals.
-pub(crate) struct Arrivals<'a, I> {
-    records: I,
-    map: &'a DenseMap,
-    shift: Shift<'a>,
-    /// Further parts of a trim that fell into several places.
-    pending: VecDeque<Arrival>,
-}
+use esker_core::Arrival;
+use esker_sim::dense_requests;
+use esker_trace::{DenseMap, Record};
 
 /// Bytes to add to every address, per volume.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Shift<'a> {
     /// As traced.
     None,
@@ -34,63 +24,23 @@ impl Shift<'_> {
     }
 }
 
-impl<'a, I: Iterator<Item = Record>> Arrivals<'a, I> {
-    /// `map` holds every area that the shifted reads and writes touch.
-    pub(crate) fn new(records: I, map: &'a DenseMap, shift: Shift<'a>) -> Self {
-        Self { records, map, shift, pending: VecDeque::new() }
-    }
-}
-
-impl<I: Iterator<Item = Record>> Iterator for Arrivals<'_, I> {
-    type Item = Arrival;
-
-    #[inline]
-    fn next(&mut self) -> Option<Arrival> {
-        if let Some(arrival) = self.pending.pop_front() {
-            return Some(arrival);
-        }
-        loop {
-            let record = self.shift.apply(self.records.next()?);
-            let kind = match record.operation {
-                Operation::Read => RequestKind::Read,
-                Operation::Write => RequestKind::Write { fua: false },
-                Operation::Flush => {
-                    return Some(Arrival {
-                        at: record.at,
-                        request: Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO),
-                    });
-                }
-                Operation::Trim => {
-                    // A trim of what is never read or written has no place in the active region.
-                    let parts = self.map.parts(record.volume, record.offset, u64::from(record.length));
-                    self.pending.extend(parts.into_iter().map(|(offset, length)| {
-                        // Only whole sectors can be forgotten.
-                        let (from, to) = (offset.div_ceil(512), (offset + length) / 512);
-                        let length = Bytes(to.saturating_sub(from) * 512);
-                        arrival(record.at, RequestKind::Trim, from, length)
-                    }));
-                    self.pending.retain(|arrival| arrival.request.length > Bytes::ZERO);
-                    match self.pending.pop_front() {
-                        Some(arrival) => return Some(arrival),
-                        None => continue,
-                    }
-                }
-            };
-            let offset = self.map.map(record.volume, record.offset).expect("what the trace touches is mapped");
-            let (from, to) = (offset / 512, (offset + u64::from(record.length)).div_ceil(512));
-            return Some(arrival(record.at, kind, from, Bytes((to - from) * 512)));
-        }
-    }
-}
-
-#[inline]
-fn arrival(at: Nanos, kind: RequestKind, sector: u64, length: Bytes) -> Arrival {
-    Arrival { at, request: Request::new(kind, Lba(sector), length) }
+/// The arrivals that `records` stand for, as `beyond_capacity = "dense"` of an experiment has them. `map` holds every area
+/// that the shifted reads and writes touch.
+pub(crate) fn arrivals<'a>(
+    records: impl Iterator<Item = Record> + 'a,
+    map: &'a DenseMap,
+    shift: Shift<'a>,
+) -> impl Iterator<Item = Arrival> + 'a {
+    records.flat_map(move |record| {
+        let record = shift.apply(record);
+        dense_requests(map, &record).map(move |request| Arrival { at: record.at, request })
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use esker_trace::{TouchedAreas, VolumeIndex};
+    use esker_core::{Bytes, Lba, Nanos, RequestKind};
+    use esker_trace::{Operation, TouchedAreas, VolumeIndex};
 
     use super::*;
 
@@ -104,13 +54,26 @@ mod tests {
         let mut touched = TouchedAreas::default();
         touched.add(&write);
         let map = DenseMap::new(&touched);
-        let trim = record(Operation::Trim, 899 << 20, 2 << 20);
-        let elsewhere = record(Operation::Trim, 0, 4096);
-        let arrivals: Vec<_> = Arrivals::new([write, elsewhere, trim].into_iter(), &map, Shift::None).collect();
-        let requests: Vec<_> = arrivals.iter().map(|arrival| arrival.request).collect();
+        let records = [
+            write,
+            record(Operation::Trim, 0, 4096),
+            record(Operation::Trim, 899 << 20, 2 << 20),
+            record(Operation::Trim, (900 << 20) + 100, 1500),
+            record(Operation::Read, 5 << 30, 0),
+        ];
+        let requests: Vec<_> = arrivals(records.into_iter(), &map, Shift::None)
+            .map(|arrival| {
+                let request = arrival.request;
+                (arrival.at, request.kind, request.start, request.length)
+            })
+            .collect();
         assert_eq!(
             requests,
-            [Request::write(Lba(1), Bytes(512)), Request::new(RequestKind::Trim, Lba(0), Bytes::mib(1)),]
+            [
+                (Nanos(7), RequestKind::Write { fua: false }, Lba(1), Bytes(512)),
+                (Nanos(7), RequestKind::Trim, Lba(0), Bytes::mib(1)),
+                (Nanos(7), RequestKind::Trim, Lba(1), Bytes(1024)),
+            ]
         );
     }
 }

@@ -95,6 +95,14 @@ pub enum StudyError {
         /// The trace.
         name: String,
     },
+    /// A trace goes on for longer than a run can last.
+    #[error("the last request of {name} comes {years} years after its first, but simulated time ends after 292 years")]
+    TooLong {
+        /// The trace.
+        name: String,
+        /// How long it goes on.
+        years: u64,
+    },
     /// A setting makes no sense.
     #[error("{message}")]
     Settings {
@@ -122,6 +130,9 @@ impl Hint for StudyError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Trace(error) => error.hint(),
+            Self::TooLong { .. } => Some(
+                "are its times in the unit of its format? `esker trace filter --speed 1000` makes them shorter".into(),
+            ),
             Self::NothingToDo { .. } => Some("`esker trace info` shows what was read".into()),
             _ => None,
         }

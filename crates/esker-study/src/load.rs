@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-use esker_core::Nanos;
+use esker_core::{Nanos, unlikely_rate, words};
+use esker_sim::{Place, Together, places, volume_names};
 use esker_trace::{
-    Characteriser, CharacteriserSettings, DenseMap, Profile, ReadNotes, ReadOptions, Record, Spool, SpoolWriter,
-    TouchedAreas, TraceReader, VolumeIndex,
+    Characteriser, CharacteriserSettings, DenseMap, Operation, Profile, ReadNotes, ReadOptions, Record, Spool,
+    SpoolWriter, TouchedAreas, TraceReader,
 };
 
 use crate::model::InputSummary;
@@ -15,6 +16,8 @@ use crate::{Hooks, StudyError};
 /// One trace, read.
 pub(crate) struct Input {
     pub(crate) summary: InputSummary,
+    /// Names of its files as an experiment beside them would have them.
+    files: Vec<String>,
     spool: Spool,
     has_times: bool,
     first: Nanos,
@@ -24,6 +27,8 @@ pub(crate) struct Input {
 pub(crate) struct Workload {
     pub(crate) name: String,
     pub(crate) inputs: Vec<InputSummary>,
+    /// All files, as `trace` in an experiment beside them names them.
+    pub(crate) files: Vec<String>,
     pub(crate) profile: Profile,
     pub(crate) volumes: Vec<String>,
     pub(crate) has_times: bool,
@@ -33,19 +38,20 @@ pub(crate) struct Workload {
 
 struct Part {
     spool: Spool,
-    first_volume: u32,
-    /// Subtracted from every time, so that the workload begins at zero.
-    zero: Nanos,
+    place: Place,
 }
 
 /// Reads one trace: parsing on its own thread, characterisation and spooling on this one.
 fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(Input, Characteriser), StudyError> {
     let mut reader = TraceReader::open(paths, options)?;
-    let name = paths[0].file_name().map_or_else(|| "standard input".into(), |name| name.to_string_lossy().into_owned());
+    let file_name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let files = paths.iter().map(|path| file_name(path).unwrap_or_else(|| "-".into())).collect();
+    let name = file_name(&paths[0]).unwrap_or_else(|| "standard input".into());
     let name = if name == "-" { "standard input".to_string() } else { name };
     let mut characteriser = Characteriser::new(CharacteriserSettings::default());
     let mut spool = SpoolWriter::default();
-    let mut first = None;
+    let (mut first, mut last) = (None, Nanos::ZERO);
+    let (mut bytes, mut empty) = (0u64, 0u64);
     let (batches, received) = mpsc::sync_channel::<Vec<Record>>(8);
     let (empties, reuse) = mpsc::channel::<Vec<Record>>();
     let reader = std::thread::scope(|scope| -> Result<TraceReader, StudyError> {
@@ -65,23 +71,41 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
             first = first.or(batch.first().map(|record| record.at));
             characteriser.push_all(&batch);
             for record in &batch {
+                match record.operation {
+                    Operation::Read | Operation::Write => bytes += u64::from(record.length),
+                    Operation::Trim | Operation::Flush => {}
+                }
+                empty += u64::from(record.length == 0 && record.operation != Operation::Flush);
                 spool.push(record)?;
             }
+            last = batch.last().map_or(last, |record| record.at);
             let _ = empties.send(batch);
         }
         parser.join().expect("the parser does not panic")
     })?;
     hooks.check()?;
+    let (first, has_times) = (first.unwrap_or_default(), reader.notes().has_times);
+    let duration = last.saturating_sub(first);
+    if has_times && duration > Nanos::LAST {
+        return Err(StudyError::TooLong { name, years: duration.0 / Nanos::from_secs(365 * 86_400).0 });
+    }
+    let mut notes = remarks(reader.notes());
+    if has_times {
+        let (requests, volumes) = (reader.notes().records, reader.volumes().len() as u64);
+        notes.extend(unlikely_rate(requests, bytes, duration.as_secs_f64(), volumes));
+    }
+    if empty > 0 {
+        notes.push(format!("Requests of no bytes, which no device can serve, were left out: {}.", words::count(empty)));
+    }
     let summary = InputSummary {
         name,
         format: reader.format().name.to_string(),
         volumes: reader.volumes().to_vec(),
         requests: reader.notes().records,
-        notes: remarks(reader.notes()),
+        notes,
     };
     let spool = spool.finish(reader.volumes().to_vec())?;
-    let has_times = reader.notes().has_times;
-    Ok((Input { summary, spool, has_times, first: first.unwrap_or_default() }, characteriser))
+    Ok((Input { summary, files, spool, has_times, first }, characteriser))
 }
 
 fn short(reader: &TraceReader) -> &'static str {
@@ -131,43 +155,23 @@ pub(crate) fn together(
     for paths in groups {
         inputs.push(read(paths, options, hooks)?.0);
     }
-    let several = inputs.len() > 1;
-    let volumes: Vec<String> =
-        inputs
-            .iter()
-            .flat_map(|input| {
-                input.summary.volumes.iter().map(move |volume| {
-                    if several { format!("{}:{volume}", input.summary.name) } else { volume.clone() }
-                })
-            })
-            .collect();
-    let parts = place(inputs.iter().map(|input| (input.first, input.summary.volumes.len())));
+    let volumes = match inputs.as_slice() {
+        [only] => only.summary.volumes.clone(),
+        several => {
+            volume_names(several.iter().map(|input| (input.summary.name.as_str(), input.summary.volumes.as_slice())))
+        }
+    };
+    let places = places_of(&inputs);
     let mut characteriser = Characteriser::new(CharacteriserSettings::default());
-    let spools: Vec<_> = inputs.iter().zip(&parts).map(|(input, &place)| (&input.spool, place)).collect();
-    for record in Merged::new(&spools) {
+    for record in Together::new(inputs.iter().map(|input| &input.spool).zip(places)) {
         characteriser.push(&record);
     }
     let (profile, touched) = characteriser.finish_with_areas(&volumes);
     finish("all traces together".into(), inputs, profile, &touched, volumes)
 }
 
-/// Times from 2000 on, in nanoseconds since 1970, are taken as absolute.
-const ABSOLUTE_FROM: Nanos = Nanos::from_secs(946_684_800);
-
-/// First volume number and time zero of each trace.
-fn place(inputs: impl Iterator<Item = (Nanos, usize)>) -> Vec<(u32, Nanos)> {
-    let inputs: Vec<_> = inputs.collect();
-    let absolute = inputs.iter().all(|(first, _)| *first >= ABSOLUTE_FROM);
-    let earliest = inputs.iter().map(|(first, _)| *first).min().unwrap_or_default();
-    let mut volume = 0;
-    inputs
-        .into_iter()
-        .map(|(first, volumes)| {
-            let place = (volume, if absolute { earliest } else { first });
-            volume += volumes as u32;
-            place
-        })
-        .collect()
+fn places_of(inputs: &[Input]) -> Vec<Place> {
+    places(inputs.iter().map(|input| (input.first, input.summary.volumes.len())))
 }
 
 fn finish(
@@ -180,60 +184,21 @@ fn finish(
     if profile.read_requests + profile.write_requests == 0 {
         return Err(StudyError::NothingToDo { name });
     }
-    let places = place(inputs.iter().map(|input| (input.first, input.summary.volumes.len())));
+    let places = places_of(&inputs);
     let has_times = inputs.iter().all(|input| input.has_times);
-    let mut summaries = Vec::new();
-    let mut parts = Vec::new();
-    for (input, (first_volume, zero)) in inputs.into_iter().zip(places) {
+    let (mut summaries, mut files, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    for (input, place) in inputs.into_iter().zip(places) {
         summaries.push(input.summary);
-        parts.push(Part { spool: input.spool, first_volume, zero });
+        files.extend(input.files);
+        parts.push(Part { spool: input.spool, place });
     }
-    Ok(Workload { name, inputs: summaries, profile, volumes, has_times, map: DenseMap::new(touched), parts })
+    let map = DenseMap::new(touched);
+    Ok(Workload { name, inputs: summaries, files, profile, volumes, has_times, map, parts })
 }
 
 impl Workload {
     /// All requests in order of time, the first one near time zero.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
-        let parts: Vec<_> = self.parts.iter().map(|part| (&part.spool, (part.first_volume, part.zero))).collect();
-        Merged::new(&parts)
-    }
-}
-
-/// Merges spools by time; equal times in the order of the traces.
-struct Merged<I> {
-    heads: Vec<(I, Option<Record>)>,
-}
-
-impl<'a> Merged<Box<dyn Iterator<Item = Record> + 'a>> {
-    fn new(parts: &[(&'a Spool, (u32, Nanos))]) -> Self {
-        let heads = parts
-            .iter()
-            .map(|&(spool, (first_volume, zero))| {
-                let mut records: Box<dyn Iterator<Item = Record> + 'a> =
-                    Box::new(spool.records().map(move |record| Record {
-                        at: record.at.saturating_sub(zero),
-                        volume: VolumeIndex(record.volume.0 + first_volume),
-                        ..record
-                    }));
-                let head = records.next();
-                (records, head)
-            })
-            .collect();
-        Self { heads }
-    }
-}
-
-impl<I: Iterator<Item = Record>> Iterator for Merged<I> {
-    type Item = Record;
-
-    #[inline]
-    fn next(&mut self) -> Option<Record> {
-        let (records, head) = match self.heads.as_mut_slice() {
-            [only] => only,
-            heads => {
-                heads.iter_mut().filter(|(_, head)| head.is_some()).min_by_key(|(_, head)| head.map(|head| head.at))?
-            }
-        };
-        std::mem::replace(head, records.next())
+        Together::new(self.parts.iter().map(|part| (&part.spool, part.place)))
     }
 }

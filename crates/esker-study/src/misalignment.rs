@@ -1,6 +1,6 @@
 //! What a constant misalignment costs, simulated with and without.
 
-use esker_core::Bytes;
+use esker_core::{Bytes, Ratio};
 use esker_trace::{DenseMap, TouchedAreas};
 
 use crate::arrivals::Shift;
@@ -73,7 +73,7 @@ pub(crate) fn cost(
     if Bytes(map.end()) > Bytes(candidate.capacity_bytes) {
         return Ok(None);
     }
-    let load = Load { map: &map, shift, factor: 1.0 };
+    let load = Load { map: &map, shift, time_scale: Ratio::ONE };
     let run = measured_run(workload, design, &load, settings, hooks)?;
     Ok(aligned(&run).map(|aligned| MisalignmentCost { candidate: candidate.name.clone(), as_traced, aligned }))
 }

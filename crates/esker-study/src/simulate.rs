@@ -1,13 +1,13 @@
 //! One design under one workload.
 
 use esker_core::{
-    Arrival, Bytes, Control, Device, FlashReport, Nanos, Replay, ReplayEnd, ReplaySettings, Report, RequestStatistics,
-    SeriesPoint, replay, words,
+    Arrival, Bytes, Control, Device, FlashReport, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, Report,
+    RequestStatistics, SeriesPoint, replay, words,
 };
 use esker_sim::{Experiment, Measured, Slowest, System, Watch};
-use esker_trace::{DenseMap, Operation, Record};
+use esker_trace::{DenseMap, Operation, ReadOptions, Record};
 
-use crate::arrivals::{Arrivals, Shift};
+use crate::arrivals::{self, Shift};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
@@ -23,7 +23,7 @@ const WAIT_MAX: Nanos = Nanos::from_secs(60);
 /// ... but never sooner than this.
 const WAIT_MIN: Nanos = Nanos::from_secs(1);
 /// ... or when so many requests wait.
-const BACKLOG_MAX: usize = 2_000_000;
+const BACKLOG_MAX: u64 = 2_000_000;
 /// Intervals of the series over time.
 const INTERVALS: u64 = 240;
 /// Points of the distribution of response times.
@@ -115,7 +115,8 @@ pub(crate) fn simulate(
     let factor = settings.budgets.load_at_the_end();
     if candidate.outcome == Outcome::Served && workload.has_times && factor > 1.0 {
         // The wear that the further passes left is no matter: this run has a device of its own.
-        let load = Load { factor, ..Load::as_traced(workload) };
+        let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
+        let load = Load { time_scale, ..Load::as_traced(workload) };
         let run = measured_run(workload, design, &load, settings, hooks)?;
         candidate.grown = Some(GrownLoad {
             factor,
@@ -152,18 +153,18 @@ fn translation_layer(config: &serde_json::Value, sold: Bytes, run: &Run, report:
 pub(crate) struct Load<'a> {
     pub(crate) map: &'a DenseMap,
     pub(crate) shift: Shift<'a>,
-    /// Requests come so many times as fast as in the trace.
-    pub(crate) factor: f64,
+    /// What the trace's times are multiplied by.
+    pub(crate) time_scale: Ratio,
 }
 
 impl<'a> Load<'a> {
     pub(crate) fn as_traced(workload: &'a Workload) -> Self {
-        Self { map: &workload.map, shift: Shift::None, factor: 1.0 }
+        Self { map: &workload.map, shift: Shift::None, time_scale: Ratio::ONE }
     }
 
     /// A moment of the trace under this load.
     fn scaled(&self, at: Nanos) -> Nanos {
-        if self.factor == 1.0 { at } else { Nanos((at.0 as f64 / self.factor) as u64) }
+        esker_sim::scaled(at, self.time_scale)
     }
 }
 
@@ -182,12 +183,7 @@ pub(crate) fn set_up(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<Setup, StudyError> {
-    let input = workload.inputs.first().map_or("", |input| input.name.as_str());
-    let mut text = format!("[workload]\ntrace = {}\nbeyond_capacity = \"dense\"\n", toml::Value::from(input));
-    if !workload.has_times {
-        text += &format!("queue_depth = {CLOSED_DEPTH}\n");
-    }
-    text += &format!("\n{}seed = {}\n", design.toml, settings.seed);
+    let text = experiment_text(workload, design, load, settings);
     let experiment = Experiment::from_str(&text, &design.name).map_err(StudyError::design)?;
     let device = System::assemble(&experiment).map_err(StudyError::design)?.device;
     hooks.check()?;
@@ -198,22 +194,60 @@ pub(crate) fn set_up(
             load.map.end()
         )));
     }
-    let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
+    let run = &experiment.run;
     let replay_settings = ReplaySettings {
         start: Nanos::ZERO,
-        queue_depth: (!workload.has_times).then_some(CLOSED_DEPTH as usize),
-        wait_limit: duration.clamp(WAIT_MIN, WAIT_MAX),
-        backlog_limit: BACKLOG_MAX,
-        sample_every: workload.has_times.then(|| interval(duration)),
+        queue_depth: experiment.workload.queue_depth.map(|depth| depth.get() as usize),
+        wait_limit: run.wait_limit.unwrap_or(Nanos::NEVER),
+        backlog_limit: usize::try_from(run.backlog_limit).unwrap_or(usize::MAX),
+        sample_every: run.series,
     };
     Ok(Setup { device, replay_settings, experiment })
+}
+
+/// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is done
+/// with them, and when a run ends.
+fn experiment_text(workload: &Workload, design: &Design, load: &Load<'_>, settings: &StudySettings) -> String {
+    let trace = match workload.files.as_slice() {
+        [only] => toml::Value::from(only.as_str()),
+        several => toml::Value::from(several.to_vec()),
+    };
+    let mut text = format!("[workload]\ntrace = {trace}\nbeyond_capacity = \"dense\"\n");
+    let (read, usual) = (&settings.read, ReadOptions::default());
+    if let Some(format) = &read.format {
+        text += &format!("format = {}\n", toml::Value::from(format.as_str()));
+    }
+    if let Some(lines) = read.lenient {
+        text += &format!("lenient = {lines}\n");
+    }
+    if read.reorder_time != usual.reorder_time {
+        text += &format!("reorder = \"{}\"\n", read.reorder_time);
+    }
+    if read.reorder_records != usual.reorder_records {
+        text += &format!("reorder_records = {}\n", read.reorder_records);
+    }
+    let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
+    let (wait_limit, mut run) = (duration.clamp(WAIT_MIN, WAIT_MAX), String::new());
+    if workload.has_times {
+        if load.time_scale != Ratio::ONE {
+            text += &format!("time_scale = \"{}\"\n", load.time_scale);
+        }
+        run += &format!("series = \"{}\"\n", interval(duration));
+    } else {
+        text += &format!("queue_depth = {CLOSED_DEPTH}\n");
+    }
+    run += &format!("seed = {}\nwait_limit = \"{wait_limit}\"\nbacklog_limit = {BACKLOG_MAX}\n", settings.seed);
+    if design.sold.is_some() {
+        run += "settle = {}\n";
+    }
+    format!("{text}\n{}{run}", design.toml)
 }
 
 /// The workload's requests under `load`.
 pub(crate) fn arrivals<'a>(workload: &'a Workload, load: &Load<'a>) -> impl Iterator<Item = Arrival> + 'a {
     let load = *load;
     let records = workload.records().map(move |record| Record { at: load.scaled(record.at), ..record });
-    Arrivals::new(records, load.map, load.shift)
+    arrivals::arrivals(records, load.map, load.shift)
 }
 
 /// Builds the design and replays the workload on it once.
@@ -318,5 +352,5 @@ pub(crate) fn flash_report(device: &dyn Device) -> Option<FlashReport> {
 /// buffers.
 pub(crate) fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
     let records = workload.records().filter(|record| record.operation != Operation::Read);
-    Arrivals::new(records, &workload.map, Shift::None)
+    arrivals::arrivals(records, &workload.map, Shift::None)
 }

@@ -7,7 +7,7 @@ mod placement;
 
 pub use engine::{
     Checkpoint, DataRef, DeviceIndex, Effect, Engine, EngineSettings, Input, IoId, LogicalExtent, MapRecord,
-    PhysicalExtent, Place, RecordNumber, RestoreError, SettingsError,
+    PhysicalExtent, Place, RecordNumber, RestoreError, SettingsError, UnmetShare,
 };
 pub use placement::{
     BuildPlacement, DeviceView, PLACEMENTS, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,

@@ -65,6 +65,8 @@ fn simulated(arrivals: &[Arrival]) -> Vec<(Nanos, Effect)> {
         children: DEVICES.iter().map(|device| device.0.to_string()).collect(),
         policy: policy(),
         extent: EXTENT,
+        capacity: None,
+        reserve: None,
         allocate: Allocate::OnWrite,
         queue_depth: Some(10_000),
     };

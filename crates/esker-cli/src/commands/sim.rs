@@ -5,7 +5,7 @@ mod recovery;
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_core::{RequestClass, RunResults};
+use esker_core::{RequestClass, RunResults, SettledResults, Settling};
 use esker_sim::{Experiment, RunError, RunOptions};
 
 use crate::args::{Common, SimArguments};
@@ -104,6 +104,13 @@ fn render(results: &RunResults) -> String {
         }
         text.push('\n');
     }
+    if let Some(settled) = &results.settled {
+        text += &format!("\n{}\n", told(settled));
+    }
+    if !results.remarks.is_empty() {
+        text.push('\n');
+        results.remarks.iter().for_each(|remark| text += &format!("note: {remark}\n"));
+    }
     if let Some(cost) = &results.cost {
         text += &format!(
             "\nsimulated in {} ({} requests per second), preconditioned in {}\n",
@@ -113,6 +120,30 @@ fn render(results: &RunResults) -> String {
         );
     }
     text
+}
+
+/// What further passes of the writes came to.
+fn told(settled: &SettledResults) -> String {
+    let amplification = words::amplification(settled.write_amplification);
+    let (passes, capacities) = (settled.passes, words::factor(settled.capacities_written));
+    match settled.outcome {
+        Settling::NothingWritten => "the workload writes nothing: no write amplification to settle".to_string(),
+        Settling::OnePassIsEnough => {
+            format!("write amplification {amplification}: the run wrote the host capacity {capacities} times")
+        }
+        Settling::Settled => {
+            format!(
+                "write amplification settled at {amplification} after {passes} passes ({capacities} host capacities)"
+            )
+        }
+        Settling::NotSettled => format!(
+            "write amplification has not settled after {passes} passes ({capacities} host capacities): \
+             {amplification} at the end"
+        ),
+        Settling::TooFewWrites => {
+            format!("too few writes to settle write amplification: a pass writes the host capacity {capacities} times")
+        }
+    }
 }
 
 fn response_times(results: &RunResults) -> String {

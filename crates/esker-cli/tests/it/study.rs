@@ -62,6 +62,7 @@ fn each_design_runs_again_as_an_experiment() {
     let run = esker_ok(folder.path(), &["sim", "again.toml", "--json", "--no-cost"]);
     let again: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(again["requests"]["all"], candidate["requests"]["all"]);
+    assert_eq!(again["settled"]["write_amplification"], candidate["endurance"]["write_amplification"]);
 }
 
 #[test]
@@ -77,6 +78,16 @@ fn two_traces_alone_and_together() {
     let together = run(&["--together"]);
     assert_eq!(together["workloads"][0]["profile"]["requests"], 4_000);
     assert_eq!(together["workloads"][0]["profile"]["devices"], 2);
+    // The configuration names both traces, and repeats what they did together.
+    let candidates = together["workloads"][0]["candidates"].as_array().unwrap();
+    let stripe = candidates.iter().find(|candidate| candidate["name"] == "raid0-4x15k").unwrap();
+    let config = &stripe["config"];
+    assert_eq!(config["workload"]["trace"], serde_json::json!(["small.csv", "other.csv"]));
+    std::fs::write(folder.path().join("again.toml"), toml::to_string(config).unwrap()).unwrap();
+    let again = esker_ok(folder.path(), &["sim", "again.toml", "--json", "--no-cost"]);
+    let again: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(again["requests"], stripe["requests"]);
+    assert_eq!(again["devices"], stripe["devices"]);
 }
 
 #[test]

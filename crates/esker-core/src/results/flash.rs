@@ -147,6 +147,9 @@ pub struct FlashReport {
     /// Recovery after a power failure, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryReport>,
+    /// A power failure was asked for that lay beyond the end of the run: it never happened.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub power_failure_missed: bool,
 }
 
 /// Bit errors of a drive's flash, and how they were corrected. A rate is a share of the bits of a page or codeword.

@@ -2,6 +2,7 @@
 
 mod array;
 mod flash;
+mod settled;
 mod timeline;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use array::*;
 pub use flash::*;
+pub use settled::*;
 pub use timeline::*;
 
 /// The version of the schema below. A change that would break a reader raises it.
@@ -37,8 +39,14 @@ pub struct RunResults {
     /// How the run ended, where not by serving every request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub saturated: Option<Saturation>,
+    /// Write amplification after further passes of the writes; only with `run.settle`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub settled: Option<SettledResults>,
     /// Each device of the tree, by name.
     pub devices: BTreeMap<String, DeviceReport>,
+    /// What one should know before one takes these numbers for granted, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub remarks: Vec<String>,
     /// Values over time, one entry per interval; empty unless asked for.
     pub series: Vec<SeriesPoint>,
     /// What the simulation itself cost; left out with `--no-cost`, since it differs from run to run.
@@ -62,6 +70,30 @@ pub struct WorkloadResults {
     pub write_bytes: u64,
     /// From the first arrival to the last, in seconds.
     pub duration_s: f64,
+    /// Requests of the workload, those of the warm-up included, that the target never saw, or not whole.
+    #[serde(skip_serializing_if = "LeftOut::is_nothing", default)]
+    pub left_out: LeftOut,
+}
+
+/// Requests of a workload that do not reach the target as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LeftOut {
+    /// Requests of no bytes, which no device can serve.
+    pub empty_requests: u64,
+    /// Requests that begin past the target's end, with `beyond_capacity = "clip"`.
+    pub requests_past_the_end: u64,
+    /// Requests that were cut short at the target's end, with `beyond_capacity = "clip"`.
+    pub requests_cut_short: u64,
+    /// Trims without a whole sector or, with `beyond_capacity = "dense"`, of what is never read or written.
+    pub trims_of_nothing: u64,
+}
+
+impl LeftOut {
+    /// Whether every request reaches the target as it is.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Summary of a distribution of times, in microseconds. Mean, deviation and maximum are exact, percentiles within 0.1 %.

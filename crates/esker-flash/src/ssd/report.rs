@@ -7,7 +7,7 @@ use esker_core::{
     MergeCounts, Nanos, Ratio, ResourceKind, Telemetry, WearReport,
 };
 
-use super::power::Power;
+use super::power::{Power, Stage};
 use super::{Baseline, Ssd};
 use crate::array::Step;
 use crate::ecc::Ecc;
@@ -159,6 +159,7 @@ impl Ssd {
             precondition: self.precondition,
             mapping: layer.mapping,
             recovery: self.power.as_ref().and_then(Power::report),
+            power_failure_missed: self.power.as_ref().is_some_and(|power| power.stage == Stage::Ahead),
         }
     }
 }

@@ -14,6 +14,6 @@ pub(crate) use device::{DeviceTable, read_device};
 pub use error::{ConfigError, Position};
 pub use experiment::Experiment;
 pub(crate) use read::Document;
-pub use run::RunSettings;
+pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
 pub use workload::{BeyondCapacity, OneOrMore, WorkloadSettings};

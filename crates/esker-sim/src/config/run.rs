@@ -1,6 +1,8 @@
 //! The `[run]` table.
 
-use esker_core::Nanos;
+use std::num::NonZeroU32;
+
+use esker_core::{Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,38 @@ pub struct RunSettings {
     /// Open loop: the run ends as saturated once this many requests wait.
     #[serde(default = "million")]
     pub backlog_limit: u64,
+    /// After the measured run, the workload's writes, trims and flushes are played again, without waiting times, until
+    /// write amplification has settled: a drive is not worn as one pass of a short trace tells. What comes of it is
+    /// `settled` in the results; everything else there is of the measured run alone. `{}` takes every default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<SettleSettings>,
+}
+
+/// When write amplification has settled, and how long that is tried.
+///
+/// Writes are repeated in stretches: as many passes as write half the host capacity, one at least.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SettleSettings {
+    /// It has settled once the host capacity was written and two stretches in a row differ by no more than this.
+    pub within: Ratio,
+    /// Requests under way while writes are repeated.
+    pub queue_depth: NonZeroU32,
+    /// No new stretch begins after so many requests...
+    pub requests_max: u64,
+    /// ... or so many host capacities.
+    pub capacities_max: NonZeroU32,
+}
+
+impl Default for SettleSettings {
+    fn default() -> Self {
+        Self {
+            within: Ratio::percent(2),
+            queue_depth: NonZeroU32::new(32).expect("it is not zero"),
+            requests_max: 3_000_000,
+            capacities_max: NonZeroU32::new(4).expect("it is not zero"),
+        }
+    }
 }
 
 fn is_zero(count: &u32) -> bool {

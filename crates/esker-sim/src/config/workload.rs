@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use esker_core::Ratio;
+use esker_core::{Nanos, Ratio};
 use esker_trace::{FilterSettings, SyntheticSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSettings {
-    /// Trace file, relative to the experiment's folder; `-` for standard input. A list only for the files per CPU of one
-    /// blktrace recording.
+    /// Trace file, relative to the experiment's folder; `-` for standard input. A list for the files per CPU of one blktrace
+    /// recording, and for several traces as one workload: their volumes lie side by side, and they keep their relation in
+    /// time where all have absolute times; else all begin together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<OneOrMore>,
     /// Made-up requests instead of a trace.
@@ -21,6 +22,15 @@ pub struct WorkloadSettings {
     /// The trace's format, where it should not be found by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// How many bad lines of the trace are passed over; the next one is an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lenient: Option<u64>,
+    /// How far time may step back in the trace for a request still to be put into its place (default: 1s).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Nanos>,
+    /// How many requests it may have to pass for that (default: 65536).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder_records: Option<u64>,
     /// Which of the trace's requests count: by volume, kind, time or address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterSettings>,
@@ -93,6 +103,11 @@ impl WorkloadSettings {
                 return Err(("trace", "it names no file".to_string()));
             }
             (None, Some(_)) if self.format.is_some() => return Err(("format", "it goes with a `trace`".to_string())),
+            (None, Some(_)) if self.lenient.is_some() => return Err(("lenient", "it goes with a `trace`".to_string())),
+            (None, Some(_)) if self.reorder.is_some() => return Err(("reorder", "it goes with a `trace`".to_string())),
+            (None, Some(_)) if self.reorder_records.is_some() => {
+                return Err(("reorder_records", "it goes with a `trace`".to_string()));
+            }
             (None, Some(_)) if self.filter.is_some() => return Err(("filter", "it goes with a `trace`".to_string())),
             (None, Some(_)) if self.passes.is_some() => {
                 let message = "it goes with a `trace`; ask a `synthetic` workload for more `requests`";

@@ -39,6 +39,9 @@ pub struct ConstantSettings {
 /// Each server is kept track of; no device that somebody means has more.
 const SERVERS_MAX: u32 = 65_536;
 
+/// Longer than any device that somebody means; a few hundred requests would already take longer than a run can last.
+const SERVICE_TIME_MAX: Nanos = Nanos::from_secs(365 * 86_400);
+
 const fn one() -> u32 {
     1
 }
@@ -58,6 +61,10 @@ impl DeviceSettings for ConstantSettings {
     fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
         if self.service_time == Nanos::ZERO {
             return Err(DeviceFault::new("`service_time` is zero; a request takes at least 1ns"));
+        }
+        if self.service_time > SERVICE_TIME_MAX {
+            let message = format!("`service_time` is {}, longer than {SERVICE_TIME_MAX}", self.service_time);
+            return Err(DeviceFault::new(message));
         }
         if self.servers == 0 {
             return Err(DeviceFault::new("`servers` is 0; a device needs at least one"));

@@ -44,7 +44,9 @@ pub fn experiments_page() -> String {
     let mut page = HEAD.to_string();
     table::<WorkloadSettings>(&mut page, "## `[workload]`");
     page += "\nSeveral volumes of one trace lie side by side in the target's address space, in order of appearance, each at a\n\
-             multiple of 1 MiB. Requests are widened to whole sectors of 512 bytes.\n";
+             multiple of 1 MiB. Reads and writes are widened to whole sectors of 512 bytes, trims narrowed to those that lie wholly\n\
+             within them: a trim never forgets bytes that nobody trimmed. (A drive forgets whole pages only, an array and a\n\
+             hybrid pass trims on to their devices.)\n";
     table::<RunSettings>(&mut page, "## `[run]`");
     page += DEVICES;
     table::<CommonSettings>(&mut page, "### Every kind");

@@ -1,6 +1,8 @@
 //! From (volume, byte) of a trace to sectors of the target.
 
-use esker_core::{Bytes, Lba, Request, RequestKind, StreamId};
+use std::cell::Cell;
+
+use esker_core::{Bytes, Lba, LeftOut, Request, RequestKind, StreamId};
 use esker_trace::{DenseMap, Operation, Record, TouchedAreas};
 
 use super::WorkloadFault;
@@ -80,37 +82,126 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// The request that `record` stands for, within `capacity` bytes: whole sectors around its bytes. None where nothing
-    /// is left of it, several for a trim over areas that were not touched.
+    /// The requests that `record` stands for, within `capacity` bytes, in whole sectors. None where nothing is left of
+    /// it, several for a trim that falls into pieces. What does not reach the target whole is counted.
     #[inline]
-    pub(super) fn requests(&self, record: &Record, capacity: u64) -> impl Iterator<Item = Request> + use<> {
+    pub(super) fn requests(
+        &self,
+        record: &Record,
+        capacity: u64,
+        left_out: &Cell<LeftOut>,
+    ) -> impl Iterator<Item = Request> + use<> {
         let length = u64::from(record.length);
-        let mut many = Vec::new();
-        let one = match (record.operation, self) {
-            (Operation::Flush, _) => Some((0, 0)),
-            (_, _) if length == 0 => None,
-            (_, Self::AsTheyAre) => Some((record.offset, length)),
+        let (one, many) = match (record.operation, self) {
+            (Operation::Flush, _) => NO_PLACE,
+            (_, _) if length == 0 => (None, Vec::new()),
+            (_, Self::AsTheyAre) => (Some((record.offset, length)), Vec::new()),
             (_, Self::Clip(space)) => {
                 let start = space.place(record);
-                (start < capacity).then(|| (start, length.min(capacity - start)))
+                ((start < capacity).then(|| (start, length.min(capacity - start))), Vec::new())
             }
+            (Operation::Trim, Self::Wrap(space)) => (None, round_the_end(space.place(record), length, capacity)),
             (_, Self::Wrap(space)) => {
                 let length = length.min(capacity);
-                Some(((space.place(record) % capacity).min(capacity - length), length))
+                (Some(((space.place(record) % capacity).min(capacity - length), length)), Vec::new())
             }
-            (Operation::Trim, Self::Dense(map)) => {
-                many = map.parts(record.volume, record.offset, length);
-                None
-            }
-            (_, Self::Dense(map)) => map.map(record.volume, record.offset).map(|start| (start, length)),
+            (_, Self::Dense(map)) => dense(map, record),
         };
-        let (kind, stream) = (kind(record.operation), StreamId(record.volume.0 as u16));
-        one.into_iter().chain(many).map(move |(start, length)| {
-            let first = start / 512;
-            let sectors = (start + length).div_ceil(512) - first;
-            Request { stream, ..Request::new(kind, Lba(first), Bytes(sectors * 512)) }
-        })
+        let reached = one.map_or(0, |(_, length)| length) + many.iter().map(|(_, length)| length).sum::<u64>();
+        if reached < length || record.operation == Operation::Trim || length == 0 {
+            self.count(record, reached, one.iter().chain(&many), left_out);
+        }
+        requests_at(record, one.into_iter().chain(many))
     }
+
+    /// Counts `record` if it does not reach the target whole; `reached` of its bytes have places.
+    #[cold]
+    fn count<'p>(
+        &self,
+        record: &Record,
+        reached: u64,
+        mut places: impl Iterator<Item = &'p (u64, u64)>,
+        left_out: &Cell<LeftOut>,
+    ) {
+        let mut counts = left_out.get();
+        let length = u64::from(record.length);
+        match (record.operation, self) {
+            (Operation::Flush, _) => {}
+            _ if length == 0 => counts.empty_requests += 1,
+            (_, Self::Clip(_)) if reached == 0 => counts.requests_past_the_end += 1,
+            (_, Self::Clip(_)) if reached < length => counts.requests_cut_short += 1,
+            (Operation::Trim, _)
+                if !places.any(|&(start, length)| whole_sectors(RequestKind::Trim, start, length).is_some()) =>
+            {
+                counts.trims_of_nothing += 1;
+            }
+            _ => {}
+        }
+        left_out.set(counts);
+    }
+}
+
+/// Where a request lies in the target, as (byte, length): most have one place, a trim may have many, or none.
+type Places = (Option<(u64, u64)>, Vec<(u64, u64)>);
+
+/// A flush is sent, but has no range.
+const NO_PLACE: Places = (Some((0, 0)), Vec::new());
+
+/// The parts of a range that goes on at address zero where it reaches the end. Reads and writes are moved down instead,
+/// to stay one request; moved so, a trim would forget bytes that nobody trimmed.
+fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
+    let (start, length) = (start % capacity, length.min(capacity));
+    let before_end = length.min(capacity - start);
+    let mut parts = vec![(start, before_end)];
+    if before_end < length {
+        parts.push((0, length - before_end));
+    }
+    parts
+}
+
+/// The requests that `record` stands for once `map` has closed up the areas that nothing touches, in whole sectors.
+/// None for a request of no bytes, and for a trim that only covers such areas or no whole sector; several for a trim over
+/// several areas.
+#[inline]
+pub fn dense_requests(map: &DenseMap, record: &Record) -> impl Iterator<Item = Request> + use<> {
+    let (one, many) = dense(map, record);
+    requests_at(record, one.into_iter().chain(many))
+}
+
+#[inline]
+fn dense(map: &DenseMap, record: &Record) -> Places {
+    let length = u64::from(record.length);
+    match record.operation {
+        Operation::Flush => NO_PLACE,
+        Operation::Trim => (None, map.parts(record.volume, record.offset, length)),
+        Operation::Read | Operation::Write if length == 0 => (None, Vec::new()),
+        Operation::Read | Operation::Write => {
+            (map.map(record.volume, record.offset).map(|start| (start, length)), Vec::new())
+        }
+    }
+}
+
+/// The requests of `record` for these (byte, length) of the target.
+#[inline]
+fn requests_at<I: Iterator<Item = (u64, u64)>>(record: &Record, places: I) -> impl Iterator<Item = Request> + use<I> {
+    let (kind, stream) = (kind(record.operation), StreamId(record.volume.0 as u16));
+    places.filter_map(move |(start, length)| {
+        let request = whole_sectors(kind, start, length)?;
+        Some(Request { stream, ..request })
+    })
+}
+
+/// Devices know whole sectors only. Reads and writes take every sector that they touch. A trim takes those that lie
+/// wholly within it, since the rest of the others was not trimmed; none where there is no such sector.
+#[inline]
+fn whole_sectors(kind: RequestKind, start: u64, length: u64) -> Option<Request> {
+    let end = start + length;
+    let (first, behind) = match kind {
+        RequestKind::Trim => (start.div_ceil(512), end / 512),
+        _ => (start / 512, end.div_ceil(512)),
+    };
+    (first < behind || kind == RequestKind::Flush)
+        .then(|| Request::new(kind, Lba(first), Bytes(behind.saturating_sub(first) * 512)))
 }
 
 const fn kind(operation: Operation) -> RequestKind {
@@ -139,9 +230,11 @@ mod tests {
     fn volumes_lie_side_by_side_and_requests_cover_whole_sectors() {
         let space = AddressSpace::new(&[700, 0, 1 << 20]);
         assert_eq!(space.end, 2 << 20);
+        let left_out = Cell::new(LeftOut::default());
         let requests = |volume, offset, length| -> Vec<(u64, u64)> {
             let record = record(volume, offset, length);
-            Addresses::Clip(&space).requests(&record, 2 << 20).map(|r| (r.start.0, r.length.0)).collect()
+            let requests = Addresses::Clip(&space).requests(&record, 2 << 20, &left_out);
+            requests.map(|r| (r.start.0, r.length.0)).collect()
         };
         assert_eq!(requests(0, 600, 100), [(1, 512)]);
         assert_eq!(requests(0, 500, 100), [(0, 1024)]);
@@ -149,6 +242,40 @@ mod tests {
         assert_eq!(requests(2, (1 << 20) - 512, 4096), [(4095, 512)]);
         assert_eq!(requests(2, 1 << 20, 512), []);
         assert_eq!(requests(0, 0, 0), []);
+        let counts =
+            LeftOut { empty_requests: 1, requests_past_the_end: 1, requests_cut_short: 1, trims_of_nothing: 0 };
+        assert_eq!(left_out.get(), counts);
+    }
+
+    fn trim(volume: u32, offset: u64, length: u32) -> Record {
+        Record { operation: Operation::Trim, ..record(volume, offset, length) }
+    }
+
+    #[test]
+    fn a_trim_takes_whole_sectors_only_and_goes_round_the_end() {
+        let space = AddressSpace::new(&[1 << 20]);
+        let mut touched = TouchedAreas::default();
+        touched.add(&record(0, 0, 1 << 20));
+        let left_out = Cell::new(LeftOut::default());
+        let all = [
+            Addresses::AsTheyAre,
+            Addresses::Clip(&space),
+            Addresses::Wrap(&space),
+            Addresses::Dense(DenseMap::new(&touched)),
+        ];
+        let sectors = |addresses: &Addresses<'_>, record: &Record| -> Vec<(u64, u64)> {
+            addresses.requests(record, 1 << 20, &left_out).map(|r| (r.start.0, r.length.0 / 512)).collect()
+        };
+        for addresses in &all {
+            assert_eq!(sectors(addresses, &trim(0, 100, 1436)), [(1, 2)]);
+            assert_eq!(sectors(addresses, &trim(0, 513, 1000)), []);
+        }
+        assert_eq!(left_out.get().trims_of_nothing, 4);
+        // A trim over the end goes on at the beginning; the bytes before it are not its own.
+        let over = trim(0, (1 << 20) - 1024, 2048);
+        assert_eq!(sectors(&all[2], &over), [(2046, 2), (0, 2)]);
+        assert_eq!(sectors(&all[1], &over), [(2046, 2)]);
+        assert_eq!(sectors(&all[2], &trim(0, 0, 4 << 20)), [(0, 2048)]);
     }
 
     proptest! {
@@ -158,9 +285,12 @@ mod tests {
         ) {
             let record = record(volume, offset.min(u64::MAX - u64::from(length)), length);
             let (space, capacity) = (AddressSpace::new(&ends), sectors * 512);
+            let left_out = Cell::default();
             for addresses in [Addresses::Clip(&space), Addresses::Wrap(&space)] {
-                for request in addresses.requests(&record, capacity) {
-                    prop_assert!(request.end_byte() <= capacity && request.length > Bytes::ZERO);
+                for operation in [Operation::Write, Operation::Trim] {
+                    for request in addresses.requests(&Record { operation, ..record }, capacity, &left_out) {
+                        prop_assert!(request.end_byte() <= capacity && request.length > Bytes::ZERO);
+                    }
                 }
             }
         }

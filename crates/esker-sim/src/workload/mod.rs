@@ -2,21 +2,23 @@
 
 mod address;
 mod passes;
+mod read;
+mod together;
 
+use std::cell::Cell;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use esker_core::{Arrival, Bytes, Hint, Nanos, Ratio};
-use esker_trace::{
-    Filter, Filtered, Operation, ReadOptions, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas,
-    TraceReader,
-};
+use esker_core::{Arrival, Bytes, Hint, LeftOut, Nanos, Ratio, unlikely_rate};
+use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas};
 
 use crate::config::{BeyondCapacity, Experiment};
 use crate::run::RunError;
 use address::{AddressSpace, Addresses};
 use passes::Passes;
+
+pub use address::dense_requests;
+pub use together::{Place, Together, places, volume_names};
 
 /// A workload that is at hand: any number of runs may replay it, on several threads at once.
 #[derive(Debug)]
@@ -36,6 +38,9 @@ enum Source {
         touched: TouchedAreas,
         /// How often all of it is replayed.
         passes: u32,
+        has_times: bool,
+        /// Of reads and writes.
+        bytes: u64,
     },
     Synthetic {
         settings: SyntheticSettings,
@@ -60,33 +65,9 @@ impl Workload {
             let source = Source::Synthetic { settings: synthetic.clone(), seed: experiment.run.seed };
             return Ok(Self { source, head: settings.head.unwrap_or(u64::MAX).min(synthetic.requests) });
         }
-        let trace = settings.trace.as_ref().expect("a workload without a source was refused when it was read");
-        let paths: Vec<PathBuf> = trace.as_slice().iter().map(|name| experiment.path_of(name)).collect();
-        let options = ReadOptions { format: settings.format.clone(), ..ReadOptions::default() };
-        let mut reader = TraceReader::open(&paths, &options)?;
-        let fault = |error: &dyn std::error::Error| experiment.error_at("workload.filter", error.to_string(), None);
-        let filter = settings.filter.clone().unwrap_or_default();
-        let mut filter = Filter::new(filter).map_err(|error| fault(&error))?;
-        let mut collector = Collector::default();
-        let mut batch = Vec::new();
-        'reading: while reader.next_batch(&mut batch)? {
-            if cancel.load(Ordering::Relaxed) {
-                return Err(RunError::Cancelled);
-            }
-            for record in &batch {
-                if settings.head.is_some_and(|head| collector.records >= head) {
-                    break 'reading;
-                }
-                match filter.apply(record, reader.volumes()) {
-                    Filtered::Keep(record) => collector.push(&record)?,
-                    Filtered::Drop => {}
-                    Filtered::End => break 'reading,
-                }
-            }
-        }
-        filter.check_volumes(reader.volumes()).map_err(|error| fault(&error))?;
+        let collected = read::read(experiment, cancel)?;
         let passes = settings.passes.map_or(1, NonZeroU32::get);
-        let workload = collector.finish(reader.volumes().to_vec(), passes)?;
+        let workload = collected.collector.finish(collected.volumes, passes, Some(collected.has_times))?;
         if workload.is_empty() {
             let message = "no request of the trace is left to replay";
             return Err(experiment.error_at("workload.trace", message, None).into());
@@ -100,7 +81,7 @@ impl Workload {
         for record in records {
             collector.push(&record)?;
         }
-        collector.finish(volumes, 1)
+        collector.finish(volumes, 1, None)
     }
 
     /// How many requests there are.
@@ -119,22 +100,35 @@ impl Workload {
     /// Whether requests have times at which they arrive. Without them only closed replay makes sense.
     pub fn has_times(&self) -> bool {
         match &self.source {
-            Source::Recorded { spool, .. } => spool.times().is_some_and(|(first, last)| first < last),
+            Source::Recorded { has_times, .. } => *has_times,
             Source::Synthetic { settings, .. } => settings.arrivals.is_some(),
         }
     }
 
-    /// The arrivals on a target of `capacity`, from time zero on, their times multiplied by `time_scale`. Requests of no
-    /// bytes (other than flushes) are left out.
-    pub(crate) fn arrivals(
-        &self,
+    /// A remark, where requests come faster than any machine has them once times are multiplied by `time_scale`.
+    pub(crate) fn unlikely_rate(&self, time_scale: Ratio) -> Option<String> {
+        match &self.source {
+            Source::Recorded { spool, has_times: true, bytes, .. } => {
+                let (first, last) = spool.times()?;
+                let duration = scaled(last - first, time_scale).as_secs_f64();
+                unlikely_rate(spool.len(), *bytes, duration, spool.volumes().len() as u64)
+            }
+            _ => None,
+        }
+    }
+
+    /// The arrivals on a target of `capacity`, from time zero on, their times multiplied by `time_scale`. What does not
+    /// reach the target, or not whole, is counted in `left_out` as the arrivals are taken.
+    pub(crate) fn arrivals<'a>(
+        &'a self,
         capacity: Bytes,
         beyond: BeyondCapacity,
         time_scale: Ratio,
-    ) -> Result<impl Iterator<Item = Arrival> + '_, WorkloadFault> {
+        left_out: &'a Cell<LeftOut>,
+    ) -> Result<impl Iterator<Item = Arrival> + 'a, WorkloadFault> {
         let capacity = Bytes(capacity.0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
         let (first, records, addresses) = match &self.source {
-            Source::Recorded { spool, space, touched, passes } => {
+            Source::Recorded { spool, space, touched, passes, .. } => {
                 let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);
                 let records = Passes::new(spool, *passes, time_scale)?;
                 (first, Records::Recorded(Box::new(records)), Addresses::new(space, touched, beyond, capacity)?)
@@ -151,7 +145,7 @@ impl Workload {
         let head = usize::try_from(self.head).unwrap_or(usize::MAX);
         Ok(records.take(head).flat_map(move |record| {
             let at = scaled(record.at - first, time_scale);
-            addresses.requests(&record, capacity.0).map(move |request| Arrival { at, request })
+            addresses.requests(&record, capacity.0, left_out).map(move |request| Arrival { at, request })
         }))
     }
 }
@@ -174,7 +168,8 @@ impl Iterator for Records<'_> {
     }
 }
 
-fn scaled(at: Nanos, scale: Ratio) -> Nanos {
+/// `at` once arrival times are multiplied by `scale`.
+pub fn scaled(at: Nanos, scale: Ratio) -> Nanos {
     if scale == Ratio::ONE { at } else { Nanos(scale.of(at.0)) }
 }
 
@@ -184,6 +179,7 @@ struct Collector {
     ends: Vec<u64>,
     touched: TouchedAreas,
     records: u64,
+    bytes: u64,
 }
 
 impl Collector {
@@ -197,13 +193,21 @@ impl Collector {
             }
             self.ends[volume] = self.ends[volume].max(record.end());
             self.touched.add(record);
+            if record.operation != Operation::Trim {
+                self.bytes += u64::from(record.length);
+            }
         }
         Ok(self.spool.push(record)?)
     }
 
-    fn finish(self, volumes: Vec<String>, passes: u32) -> Result<Workload, RunError> {
+    /// `has_times` as the trace's format has it; else as times differ.
+    fn finish(self, volumes: Vec<String>, passes: u32, has_times: Option<bool>) -> Result<Workload, RunError> {
         let spool = self.spool.finish(volumes)?;
-        let source = Source::Recorded { spool, space: AddressSpace::new(&self.ends), touched: self.touched, passes };
+        let differ = || spool.times().is_some_and(|(first, last)| first < last);
+        let has_times = has_times.unwrap_or_else(differ);
+        let space = AddressSpace::new(&self.ends);
+        let Self { touched, bytes, .. } = self;
+        let source = Source::Recorded { spool, space, touched, passes, has_times, bytes };
         Ok(Workload { source, head: u64::MAX })
     }
 }

@@ -22,7 +22,7 @@ impl<'a> Passes<'a> {
     pub(super) fn new(spool: &'a Spool, passes: u32, time_scale: Ratio) -> Result<Self, WorkloadFault> {
         let (first, last) = spool.times().unwrap_or((Nanos::ZERO, Nanos::ZERO));
         let duration = last - first;
-        let period = Nanos(duration.0 + duration.0 / (spool.len().saturating_sub(1)).max(1));
+        let period = duration + Nanos(duration.0 / (spool.len().saturating_sub(1)).max(1));
         let end = u128::from(duration.0) + u128::from(period.0) * u128::from(passes - 1);
         let years = |nanoseconds: u128| nanoseconds / 1_000_000_000 / 86_400 / 365;
         let last = u128::from(first.0) + end;
@@ -30,11 +30,25 @@ impl<'a> Passes<'a> {
             let message = format!("{passes} passes end after {} years, but times go up to 584", years(last));
             return Err(WorkloadFault { key: "passes", message, hint: Some("ask for fewer".into()) });
         }
+        let limit = u128::from(Nanos::LAST.0);
+        let refuse = |key, message, hint: &str| Err(WorkloadFault { key, message, hint: Some(hint.into()) });
+        if u128::from(duration.0) > limit && time_scale == Ratio::ONE {
+            let message = format!(
+                "its last request comes {} years after its first, but simulated time ends after 292",
+                years(duration.0.into())
+            );
+            return refuse("trace", message, "are its times in the unit of its format?");
+        }
         let scaled = end * u128::from(time_scale.as_parts_per_billion()) / 1_000_000_000;
-        if scaled >= u128::from(u64::MAX) {
-            let message =
-                format!("the last request would arrive after {} years, but times go up to 584", years(scaled));
-            return Err(WorkloadFault { key: "time_scale", message, hint: Some("take a smaller factor".into()) });
+        if scaled > limit {
+            let message = format!(
+                "the last request would arrive after {} years, but simulated time ends after 292",
+                years(scaled)
+            );
+            return match passes {
+                1 => refuse("time_scale", message, "take a smaller factor"),
+                _ => refuse("passes", message, "ask for fewer"),
+            };
         }
         Ok(Self { spool, records: spool.records(), left: passes - 1, shift: Nanos::ZERO, period })
     }

@@ -219,7 +219,9 @@ pub struct Candidate {
     pub device_count: u32,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
-    /// The whole experiment, with its workload, devices and run, as `esker sim` takes it.
+    /// The whole experiment, with its workload, devices and run: in a file beside the traces, `esker sim` repeats these
+    /// figures exactly, but for those of the busiest hour, of a misalignment and of the load at the end of the budgeted
+    /// years (set `workload.time_scale` to one over its factor for that).
     pub config: serde_json::Value,
     /// How it went.
     pub outcome: Outcome,

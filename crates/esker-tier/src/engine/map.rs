@@ -63,6 +63,17 @@ impl ExtentMap {
         self.places.len() as u32
     }
 
+    /// Extents of each device.
+    pub(crate) fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    /// Leaves only the first `extents` logical extents. None of the others is mapped (asserted).
+    pub(crate) fn shorten(&mut self, extents: u32) {
+        let rest = self.places.drain(extents as usize..);
+        assert!(rest.into_iter().all(|mapping| mapping.is_none()), "data would lie past the end");
+    }
+
     pub(crate) fn place(&self, extent: LogicalExtent) -> Option<Place> {
         self.places[extent.0 as usize].map(|mapping| mapping.place)
     }

@@ -1,6 +1,7 @@
 //! The placement engine: host requests in, child I/O out. One implementation for the simulator (over device models) and
 //! for the volume (over files and a journal).
 
+mod capacity;
 mod durability;
 mod effect;
 mod map;
@@ -14,6 +15,7 @@ use crate::placement::{DeviceView, Placement};
 use durability::{Durability, Waiting};
 use map::{ExtentMap, Recorded};
 
+pub use capacity::UnmetShare;
 pub use effect::{
     DataRef, DeviceIndex, Effect, Input, IoId, LogicalExtent, MapRecord, PhysicalExtent, Place, RecordNumber,
 };
@@ -105,7 +107,7 @@ impl Engine {
         Checkpoint { through: self.durability.issued(), extents: self.map.recorded_extents().collect() }
     }
 
-    /// Bytes that the host can address: all extents of all devices.
+    /// Bytes that the host can address: all extents of all devices, or what [`Engine::offer`] left of them.
     pub fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.map.len()) * self.extent)
     }

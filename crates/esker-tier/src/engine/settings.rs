@@ -44,6 +44,16 @@ pub enum SettingsError {
         /// The extent.
         extent: Bytes,
     },
+    /// The host is offered nothing, or more than there is.
+    #[error("`capacity` is {capacity}; the devices hold {holds}, in whole pieces of one `extent` of {extent}")]
+    Capacity {
+        /// What the host was to be offered.
+        capacity: Bytes,
+        /// What the devices hold.
+        holds: Bytes,
+        /// The extent.
+        extent: Bytes,
+    },
     /// The policy's own settings make no sense.
     #[error(transparent)]
     Policy(#[from] PlacementError),

@@ -21,7 +21,8 @@ const NAME: &str = ENTRY.name;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StaticSplitSettings {
-    /// Shares of the devices, in their order; all alike where the list is empty.
+    /// Shares of the devices, in their order. What they come to has to go into each device (see `capacity`). Where the list
+    /// is empty, the devices take turns, and those that are full are passed over.
     pub weights: Vec<u32>,
 }
 
@@ -30,7 +31,8 @@ const WEIGHT_SUM_MAX: u64 = 65_536;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
     let StaticSplitSettings { mut weights } = settings.options(NAME)?;
-    if weights.is_empty() {
+    let asked = !weights.is_empty();
+    if !asked {
         weights = vec![1; devices];
     }
     let error = |message| Err(PlacementError::Settings { policy: NAME, message });
@@ -40,7 +42,7 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     match weights.iter().map(|&weight| u64::from(weight)).sum() {
         0 => error("`weights` are all zero".to_string()),
         sum if sum > WEIGHT_SUM_MAX => error(format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}")),
-        _ => Ok(Box::new(StaticSplit::new(&weights))),
+        _ => Ok(Box::new(StaticSplit { asked, ..StaticSplit::new(&weights) })),
     }
 }
 
@@ -50,6 +52,8 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
 #[derive(Clone, Debug)]
 pub struct StaticSplit {
     turns: Vec<DeviceIndex>,
+    /// Whether somebody wants just these shares.
+    asked: bool,
 }
 
 impl StaticSplit {
@@ -66,13 +70,22 @@ impl StaticSplit {
             owed[device] -= total;
             DeviceIndex(device as u16)
         });
-        Self { turns: turns.collect() }
+        Self { turns: turns.collect(), asked: true }
     }
 }
 
 impl Placement for StaticSplit {
     fn place(&mut self, extent: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
         self.turns[extent.0 as usize % self.turns.len()]
+    }
+
+    fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
+        let round = self.turns.len() as u32;
+        let mut shares = vec![0u32; devices];
+        for (turn, device) in (0..).zip(&self.turns) {
+            shares[device.0 as usize] += extents / round + u32::from(turn < extents % round);
+        }
+        self.asked.then_some(shares)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use esker_core::words;
+use esker_core::{unlikely_rate, words};
 
 use esker_trace::{Characteriser, CharacteriserSettings, Profile, TraceReader, group_inputs};
 use serde_json::{Value, json};
@@ -38,7 +38,10 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
             return Err(no_requests(&paths[0], reader.notes()));
         }
         let profile = characteriser.finish(reader.volumes());
-        let remarks = esker_study::remarks(reader.notes());
+        let mut remarks = esker_study::remarks(reader.notes());
+        let bytes = profile.read_bytes + profile.write_bytes;
+        let volumes = reader.volumes().len() as u64;
+        remarks.extend(unlikely_rate(profile.requests, bytes, profile.duration_s.unwrap_or(0.0), volumes));
         if arguments.json.json.is_some() {
             values.push(json_of(&name, reader.format().name, &profile, &remarks)?);
         } else {

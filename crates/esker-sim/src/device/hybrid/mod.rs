@@ -6,7 +6,7 @@ use esker_core::{
     Bytes, Completion, Control, Device, DeviceError, Nanos, Precondition, Ratio, Report, Request, Tag, TagSlab,
     Telemetry, Unsupported,
 };
-use esker_tier::{Effect, Engine, EngineSettings, Input, IoId, PlacementError, PolicySettings};
+use esker_tier::{Effect, Engine, EngineSettings, Input, IoId, PlacementError, PolicySettings, UnmetShare};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,13 @@ pub struct HybridSettings {
     /// Bytes that are placed as one: whole sectors.
     #[serde(default = "default_extent")]
     pub extent: Bytes,
+    /// Bytes that the host is offered, in whole extents (default: all that the children hold). With less than they hold, a
+    /// child can be larger than its share, so that shares need not be those of the capacities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// Share of each child's extents that never hold data, instead of `capacity`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Ratio>,
     /// When extents get their places.
     #[serde(default)]
     pub allocate: Allocate,
@@ -87,11 +94,46 @@ impl DeviceSettings for HybridSettings {
         if self.queue_depth == Some(0) {
             return Err(DeviceFault::new("`queue_depth` is 0; a hybrid takes at least one request"));
         }
+        if self.capacity.is_some() && self.reserve.is_some() {
+            return Err(DeviceFault::new("`capacity` and `reserve` exclude each other; give one of them"));
+        }
+        let capacities = instance.children.iter().map(|child| child.device.capacity()).collect::<Vec<_>>();
         let mut device = EngineDevice::new(self, instance)?;
         if self.allocate == Allocate::AtStart {
+            if let Some(unmet) = device.engine.unmet_share() {
+                return Err(self.unmet(&unmet, &capacities, device.engine.capacity()));
+            }
             device.engine.fill(Ratio::ONE);
         }
         Ok(Box::new(device))
+    }
+}
+
+impl HybridSettings {
+    /// A split that does not go into the devices.
+    fn unmet(&self, unmet: &UnmetShare, capacities: &[Bytes], offered: Bytes) -> DeviceFault {
+        let weights = self.policy.options.get("weights").map_or_else(String::new, ToString::to_string);
+        let device = &self.children[unmet.device.0 as usize];
+        let holds = |(name, capacity): (&String, &Bytes)| format!("`{name}` {capacity}");
+        let holds: Vec<String> = self.children.iter().zip(capacities).map(holds).collect();
+        let reserved = match self.reserve {
+            Some(reserve) => format!(", {reserve} of it in reserve"),
+            None => String::new(),
+        };
+        let bytes = |extents: u32| Bytes(u64::from(extents) * self.extent.0);
+        let message = format!(
+            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} (the devices \
+             hold: {}{reserved})",
+            bytes(unmet.wanted),
+            bytes(unmet.holds),
+            holds.join(", "),
+        );
+        let fitting = match unmet.fitting {
+            Bytes::ZERO => String::new(),
+            fitting => format!("`capacity = \"{fitting}\"` or less would do, "),
+        };
+        let hint = format!("{fitting}or `weights` in proportion to what the devices hold");
+        DeviceFault { message, hint: Some(hint) }
     }
 }
 
@@ -128,9 +170,21 @@ struct Host {
 impl EngineDevice {
     /// A hybrid in which no extent has a place yet.
     pub fn new(settings: &HybridSettings, instance: Instance) -> Result<Self, DeviceFault> {
-        let devices = instance.children.iter().map(|child| child.device.capacity()).collect();
+        let used = settings.reserve.unwrap_or(Ratio::ZERO).complement();
+        if used == Ratio::ZERO {
+            return Err(DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%"));
+        }
+        let whole = |capacity: Bytes| capacity.0.checked_div(settings.extent.0).map_or(capacity.0, |extents| extents);
+        let part = |capacity: Bytes| match settings.reserve {
+            Some(_) => Bytes(used.of(whole(capacity)) * settings.extent.0),
+            None => capacity,
+        };
+        let devices = instance.children.iter().map(|child| part(child.device.capacity())).collect();
         let engine_settings = EngineSettings { extent: settings.extent, devices, policy: settings.policy.clone() };
-        let engine = Engine::new(&engine_settings).map_err(|error| DeviceFault::from_error(&error))?;
+        let mut engine = Engine::new(&engine_settings).map_err(|error| DeviceFault::from_error(&error))?;
+        if let Some(capacity) = settings.capacity {
+            engine.offer(capacity).map_err(|error| DeviceFault::from_error(&error))?;
+        }
         let slots = instance.children.iter().map(|child| child.device.free_slots());
         let slots = slots.fold(0usize, usize::saturating_add);
         Ok(Self {

@@ -19,7 +19,8 @@ fn instance(children: Vec<Box<dyn Device>>) -> Instance {
 fn settings(children: usize, allocate: Allocate) -> HybridSettings {
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
     let children = (0..children).map(|index| format!("c{index}")).collect();
-    HybridSettings { children, policy, extent: EXTENT, allocate, queue_depth: Some(1000) }
+    let (capacity, reserve) = (None, None);
+    HybridSettings { children, policy, extent: EXTENT, capacity, reserve, allocate, queue_depth: Some(1000) }
 }
 
 #[derive(Default)]
@@ -158,4 +159,54 @@ fn a_range_past_the_end_fails_at_once() {
     let (log, _) = run(hybrid, &at_millis(&[(3, Request::read(Lba(15), Bytes(1024)))]));
     let error = DeviceError::OutOfRange { end: 17 * 512, capacity: Bytes::kib(8) };
     assert_eq!(log.0, [(Nanos::from_millis(3), Nanos::from_millis(3), Nanos::from_millis(3), Err(error))]);
+}
+
+/// A hybrid over equal devices of 400 KiB, a hundred extents each, with these keys.
+fn split(keys: &str) -> Result<Box<dyn Device>, DeviceFault> {
+    let text = format!("children = [\"c0\", \"c1\"]\nextent = \"4KiB\"\n{keys}");
+    let settings: HybridSettings = toml::from_str(&text).unwrap();
+    let devices = [0, 1].map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(400))) as Box<dyn Device>);
+    settings.build(instance(devices.into()))
+}
+
+#[test]
+fn weights_are_met_exactly_where_the_capacity_permits_it() {
+    let keys = "policy = { kind = \"static-split\", weights = [3, 1] }\ncapacity = \"400KiB\"";
+    let hybrid = split(keys).unwrap();
+    assert_eq!(hybrid.capacity(), Bytes::kib(400));
+    // One read of each extent tells where it lies.
+    let reads: Vec<(u64, Request)> =
+        (0..100).map(|extent| (extent * 10, Request::read(Lba(extent * 8), EXTENT))).collect();
+    let (_, report) = run(hybrid, &at_millis(&reads));
+    let requests = |name: &str| report.devices["parent"].children[name].requests;
+    assert_eq!((requests("c0"), requests("c1")), (75, 25));
+}
+
+#[test]
+fn weights_that_do_not_go_into_the_devices_are_refused() {
+    let Err(fault) = split("policy = { kind = \"static-split\", weights = [99, 1] }") else { panic!("99:1 on equals") };
+    assert_eq!(
+        fault.message,
+        "`policy.weights` [99,1] cannot be met: of 800KiB they put 792KiB on `c0`, which has room for 400KiB (the devices \
+         hold: `c0` 400KiB, `c1` 400KiB)"
+    );
+    let hint = fault.hint.unwrap();
+    assert!(hint.starts_with("`capacity = \"404KiB\"` or less would do"), "{hint}");
+    let with = |capacity: &str| {
+        split(&format!("policy = {{ kind = \"static-split\", weights = [99, 1] }}\ncapacity = \"{capacity}\"")).is_ok()
+    };
+    assert!(with("404KiB") && !with("408KiB"), "the hint is exact");
+    // Placed as they are written, extents may stay few.
+    assert!(split("policy = { kind = \"static-split\", weights = [99, 1] }\nallocate = \"on-write\"").is_ok());
+}
+
+#[test]
+fn a_reserve_of_each_child_stays_free() {
+    let hybrid = split("policy = { kind = \"static-split\" }\nreserve = \"25%\"").unwrap();
+    assert_eq!(hybrid.capacity(), Bytes::kib(600));
+    let message = |keys: &str| split(&format!("policy = {{ kind = \"static-split\" }}\n{keys}")).err().unwrap().message;
+    assert!(message("reserve = \"100%\"").contains("less than 100%"));
+    assert!(message("reserve = \"5%\"\ncapacity = \"4KiB\"").contains("exclude each other"));
+    assert!(message("capacity = \"1GiB\"").contains("the devices hold 800KiB"));
+    assert!(split("policy = { kind = \"static-split\", weights = [3, 1] }\nreserve = \"40%\"").is_err());
 }

@@ -1,0 +1,40 @@
+//! What the reader of results should know before taking them for granted.
+
+use esker_core::{RunResults, words};
+
+use crate::config::Experiment;
+use crate::workload::Workload;
+
+/// The remarks on a run, in sentences.
+pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &RunResults) -> Vec<String> {
+    let settings = &experiment.workload;
+    let mut remarks = Vec::new();
+    if settings.queue_depth.is_none() {
+        remarks.extend(workload.unlikely_rate(settings.time_scale()));
+    }
+    let left_out = &results.workload.left_out;
+    let requests = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", several(count)));
+    remarks.extend(requests(left_out.empty_requests, "of no bytes left out: no device can serve them."));
+    remarks.extend(requests(
+        left_out.requests_past_the_end,
+        "past the target's end left out, as `beyond_capacity = \"clip\"` asks for.",
+    ));
+    remarks.extend(requests(
+        left_out.requests_cut_short,
+        "cut short at the target's end, as `beyond_capacity = \"clip\"` asks for.",
+    ));
+    remarks.extend(requests(
+        left_out.trims_of_nothing,
+        "to trim left out: they cover no whole sector of what the target holds for this workload.",
+    ));
+    for (name, device) in &results.devices {
+        if device.flash.as_ref().is_some_and(|flash| flash.power_failure_missed) {
+            remarks.push(format!("The power failure of `{name}` never happened: the run ended before it."));
+        }
+    }
+    remarks
+}
+
+fn several(count: u64) -> String {
+    if count == 1 { "1 request".to_string() } else { format!("{} requests", words::count(count)) }
+}

@@ -1,0 +1,177 @@
+//! Write amplification that lasts.
+//!
+//! A trace that writes less than one host capacity says little about wear: its writes are repeated, without waiting
+//! times, until amplification has settled, or the results say that there are too few writes to judge.
+
+use esker_core::{
+    Arrival, Completion, Control, Device, FlashReport, Nanos, Observer, ReplayEnd, ReplaySettings, Report, Request,
+    SettledResults, Settling, Verdict, replay,
+};
+
+use crate::config::SettleSettings;
+use crate::measured::Watch;
+use crate::run::RunError;
+
+/// So many requests are kept at hand instead of being made anew for each pass.
+const KEPT_MAX: usize = 200_000;
+
+/// Flash counters of a stretch of writing, summed over all drives of a tree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    host: u64,
+    programs: u64,
+    cleaning: u64,
+    host_pages: u64,
+}
+
+impl Stretch {
+    /// What `device` has counted since measuring started; nothing where no part of it is flash.
+    fn of(device: &dyn Device) -> Option<Self> {
+        let mut report = Report::default();
+        device.report(&mut report);
+        let drives = report.devices.values().filter_map(|device| device.flash.as_ref());
+        let add = |sum: Option<Self>, flash: &FlashReport| {
+            let sum = sum.unwrap_or_default();
+            Some(Self {
+                host: sum.host + flash.host_page_writes,
+                programs: sum.programs + flash.programs.total(),
+                cleaning: sum.cleaning + flash.programs.cleaning,
+                host_pages: sum.host_pages + flash.pages.host,
+            })
+        };
+        drives.fold(None, add)
+    }
+
+    fn amplification(self) -> Option<f64> {
+        (self.host > 0).then(|| self.programs as f64 / self.host as f64)
+    }
+
+    fn capacities(self, pages: u64) -> f64 {
+        pages as f64 / self.host_pages.max(1) as f64
+    }
+
+    /// The results where nothing, or nothing more, is repeated.
+    fn results(self, outcome: Settling, passes: u32, pages_written: u64) -> SettledResults {
+        SettledResults {
+            outcome,
+            write_amplification: self.amplification(),
+            cleaning_share: if self.programs > 0 { self.cleaning as f64 / self.programs as f64 } else { 0.0 },
+            passes,
+            capacities_written: self.capacities(pages_written),
+        }
+    }
+}
+
+/// Goes on after a measured run that ended at `now`: plays `changes` again until write amplification settles. `None`
+/// where the device has no flash. `go_on` is asked now and then; where it answers no, the result is [`RunError::Cancelled`].
+///
+/// `changes` makes the arrivals of one pass: the workload's requests without its reads. Their times do not matter.
+pub fn settle<I: Iterator<Item = Arrival>>(
+    device: &mut Box<dyn Device>,
+    now: Nanos,
+    settings: &SettleSettings,
+    changes: impl Fn() -> I,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<SettledResults>, RunError> {
+    let Some(first) = Stretch::of(&**device) else { return Ok(None) };
+    let written = first.capacities(first.host);
+    if first.host == 0 {
+        return Ok(Some(first.results(Settling::NothingWritten, 1, 0)));
+    }
+    if written >= 1.0 {
+        return Ok(Some(first.results(Settling::OnePassIsEnough, 1, first.host)));
+    }
+    let pass = Pass::new(changes);
+    if pass.requests as f64 / written > settings.requests_max as f64 {
+        return Ok(Some(first.results(Settling::TooFewWrites, 1, first.host)));
+    }
+    repeat(device, now, settings, first, &pass, go_on).map(Some)
+}
+
+/// The requests of one pass.
+struct Pass<F> {
+    changes: F,
+    requests: u64,
+    /// All of them, where they are few.
+    kept: Option<Vec<Arrival>>,
+}
+
+impl<I: Iterator<Item = Arrival>, F: Fn() -> I> Pass<F> {
+    fn new(changes: F) -> Self {
+        let mut all = changes();
+        let kept: Vec<Arrival> = all.by_ref().take(KEPT_MAX).collect();
+        let more = all.count();
+        Self { changes, requests: (kept.len() + more) as u64, kept: (more == 0).then_some(kept) }
+    }
+
+    fn times<'a>(&'a self, passes: u64) -> Box<dyn Iterator<Item = Arrival> + 'a>
+    where
+        I: 'a,
+    {
+        match &self.kept {
+            Some(kept) => Box::new((0..passes).flat_map(|_| kept.iter().copied())),
+            None => Box::new((0..passes).flat_map(|_| (self.changes)())),
+        }
+    }
+}
+
+fn repeat<I: Iterator<Item = Arrival>, F: Fn() -> I>(
+    device: &mut Box<dyn Device>,
+    mut now: Nanos,
+    settings: &SettleSettings,
+    first: Stretch,
+    pass: &Pass<F>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<SettledResults, RunError> {
+    let passes_per_stretch = (first.host_pages / 2).div_ceil(first.host).max(1);
+    let (mut passes, mut pages, mut last) = (1u32, 0, first);
+    let mut before: Option<f64> = None;
+    let mut outcome = Settling::NotSettled;
+    let mut counter = Counter { requests: 0, stopped: false, go_on };
+    let capacities_max = f64::from(settings.capacities_max.get());
+    while counter.requests < settings.requests_max && first.capacities(pages) < capacities_max {
+        device.control(now, Control::StartMeasuring)?;
+        let closed = ReplaySettings::closed(settings.queue_depth.get() as usize);
+        let replayed =
+            replay(device, pass.times(passes_per_stretch), &ReplaySettings { start: now, ..closed }, &mut counter)?;
+        if counter.stopped {
+            return Err(RunError::Cancelled);
+        }
+        if let ReplayEnd::Stalled { in_flight } = replayed.end {
+            return Err(RunError::Stalled { at: replayed.last_event, in_flight });
+        }
+        now = replayed.last_event;
+        passes = passes.saturating_add(u32::try_from(passes_per_stretch).unwrap_or(u32::MAX));
+        let Some(stretch) = Stretch::of(&**device).filter(|stretch| stretch.host > 0) else { break };
+        pages += stretch.host;
+        last = stretch;
+        let amplification = stretch.amplification();
+        if let (Some(before), Some(now)) = (before, amplification)
+            && pages >= first.host_pages
+            && (now / before - 1.0).abs() <= settings.within.as_f64()
+        {
+            outcome = Settling::Settled;
+            break;
+        }
+        before = amplification;
+    }
+    Ok(last.results(outcome, passes, first.host + pages))
+}
+
+/// Counts requests, and asks whether to go on.
+struct Counter<'a> {
+    requests: u64,
+    stopped: bool,
+    go_on: &'a mut dyn FnMut() -> bool,
+}
+
+impl Observer for Counter<'_> {
+    fn completed(&mut self, _: Nanos, _: &Request, _: &Completion) -> Verdict {
+        self.requests += 1;
+        if self.requests.is_multiple_of(Watch::EVERY) && !(self.go_on)() {
+            self.stopped = true;
+            return Verdict::Stop;
+        }
+        Verdict::Continue
+    }
+}

@@ -1,0 +1,107 @@
+//! The configuration of each design in a report repeats the report's figures when `esker sim` runs it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use esker_sim::{Experiment, RunOptions, run};
+use esker_study::model::{Candidate, Outcome, StudyReport};
+use esker_study::{Hooks, StudySettings, study};
+use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/office-server.nbdkit.log.zst");
+
+fn studied(trace: &Path, thorough: bool) -> StudyReport {
+    let settings = StudySettings {
+        traces: vec![trace.to_path_buf()],
+        read: ReadOptions::default(),
+        together: false,
+        budgets: esker_study::model::Budgets { years: 5.0, ..Default::default() },
+        utilisation: esker_core::Ratio::percent(85),
+        thorough,
+        seed: 3,
+        threads: 2,
+        command: String::new(),
+    };
+    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &AtomicBool::new(false), simulated: &AtomicU64::new(0) };
+    study(&settings, &hooks).unwrap()
+}
+
+/// Runs the candidate's configuration from a file beside the trace and compares all figures that a run has.
+fn repeat(candidate: &Candidate, folder: &Path) {
+    let name = &candidate.name;
+    let file = folder.join(format!("{name}.toml"));
+    std::fs::write(&file, toml::to_string(&candidate.config).unwrap()).unwrap();
+    let results = run(&Experiment::load(&file).unwrap(), &RunOptions::default()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(results.config, candidate.config, "{name}");
+    assert_eq!(results.devices, candidate.devices, "{name}: what the devices did");
+    assert_eq!(results.series, candidate.series, "{name}: the series");
+    match &candidate.outcome {
+        Outcome::Served => {
+            assert_eq!(Some(&results.requests), candidate.requests.as_ref(), "{name}: response times");
+            assert_eq!(results.saturated, None, "{name}");
+        }
+        Outcome::Saturated { since_s, stopped_s, backlog_requests, .. } => {
+            let saturated = results.saturated.unwrap_or_else(|| panic!("{name} keeps up the second time"));
+            let found = (saturated.since_s, saturated.stopped_s, saturated.backlog_requests);
+            assert_eq!(found, (*since_s, *stopped_s, *backlog_requests), "{name}");
+        }
+        Outcome::Failed { reason } => panic!("{name}: {reason}"),
+    }
+    match (&candidate.endurance, &results.settled) {
+        (Some(endurance), Some(settled)) => {
+            assert_eq!(settled.write_amplification, endurance.write_amplification, "{name}");
+            assert_eq!(settled.passes, endurance.passes, "{name}");
+            assert_eq!(settled.cleaning_share, endurance.cleaning_share, "{name}");
+            assert_eq!(settled.outcome.may_be_judged(), endurance.judged, "{name}");
+        }
+        (None, None) => {}
+        pair => panic!("{name}: only one of both has settled: {pair:?}"),
+    }
+}
+
+fn repeat_all(trace: &Path, thorough: bool) {
+    let report = studied(trace, thorough);
+    let candidates = &report.workloads[0].candidates;
+    assert!(candidates.iter().any(|candidate| candidate.endurance.is_some()));
+    std::thread::scope(|scope| {
+        for half in candidates.chunks(candidates.len().div_ceil(2)) {
+            scope.spawn(|| half.iter().for_each(|candidate| repeat(candidate, trace.parent().unwrap())));
+        }
+    });
+}
+
+/// The begin of the sample, with trims that begin and end anywhere, also within pages that hold data.
+fn cut(folder: &Path, requests: usize) -> PathBuf {
+    let mut reader = TraceReader::open(&[SAMPLE.into()], &ReadOptions::default()).unwrap();
+    let (mut records, mut batch) = (Vec::<Record>::new(), Vec::new());
+    while records.len() < requests && reader.next_batch(&mut batch).unwrap() {
+        for record in &batch {
+            records.push(*record);
+            if record.operation == Operation::Write && records.len() % 5 == 0 {
+                let trim =
+                    Record { operation: Operation::Trim, offset: record.offset + 300, response: None, ..*record };
+                records.push(trim);
+            }
+        }
+    }
+    records.truncate(requests);
+    let path = folder.join("cut.esker");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = TraceWriter::create("esker", Box::new(file), reader.volumes()).unwrap();
+    records.iter().for_each(|record| writer.push(record).unwrap());
+    writer.finish().unwrap();
+    path
+}
+
+/// In `make soak` (`ESKER_SOAK` is set) also every design on the whole sample.
+#[test]
+fn the_configuration_of_each_design_repeats_its_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    repeat_all(&cut(folder.path(), 8_000), false);
+    if std::env::var_os("ESKER_SOAK").is_some() {
+        let trace = folder.path().join(Path::new(SAMPLE).file_name().unwrap());
+        std::fs::copy(SAMPLE, &trace).unwrap();
+        repeat_all(&trace, true);
+    }
+}

@@ -1,0 +1,101 @@
+//! How much the host is offered, and whether the policy's shares go into the devices.
+
+use esker_core::Bytes;
+
+use super::{DeviceIndex, Engine, SettingsError};
+
+/// A share of the extents that a policy asks of a device, and that the device cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnmetShare {
+    /// The device.
+    pub device: DeviceIndex,
+    /// Extents that it would have to hold if all of the host's had data.
+    pub wanted: u32,
+    /// Extents that it has.
+    pub holds: u32,
+    /// The largest capacity of which all shares go into their devices; zero where none does.
+    pub fitting: Bytes,
+}
+
+impl Engine {
+    /// Offers the host only the first `capacity` bytes, in whole extents; what the devices hold beyond that stays free.
+    /// Before any data lie there (asserted).
+    ///
+    /// # Errors
+    /// Where that is less than an extent, or more than the devices hold.
+    pub fn offer(&mut self, capacity: Bytes) -> Result<(), SettingsError> {
+        let holds = self.capacity();
+        let extents = capacity.0 / self.extent;
+        if extents == 0 || capacity > holds {
+            return Err(SettingsError::Capacity { capacity, holds, extent: Bytes(self.extent) });
+        }
+        self.map.shorten(extents as u32);
+        Ok(())
+    }
+
+    /// The first device that would be too small for its share if all of the host's extents had data. `None` where every
+    /// share goes into its device, and for policies that ask for no fixed shares.
+    pub fn unmet_share(&self) -> Option<UnmetShare> {
+        let sizes = self.map.sizes();
+        let shares = |extents: u32| self.placement.shares(extents, sizes.len());
+        let too_small = |shares: &[u32]| shares.iter().zip(sizes).position(|(share, size)| share > size);
+        let wanted = shares(self.map.len())?;
+        let device = too_small(&wanted)?;
+        // Shares grow with the number of extents: search between what fits and what does not.
+        let (mut fits, mut does_not) = (0, self.map.len());
+        while does_not - fits > 1 {
+            let middle = fits + (does_not - fits) / 2;
+            match shares(middle).is_some_and(|shares| too_small(&shares).is_none()) {
+                true => fits = middle,
+                false => does_not = middle,
+            }
+        }
+        Some(UnmetShare {
+            device: DeviceIndex(device as u16),
+            wanted: wanted[device],
+            holds: sizes[device],
+            fitting: Bytes(u64::from(fits) * self.extent),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::EngineSettings;
+
+    fn engine(devices: &[u64], policy: &str) -> Engine {
+        let devices = devices.iter().map(|&kib| Bytes::kib(kib)).collect();
+        let policy = serde_json::from_str(policy).unwrap();
+        Engine::new(&EngineSettings { extent: Bytes::kib(1), devices, policy }).unwrap()
+    }
+
+    #[test]
+    fn a_share_that_goes_into_no_device_is_told_with_what_would_do() {
+        let mut split = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#);
+        let unmet = split.unmet_share().unwrap();
+        // Turns 0, 0, 1, 0: after 133 extents the first device has 100, and the next one would be its own.
+        assert_eq!((unmet.device, unmet.wanted, unmet.holds), (DeviceIndex(0), 150, 100));
+        assert_eq!(unmet.fitting, Bytes::kib(133));
+        split.offer(unmet.fitting).unwrap();
+        assert_eq!((split.capacity(), split.unmet_share()), (unmet.fitting, None));
+        let too_much = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#).offer(Bytes::kib(134));
+        assert_eq!(too_much, Ok(()));
+    }
+
+    #[test]
+    fn without_weights_no_share_is_asked_for() {
+        assert_eq!(engine(&[10, 1000], r#"{"kind":"static-split"}"#).unmet_share(), None);
+        assert_eq!(engine(&[100, 300], r#"{"kind":"static-split","weights":[1,3]}"#).unmet_share(), None);
+    }
+
+    #[test]
+    fn what_is_offered_goes_into_the_devices() {
+        let mut split = engine(&[100, 100], r#"{"kind":"static-split"}"#);
+        assert!(split.offer(Bytes(1023)).is_err());
+        let error = split.offer(Bytes::kib(201)).unwrap_err().to_string();
+        assert_eq!(error, "`capacity` is 201KiB; the devices hold 200KiB, in whole pieces of one `extent` of 1KiB");
+        split.offer(Bytes(100 * 1024 + 700)).unwrap();
+        assert_eq!(split.capacity(), Bytes::kib(100));
+    }
+}
