@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
             let hint = near.map_or("`esker devices` lists them".into(), |near| format!("did you mean `{near}`?"));
             return Err(Failure::input(format!("no preset is called `{name}`")).with_hint(hint));
         };
-        output::print(preset.toml)?;
+        output::print(&format!("{}{}", preset.toml, beside_data_sheets(preset.name)))?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(place) = &arguments.json.json {
@@ -48,6 +48,19 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
         translation_layers(),
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What data sheets say of such drives beside what the preset does, as comments: the whole stays a file that can be used.
+fn beside_data_sheets(preset: &str) -> String {
+    let Some(published) = esker_flash::Published::of(preset) else { return String::new() };
+    let mut table = Table::new(&["beside data sheets", "published", "measured", "ratio", "reason"]);
+    for figure in published.figures {
+        table.row(figure.cells());
+    }
+    let comments = |text: &str| text.lines().map(|line| format!("# {line}\n")).collect::<String>();
+    let note = "Measured on a part of the drive with all its dies; requests of one size, so many at a time. The ratio is to the nearest \
+                figure of the published range.";
+    format!("\n{}{}# {note}\n", comments(&table.render()), comments(&format!("Published: {}.", published.sources)))
 }
 
 /// The translation layers with their parameters.

@@ -255,11 +255,11 @@ impl Granted {
     }
 
     /// Takes `op` of `die` through the registers of its planes. Says what it is where it finds its flash page there: it was pushed
-    /// before all that came before it on the die had ended.
+    /// no later than what came before it on the die ended.
     #[inline(never)]
     fn through_registers(&mut self, now: u64, die: DieIndex, op: &DieOp, pages: [PhysicalPage; 2]) -> Kind {
         let state = &self.dies[die.0 as usize];
-        if state.is_idle() && state.free <= now {
+        if state.is_idle() && state.free < now {
             let planes = self.registers.len() / self.dies.len();
             self.registers[die.0 as usize * planes..][..planes].fill(Register::Other);
         }

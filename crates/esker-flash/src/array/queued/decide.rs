@@ -221,18 +221,18 @@ impl Queued {
         }
     }
 
-    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there before what came before it
-    /// had ended.
+    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there no later than what came before
+    /// it ended.
     fn finds_page(&self, index: usize, op: &Op) -> bool {
         let die = &self.dies[index];
         let register = die.registers.get(op.plane as usize);
-        op.arrived < die.ended && register.is_some_and(|register| register.serves(self.use_of(op)))
+        op.arrived <= die.ended && register.is_some_and(|register| register.serves(self.use_of(op)))
     }
 
     /// Takes what die `index` begins through the registers of its planes, and has nothing sensed that lies there.
     fn go_through_registers(&mut self, index: usize) {
         let (group, leader) = (self.dies[index].group.len(), self.dies[index].group[0]);
-        if self.ops[leader].arrived >= self.dies[index].ended {
+        if self.ops[leader].arrived > self.dies[index].ended {
             self.dies[index].registers.fill(Register::Other);
         }
         for member in 0..group {

@@ -414,8 +414,8 @@ fn units_of_one_flash_page_are_sensed_once() {
     };
     // Sensing takes 3, a transfer 2: the second unit is in the register, and that of the other plane is not.
     assert_eq!(times(&[(0, &[read(0), read(1), read(4), read(2)])]), [5, 7, 12, 14]);
-    // One that comes while the one before it goes on finds it there; one that comes as it ends does not.
-    assert_eq!(times(&[(0, &[read(0)]), (4, &[read(1)]), (7, &[read(2)])]), [5, 7, 12]);
+    // One that comes while the one before it goes on, or as it ends, finds it there; one that comes later does not.
+    assert_eq!(times(&[(0, &[read(0)]), (4, &[read(1)]), (7, &[read(2)]), (10, &[read(3)])]), [5, 7, 9, 15]);
     // A program takes the register.
     assert_eq!(times(&[(0, &[read(0), program, read(1)])]), [5, 12, 17]);
     // Copies to the same plane find each other's source, and others do not.

@@ -297,7 +297,7 @@ impl Scheduler {
             return false;
         }
         self.ops[index].start = now;
-        if op.arrived >= self.ended[die] {
+        if op.arrived > self.ended[die] {
             self.registers.retain(|plane, _| (*plane / PLANES_PER_DIE) as usize != die);
         }
         let register = self.registers.get(&op.place.plane).filter(|held| held.flash_page == op.place.flash_page);
