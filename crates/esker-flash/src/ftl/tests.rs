@@ -404,6 +404,9 @@ impl Ftl for LeakyFtl {
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
         self.inner.find(page)
     }
+    fn pool_of(&self, page: LogicalPage) -> u32 {
+        self.inner.pool_of(page)
+    }
     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
         self.inner.read(page, flash, ops);
     }

@@ -9,3 +9,4 @@ mod presets;
 mod published;
 mod queueing;
 mod random_configurations;
+mod write_buffer;
