@@ -35,16 +35,16 @@ pub static PRESETS: &[Preset] = &[
         toml: include_str!("../presets/ssd/tlc-data-centre.toml"),
     },
     Preset {
-        name: "tlc-data-centre-4t",
-        kind: "ssd",
-        summary: "a data-centre drive of 3.84 TB around 2021: 3D TLC flash, 32 dies with an eighth of their blocks, PCIe 4.0",
-        toml: include_str!("../presets/ssd/tlc-data-centre-4t.toml"),
-    },
-    Preset {
         name: "tlc-data-centre-worn",
         kind: "ssd",
         summary: "the same drive with 95 % of its rated erases and three months behind it: pages read again, failing blocks",
         toml: include_str!("../presets/ssd/tlc-data-centre-worn.toml"),
+    },
+    Preset {
+        name: "tlc-data-centre-4t",
+        kind: "ssd",
+        summary: "a data-centre drive of 3.84 TB around 2021: 3D TLC flash, 32 dies with an eighth of their blocks, PCIe 4.0",
+        toml: include_str!("../presets/ssd/tlc-data-centre-4t.toml"),
     },
     Preset {
         name: "mlc-3d-512g",

@@ -50,7 +50,8 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What data sheets say of such drives beside what the preset does, as comments: the whole stays a file that can be used.
+/// What data sheets say of such drives beside what the preset does. As comments, so that the whole stays a file that
+/// can be used.
 fn beside_data_sheets(preset: &str) -> String {
     let Some(published) = esker_flash::Published::of(preset) else { return String::new() };
     let mut table = Table::new(&["beside data sheets", "published", "measured", "ratio", "reason"]);
@@ -58,9 +59,14 @@ fn beside_data_sheets(preset: &str) -> String {
         table.row(figure.cells());
     }
     let comments = |text: &str| text.lines().map(|line| format!("# {line}\n")).collect::<String>();
-    let note = "Measured on a part of the drive with all its dies; requests of one size, so many at a time. The ratio is to the nearest \
-                figure of the published range.";
-    format!("\n{}{}# {note}\n", comments(&table.render()), comments(&format!("Published: {}.", published.sources)))
+    let note = "Measured on a part of the drive with all its dies, at so many requests at a time.\n\
+                The ratio is to the nearest figure of the published range.";
+    format!(
+        "\n{}{}{}",
+        comments(&table.render()),
+        comments(note),
+        comments(&format!("Published: {}.", published.sources))
+    )
 }
 
 /// The translation layers with their parameters.

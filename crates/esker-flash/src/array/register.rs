@@ -1,4 +1,5 @@
-//! What the register of a plane holds: where a flash page has several units, one that follows another is not sensed again.
+//! What the register of a plane holds: where a flash page has several units, one that follows another is not sensed
+//! again.
 
 /// The flash page that was read last, and what may still be had of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,8 +9,8 @@ pub(super) enum Register {
     Other,
     /// The flash page of this number.
     Page(u64),
-    /// A unit of this flash page was copied to the same plane. The controller brought the other valid ones of it along, so that
-    /// further copies find theirs, whatever is programmed or erased in between; for all else it has to be sensed.
+    /// A unit of this flash page was copied to the same plane. The controller brought the other valid ones of it along,
+    /// so that further copies find theirs, whatever is programmed or erased in between; for all else it has to be sensed.
     Copied(u64),
 }
 

@@ -100,7 +100,7 @@ fn presets_do_what_is_said_beside_the_data_sheets() {
                 continue;
             }
             let deviation = (found / figure.measured - 1.0).abs();
-            assert!(deviation <= 0.01, "{}: {} of {:?} now", published.preset, found.round(), figure);
+            assert!(deviation <= 0.03, "{}: {} of {:?} now", published.preset, found.round(), figure);
         }
     }
 }
