@@ -1,8 +1,8 @@
 //! How fast drives are simulated, with full event timing, through the device contract and the virtual driver.
 
 use esker_core::{
-    Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Report,
-    Request, Rng, Verdict, replay,
+    Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Preset, Ratio, ReplaySettings,
+    Report, Request, Rng, Verdict, replay,
 };
 use esker_flash::{Choice, FTLS, PRESETS, Parameter, PoolScope, Scheduling, Ssd, SsdSettings};
 use esker_testkit::Bench;
@@ -14,12 +14,11 @@ fn requests() -> u64 {
 }
 const DEPTH: usize = 32;
 
-struct Count(u64);
+struct Successes;
 
-impl Observer for Count {
+impl Observer for Successes {
     fn completed(&mut self, _: Nanos, _: &Request, completion: &Completion) -> Verdict {
         assert!(completion.result.is_ok());
-        self.0 += 1;
         Verdict::Continue
     }
 }
@@ -51,13 +50,25 @@ fn condition(mut ssd: Ssd, condition: Precondition) -> Ssd {
     ssd
 }
 
-fn run(ssd: &mut Ssd, requests: u64, mut request: impl FnMut(u64, &mut Rng) -> Request) -> u64 {
-    let mut rng = Rng::new(7);
+fn run(ssd: &mut Ssd, requests: u64, request: impl FnMut(u64, &mut Rng) -> Request) -> u64 {
+    run_at(ssd, DEPTH, Nanos::ZERO, requests, request);
+    requests
+}
+
+/// Serves `requests`, always `depth` at a time, from `start` on. Says when the last one ended.
+fn run_at(
+    ssd: &mut Ssd,
+    depth: usize,
+    start: Nanos,
+    requests: u64,
+    mut request: impl FnMut(u64, &mut Rng) -> Request,
+) -> Nanos {
+    let mut rng = Rng::new(7 + start.0);
     let arrivals = (0..requests).map(|index| Arrival { at: Nanos::ZERO, request: request(index, &mut rng) });
-    let mut count = Count(0);
-    let end = replay(ssd, arrivals, &ReplaySettings::closed(DEPTH), &mut count).expect("drives go on");
+    let settings = ReplaySettings { start, ..ReplaySettings::closed(depth) };
+    let end = replay(ssd, arrivals, &settings, &mut Successes).expect("drives go on");
     assert_eq!(end.completed, requests);
-    count.0
+    end.last_event
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
@@ -231,6 +242,32 @@ fn zipf(unit: f64, exponent: f64, pages: u64) -> u64 {
     (u128::from(rank) * 0x9e37_79b9_7f4a_7c15 % u128::from(pages)) as u64
 }
 
+/// Random writes of a page, with a write buffer and without: drives of a preset's dies with few blocks, from the steady state on. Says
+/// beside the simulator's speed how many writes a second the drive does.
+#[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
+fn buffered_writes(preset: &Preset, depth: usize) {
+    let mut settings: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");
+    let Some(buffer) = settings.write_buffer.take() else { return };
+    settings.geometry.blocks_per_plane = 64;
+    let page = settings.geometry.page_size;
+    let requests = requests() / 40;
+    let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
+    for write_buffer in [None, Some(buffer)] {
+        let with = if write_buffer.is_some() { "with" } else { "without" };
+        let name = format!("random writes, {}, depth {depth}, {with} its buffer", preset.name);
+        let settings = SsdSettings { write_buffer, ..settings.clone() };
+        let setup = || condition(Ssd::new("flash", &settings, 1).expect("presets work"), steady);
+        Bench::new(name).rate_with_setup("requests", setup, |mut ssd| {
+            let pages = ssd.capacity().0 / page.0;
+            let write = |rng: &mut Rng| Request::write(Lba(rng.below(pages) * page.0 / 512), page);
+            let begun = run_at(&mut ssd, depth, Nanos::ZERO, requests / 4, |_, rng| write(rng));
+            let ended = run_at(&mut ssd, depth, begun, requests, |_, rng| write(rng));
+            println!("    the drive does {:.0} writes per second", requests as f64 / (ended - begun).as_secs_f64());
+            requests + requests / 4
+        });
+    }
+}
+
 fn page_at(page: u64) -> Lba {
     Lba(page * PAGE / 512)
 }
@@ -285,6 +322,13 @@ fn main() {
     }
     map_on_flash(spare);
     ["page", "dftl", "fast"].into_iter().for_each(financial);
+    for preset in PRESETS {
+        buffered_writes(preset, 512);
+    }
+    for preset in PRESETS.iter().filter(|preset| ["tlc-data-centre", "mlc-3d-512g"].contains(&preset.name)) {
+        buffered_writes(preset, 1);
+        buffered_writes(preset, 32);
+    }
     let filled = || condition(agrawal(spare), Precondition::Filled { utilisation: Ratio::ONE });
     Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {
         let pages = ssd.capacity().0 / PAGE;

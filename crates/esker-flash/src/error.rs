@@ -57,6 +57,14 @@ pub enum SsdError {
         /// The most that can be.
         limit: u64,
     },
+    /// Units of a flash page would lie in two blocks.
+    #[error("`geometry.units_per_page` is {found}: it has to divide the {pages_per_block} pages of a block")]
+    UnitsPerPage {
+        /// As given.
+        found: u32,
+        /// Pages of a block.
+        pages_per_block: u32,
+    },
     /// Block summaries would leave no page for data.
     #[error("`block_summary` takes the last page of each block, and blocks have {pages_per_block}")]
     NoDataPages {
@@ -312,6 +320,10 @@ impl Hint for SsdError {
                 "use fewer blocks, or larger pages: the same bytes in pages {} times as large would do",
                 found.div_ceil(limit - limit % u64::from(*pages_per_block)).next_power_of_two()
             )),
+            Self::UnitsPerPage { found, pages_per_block } => {
+                let fits = (1..=*found).rev().find(|units| pages_per_block.is_multiple_of(*units)).unwrap_or(1);
+                Some(format!("geometry.units_per_page = {fits} would work"))
+            }
             Self::NoDataPages { .. } => Some("use blocks of at least 2 pages, or block_summary = false".to_string()),
             Self::TwoSpareSpaces { .. } => Some("keep one of them".to_string()),
             Self::NoSpareSpaceStated => Some("add over_provisioning = \"15%\", or name a preset".to_string()),

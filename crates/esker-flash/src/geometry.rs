@@ -57,6 +57,7 @@ impl Geometry {
             ("geometry.planes_per_die", settings.planes_per_die),
             ("geometry.blocks_per_plane", settings.blocks_per_plane),
             ("geometry.pages_per_block", settings.pages_per_block),
+            ("geometry.units_per_page", settings.units_per_page),
         ];
         if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(SsdError::Zero { key });
@@ -73,6 +74,12 @@ impl Geometry {
             if found > limit {
                 return Err(SsdError::TooLarge { key, found, limit });
             }
+        }
+        if !settings.pages_per_block.is_multiple_of(settings.units_per_page) {
+            return Err(SsdError::UnitsPerPage {
+                found: settings.units_per_page,
+                pages_per_block: settings.pages_per_block,
+            });
         }
         if block_summary && settings.pages_per_block < 2 {
             return Err(SsdError::NoDataPages { pages_per_block: settings.pages_per_block });
@@ -161,6 +168,10 @@ impl Geometry {
     pub fn sectors_per_page(&self) -> u32 {
         self.sectors_per_page
     }
+    /// Consecutive pages of a block that are read from the cells together.
+    pub fn units_per_page(&self) -> u32 {
+        self.settings.units_per_page
+    }
     /// Data bytes of a page.
     pub fn page_size(&self) -> Bytes {
         self.settings.page_size
@@ -248,6 +259,8 @@ impl Geometry {
 
 #[cfg(test)]
 mod tests {
+    use esker_core::Hint;
+
     use super::*;
 
     fn agrawal() -> GeometrySettings {
@@ -260,6 +273,7 @@ mod tests {
             pages_per_block: 64,
             page_size: Bytes::kib(4),
             spare_size: Bytes(128),
+            units_per_page: 1,
         }
     }
 
@@ -314,5 +328,9 @@ mod tests {
         assert_eq!(refuse(|s| s.page_size = Bytes(5000)), SsdError::PageSize { found: Bytes(5000) });
         assert!(matches!(refuse(|s| s.blocks_per_plane = u32::MAX), SsdError::TooManyPages { .. }));
         assert!(matches!(refuse(|s| s.pages_per_block = 70_000), SsdError::TooLarge { .. }));
+        assert_eq!(refuse(|s| s.units_per_page = 0), SsdError::Zero { key: "geometry.units_per_page" });
+        let error = refuse(|s| s.units_per_page = 24);
+        assert_eq!(error, SsdError::UnitsPerPage { found: 24, pages_per_block: 64 });
+        assert_eq!(error.hint().unwrap(), "geometry.units_per_page = 16 would work");
     }
 }

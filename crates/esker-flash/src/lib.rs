@@ -30,6 +30,7 @@ mod memory;
 pub mod nand;
 mod precondition;
 mod presets;
+mod published;
 mod settings;
 mod space;
 mod ssd;
@@ -40,6 +41,7 @@ pub use ftl::FTLS;
 pub use gc::VICTIM_POLICIES;
 pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use presets::PRESETS;
+pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
     ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, DecodingStepSettings, EccCode, EccSettings,
     EndOfLife, EnergySettings, ErrorCount, Gang, GangControl, GangData, GeometrySettings, LinkSettings, MultiPlane,

@@ -31,7 +31,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "tlc-data-centre",
         kind: "ssd",
-        summary: "480 GiB of 3D TLC flash around 2021, with the flash times that NVMeVirt measured",
+        summary: "a data-centre drive of 480 GB around 2021: 3D TLC flash, eight dies, PCIe 3.0",
         toml: include_str!("../presets/ssd/tlc-data-centre.toml"),
     },
     Preset {
@@ -39,6 +39,12 @@ pub static PRESETS: &[Preset] = &[
         kind: "ssd",
         summary: "the same drive with 95 % of its rated erases and three months behind it: pages read again, failing blocks",
         toml: include_str!("../presets/ssd/tlc-data-centre-worn.toml"),
+    },
+    Preset {
+        name: "tlc-data-centre-4t",
+        kind: "ssd",
+        summary: "a data-centre drive of 3.84 TB around 2021: 3D TLC flash, 32 dies with an eighth of their blocks, PCIe 4.0",
+        toml: include_str!("../presets/ssd/tlc-data-centre-4t.toml"),
     },
     Preset {
         name: "mlc-3d-512g",
@@ -55,7 +61,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "qlc-data-centre-2t",
         kind: "ssd",
-        summary: "2 TiB of 3D QLC flash around 2022, mapped in units of 16 KiB",
+        summary: "a quarter of 8 TiB of 3D QLC flash around 2022, mapped in units of 16 KiB",
         toml: include_str!("../presets/ssd/qlc-data-centre-2t.toml"),
     },
     Preset {

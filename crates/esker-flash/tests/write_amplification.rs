@@ -124,6 +124,7 @@ fn settings(spare: f64, b: usize, blocks: u32, victim: Choice) -> SsdSettings {
             pages_per_block: b as u32,
             page_size: Bytes::kib(4),
             spare_size: Bytes(128),
+            units_per_page: 1,
         },
         timing: TimingSettings {
             page_read: Nanos(1),

@@ -237,7 +237,7 @@ fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Byte
     let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
     while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
         && pages_per_block > PAGES_PER_BLOCK_MIN
-        && pages_per_block.is_multiple_of(2)
+        && pages_per_block.is_multiple_of(2 * geometry.units_per_page)
     {
         pages_per_block /= 2;
         block_erase = Nanos(block_erase.0 / 2);

@@ -49,14 +49,17 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
 fn describe(name: &str) -> Result<String, Failure> {
     let find = |name: &str| presets().find(|preset| preset.name == name);
     if let Some(preset) = find(name) {
-        return Ok(preset.toml.to_string());
+        return Ok(format!("{}{}", preset.toml, beside_data_sheets(preset.name)));
     }
     let origin = esker_study::design_origins().find(|origin| origin.name == name);
     if let Some((origin, preset)) = origin.and_then(|origin| Some((origin, find(origin.preset)?))) {
         return Ok(format!(
             "# `{name}` is a design of `esker study`: {}.\n# It is made from the preset {}, which follows; reports show \
-             the rest of its configuration.\n\n{}",
-            origin.title, preset.name, preset.toml
+             the rest of its configuration.\n\n{}{}",
+            origin.title,
+            preset.name,
+            preset.toml,
+            beside_data_sheets(preset.name)
         ));
     }
     Err(Failure::input(format!("no preset is called `{name}`")).with_hint(suggestion(name)))
@@ -83,6 +86,25 @@ fn suggestion(name: &str) -> String {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`esker devices` lists them".into(),
     }
+}
+
+/// What data sheets say of such drives beside what the preset does. As comments, so that the whole stays a file that
+/// can be used.
+fn beside_data_sheets(preset: &str) -> String {
+    let Some(published) = esker_flash::Published::of(preset) else { return String::new() };
+    let mut table = Table::new(&["beside data sheets", "published", "measured", "ratio", "reason"]);
+    for figure in published.figures {
+        table.row(figure.cells());
+    }
+    let comments = |text: &str| text.lines().map(|line| format!("# {line}\n")).collect::<String>();
+    let note = "Measured on a part of the drive with all its dies, at so many requests at a time.\n\
+                The ratio is to the nearest figure of the published range.";
+    format!(
+        "\n{}{}{}",
+        comments(&table.render()),
+        comments(note),
+        comments(&format!("Published: {}.", published.sources))
+    )
 }
 
 /// The translation layers with their parameters.

@@ -28,3 +28,16 @@ fn completions_and_man_pages_are_written() {
     esker_ok(folder.path(), &["man", "man"]);
     assert!(folder.path().join("man/esker-study.1").exists());
 }
+
+#[test]
+fn a_preset_is_shown_beside_data_sheets_and_stays_a_file_that_can_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = esker_ok(folder.path(), &["devices", "mlc-3d-512g"]).stdout;
+    let table = shown.split("# beside data sheets").nth(1).expect("there is a table");
+    assert!(table.contains("sequential reads, 128 KiB, depth 32") && table.contains("3,500"), "{shown}");
+    let settings: toml::Table = shown.parse().expect("what is shown is TOML");
+    assert_eq!(settings["geometry"]["units_per_page"].as_integer(), Some(8));
+    // Drives of the papers are compared with the papers instead.
+    let old = esker_ok(folder.path(), &["devices", "samsung-k9xxg08-slc-32g"]).stdout;
+    assert!(!old.contains("beside data sheets"));
+}

@@ -9,6 +9,7 @@ mod audit;
 mod delivery;
 mod granted;
 mod queued;
+mod register;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -148,7 +149,7 @@ impl Array {
 
     /// Whether copies of pages side by side may be one operation.
     pub(crate) fn takes_runs(&self) -> bool {
-        matches!(self, Self::Granted(_))
+        matches!(self, Self::Granted(array) if array.takes_runs())
     }
 
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited belong to

@@ -3,7 +3,7 @@
 use crate::nand::{CAUSES, Timing};
 
 /// Kinds of steps.
-pub(crate) const STEPS: usize = 11;
+pub(crate) const STEPS: usize = 14;
 
 /// What a die does between two decisions, and what that takes: cell work and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,12 @@ pub(crate) enum Step {
     ReadAgain = 9,
     /// A page that is read to the register, changed there with data from the controller, and programmed in its plane.
     Rewrite = 10,
+    /// Of a flash page that the register holds already, another unit to the controller.
+    ReadHeld = 11,
+    /// The same with one sector of the unit.
+    ReadSectorHeld = 12,
+    /// The same for a copy over the bus.
+    CopyOutHeld = 13,
 }
 
 /// Which way data cross the bus.
@@ -57,6 +63,9 @@ impl Step {
         Self::ReadSector,
         Self::ReadAgain,
         Self::Rewrite,
+        Self::ReadHeld,
+        Self::ReadSectorHeld,
+        Self::CopyOutHeld,
     ];
 
     /// Its name in results.
@@ -73,6 +82,9 @@ impl Step {
             Self::CopyBack => "copy-back",
             Self::CopyBackChecked => "checked-copy-back",
             Self::Rewrite => "rewrite",
+            Self::ReadHeld => "read-from-register",
+            Self::ReadSectorHeld => "read-sector-from-register",
+            Self::CopyOutHeld => "copy-out-from-register",
         }
     }
 
@@ -86,7 +98,28 @@ impl Step {
             Self::CopyBackChecked => 4,
             Self::ReadAgain => 5,
             Self::Rewrite => 6,
+            Self::ReadHeld | Self::ReadSectorHeld | Self::CopyOutHeld => 7,
         }
+    }
+
+    /// The same step where the register holds the flash page already; `None` where it is no first reading of a page.
+    pub(crate) fn held(self) -> Option<Self> {
+        match self {
+            Self::Read => Some(Self::ReadHeld),
+            Self::ReadSector => Some(Self::ReadSectorHeld),
+            Self::CopyOut => Some(Self::CopyOutHeld),
+            _ => None,
+        }
+    }
+
+    /// Whether a page is in the register after it, for the decoder or for other units of it.
+    pub(crate) fn leaves_page_in_register(self) -> bool {
+        self.held().is_some() || matches!(self, Self::ReadHeld | Self::ReadSectorHeld | Self::CopyOutHeld)
+    }
+
+    /// Whether a whole page goes to the decoder.
+    pub(crate) fn is_decoded(self) -> bool {
+        matches!(self, Self::Read | Self::ReadHeld | Self::ReadAgain | Self::CopyOut | Self::CopyOutHeld)
     }
 
     /// Which way its transfer goes, where it has one.
@@ -104,7 +137,7 @@ impl Step {
             Self::Program | Self::ProgramSector | Self::CopyIn => timing.page_program.0,
             Self::Erase => timing.block_erase.0,
             Self::CopyBack | Self::CopyBackChecked | Self::Rewrite => timing.page_read.0 + timing.page_program.0,
-            Self::ReadAgain => 0,
+            Self::ReadAgain | Self::ReadHeld | Self::ReadSectorHeld | Self::CopyOutHeld => 0,
         }
     }
 
@@ -114,7 +147,8 @@ impl Step {
             Self::Read | Self::Program | Self::CopyOut | Self::CopyIn | Self::CopyBackChecked | Self::Rewrite => {
                 timing.page_transfer.0
             }
-            Self::ProgramSector | Self::ReadSector => timing.sector_transfer.0,
+            Self::ReadHeld | Self::CopyOutHeld => timing.page_transfer.0,
+            Self::ProgramSector | Self::ReadSector | Self::ReadSectorHeld => timing.sector_transfer.0,
             Self::Erase | Self::CopyBack | Self::ReadAgain => 0,
         }
     }

@@ -16,6 +16,7 @@ fn geometry() -> Geometry {
         pages_per_block: 8,
         page_size: Bytes::kib(4),
         spare_size: Bytes(448),
+        units_per_page: 1,
     };
     Geometry::new(&settings, false).unwrap()
 }

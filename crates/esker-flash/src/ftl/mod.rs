@@ -36,6 +36,9 @@
 //!     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
 //!         self.map[page.0 as usize]
 //!     }
+//!     fn pool_of(&self, _: LogicalPage) -> u32 {
+//!         0
+//!     }
 //!     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
 //!         if let Some(at) = self.find(page) {
 //!             flash.read(at, Cause::Host, ops);
@@ -120,6 +123,9 @@ pub static FTLS: &[&FtlEntry] = &[
 pub trait Ftl: fmt::Debug + Send {
     /// Where the data of `page` lie; `None` where it was never written, or trimmed.
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage>;
+
+    /// The pool, of those of the device's [`Space`], that `page` is written to.
+    fn pool_of(&self, page: LogicalPage) -> u32;
 
     /// A request for `page` will come soon: what it needs may be fetched into the processor's caches. Nothing but speed
     /// depends on it.

@@ -98,6 +98,11 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
+    fn pool_of(&self, page: LogicalPage) -> u32 {
+        self.striping.locate(page.0).0
+    }
+
+    #[inline]
     fn expect(&self, page: LogicalPage) {
         prefetch(&self.map, self.striping.locate(page.0).1 as usize);
     }

@@ -77,6 +77,7 @@ pub(super) fn settings() -> SsdSettings {
             pages_per_block: 4,
             page_size: Bytes::kib(4),
             spare_size: Bytes(0),
+            units_per_page: 1,
         },
         timing: TimingSettings {
             page_read: Nanos(1),
@@ -402,6 +403,9 @@ struct LeakyFtl {
 impl Ftl for LeakyFtl {
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
         self.inner.find(page)
+    }
+    fn pool_of(&self, page: LogicalPage) -> u32 {
+        self.inner.pool_of(page)
     }
     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
         self.inner.read(page, flash, ops);

@@ -147,6 +147,15 @@ impl SsdSettings {
             );
         }
         let depth = self.layout().2;
+        let units = self.geometry.units_per_page;
+        if units > 1 && (inside.is_some() || array.logical_page.is_some()) {
+            return contradiction(
+                inside.unwrap_or_else(|| "`array.logical_page`".to_string()),
+                format!("`geometry.units_per_page` = {units}"),
+                "the register of a plane holds all units of a flash page, and these are mapped one by one".to_string(),
+                "leave one of the two out",
+            );
+        }
         if array.rewrite != Rewrite::Controller && depth > 1 {
             return contradiction(
                 format!("`array.rewrite` = {}", name(&array.rewrite)),

@@ -117,6 +117,12 @@ impl PowerFailureSettings {
 fn is_plain(array: &ArraySettings) -> bool {
     *array == ArraySettings::default()
 }
+fn one() -> u32 {
+    1
+}
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
 fn page_ftl() -> Choice {
     Choice::named("page")
 }
@@ -139,6 +145,11 @@ pub struct GeometrySettings {
     pub pages_per_block: u32,
     /// Data bytes of a page: a power of two, at least one sector.
     pub page_size: Bytes,
+    /// How many consecutive pages of a block are read from the cells together. Above 1 a page here is the unit that is mapped and
+    /// transferred, and this many of them make a page of the flash: units of one flash page that wait for a die one behind the
+    /// other are sensed once. `timing.page_program` is then a unit's share of the program. Divides `pages_per_block`.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub units_per_page: u32,
     /// Bytes of a page beside its data (identification, error correction). They cross the bus with the data.
     pub spare_size: Bytes,
 }
@@ -181,7 +192,8 @@ pub struct WriteBufferSettings {
     /// Writing to flash begins when more than this share of the memory holds what the flash lacks.
     #[serde(default = "three_quarters")]
     pub high_water: Ratio,
-    /// It ends when no more than this share does. The pages that were used longest ago go first.
+    /// It ends when no more than this share does. The pages that were used longest ago go first, at most one for each die of
+    /// a pool at a time; while writes wait for room, as many more at a time as those still bring.
     #[serde(default = "half")]
     pub low_water: Ratio,
     /// Whether pages that were read from flash are kept for further reads.

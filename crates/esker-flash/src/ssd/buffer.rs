@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use esker_core::{LogicalPage, mix64};
 use hashbrown::HashMap;
 
+use super::departures::Departures;
 use crate::ftl::Part;
 
 const NOBODY: u32 = u32::MAX;
@@ -20,17 +21,38 @@ pub(super) struct Buffer {
     entries: Vec<Entry>,
     unused: Vec<u32>,
     of_page: HashMap<u32, u32, BuildHasherDefault<PageHasher>>,
-    capacity: u32,
+    shape: BufferShape,
     whole: Coverage,
-    /// By [`State`].
-    lists: [List; 3],
+    /// Clean pages, leaving ones, and dirty ones by pool: see [`Entry::list`].
+    lists: Vec<List>,
+    /// Dirty pages of all pools.
+    dirty: u32,
+    departures: Departures,
+    /// How often a page was used, of all.
+    uses: u64,
     /// Dirty or leaving pages that a flush waits for.
     awaited: u32,
+}
+
+/// How large a buffer is, and where its pages go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BufferShape {
+    /// Pages that it has room for.
+    pub(super) pages: u32,
+    pub(super) sectors_per_page: u32,
+    /// Pools of the array.
+    pub(super) pools: u32,
+    /// Pages that each pool may always have on their way to flash.
+    pub(super) leaving_per_pool: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     page: u32,
+    /// The pool that it is written to, once it was dirty.
+    pool: u32,
+    /// Its last use, by number.
+    used: u64,
     covered: Coverage,
     state: State,
     /// While leaving: whether it was written again meanwhile.
@@ -53,9 +75,26 @@ struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    Clean = 0,
-    Dirty = 1,
-    Leaving = 2,
+    Clean,
+    Dirty,
+    Leaving,
+}
+
+/// Places in [`Buffer::lists`].
+const CLEAN: usize = 0;
+const LEAVING: usize = 1;
+/// The first pool's.
+const DIRTY: usize = 2;
+
+impl Entry {
+    /// The list that it is in.
+    fn list(&self) -> usize {
+        match self.state {
+            State::Clean => CLEAN,
+            State::Leaving => LEAVING,
+            State::Dirty => DIRTY + self.pool as usize,
+        }
+    }
 }
 
 /// Entries by recency.
@@ -82,26 +121,30 @@ pub(super) enum Admission {
 }
 
 impl Buffer {
-    /// Room for `capacity` pages of `sectors_per_page`.
-    pub(super) fn new(capacity: u32, sectors_per_page: u32) -> Self {
+    /// An empty one.
+    pub(super) fn new(shape: &BufferShape) -> Self {
+        let sectors = shape.sectors_per_page;
         Self {
             entries: Vec::new(),
             unused: Vec::new(),
             of_page: HashMap::default(),
-            capacity,
-            whole: coverage(0, sectors_per_page, sectors_per_page, Rounding::Inward),
-            lists: [List::EMPTY; 3],
+            shape: *shape,
+            whole: coverage(0, sectors, sectors, Rounding::Inward),
+            lists: vec![List::EMPTY; DIRTY + shape.pools as usize],
+            dirty: 0,
+            departures: Departures::new(shape.pools, shape.leaving_per_pool),
+            uses: 0,
             awaited: 0,
         }
     }
 
     /// Pages that the flash lacks, those on their way included.
     pub(super) fn unwritten(&self) -> u32 {
-        self.list(State::Dirty).length + self.leaving()
+        self.dirty + self.leaving()
     }
     /// Pages on their way to flash.
     pub(super) fn leaving(&self) -> u32 {
-        self.list(State::Leaving).length
+        self.lists[LEAVING].length
     }
     /// Whether a flush still waits.
     pub(super) fn is_awaited(&self) -> bool {
@@ -132,8 +175,8 @@ impl Buffer {
         }
     }
 
-    /// Takes `covered` of `page` as written by the write with this number.
-    pub(super) fn write(&mut self, page: LogicalPage, covered: Coverage, number: u64) -> Admission {
+    /// Takes `covered` of `page`, which belongs to `pool`, as written by the write with this number.
+    pub(super) fn write(&mut self, page: LogicalPage, pool: u32, covered: Coverage, number: u64) -> Admission {
         if let Some(&index) = self.of_page.get(&page.0) {
             let entry = &mut self.entries[index as usize];
             entry.covered |= covered;
@@ -150,7 +193,7 @@ impl Buffer {
                     return Admission::Coalesced;
                 }
                 State::Clean => {
-                    entry.written = number;
+                    (entry.written, entry.pool) = (number, pool);
                     self.unlink(index);
                     self.push(index, State::Dirty);
                     return Admission::Taken;
@@ -159,21 +202,20 @@ impl Buffer {
         }
         match self.take(page, covered) {
             None => Admission::Full,
-            Some(entry) => {
-                self.entries[entry as usize].written = number;
-                self.push(entry, State::Dirty);
+            Some(index) => {
+                let entry = &mut self.entries[index as usize];
+                (entry.written, entry.pool) = (number, pool);
+                self.push(index, State::Dirty);
                 Admission::Taken
             }
         }
     }
 
-    /// The dirty page that was used longest ago is on its way to flash from now on. Names the entry for [`Self::started`]
-    /// and [`Self::ended`].
-    pub(super) fn leave(&mut self) -> Option<(u32, LogicalPage, Part)> {
-        let index = self.list(State::Dirty).oldest;
-        if index == NOBODY {
-            return None;
-        }
+    /// The dirty page that was used longest ago, of those whose pool has room, is on its way to flash from now on. `more` pages
+    /// may be that beyond what pools have room for. Names the entry for [`Self::started`] and [`Self::ended`].
+    pub(super) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part)> {
+        let pool = self.departures.first(more)?;
+        let index = self.lists[DIRTY + pool as usize].oldest;
         self.unlink(index);
         self.push(index, State::Leaving);
         let entry = &mut self.entries[index as usize];
@@ -222,12 +264,12 @@ impl Buffer {
 
     /// From now on a flush waits for every page that the flash lacks.
     pub(super) fn await_all(&mut self) {
-        for state in [State::Dirty, State::Leaving] {
-            let mut index = self.list(state).newest;
+        for list in LEAVING..self.lists.len() {
+            let mut index = self.lists[list].newest;
             while index != NOBODY {
                 let entry = &mut self.entries[index as usize];
                 self.awaited += u32::from(!std::mem::replace(&mut entry.awaited, true));
-                entry.awaited_again = state == State::Leaving && entry.again;
+                entry.awaited_again = entry.state == State::Leaving && entry.again;
                 index = entry.older;
             }
         }
@@ -236,8 +278,8 @@ impl Buffer {
     /// Power fails. Says of how many pages the flash lacks what writes with numbers below `number` brought.
     pub(super) fn unwritten_before(&self, number: u64) -> u64 {
         let mut count = 0;
-        for state in [State::Dirty, State::Leaving] {
-            let mut index = self.list(state).newest;
+        for list in LEAVING..self.lists.len() {
+            let mut index = self.lists[list].newest;
             while index != NOBODY {
                 let entry = &self.entries[index as usize];
                 count += u64::from(!entry.forgotten && entry.written < number);
@@ -249,8 +291,8 @@ impl Buffer {
 
     /// What was on its way to flash did not arrive.
     pub(super) fn turn_back(&mut self) {
-        while self.list(State::Leaving).oldest != NOBODY {
-            let index = self.list(State::Leaving).oldest;
+        while self.lists[LEAVING].oldest != NOBODY {
+            let index = self.lists[LEAVING].oldest;
             let entry = &mut self.entries[index as usize];
             entry.operations = 0;
             let forgotten = entry.forgotten;
@@ -268,6 +310,8 @@ impl Buffer {
     fn take(&mut self, page: LogicalPage, covered: Coverage) -> Option<u32> {
         let entry = Entry {
             page: page.0,
+            pool: 0,
+            used: 0,
             covered,
             state: State::Clean,
             again: false,
@@ -282,12 +326,12 @@ impl Buffer {
         };
         let index = match self.unused.pop() {
             Some(index) => index,
-            None if (self.entries.len() as u32) < self.capacity => {
+            None if (self.entries.len() as u32) < self.shape.pages => {
                 self.entries.push(entry);
                 self.entries.len() as u32 - 1
             }
-            None if self.list(State::Clean).oldest != NOBODY => {
-                let index = self.list(State::Clean).oldest;
+            None if self.lists[CLEAN].oldest != NOBODY => {
+                let index = self.lists[CLEAN].oldest;
                 self.unlink(index);
                 self.of_page.remove(&self.entries[index as usize].page);
                 index
@@ -299,10 +343,6 @@ impl Buffer {
         Some(index)
     }
 
-    fn list(&self, state: State) -> &List {
-        &self.lists[state as usize]
-    }
-
     /// Makes `index` the newest of its list.
     fn touch(&mut self, index: u32) {
         let state = self.entries[index as usize].state;
@@ -311,20 +351,33 @@ impl Buffer {
     }
 
     fn push(&mut self, index: u32, state: State) {
-        let list = &mut self.lists[state as usize];
+        self.uses += 1;
+        let entry = &mut self.entries[index as usize];
+        (entry.state, entry.used) = (state, self.uses);
+        let (list, pool) = (&mut self.lists[entry.list()], entry.pool);
         let older = std::mem::replace(&mut list.newest, index);
         list.length += 1;
+        (entry.newer, entry.older) = (NOBODY, older);
         match older {
             NOBODY => list.oldest = index,
             older => self.entries[older as usize].newer = index,
         }
-        let entry = &mut self.entries[index as usize];
-        (entry.state, entry.newer, entry.older) = (state, NOBODY, older);
+        match state {
+            State::Clean => {}
+            State::Leaving => self.departures.began(pool),
+            State::Dirty => {
+                self.dirty += 1;
+                if older == NOBODY {
+                    self.departures.set_next(pool, Some(self.uses));
+                }
+            }
+        }
     }
 
     fn unlink(&mut self, index: u32) {
-        let Entry { state, newer, older, .. } = self.entries[index as usize];
-        let list = &mut self.lists[state as usize];
+        let entry = self.entries[index as usize];
+        let Entry { state, pool, newer, older, .. } = entry;
+        let list = &mut self.lists[entry.list()];
         list.length -= 1;
         match newer {
             NOBODY => list.newest = older,
@@ -333,6 +386,17 @@ impl Buffer {
         match older {
             NOBODY => list.oldest = newer,
             older => self.entries[older as usize].newer = newer,
+        }
+        match state {
+            State::Clean => {}
+            State::Leaving => self.departures.ended(pool),
+            State::Dirty => {
+                self.dirty -= 1;
+                if older == NOBODY {
+                    let next = (newer != NOBODY).then(|| self.entries[newer as usize].used);
+                    self.departures.set_next(pool, next);
+                }
+            }
         }
     }
 }

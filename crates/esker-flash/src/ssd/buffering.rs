@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use esker_core::{BufferReport, DeviceError, LogicalPage, Nanos, Request, RequestKind};
 
 use super::Ssd;
-use super::buffer::{Admission, Buffer, Coverage, Rounding, coverage};
+use super::buffer::{Admission, Buffer, BufferShape, Coverage, Rounding, coverage};
 use crate::array::NO_REQUEST;
 use crate::ftl::Part;
-use crate::{BufferMode, Geometry, SsdError, WriteBufferSettings};
+use crate::{BufferMode, Geometry, Space, SsdError, WriteBufferSettings};
 use esker_core::Ratio;
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
@@ -24,12 +24,13 @@ pub(super) struct Buffering {
     /// In pages.
     high_water: u32,
     low_water: u32,
-    /// Pages on their way to flash at once: as many as there are dies to take them.
-    leaving_max: u32,
+    shape: BufferShape,
     /// Between high and low water.
     draining: bool,
-    /// Writes that wait for room, each with the page that it goes on with.
-    blocked: VecDeque<(u32, u64)>,
+    /// Writes that wait for room.
+    blocked: VecDeque<Blocked>,
+    /// Pages that they still bring.
+    blocked_pages: u64,
     /// When requests end that need nothing but the memory.
     timers: VecDeque<(Nanos, u32)>,
     /// The flush that waits for the content to reach flash.
@@ -43,8 +44,18 @@ pub(super) struct Buffering {
     pub(super) earlier: BufferReport,
 }
 
+/// A write that waits for room.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    slot: u32,
+    /// The page that it goes on with.
+    page: u64,
+    /// Pages from that one to its end.
+    pages: u64,
+}
+
 impl Buffering {
-    pub(super) fn new(settings: &WriteBufferSettings, geometry: &Geometry) -> Result<Self, SsdError> {
+    pub(super) fn new(settings: &WriteBufferSettings, geometry: &Geometry, space: &Space) -> Result<Self, SsdError> {
         let WriteBufferSettings { size, latency, high_water, low_water, .. } = *settings;
         if low_water > high_water || high_water > Ratio::ONE {
             return Err(SsdError::WaterMarks { low: low_water, high: high_water });
@@ -60,14 +71,21 @@ impl Buffering {
             let limit = PAGES_MAX.saturating_mul(geometry.page_size().0);
             return Err(SsdError::TooLarge { key: "write_buffer.size", found: size.0, limit });
         }
+        let shape = BufferShape {
+            pages: pages as u32,
+            sectors_per_page: geometry.sectors_per_page(),
+            pools: space.pools,
+            leaving_per_pool: (geometry.dies() / space.pools).max(1),
+        };
         Ok(Self {
-            memory: Buffer::new(pages as u32, geometry.sectors_per_page()),
+            memory: Buffer::new(&shape),
             settings: *settings,
             high_water: high_water.of(pages) as u32,
             low_water: low_water.of(pages) as u32,
-            leaving_max: geometry.dies(),
+            shape,
             draining: false,
             blocked: VecDeque::new(),
+            blocked_pages: 0,
             timers: VecDeque::new(),
             flush: None,
             admitted: 0,
@@ -143,8 +161,9 @@ impl Buffering {
 
     /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost something
     /// that had been acknowledged, and how many pages the protection saved.
-    pub(super) fn lose_power(&mut self, oldest: u64, geometry: &Geometry) -> (u64, u64) {
+    pub(super) fn lose_power(&mut self, oldest: u64) -> (u64, u64) {
         self.blocked.clear();
+        self.blocked_pages = 0;
         self.timers.clear();
         (self.draining, self.flush) = (false, None);
         if self.settings.power_protected {
@@ -152,8 +171,7 @@ impl Buffering {
             return (0, u64::from(self.memory.unwritten()));
         }
         let lost = self.memory.unwritten_before(oldest);
-        let pages = self.settings.size.0 / geometry.page_size().0;
-        self.memory = Buffer::new(pages as u32, geometry.sectors_per_page());
+        self.memory = Buffer::new(&self.shape);
         (lost, 0)
     }
 
@@ -204,9 +222,11 @@ impl Ssd {
                 (RequestKind::Trim, Part::Some) => {}
                 _ => {
                     let buffering = self.buffer.as_mut().expect("it is in use");
-                    match buffering.memory.write(logical, covered, number) {
+                    match buffering.memory.write(logical, self.ftl.pool_of(logical), covered, number) {
                         Admission::Full => {
-                            buffering.blocked.push_front((slot, page));
+                            let pages = end - page + 1;
+                            buffering.blocked.push_front(Blocked { slot, page, pages });
+                            buffering.blocked_pages += pages;
                             return self.write_out(now);
                         }
                         Admission::Coalesced => buffering.counts.pages_overwritten_in_buffer += 1,
@@ -227,7 +247,9 @@ impl Ssd {
 
     /// Takes a write whose turn it is, or lets it wait behind others.
     pub(super) fn admit_in_turn(&mut self, now: Nanos, slot: u32) {
-        let first = self.slots.get(slot).request.start.byte_offset() >> self.page_shift;
+        let request = self.slots.get(slot).request;
+        let first = request.start.byte_offset() >> self.page_shift;
+        let pages = ((request.end_byte() - 1) >> self.page_shift) - first + 1;
         let buffering = self.buffering();
         if buffering.failed {
             self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
@@ -238,11 +260,14 @@ impl Ssd {
             buffering.counts.writes_that_waited += buffering.blocked.len() as u64;
         } else {
             buffering.counts.writes_that_waited += 1;
-            buffering.blocked.push_back((slot, first));
+            buffering.blocked.push_back(Blocked { slot, page: first, pages });
+            buffering.blocked_pages += pages;
+            self.write_out(now);
         }
     }
 
-    /// Sends pages to flash while there are too many that it lacks, or a flush waits.
+    /// Sends pages to flash while there are too many that it lacks, or a flush waits: each pool its own, and beyond that as
+    /// many as writes wait to bring.
     pub(super) fn write_out(&mut self, now: Nanos) {
         loop {
             let buffering = self.buffer.as_mut().expect("it is in use");
@@ -253,10 +278,10 @@ impl Ssd {
                 buffering.draining = false;
             }
             let wanted = buffering.draining || buffering.memory.is_awaited();
-            if !wanted || buffering.failed || buffering.memory.leaving() >= buffering.leaving_max {
+            if !wanted || buffering.failed {
                 return;
             }
-            let Some((entry, page, part)) = buffering.memory.leave() else { return };
+            let Some((entry, page, part)) = buffering.memory.leave(buffering.blocked_pages) else { return };
             buffering.counts.pages_to_flash += 1;
             self.ops.clear();
             // Pages leave one by one, whatever requests brought them.
@@ -280,7 +305,8 @@ impl Ssd {
     fn fail(&mut self, now: Nanos, error: DeviceError) {
         let buffering = self.buffering();
         buffering.failed = true;
-        let waiting = buffering.blocked.drain(..).map(|(slot, _)| slot).chain(buffering.flush.take());
+        buffering.blocked_pages = 0;
+        let waiting = buffering.blocked.drain(..).map(|blocked| blocked.slot).chain(buffering.flush.take());
         for slot in waiting.collect::<Vec<_>>() {
             self.slots.get_mut(slot).result = Err(error);
             if self.slots.get(slot).start == Nanos::NEVER {
@@ -301,7 +327,8 @@ impl Ssd {
         {
             self.ready.push_back((now, flush));
         }
-        while let Some((slot, page)) = self.buffering().blocked.pop_front() {
+        while let Some(Blocked { slot, page, pages }) = self.buffering().blocked.pop_front() {
+            self.buffering().blocked_pages -= pages;
             let before = self.buffering().blocked.len();
             self.admit(now, slot, page);
             if self.buffering().blocked.len() > before {

@@ -3,6 +3,7 @@
 mod background;
 mod buffer;
 mod buffering;
+mod departures;
 mod link;
 mod power;
 mod probes;
@@ -134,7 +135,8 @@ impl Ssd {
             return Err(SsdError::TooLarge { key: "queue_depth", found, limit });
         }
         let link = settings.link.as_ref().map(Link::new).transpose()?;
-        let buffer = settings.write_buffer.as_ref().map(|buffer| Buffering::new(buffer, &geometry)).transpose()?;
+        let buffer = settings.write_buffer.as_ref();
+        let buffer = buffer.map(|buffer| Buffering::new(buffer, &geometry, &space)).transpose()?;
         let background = Background::new(&settings.cleaning)?;
         let mut flash = FlashState::new(&geometry);
         if let Some(wear) = &settings.wear {

@@ -237,8 +237,7 @@ impl Ssd {
             power.report.interrupted_writes += u64::from(state.request.kind.is_write());
             self.ready.push_back((now, *slot));
         }
-        let geometry = self.geometry;
-        let buffer = self.buffer.as_mut().map(|buffer| buffer.lose_power(oldest.unwrap_or(u64::MAX), &geometry));
+        let buffer = self.buffer.as_mut().map(|buffer| buffer.lose_power(oldest.unwrap_or(u64::MAX)));
         let (lost_pages, saved_pages) = buffer.unwrap_or_default();
         if let Some(link) = &mut self.link {
             link.lose_power(now);

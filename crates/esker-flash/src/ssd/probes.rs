@@ -87,6 +87,7 @@ impl Prices<'_> {
     fn read(&self, step: Step, done: &Done) -> u64 {
         match step {
             Step::Program | Step::ProgramSector | Step::CopyIn | Step::Erase => 0,
+            Step::ReadHeld | Step::ReadSectorHeld | Step::CopyOutHeld => 0,
             // Each sensing takes as long as a read.
             Step::ReadAgain => done.cells / self.timing.page_read.0 * self.energy.page_read.0,
             _ => done.steps * self.energy.page_read.0,
@@ -96,6 +97,7 @@ impl Prices<'_> {
     fn program(&self, step: Step, done: &Done) -> u64 {
         match step {
             Step::Read | Step::ReadSector | Step::ReadAgain | Step::CopyOut | Step::Erase => 0,
+            Step::ReadHeld | Step::ReadSectorHeld | Step::CopyOutHeld => 0,
             _ => done.steps * self.energy.page_program.0,
         }
     }
@@ -107,7 +109,7 @@ impl Prices<'_> {
     fn transfer(&self, step: Step, done: &Done) -> u64 {
         match step {
             Step::Erase | Step::CopyBack => 0,
-            Step::ReadSector | Step::ProgramSector => done.steps * self.sector,
+            Step::ReadSector | Step::ReadSectorHeld | Step::ProgramSector => done.steps * self.sector,
             Step::ReadAgain => done.transfers / self.timing.page_transfer.0 * self.energy.page_transfer.0,
             _ => done.steps * self.energy.page_transfer.0,
         }

@@ -6,5 +6,7 @@ mod layers;
 mod power_failure;
 mod precondition;
 mod presets;
+mod published;
 mod queueing;
 mod random_configurations;
+mod write_buffer;

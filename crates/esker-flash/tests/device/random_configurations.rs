@@ -21,16 +21,28 @@ fn mostly(range: std::ops::Range<u32>) -> impl Strategy<Value = u32> {
 
 fn geometry() -> impl Strategy<Value = GeometrySettings> {
     let page_size = prop::sample::select(vec![512, 512, 4096, 4096, 4096, 16384, 16384, 0, 5000]);
-    (mostly(1..4), mostly(1..3), mostly(1..4), mostly(1..3), mostly(4..40), mostly(2..70), page_size).prop_map(
-        |(channels, packages, dies, planes, blocks, pages, page_size)| GeometrySettings {
+    let units = prop::sample::select(vec![1, 1, 1, 2, 3, 4]);
+    let pages = (mostly(2..70), units, 0..20);
+    (mostly(1..4), mostly(1..3), mostly(1..4), mostly(1..3), mostly(4..40), pages, page_size).prop_map(
+        |(channels, packages, dies, planes, blocks, (pages, units, odd), page_size): (
+            _,
+            _,
+            _,
+            _,
+            _,
+            (u32, _, _),
+            _,
+        )| GeometrySettings {
             channels,
             packages_per_channel: packages,
             dies_per_package: dies,
             planes_per_die: planes,
             blocks_per_plane: blocks,
-            pages_per_block: pages,
+            // Mostly whole flash pages.
+            pages_per_block: if odd == 0 { pages } else { pages.next_multiple_of(units) },
             page_size: Bytes(page_size),
             spare_size: Bytes(128),
+            units_per_page: units,
         },
     )
 }

@@ -183,7 +183,7 @@ impl Die {
         if self.part.goes_on {
             // The data are in the controller, and go back once they are decoded.
             self.start = end + self.part.decode;
-            if self.current.kind == Kind::Copy && !self.current.speaks_for_both {
+            if matches!(self.current.kind, Kind::Copy | Kind::CopyHeld) && !self.current.speaks_for_both {
                 // Who waits for a copy hears of its program alone.
                 self.begun = self.start;
             }

@@ -30,6 +30,7 @@ use esker_core::{Nanos, Timetable};
 use super::Ended;
 use super::audit::Audit;
 use super::delivery::Deliveries;
+use super::register::Register;
 use super::tally::{Done, STEPS, Step, Tally};
 use crate::divide::Divisor;
 use crate::nand::{CAUSES, Timing};
@@ -67,6 +68,8 @@ pub(crate) struct Granted {
     marks: Marks,
     /// A die whose bus was blocked can go on.
     unblocked: bool,
+    /// Per plane, what its register holds when all that was pushed has ended. Empty where a flash page has one unit.
+    registers: Vec<Register>,
     /// Per operation of the list that is being pushed, how it is tied to others.
     links: Vec<Link>,
     /// Host operations whose pages are in the decoder: their request, and when they began.
@@ -99,6 +102,10 @@ impl Granted {
             pushed: Vec::new(),
             marks: Marks::default(),
             unblocked: false,
+            registers: match geometry.units_per_page() {
+                1 => Vec::new(),
+                _ => vec![Register::Other; geometry.planes() as usize],
+            },
             links: Vec::new(),
             decoded: Deliveries::new(),
             steps: [0; STEPS * CAUSES],
@@ -199,6 +206,11 @@ impl Granted {
                 .zip(&self.asks)
                 .map(|(die, ask)| die.done_by(*ask, self.buses[die.bus as usize].free).saturating_sub(now.0)),
         );
+    }
+
+    /// See [`super::Array::takes_runs`]: not where some copies of a run take longer than others.
+    pub(crate) fn takes_runs(&self) -> bool {
+        self.registers.is_empty()
     }
 
     /// See [`super::Array::waiting`].

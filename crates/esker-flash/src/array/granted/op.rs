@@ -24,8 +24,16 @@ pub(super) enum Kind {
     CopyIn,
     /// Reads and programs in turn, all on this die, over the bus.
     Copy,
-    /// The same where the controller changes what it read: pages of a map.
+    /// The same of a unit whose flash page was sensed for the one before it.
+    CopyHeld,
+    /// As [`Self::Copy`] where the controller changes what it read: pages of a map.
     Rewrite,
+    /// The same of a unit whose flash page is in the register.
+    RewriteHeld,
+    /// Reads of units whose flash page is in the register.
+    ReadHeld,
+    ReadSectorHeld,
+    CopyOutHeld,
     /// Read and program within a plane.
     CopyBack,
     /// The same, with the data sent out to be checked before they are programmed.
@@ -39,7 +47,19 @@ impl Kind {
     /// Whether it reads a page, and then programs one on the same die.
     #[inline(always)]
     pub(super) fn has_two_parts(self) -> bool {
-        matches!(self, Self::Copy | Self::Rewrite)
+        matches!(self, Self::Copy | Self::CopyHeld | Self::Rewrite | Self::RewriteHeld)
+    }
+
+    /// The same where the register holds the flash page already; `None` for what does not begin with sensing.
+    pub(super) fn held(self) -> Option<Self> {
+        match self {
+            Self::Read => Some(Self::ReadHeld),
+            Self::ReadSector => Some(Self::ReadSectorHeld),
+            Self::CopyOut => Some(Self::CopyOutHeld),
+            Self::Copy => Some(Self::CopyHeld),
+            Self::Rewrite => Some(Self::RewriteHeld),
+            _ => None,
+        }
     }
 }
 
@@ -131,6 +151,7 @@ impl Parts {
         let decode = timing.decoding.steps[0].decode;
         let reading = |step, hold| Part { step, needs_bus: true, before: read, hold, ..Part::default() };
         let decoded = |step| Part { decode, ..reading(step, page) };
+        let held = |part| Part { before: 0, ..part };
         let programming = |step, hold| Part { step, needs_bus: true, hold, tail: program, ..Part::default() };
         let inside = |step, tail| Part { step, tail, ..Part::default() };
         let mut first = [Part::default(); KINDS];
@@ -141,6 +162,11 @@ impl Parts {
             (Kind::ProgramSector, programming(Step::ProgramSector, sector)),
             (Kind::Erase, inside(Step::Erase, erase)),
             (Kind::CopyOut, decoded(Step::CopyOut)),
+            (Kind::ReadHeld, held(decoded(Step::ReadHeld))),
+            (Kind::ReadSectorHeld, held(reading(Step::ReadSectorHeld, sector))),
+            (Kind::CopyOutHeld, held(decoded(Step::CopyOutHeld))),
+            (Kind::CopyHeld, held(Part { goes_on: true, ..decoded(Step::CopyOutHeld) })),
+            (Kind::RewriteHeld, held(Part { goes_on: true, ..decoded(Step::ReadHeld) })),
             (Kind::CopyIn, programming(Step::CopyIn, page)),
             (Kind::Copy, Part { goes_on: true, ..decoded(Step::CopyOut) }),
             (Kind::Rewrite, Part { goes_on: true, ..decoded(Step::Read) }),
@@ -151,7 +177,7 @@ impl Parts {
         }
         let second = [programming(Step::CopyIn, page), programming(Step::Program, page)];
         let mut work = first.map(|part| part.busy());
-        for kind in [Kind::Copy, Kind::Rewrite] {
+        for kind in [Kind::Copy, Kind::CopyHeld, Kind::Rewrite, Kind::RewriteHeld] {
             work[kind as usize] += decode + page + program;
         }
         Self { first, second, work }
@@ -166,7 +192,7 @@ impl Parts {
     /// What follows that in an operation of `kind`, which has two parts.
     #[inline(always)]
     pub(super) fn second(&self, kind: Kind) -> &Part {
-        &self.second[usize::from(kind == Kind::Rewrite)]
+        &self.second[usize::from(matches!(kind, Kind::Rewrite | Kind::RewriteHeld))]
     }
 
     /// How long `op` takes at least where the bus is free whenever it asks.

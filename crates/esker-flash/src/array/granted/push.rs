@@ -3,6 +3,7 @@
 use esker_core::PhysicalPage;
 
 use super::super::BACKGROUND;
+use super::super::register::{Register, Use};
 use super::op::{DieOp, Kind, NOBODY};
 use super::{Granted, Nanos};
 use crate::nand::{FlashOp, FlashOpKind, OpIndex, Transfer};
@@ -85,7 +86,8 @@ impl Granted {
                 // Who waits for the program waits for both.
                 let Link { signals, silent, .. } = self.links[index + 1];
                 let both = Link { signals, silent, ..link }.apply(op, more(index), request);
-                self.enqueue(now, self.first_die(op), DieOp { kind: Kind::Rewrite, ..both });
+                let pages = [self.first_page(op), self.first_page(&ops[index + 1])];
+                self.enqueue(now, self.first_die(op), DieOp { kind: Kind::Rewrite, ..both }, pages);
                 count += u32::from(both.request != NOBODY);
                 index += 2;
             } else {
@@ -173,8 +175,9 @@ impl Granted {
                 return self.push_copies(now, from, to, DieOp { count, ..link.apply(op, more_steps, request) });
             }
         };
-        let (die, op) = (self.first_die(op), DieOp { kind, ..link.apply(op, more_steps, request) });
-        self.enqueue(now, die, op);
+        let (die, page) = (self.first_die(op), self.first_page(op));
+        let op = DieOp { kind, ..link.apply(op, more_steps, request) };
+        self.enqueue(now, die, op, [page; 2]);
         op.request != NOBODY
     }
 
@@ -184,7 +187,7 @@ impl Granted {
         let (source, target) = (self.geometry.die_of_page(from), self.geometry.die_of_page(to));
         let inside_plane = self.copies.applies(&self.geometry, from, to);
         if source == target && !inside_plane {
-            self.enqueue(now, source, DieOp { kind: Kind::Copy, ..copies });
+            self.enqueue(now, source, DieOp { kind: Kind::Copy, ..copies }, [from, to]);
             return copies.request != NOBODY;
         }
         for index in 0..copies.count {
@@ -199,21 +202,43 @@ impl Granted {
             let copy = DieOp { count: 1, waits, signals, request, ..copies };
             if inside_plane {
                 let kind = if self.copies == CopyBack::Checked { Kind::CopyBackChecked } else { Kind::CopyBack };
-                self.enqueue(now, source, DieOp { kind, ..copy });
+                self.enqueue(now, source, DieOp { kind, ..copy }, [from; 2]);
             } else {
                 let read = self.marks.add(source.0, NOBODY);
-                self.enqueue(now, source, DieOp { kind: Kind::CopyOut, signals: read, request: NOBODY, ..copy });
-                self.enqueue(now, target, DieOp { kind: Kind::CopyIn, waits: read, more_steps: 0, ..copy });
+                self.enqueue(
+                    now,
+                    source,
+                    DieOp { kind: Kind::CopyOut, signals: read, request: NOBODY, ..copy },
+                    [from; 2],
+                );
+                self.enqueue(now, target, DieOp { kind: Kind::CopyIn, waits: read, more_steps: 0, ..copy }, [to; 2]);
             }
         }
         copies.request != NOBODY
     }
 
+    /// A page that `op` begins with.
     #[inline(always)]
-    fn enqueue(&mut self, now: u64, die: DieIndex, mut op: DieOp) {
+    fn first_page(&self, op: &FlashOp) -> PhysicalPage {
+        match op.kind {
+            FlashOpKind::Read { page }
+            | FlashOpKind::ReadSpare { page }
+            | FlashOpKind::Program { page, .. }
+            | FlashOpKind::Copy { from: page, .. }
+            | FlashOpKind::CopyRun { from: page, .. } => page,
+            FlashOpKind::Erase { block } => self.geometry.first_page(block),
+        }
+    }
+
+    /// Gives `op` to `die`. `pages` are the one that it begins with and, where it has two parts, that of the second.
+    #[inline(always)]
+    fn enqueue(&mut self, now: u64, die: DieIndex, mut op: DieOp, pages: [PhysicalPage; 2]) {
         // Most lists are for one die.
         if die.0 != self.pushed_to {
             self.push_to(now, die);
+        }
+        if !self.registers.is_empty() {
+            op.kind = self.through_registers(now, die, &op, pages);
         }
         op.sequence = self.sequence;
         self.sequence += if op.kind.has_two_parts() { 2 * u64::from(op.count) } else { 1 };
@@ -227,6 +252,35 @@ impl Granted {
         } else {
             state.queue(op);
         }
+    }
+
+    /// Takes `op` of `die` through the registers of its planes. Says what it is where it finds its flash page there: it was pushed
+    /// no later than what came before it on the die ended.
+    #[inline(never)]
+    fn through_registers(&mut self, now: u64, die: DieIndex, op: &DieOp, pages: [PhysicalPage; 2]) -> Kind {
+        let state = &self.dies[die.0 as usize];
+        if state.is_idle() && state.free < now {
+            let planes = self.registers.len() / self.dies.len();
+            self.registers[die.0 as usize * planes..][..planes].fill(Register::Other);
+        }
+        let units = self.geometry.units_per_page();
+        let [first, second] = pages.map(|page| self.geometry.plane_of(self.geometry.block_of(page)).0 as usize);
+        let page = u64::from(pages[0].0 / units);
+        let again = op.more_steps > 0;
+        let (this, then) = match op.kind {
+            Kind::Read | Kind::ReadSector => (Use::Read { page, copies: false, again }, None),
+            Kind::CopyOut => (Use::Read { page, copies: true, again }, None),
+            Kind::Copy => (Use::Read { page, copies: true, again }, Some(Use::CopyIn)),
+            Kind::Rewrite => (Use::Read { page, copies: false, again }, Some(Use::Other)),
+            Kind::CopyIn => (Use::CopyIn, None),
+            _ => (Use::Other, None),
+        };
+        let serves = self.registers[first].serves(this);
+        self.registers[first] = self.registers[first].after(this);
+        if let Some(then) = then {
+            self.registers[second] = self.registers[second].after(then);
+        }
+        op.kind.held().filter(|_| serves).unwrap_or(op.kind)
     }
 
     /// The next operations of the list are for `die`. What asked before `now` behind its bus has to be decided first.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Queued;
 use super::op::{Op, Touch};
 use super::phases::{Phase, Suspended};
+use crate::array::register::{Register, Use};
 use crate::array::tally::Step;
 use crate::{MultiPlane, Scheduling};
 
@@ -200,7 +201,48 @@ impl Queued {
                 die.host_reads.retain(|read| read != op);
             }
         }
+        if !self.dies[index].registers.is_empty() {
+            self.go_through_registers(index);
+        }
         self.begin_pages(index, now);
+    }
+
+    /// What `op` does with the register of its plane.
+    fn use_of(&self, op: &Op) -> Use {
+        let copies = matches!(op.step, Step::CopyOut | Step::CopyOutHeld);
+        match op.step {
+            step if step.leaves_page_in_register() => {
+                let page = op.touches.page / self.geometry.units_per_page();
+                let page = u64::from(op.touches.block) << 32 | u64::from(page);
+                Use::Read { page, copies, again: op.more_steps > 0 }
+            }
+            Step::CopyIn => Use::CopyIn,
+            _ => Use::Other,
+        }
+    }
+
+    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there no later than what came before
+    /// it ended.
+    fn finds_page(&self, index: usize, op: &Op) -> bool {
+        let die = &self.dies[index];
+        let register = die.registers.get(op.plane as usize);
+        op.arrived <= die.ended && register.is_some_and(|register| register.serves(self.use_of(op)))
+    }
+
+    /// Takes what die `index` begins through the registers of its planes, and has nothing sensed that lies there.
+    fn go_through_registers(&mut self, index: usize) {
+        let (group, leader) = (self.dies[index].group.len(), self.dies[index].group[0]);
+        if self.ops[leader].arrived > self.dies[index].ended {
+            self.dies[index].registers.fill(Register::Other);
+        }
+        for member in 0..group {
+            let op = self.dies[index].group[member];
+            let (found, uses) = (self.finds_page(index, &self.ops[op]), self.use_of(&self.ops[op]));
+            let op = &mut self.ops[op];
+            op.step = op.step.held().filter(|_| found).unwrap_or(op.step);
+            let register = &mut self.dies[index].registers[op.plane as usize];
+            *register = register.after(uses);
+        }
     }
 
     /// The positions of what die `index` does at once when it begins with the one at `position`, in order.
@@ -216,6 +258,8 @@ impl Queued {
             MultiPlane::Any => self.layout.planes_per_die() as usize,
         };
         let mut planes = vec![leader.plane];
+        // Planes sense together, or none does.
+        let held = self.finds_page(index, leader);
         let (mut passed, limit) = self.held(index);
         // Host reads stay among themselves where they go first: others may not go ahead with them.
         let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || self.dies[index].suspended.is_some();
@@ -230,6 +274,7 @@ impl Queued {
                 _ => !planes.contains(&op.plane),
             };
             let fits = op.step.command() == leader.step.command() && op.pages == leader.pages && plane;
+            let fits = fits && self.finds_page(index, op) == held;
             let class = !reads_apart || op.is_host_read() == leader.is_host_read();
             if fits && class && op.sequence < limit && passed.lets_pass(op) {
                 joined.push(at);

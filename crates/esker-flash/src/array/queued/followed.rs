@@ -111,7 +111,8 @@ impl Queued {
     /// [`Self::changes`] says were performed. Changes are not followed any more.
     pub(crate) fn cut(&mut self) -> Vec<Fate> {
         for index in 0..self.dies.len() {
-            self.dies[index] = Die { busy: self.dies[index].busy, ..Die::default() };
+            let die = &self.dies[index];
+            self.dies[index] = Die { busy: die.busy, ..Die::new(die.registers.len() as u32) };
             self.times.set(index, Nanos::NEVER);
         }
         self.buses.iter_mut().for_each(|bus| bus.taken = false);

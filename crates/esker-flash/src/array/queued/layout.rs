@@ -135,6 +135,7 @@ mod tests {
             pages_per_block: 4,
             page_size: Bytes(512),
             spare_size: Bytes(0),
+            units_per_page: 1,
         };
         let layout = Layout::new(&array, &[ArrayLevel::Package, ArrayLevel::Plane], 2);
         // Dies 0 and 1 of the first package go with dies 2 and 3 of the second.

@@ -91,13 +91,14 @@ impl Queued {
         let dies = layout.dies() as usize;
         let channels = layout.channels() as usize;
         let shared_control = settings.gang == Gang::SharedControl;
+        let registers = if geometry.units_per_page() == 1 { 0 } else { layout.planes_per_die() };
         let buses = if shared_control { layout.packages() as usize } else { channels };
         Self {
             geometry: *geometry,
             timing: *timing,
             settings: settings.clone(),
             ops: Ops::default(),
-            dies: (0..dies).map(|_| Die::default()).collect(),
+            dies: (0..dies).map(|_| Die::new(registers)).collect(),
             buses: vec![Bus::default(); buses],
             controls: vec![Control::default(); channels],
             times: Timetable::new(dies),

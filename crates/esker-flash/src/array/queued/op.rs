@@ -92,7 +92,8 @@ impl Op {
                 block: place.block,
                 page,
                 how: match step {
-                    Step::Read | Step::ReadSector | Step::ReadAgain | Step::CopyOut => How::Read,
+                    Step::ReadAgain => How::Read,
+                    step if step.leaves_page_in_register() => How::Read,
                     Step::Erase => How::Erase,
                     _ => How::Program,
                 },
@@ -124,7 +125,8 @@ impl Op {
     /// Whether it is a read that a request of the host waits for, be it for data or for the map.
     pub(super) fn is_host_read(&self) -> bool {
         let awaited = self.request != NOBODY && self.request != BACKGROUND;
-        awaited && matches!(self.step, Step::Read | Step::ReadSector | Step::ReadAgain)
+        let copies = matches!(self.step, Step::CopyOut | Step::CopyOutHeld);
+        awaited && self.touches.how == How::Read && !copies
     }
 
     pub(super) fn may_begin(&self) -> bool {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::Nanos;
 
+use super::super::register::Register;
 use super::super::tally::Step;
 use super::super::{Ended, Performed};
 use super::op::Op;
@@ -68,11 +69,19 @@ pub(super) struct Die {
     /// While idle, what it asks the bus for.
     pub(super) wants: Option<u32>,
     pub(super) suspended: Option<Suspended>,
+    /// Per plane, what its register holds after what is under way. Empty where a flash page has one unit.
+    pub(super) registers: Vec<Register>,
+    /// When it last ended an operation.
+    pub(super) ended: u64,
     /// Cell work, transfers, suspending and resuming; counted when it begins.
     pub(super) busy: u64,
 }
 
 impl Die {
+    pub(super) fn new(registers: u32) -> Self {
+        Self { registers: vec![Register::Other; registers as usize], ..Self::default() }
+    }
+
     /// What is left of its phase at `now`, and of what it suspended.
     pub(super) fn rest(&self, now: u64) -> u64 {
         let timed = !matches!(self.phase, Phase::Idle | Phase::Commanding | Phase::Asking);
@@ -249,6 +258,7 @@ impl Queued {
         }
         let mut group = std::mem::take(&mut die.group);
         die.phase = Phase::Idle;
+        die.ended = now;
         let told = self.shape(&self.ops[group[0]]).after == 0;
         for op in group.drain(..) {
             if !told {
@@ -282,8 +292,7 @@ impl Queued {
             });
         }
         let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));
-        let reads = matches!(ended.step, Step::Read | Step::ReadAgain | Step::CopyOut);
-        if self.timing.decoding.is_on && reads {
+        if self.timing.decoding.is_on && ended.step.is_decoded() {
             return self.decode(op, now);
         }
         let followers = self.ops.end(op);

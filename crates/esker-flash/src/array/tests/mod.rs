@@ -25,6 +25,7 @@ fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> Geo
         pages_per_block: 4,
         page_size: Bytes(512),
         spare_size: Bytes(0),
+        units_per_page: 1,
     }
 }
 
@@ -43,6 +44,7 @@ fn queued(settings: &SsdSettings, timing: &Timing) -> Array {
 }
 
 const PAGES_PER_DIE: u32 = 8;
+const PLANES_PER_DIE: u32 = 2;
 
 /// One operation as it is drawn: dies and ties are made legal later.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +189,10 @@ fn compare(
     let shares_strobes =
         settings.array.gang == Gang::SharedControl && settings.array.gang_control == GangControl::Strobes;
     let gang = shares_strobes.then_some(dies_per_channel);
-    let mut reference = reference::Scheduler::new(timing, dies, dies_per_bus, gang);
+    let units = settings.geometry.units_per_page;
+    let mut reference = reference::Scheduler::new(timing, dies, dies_per_bus, gang, units > 1);
+    let located =
+        |page: PhysicalPage, copies: bool| reference::Place { plane: page.0 / 4, flash_page: page.0 / units, copies };
     let mut log = Vec::new();
     let mut ended = Vec::new();
     let mut run_until = |array: &mut Array, reference: &mut reference::Scheduler, limit: u64| {
@@ -223,28 +228,29 @@ fn compare(
             let die = |page: PhysicalPage| (page.0 / PAGES_PER_DIE) as usize;
             let after = op.after.map(|OpIndex(after)| last_of[after as usize]);
             let request = (op.cause == Cause::Host).then_some(request as u32);
+            let mut push = |step, page: PhysicalPage, copies, more, after, request| {
+                reference.push(now, die(page), step, located(page, copies), more, after, request)
+            };
             let last = match op.kind {
-                FlashOpKind::Read { page } => reference.push(die(page), reference::Step::Read, more, after, request),
-                FlashOpKind::ReadSpare { page } => {
-                    reference.push(die(page), reference::Step::ReadSector, 0, after, request)
-                }
+                FlashOpKind::Read { page } => push(reference::Step::Read, page, false, more, after, request),
+                FlashOpKind::ReadSpare { page } => push(reference::Step::ReadSector, page, false, 0, after, request),
                 FlashOpKind::Program { page, transfer: Transfer::Page } => {
-                    reference.push(die(page), reference::Step::Program, 0, after, request)
+                    push(reference::Step::Program, page, false, 0, after, request)
                 }
                 FlashOpKind::Program { page, transfer: Transfer::Sector } => {
-                    reference.push(die(page), reference::Step::ProgramSector, 0, after, request)
+                    push(reference::Step::ProgramSector, page, false, 0, after, request)
                 }
                 FlashOpKind::Erase { block } => {
-                    reference.push(die(PhysicalPage(block.0 * 4)), reference::Step::Erase, 0, after, request)
+                    push(reference::Step::Erase, PhysicalPage(block.0 * 4), false, 0, after, request)
                 }
                 FlashOpKind::Copy { from, to } if copies != CopyBack::Off && from.0 / 4 == to.0 / 4 => {
                     let checked = copies == CopyBack::Checked;
                     let step = if checked { reference::Step::CopyBackChecked } else { reference::Step::CopyBack };
-                    reference.push(die(from), step, 0, after, request)
+                    push(step, from, false, 0, after, request)
                 }
                 FlashOpKind::Copy { from, to } => {
-                    let read = reference.push(die(from), reference::Step::Read, more, after, None);
-                    reference.push(die(to), reference::Step::Program, 0, Some(read), request)
+                    let read = push(reference::Step::Read, from, true, more, after, None);
+                    push(reference::Step::Program, to, true, 0, Some(read), request)
                 }
                 FlashOpKind::CopyRun { .. } => unreachable!("runs were taken apart"),
             };
@@ -307,13 +313,14 @@ proptest! {
         device_pool: bool,
         (channels, packages, dies) in (1u32..4, 1u32..4, 1u32..4),
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
+        units_per_page in prop::sample::select(vec![1u32, 1, 2, 4]),
     ) {
-        // What is decoded is not copied inside a plane.
-        let copies = if decoding.is_on { CopyBack::Off } else { copies };
+        // What is decoded is not copied inside a plane, nor are units of a flash page.
+        let copies = if decoding.is_on || units_per_page > 1 { CopyBack::Off } else { copies };
         let timing = Timing { decoding, ..timing };
         let pool = if device_pool { PoolScope::Device } else { PoolScope::Gang };
         let mut settings = settings(pool, copies);
-        settings.geometry = shape(channels, packages, dies);
+        settings.geometry = GeometrySettings { units_per_page, ..shape(channels, packages, dies) };
         let geometry = Geometry::new(&settings.geometry, false).unwrap();
         let array = Array::new(&geometry, &timing, &settings);
         prop_assert!(matches!(array, Array::Granted(_)));
@@ -372,6 +379,51 @@ fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (11, vec![0]), (12, vec![5]), (16, vec![11])]));
 }
 
+/// With four units a flash page, on both schedulers.
+#[test]
+fn units_of_one_flash_page_are_sensed_once() {
+    let mut settings = settings(PoolScope::Package, CopyBack::Off);
+    settings.geometry = GeometrySettings { units_per_page: 4, ..shape(1, 1, 1) };
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let page = PhysicalPage;
+    let read = |number| FlashOpKind::Read { page: page(number) };
+    let copy = |from, to| FlashOpKind::Copy { from: page(from), to: page(to) };
+    let program = FlashOpKind::Program { page: page(3), transfer: Transfer::Page };
+    let times = |lists: &[(u64, &[FlashOpKind])]| {
+        let run = |mut array: Array| {
+            let (mut ended, mut ends) = (Vec::new(), Vec::new());
+            let mut run_until = |array: &mut Array, limit: u64| {
+                while array.next_event().0 < limit {
+                    let now = array.next_event();
+                    array.advance(now, &mut ended);
+                    ends.extend(ended.drain(..).map(|_| now.0));
+                }
+            };
+            for (at, kinds) in lists {
+                run_until(&mut array, *at);
+                let op = |kind: &FlashOpKind| FlashOp { kind: *kind, cause: Cause::Host, after: None, awaited: true };
+                let ops: Vec<FlashOp> = kinds.iter().map(op).collect();
+                array.push(Nanos(*at), &ops, &[], 9, None);
+            }
+            run_until(&mut array, u64::MAX);
+            ends
+        };
+        let granted = run(Array::new(&geometry, &small_timing(), &settings));
+        assert_eq!(granted, run(queued(&settings, &small_timing())));
+        granted
+    };
+    // Sensing takes 3, a transfer 2: the second unit is in the register, and that of the other plane is not.
+    assert_eq!(times(&[(0, &[read(0), read(1), read(4), read(2)])]), [5, 7, 12, 14]);
+    // One that comes while the one before it goes on, or as it ends, finds it there; one that comes later does not.
+    assert_eq!(times(&[(0, &[read(0)]), (4, &[read(1)]), (7, &[read(2)]), (10, &[read(3)])]), [5, 7, 9, 15]);
+    // A program takes the register.
+    assert_eq!(times(&[(0, &[read(0), program, read(1)])]), [5, 12, 17]);
+    // Copies to the same plane find each other's source, and others do not.
+    assert_eq!(times(&[(0, &[copy(0, 2), copy(1, 3), read(0)])]), [12, 21, 26]);
+    assert_eq!(times(&[(0, &[copy(0, 2), program, copy(1, 3)])]), [12, 19, 28]);
+    assert_eq!(times(&[(0, &[copy(0, 4), copy(1, 5), read(2)])]), [12, 21, 23]);
+}
+
 #[test]
 fn several_operations_may_wait_for_the_same_one() {
     let geometry = Geometry::new(&shape(2, 2, 2), false).unwrap();
@@ -406,7 +458,7 @@ fn check_order(
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
     // When the first of an operation's own steps can have begun at the latest.
     let begun = |op: &Whole| op.first.end.0 - op.first.step.cells(timing) - op.first.step.transfer(timing);
-    let reads = |step: Step| matches!(step, Step::Read | Step::ReadSector | Step::CopyOut);
+    let reads = |step: Step| step.leaves_page_in_register();
     let mut sequence = 0;
     let mut copies: Vec<(BlockIndex, u64)> = Vec::new();
     for ops in lists {
@@ -467,11 +519,12 @@ proptest! {
         ])),
         suspend in prop::option::of((0u64..6, 0u64..6, 1u32..3)),
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
+        units_per_page in prop::sample::select(vec![1u32, 2, 4]),
     ) {
-        let copies = if decoding.is_on { CopyBack::Off } else { copies };
+        let copies = if decoding.is_on || units_per_page > 1 { CopyBack::Off } else { copies };
         let timing = Timing { decoding, ..timing };
         let mut settings = settings(PoolScope::Device, copies);
-        settings.geometry = shape(channels, packages, dies);
+        settings.geometry = GeometrySettings { units_per_page, ..shape(channels, packages, dies) };
         settings.array.scheduling = scheduling;
         settings.array.multi_plane = multi_plane;
         if let Some(control) = control {

@@ -1,5 +1,7 @@
 //! A scheduler written for reading.
 
+use std::collections::btree_map::Entry;
+
 use super::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +28,34 @@ impl Step {
     }
 }
 
+/// Where it is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) plane: u32,
+    pub(super) flash_page: u32,
+    /// As a part of a copy over the bus.
+    pub(super) copies: bool,
+}
+
+/// What the register of a plane holds.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    flash_page: u32,
+    /// A copy has been programmed since, and only other copies find theirs.
+    for_copies: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Op {
     die: usize,
     step: Step,
+    place: Place,
     after: Option<usize>,
     request: Option<u32>,
+    arrived: u64,
     start: u64,
+    /// Whether its flash page lay in the register.
+    held: bool,
     /// When it has ended and what it read is decoded.
     known: Option<u64>,
     /// Decoding steps beyond the first that it still takes, and has taken.
@@ -71,6 +94,12 @@ pub(super) struct Scheduler {
     dies_per_bus: usize,
     /// Where strobes are shared.
     dies_per_gang: Option<usize>,
+    /// Whether flash pages have several units.
+    has_units: bool,
+    /// Per plane.
+    registers: BTreeMap<u32, Held>,
+    /// Per die, when it last ended an operation.
+    ended: Vec<u64>,
     ops: Vec<Op>,
     queues: Vec<VecDeque<usize>>,
     doing: Vec<Doing>,
@@ -83,8 +112,17 @@ pub(super) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(super) fn new(timing: &Timing, dies: usize, dies_per_bus: usize, dies_per_gang: Option<usize>) -> Self {
+    pub(super) fn new(
+        timing: &Timing,
+        dies: usize,
+        dies_per_bus: usize,
+        dies_per_gang: Option<usize>,
+        has_units: bool,
+    ) -> Self {
         Self {
+            has_units,
+            registers: BTreeMap::new(),
+            ended: vec![0; dies],
             timing: *timing,
             dies_per_bus,
             dies_per_gang,
@@ -98,15 +136,19 @@ impl Scheduler {
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "all of them differ from operation to operation")]
     pub(super) fn push(
         &mut self,
+        now: u64,
         die: usize,
         step: Step,
+        place: Place,
         more_steps: u8,
         after: Option<usize>,
         request: Option<u32>,
     ) -> usize {
-        self.ops.push(Op { die, step, after, request, start: 0, known: None, more_steps, taken: 0 });
+        let (arrived, start, held, known, taken) = (now, 0, false, None, 0);
+        self.ops.push(Op { die, step, place, after, request, arrived, start, held, known, more_steps, taken });
         self.queues[die].push_back(self.ops.len() - 1);
         self.ops.len() - 1
     }
@@ -171,6 +213,7 @@ impl Scheduler {
         match self.doing[die] {
             Doing::Transfer { until, .. } if until == now && op.more_steps > 0 => {
                 self.die_busy[die] += self.reading_time(&op);
+                self.registers.remove(&op.place.plane);
                 self.doing[die] = Doing::Decoder { until: now + decoding.decode };
                 return true;
             }
@@ -200,6 +243,19 @@ impl Scheduler {
         }
         self.doing[die] = Doing::Nothing;
         self.queues[die].pop_front();
+        self.ended[die] = now;
+        let held = Held { flash_page: op.place.flash_page, for_copies: false };
+        match self.registers.entry(op.place.plane) {
+            // Read again, it was sensed with other thresholds.
+            Entry::Occupied(register) if step.is_read() && op.taken > 0 => drop(register.remove()),
+            Entry::Vacant(_) if step.is_read() && op.taken > 0 => {}
+            register if step.is_read() => *register.or_insert(held) = held,
+            Entry::Occupied(mut register) if step == Step::Program && op.place.copies => {
+                register.get_mut().for_copies = true;
+            }
+            Entry::Occupied(register) if !register.get().for_copies => drop(register.remove()),
+            Entry::Occupied(_) | Entry::Vacant(_) => {}
+        }
         self.die_busy[die] += match step {
             Step::Read | Step::ReadSector => self.reading_time(&op),
             Step::Program | Step::ProgramSector => self.transfer_time(&op) + self.timing.page_program.0,
@@ -220,8 +276,11 @@ impl Scheduler {
 
     /// Cell work and transfer of a read, for the decoding step that it has come to.
     fn reading_time(&self, op: &Op) -> u64 {
-        let again = op.taken > 0;
-        let sense = if again { self.timing.decoding.steps[op.taken].sense } else { self.timing.page_read.0 };
+        let sense = match op.taken {
+            0 if op.held => 0,
+            0 => self.timing.page_read.0,
+            taken => self.timing.decoding.steps[taken].sense,
+        };
         sense + self.transfer_time(op)
     }
 
@@ -238,6 +297,16 @@ impl Scheduler {
             return false;
         }
         self.ops[index].start = now;
+        if op.arrived > self.ended[die] {
+            self.registers.retain(|plane, _| (*plane / PLANES_PER_DIE) as usize != die);
+        }
+        let register = self.registers.get(&op.place.plane).filter(|held| held.flash_page == op.place.flash_page);
+        let held = register.is_some_and(|held| op.place.copies || !held.for_copies);
+        if self.has_units && held && op.step.is_read() {
+            self.ops[index].held = true;
+            self.doing[die] = Doing::Asking { since: now };
+            return true;
+        }
         let before_transfer = op.step.is_read() || op.step == Step::CopyBackChecked;
         let cells = |until| Doing::Cells { before_transfer, until };
         self.doing[die] = match op.step {

@@ -201,6 +201,10 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         self.parts[index].0.page(at.slot)
     }
 
+    fn pool_of(&self, page: LogicalPage) -> u32 {
+        self.locate(page).0 as u32
+    }
+
     fn expect(&self, page: LogicalPage) {
         let (index, at) = self.locate(page);
         self.parts[index].0.expect(at);

@@ -36,6 +36,7 @@ fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> SsdSettings {
             pages_per_block: PAGES,
             page_size: Bytes::kib(4),
             spare_size: Bytes(0),
+            units_per_page: 1,
         },
         timing: TimingSettings {
             page_read: Nanos(1),

@@ -306,6 +306,11 @@ impl Ftl for Dftl {
     }
 
     #[inline]
+    fn pool_of(&self, page: LogicalPage) -> u32 {
+        self.striping.locate(page.0).0
+    }
+
+    #[inline]
     fn expect(&self, page: LogicalPage) {
         self.tables.expect(self.striping.locate(page.0).1);
     }

@@ -40,6 +40,7 @@ fn settings(cache_entries: u64, parameters: &[(&str, Parameter)]) -> SsdSettings
             pages_per_block: 4,
             page_size: Bytes::kib(4),
             spare_size: Bytes(0),
+            units_per_page: 1,
         },
         timing: TimingSettings {
             page_read: Nanos(1),

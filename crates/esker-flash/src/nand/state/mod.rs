@@ -243,6 +243,7 @@ mod tests {
             pages_per_block: 8,
             page_size: Bytes::kib(4),
             spare_size: Bytes(0),
+            units_per_page: 1,
         };
         FlashState::new(&Geometry::new(&settings, false).unwrap())
     }

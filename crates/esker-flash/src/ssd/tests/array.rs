@@ -525,3 +525,46 @@ fn a_timeline_of_the_last_requests_forgets_what_came_before() {
     assert_eq!(waited, [Some(0), Some(1)]);
     assert_eq!(timeline.requests[1].end_ns, Some(now.0));
 }
+
+#[test]
+fn a_request_for_a_whole_flash_page_takes_one_sensing() {
+    let mut settings = one_die();
+    (settings.geometry.units_per_page, settings.geometry.planes_per_die) = (4, 1);
+    settings.array.details = true;
+    settings.array.energy = Some(EnergySettings {
+        page_read: "5uJ".parse().unwrap(),
+        page_program: "40uJ".parse().unwrap(),
+        block_erase: "500uJ".parse().unwrap(),
+        page_transfer: "1uJ".parse().unwrap(),
+        idle: "0mW".parse().unwrap(),
+    });
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    let mut now = Nanos::ZERO;
+    for page in 0..8 {
+        now = serve(&mut ssd, now, write(page)).at;
+    }
+    ssd.control(now, Control::StartMeasuring).unwrap();
+    // Eight units in a row on one die: 0 to 3 are one flash page, 4 to 7 the next.
+    for (pages, sensings) in [(0..4u64, 1u64), (2..6, 2), (5..6, 1)] {
+        let start = now + Nanos::from_millis(1);
+        let count = pages.end - pages.start;
+        now = serve(&mut ssd, start, Request::read(Lba(8 * pages.start), Bytes::kib(4 * count))).at;
+        assert_eq!((now - start).0, 25_000 * sensings + 105_600 * count, "{pages:?}");
+    }
+    let flash = flash_report(&ssd);
+    let energy = flash.energy.unwrap();
+    assert_eq!((energy.read.host_pj, energy.transfer.host_pj), (4 * 5_000_000, 9 * 1_000_000));
+    let steps: Vec<_> = flash.array.unwrap().steps.into_iter().map(|step| (step.kind, step.count)).collect();
+    assert_eq!(steps, [("read".to_string(), 4), ("read-from-register".to_string(), 5)]);
+    // Pages of several units are neither moved inside a plane nor logical pages of a deeper kind.
+    let changes: [fn(&mut SsdSettings); 2] = [
+        |settings| settings.array.copy_back = CopyBack::Unchecked,
+        |settings| settings.array.logical_page = Some(Bytes::kib(16)),
+    ];
+    for change in changes {
+        let mut settings = settings.clone();
+        change(&mut settings);
+        let error = Ssd::new("flash", &settings, 1).unwrap_err().to_string();
+        assert!(error.contains("`geometry.units_per_page` = 4"), "{error}");
+    }
+}

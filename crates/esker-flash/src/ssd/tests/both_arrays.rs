@@ -43,16 +43,20 @@ fn run(mut ssd: Ssd, depth: usize) -> Vec<(Nanos, Nanos, u64)> {
 #[test]
 fn requests_take_the_same_time_to_the_nanosecond() {
     for layer in FTLS {
-        for (channels, pool, depth) in [(1, PoolScope::Gang, 6), (2, PoolScope::Gang, 8), (3, PoolScope::Device, 1)] {
+        for (channels, pool, depth, units) in
+            [(1, PoolScope::Gang, 6, 1), (2, PoolScope::Gang, 8, 4), (3, PoolScope::Device, 1, 2)]
+        {
             let mut settings = agrawal();
             (settings.geometry.channels, settings.geometry.planes_per_die) = (channels, 1);
             (settings.geometry.blocks_per_plane, settings.geometry.pages_per_block) = (40, 16);
+            settings.geometry.units_per_page = units;
             (settings.pool, settings.queue_depth) = (pool, depth);
             settings.over_provisioning = Some(Ratio::percent(40));
             settings.ftl = Choice::named(layer.name);
             let in_runs = Ssd::new("flash", &settings, 1).unwrap();
             let mut one_by_one = Ssd::new("flash", &settings, 1).unwrap();
-            assert!(in_runs.array.borrow().takes_runs());
+            assert!(matches!(*in_runs.array.borrow(), Array::Granted(_)));
+            assert_eq!(in_runs.array.borrow().takes_runs(), units == 1);
             one_by_one.array = RefCell::new(Array::recording(&one_by_one.geometry, &one_by_one.timing, &settings));
             one_by_one.choose_operations();
             let times = run(in_runs, depth as usize);

@@ -127,6 +127,55 @@ fn a_flush_waits_for_what_was_written_to_a_page_on_its_way_to_flash() {
     assert_eq!(host_programs(&ssd), 2);
 }
 
+/// The drive of Agrawal 2008 as it is, 8 pools of 2 dies each, with a buffer of `pages` pages that writes out when it has to.
+fn many_dies(pages: u64) -> Ssd {
+    let mut settings = agrawal();
+    settings.write_buffer = buffered(pages, 100, |_| {}).settings.write_buffer;
+    Ssd::new("flash", &settings, 1).unwrap()
+}
+
+fn leaving(ssd: &Ssd) -> u32 {
+    ssd.buffer.as_ref().unwrap().memory.leaving()
+}
+
+#[test]
+fn a_flush_sends_each_pool_a_page_per_die_at_a_time() {
+    let mut ssd = many_dies(100);
+    // Pages that all belong to the first pool; then three of another one.
+    for number in 0..40 {
+        serve(&mut ssd, Nanos(1000 * number), write(8 * number));
+    }
+    for number in 0..3 {
+        serve(&mut ssd, Nanos(50_000 + 1000 * number), write(8 * number + 1));
+    }
+    ssd.submit(Nanos(60_000), tag(0), flush());
+    assert_eq!(leaving(&ssd), 4, "two of each pool, though the 40 of one pool are older");
+    let mut done = Vec::new();
+    while done.is_empty() {
+        ssd.advance(ssd.next_event(), &mut done);
+        assert!(leaving(&ssd) <= 4);
+    }
+    assert_eq!(host_programs(&ssd), 43);
+}
+
+#[test]
+fn so_many_pages_more_leave_as_writes_wait_for_room() {
+    let mut ssd = many_dies(20);
+    for number in 0..20 {
+        serve(&mut ssd, Nanos(1000 * number), write(8 * number));
+    }
+    assert_eq!(leaving(&ssd), 0);
+    let now = Nanos(50_000);
+    let mut leaving_after = |number: u64| {
+        ssd.submit(now, tag(number as u32), write(8 * number));
+        leaving(&ssd)
+    };
+    assert_eq!(leaving_after(20), 3, "two for the dies of the pool, and one for the page that waits");
+    assert_eq!(leaving_after(21), 4);
+    drain(&mut ssd);
+    ssd.check();
+}
+
 #[test]
 fn a_protected_buffer_needs_no_flush() {
     let mut ssd = buffered(8, 100, |buffer| buffer.power_protected = true);

@@ -1,0 +1,140 @@
+//! What is said of the modern presets beside data sheets is what they do.
+
+use esker_core::{
+    Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
+    Rng, Verdict, replay,
+};
+use esker_flash::{Figure, Geometry, PUBLISHED, Ssd, SsdSettings, TOLERANCE, Work};
+
+/// Blocks per plane of a part of a drive: enough that the few that are kept free weigh as in the whole one.
+const BLOCKS_PER_PLANE: u32 = 256;
+const PAGES_PER_BLOCK: u32 = 128;
+
+/// A part of the drive with all its dies, in fewer and smaller blocks whose erases are shorter in proportion.
+fn scaled(settings: &SsdSettings) -> SsdSettings {
+    let mut part = settings.clone();
+    let geometry = &mut part.geometry;
+    while geometry.pages_per_block >= 2 * PAGES_PER_BLOCK
+        && geometry.pages_per_block.is_multiple_of(2 * geometry.units_per_page)
+    {
+        geometry.pages_per_block /= 2;
+        part.timing.block_erase.0 /= 2;
+    }
+    geometry.blocks_per_plane = geometry.blocks_per_plane.min(BLOCKS_PER_PLANE);
+    // Small drives have room for the whole buffer.
+    let raw = u64::from(Geometry::new(geometry, false).unwrap().pages()) * geometry.page_size.0;
+    let buffer = part.write_buffer.map_or(Bytes::ZERO, |buffer| buffer.size);
+    assert!(buffer.0 < raw / 50, "the buffer would hold much of the part");
+    part
+}
+
+/// A preset as its file has it now.
+fn from_file(name: &str) -> SsdSettings {
+    let path = format!("{}/presets/ssd/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// When so many requests had ended.
+struct Clock {
+    warm: u64,
+    ended: u64,
+    from: Nanos,
+    to: Nanos,
+}
+
+impl Observer for Clock {
+    fn completed(&mut self, _: Nanos, _: &Request, completion: &Completion) -> Verdict {
+        assert!(completion.result.is_ok());
+        self.ended += 1;
+        self.to = completion.at;
+        if self.ended == self.warm {
+            self.from = completion.at;
+        }
+        Verdict::Continue
+    }
+}
+
+/// Requests or megabytes per second.
+fn measure(settings: &SsdSettings, work: Work, depth: u32) -> f64 {
+    let mut ssd = Ssd::new("flash", settings, 1).unwrap();
+    let condition = match work {
+        Work::RandomWrite => Precondition::Steady { utilisation: Ratio::ONE, seed: 1 },
+        _ => Precondition::Filled { utilisation: Ratio::ONE },
+    };
+    ssd.control(Nanos::ZERO, Control::Precondition(condition)).unwrap();
+    let size = if matches!(work, Work::RandomRead | Work::RandomWrite) { Bytes::kib(4) } else { Bytes::kib(128) };
+    let buffered = settings.write_buffer.map_or(0, |buffer| buffer.size.0 / size.0);
+    let (warm, counted) = match work {
+        Work::RandomRead => (2_000, 20_000),
+        Work::RandomWrite => (2 * buffered + 2_000, 30_000),
+        Work::SequentialRead | Work::SequentialWrite => (2 * buffered + 100, 4_000),
+    };
+    let places = ssd.capacity().0 / size.0;
+    let mut rng = Rng::new(5);
+    let requests = (0..warm + counted).map(|index| {
+        let place = if size == Bytes::kib(4) { rng.below(places) } else { index % places };
+        let start = Lba(place * (size.0 / 512));
+        let request = match work {
+            Work::RandomRead | Work::SequentialRead => Request::read(start, size),
+            Work::RandomWrite | Work::SequentialWrite => Request::write(start, size),
+        };
+        Arrival { at: Nanos::ZERO, request }
+    });
+    let mut clock = Clock { warm, ended: 0, from: Nanos::ZERO, to: Nanos::ZERO };
+    replay(&mut ssd, requests, &ReplaySettings::closed(depth as usize), &mut clock).unwrap();
+    let rate = counted as f64 / ((clock.to - clock.from).0 as f64 / 1e9);
+    if size == Bytes::kib(4) { rate } else { rate * size.0 as f64 / 1e6 }
+}
+
+#[test]
+fn presets_do_what_is_said_beside_the_data_sheets() {
+    // ESKER_PRINT=1 prints what was measured instead.
+    let print = std::env::var_os("ESKER_PRINT").is_some();
+    for published in PUBLISHED {
+        let part = scaled(&if print { from_file(published.preset) } else { crate::common::preset(published.preset) });
+        for figure in published.figures {
+            let found = measure(&part, figure.work, figure.depth);
+            if print {
+                let figure = Figure { measured: found, ..*figure };
+                println!("{} {}", published.preset, figure.cells().join(" | "));
+                continue;
+            }
+            let deviation = (found / figure.measured - 1.0).abs();
+            assert!(deviation <= 0.03, "{}: {} of {:?} now", published.preset, found.round(), figure);
+        }
+    }
+}
+
+#[test]
+fn what_differs_from_data_sheets_has_its_reason() {
+    for published in PUBLISHED {
+        let beyond = |figure: &&Figure| figure.ratio().is_some_and(|ratio| (ratio - 1.0).abs() > TOLERANCE);
+        for figure in published.figures {
+            assert_eq!(beyond(&figure), !figure.reason.is_empty(), "{}: {figure:?}", published.preset);
+        }
+        let count = published.figures.iter().filter(beyond).count();
+        assert!(count <= 2, "{}: {count} figures are far from those that are published", published.preset);
+        let works = [Work::RandomRead, Work::RandomWrite].map(|work| [1, 32, 256].map(|depth| (work, depth)));
+        let sequential = [(Work::SequentialRead, 32), (Work::SequentialWrite, 32)];
+        let wanted: Vec<_> = works.into_iter().flatten().chain(sequential).collect();
+        let stated: Vec<_> = published.figures.iter().map(|figure| (figure.work, figure.depth)).collect();
+        assert_eq!(stated, wanted, "{}", published.preset);
+    }
+}
+
+/// Between these lines the document has the tables.
+const MARKS: [&str; 2] = ["<!-- tables of presets beside data sheets -->\n", "<!-- end of these tables -->\n"];
+
+#[test]
+fn the_documents_have_the_same_tables() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/flash-model.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = document.split_once(MARKS[0]).expect("the document has the first mark");
+    let (tables, after) = rest.split_once(MARKS[1]).expect("the document has the second mark");
+    let wanted: String = PUBLISHED.iter().map(|published| published.markdown() + "\n").collect();
+    if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {
+        std::fs::write(path, format!("{before}{}{wanted}{}{after}", MARKS[0], MARKS[1])).unwrap();
+        return;
+    }
+    assert_eq!(tables, wanted, "docs/flash-model.md is stale: run scripts/generate-docs.sh");
+}

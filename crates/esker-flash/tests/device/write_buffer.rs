@@ -1,0 +1,100 @@
+//! What a write buffer does to throughput and to reads, on every preset, with every kind of pool and of write frontiers.
+
+use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
+use esker_flash::{Geometry, PRESETS, PoolScope, Space, SsdSettings, WriteBufferSettings, WriteFrontiers};
+
+use crate::common::{Run, filled, preset, run};
+
+/// Requests under way at a time.
+const DEPTH: u64 = 512;
+/// Pages of a buffer for each die where a preset has none: as many as tlc-data-centre has.
+const BUFFER_PAGES_PER_DIE: u64 = 96;
+
+/// A preset with fewer channels and blocks, and a buffer that is smaller in the same proportion as the dies are fewer.
+fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
+    let mut settings = preset(name);
+    let dies = |settings: &SsdSettings| {
+        let geometry = &settings.geometry;
+        u64::from(geometry.channels * geometry.packages_per_channel * geometry.dies_per_package)
+    };
+    let before = dies(&settings);
+    settings.geometry.channels = settings.geometry.channels.min(2);
+    settings.geometry.blocks_per_plane = 64;
+    settings.geometry.pages_per_block = settings.geometry.pages_per_block.min(64);
+    let page = settings.geometry.page_size.0;
+    let mut buffer = settings.write_buffer.take().unwrap_or_else(|| WriteBufferSettings {
+        size: Bytes(before * BUFFER_PAGES_PER_DIE * page),
+        ..preset("tlc-data-centre").write_buffer.expect("it has a buffer")
+    });
+    buffer.size = Bytes(buffer.size.0 / before * dies(&settings));
+    (settings, buffer)
+}
+
+/// Random requests of a page each, `reads` per cent of them reads, from when the drive has begun to clean. Says how many were
+/// served per second of simulated time.
+fn random_requests(settings: &SsdSettings, depth: u64, reads: u64) -> (f64, Run) {
+    let mut ssd = filled(settings);
+    let page = settings.geometry.page_size;
+    let pages = ssd.capacity().0 / page.0;
+    let mut rng = Rng::new(5);
+    let mut requests = |count: u64| -> Vec<Arrival> {
+        let request = |_| {
+            let start = Lba(rng.below(pages) * page.0 / 512);
+            let request = if rng.chance(reads, 100) { Request::read(start, page) } else { Request::write(start, page) };
+            Arrival { at: Nanos::ZERO, request }
+        };
+        (0..count).map(request).collect()
+    };
+    let closed = ReplaySettings::closed(depth as usize);
+    let begun = run(&mut ssd, requests(pages / 16 + 2 * depth), &closed).last_event;
+    let count = 20_000;
+    let run = run(&mut ssd, requests(count), &ReplaySettings { start: begun, ..closed });
+    (count as f64 / (run.last_event - begun).as_secs_f64(), run)
+}
+
+/// Every kind of pools and frontiers that makes a difference on these settings.
+fn shapes(settings: &SsdSettings) -> Vec<SsdSettings> {
+    let mut found: Vec<(Space, SsdSettings)> = Vec::new();
+    for pool in [PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Gang, PoolScope::Device] {
+        for write_frontiers in [WriteFrontiers::Die, WriteFrontiers::Plane, WriteFrontiers::Pool] {
+            let settings = SsdSettings { pool, write_frontiers, ..settings.clone() };
+            let geometry = Geometry::new(&settings.geometry, settings.block_summary).expect("presets have a geometry");
+            let space = Space::new(&settings, &geometry).expect("presets have room");
+            if found.iter().all(|(other, _)| *other != space) {
+                found.push((space, settings));
+            }
+        }
+    }
+    found.into_iter().map(|(_, settings)| settings).collect()
+}
+
+/// As deep as the buffer can hold: without one, the data of all requests under way have room somewhere.
+fn depth(settings: &SsdSettings, buffer: &WriteBufferSettings) -> u64 {
+    DEPTH.min(buffer.size.0 / settings.geometry.page_size.0)
+}
+
+#[test]
+fn a_buffer_never_lowers_saturated_throughput() {
+    for preset in PRESETS {
+        let (plain, buffer) = scaled(preset.name);
+        let depth = depth(&plain, &buffer);
+        for plain in shapes(&plain) {
+            let buffered = SsdSettings { write_buffer: Some(buffer), ..plain.clone() };
+            let shape = format!("{} with pools {:?}, frontiers {:?}", preset.name, plain.pool, plain.write_frontiers);
+            let (without, with) = (random_requests(&plain, depth, 0).0, random_requests(&buffered, depth, 0).0);
+            assert!(with >= 0.95 * without, "{shape}: {with:.0} writes per second, {without:.0} without a buffer");
+        }
+    }
+}
+
+#[test]
+fn reads_wait_no_longer_for_what_leaves_the_buffer_than_for_writes_without_one() {
+    for name in ["tlc-data-centre", "mlc-3d-512g", "z-nand-240g"] {
+        let (plain, buffer) = scaled(name);
+        let depth = depth(&plain, &buffer);
+        let buffered = SsdSettings { write_buffer: Some(buffer), ..plain.clone() };
+        let mean = |settings| random_requests(settings, depth, 50).1.statistics.read_response().mean();
+        let (without, with) = (mean(&plain), mean(&buffered));
+        assert!(with <= 1.1 * without, "{name}: reads take {with:.0} ns, {without:.0} ns without a buffer");
+    }
+}
