@@ -85,8 +85,9 @@ pub trait VictimPolicy: fmt::Debug + Send {
 
     /// Picks the best closed block that `judge` takes, which is then no longer closed; `None` where there is none.
     ///
-    /// Blocks are offered to `judge` the best one first, each at most once: next comes what the policy would pick if those that
-    /// were spared were not there. They stay closed, and keep their order and age, as if nobody had looked at them.
+    /// Blocks are offered to `judge` the best one first, each at most once: next comes what the policy would pick if
+    /// those that were spared were not there. They stay closed, and keep their order and age, as if nobody had looked
+    /// at them.
     fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32>;
 
     /// Picks the best closed block, which is then no longer closed; `None` where there is none.

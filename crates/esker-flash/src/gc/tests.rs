@@ -186,8 +186,8 @@ fn follow(policy: &mut dyn VictimPolicy, rule: Rule, steps: &[Step]) -> Result<(
 }
 
 proptest! {
-    /// A policy hands out each closed block once, and nothing else, in the order that its rule has; blocks that it was asked
-    /// to spare keep their place in it.
+    /// A policy hands out each closed block once, and nothing else, in the order that its rule has; blocks that it was
+    /// asked to spare keep their place in it.
     #[test]
     fn every_policy_takes_each_closed_block_once_and_in_order(steps in prop::collection::vec(step(), 1..200)) {
         for entry in VICTIM_POLICIES {

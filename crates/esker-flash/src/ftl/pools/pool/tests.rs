@@ -8,7 +8,8 @@ use crate::gc::{self, PoolShape};
 use crate::nand::{Cause, FlashOpKind, OpList, Silent};
 use crate::{Choice, Geometry, PRESETS, PoolScope, Space, SsdSettings};
 
-/// One pool of `dies` dies with 8 blocks of 4 pages each. Half of the pages are the host's, a quarter of the blocks is kept free.
+/// One pool of `dies` dies with 8 blocks of 4 pages each. Half of the pages are the host's, a quarter of the blocks is
+/// kept free.
 fn settings(dies: u32) -> SsdSettings {
     let mut settings: SsdSettings = toml::from_str(PRESETS[0].toml).unwrap();
     settings.geometry.channels = dies;
@@ -58,14 +59,15 @@ impl Drive {
 #[test]
 fn a_full_block_is_a_candidate_once_its_frontier_goes_on_and_ties_go_to_the_lowest() {
     let mut drive = Drive::new(2);
-    // Blocks 0 to 3 and 8 to 11 hold the even and the odd pages. These fill blocks 4 and 12, then 5 and 13 in turn, and leave
-    // two valid pages in each of 0 to 3 and in 8, three in 9 to 11, four in 4, 5 and 12.
+    // Blocks 0 to 3 and 8 to 11 hold the even and the odd pages. These fill blocks 4 and 12, then 5 and 13 in turn, and
+    // leave two valid pages in each of 0 to 3 and in 8, three in 9 to 11, four in 4, 5 and 12.
     for pages in [[0, 3], [8, 11], [16, 19], [24, 27], [2, 1], [10, 1], [18, 1], [26, 1]] {
         pages.into_iter().for_each(|page| assert!(drive.erased_by(page).is_empty()));
     }
     drive.ftl.trim(LogicalPage(1), &mut drive.flash, &mut OpList::default());
     assert_eq!(drive.flash.valid_in(BlockIndex(13)), 0);
-    // The frontier of the first die goes on. Block 13 is full and empty, but the second die's frontier has not gone on yet.
+    // The frontier of the first die goes on. Block 13 is full and empty, but the second die's frontier has not gone on
+    // yet.
     assert_eq!(drive.erased_by(31), [0]);
     assert_eq!(drive.erased_by(29), [13]);
 }
