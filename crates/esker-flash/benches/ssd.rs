@@ -242,8 +242,8 @@ fn zipf(unit: f64, exponent: f64, pages: u64) -> u64 {
     (u128::from(rank) * 0x9e37_79b9_7f4a_7c15 % u128::from(pages)) as u64
 }
 
-/// Random writes of a page, with a write buffer and without: drives of a preset's dies with few blocks, from the steady state on. Says
-/// beside the simulator's speed how many writes a second the drive does.
+/// Random writes of a page, with a write buffer and without: drives of a preset's dies with few blocks, from the steady
+/// state on. Says beside the simulator's speed how many writes a second the drive does.
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 fn buffered_writes(preset: &Preset, depth: usize) {
     let mut settings: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");

@@ -1,6 +1,6 @@
 //! The block that gives most space for the work, and has not changed for longest.
 
-use super::{PoolShape, VictimEntry, VictimPolicy};
+use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "cost-benefit",
@@ -71,17 +71,22 @@ impl VictimPolicy for CostBenefit {
         self.change(block, valid);
     }
 
-    fn take(&mut self) -> Option<u32> {
-        let mut best = 0;
-        let first = *self.closed.first()?;
-        let mut victim = first;
-        for (index, &block) in self.closed.iter().enumerate().skip(1) {
-            if self.better(block, victim) {
-                (best, victim) = (index, block);
+    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+        // By place in the list; as long as that once there are any.
+        let mut spared: Vec<bool> = Vec::new();
+        loop {
+            let left = (0..self.closed.len()).filter(|index| spared.get(*index) != Some(&true));
+            // Among equals the one that was filled first.
+            let best = left.reduce(|a, b| if self.better(self.closed[b], self.closed[a]) { b } else { a })?;
+            match judge(self.closed[best]) {
+                Judgement::Take => return Some(self.closed.remove(best)),
+                Judgement::Spare => {
+                    spared.resize(self.closed.len(), false);
+                    spared[best] = true;
+                }
+                Judgement::Stop => return None,
             }
         }
-        self.closed.remove(best);
-        Some(victim)
     }
 
     fn remove(&mut self, block: u32) {

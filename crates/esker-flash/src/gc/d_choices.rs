@@ -2,7 +2,7 @@
 
 use esker_core::Rng;
 
-use super::{PoolShape, VictimEntry, VictimPolicy};
+use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "d-choices",
@@ -38,6 +38,20 @@ impl Sampled {
     }
 }
 
+impl Sampled {
+    /// Where the emptiest of some lies that are drawn among the first `count`.
+    fn draw(&mut self, count: u64) -> usize {
+        let mut best = self.rng.below(count) as usize;
+        for _ in 1..self.draws {
+            let other = self.rng.below(count) as usize;
+            if self.valid[self.closed[other] as usize] < self.valid[self.closed[best] as usize] {
+                best = other;
+            }
+        }
+        best
+    }
+}
+
 impl VictimPolicy for Sampled {
     fn closed(&mut self, block: u32, valid: u32) {
         self.closed.push(block);
@@ -49,19 +63,17 @@ impl VictimPolicy for Sampled {
         self.valid[block as usize] = valid;
     }
 
-    fn take(&mut self) -> Option<u32> {
-        let count = self.closed.len() as u64;
-        if count == 0 {
-            return None;
-        }
-        let mut best = self.rng.below(count) as usize;
-        for _ in 1..self.draws {
-            let other = self.rng.below(count) as usize;
-            if self.valid[self.closed[other] as usize] < self.valid[self.closed[best] as usize] {
-                best = other;
+    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+        // What was spared lies behind these.
+        for count in (1..=self.closed.len()).rev() {
+            let best = self.draw(count as u64);
+            match judge(self.closed[best]) {
+                Judgement::Take => return Some(self.closed.swap_remove(best)),
+                Judgement::Spare => self.closed.swap(best, count - 1),
+                Judgement::Stop => return None,
             }
         }
-        Some(self.closed.swap_remove(best))
+        None
     }
 
     fn remove(&mut self, block: u32) {

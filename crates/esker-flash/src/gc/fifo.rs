@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{VictimEntry, VictimPolicy};
+use super::{Judgement, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "fifo",
@@ -24,8 +24,15 @@ impl VictimPolicy for Fifo {
         self.closed.push_back(block);
     }
     fn superseded(&mut self, _block: u32, _valid: u32) {}
-    fn take(&mut self) -> Option<u32> {
-        self.closed.pop_front()
+    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+        for index in 0..self.closed.len() {
+            match judge(self.closed[index]) {
+                Judgement::Take => return self.closed.remove(index),
+                Judgement::Spare => {}
+                Judgement::Stop => return None,
+            }
+        }
+        None
     }
     fn remove(&mut self, block: u32) {
         self.closed.retain(|other| *other != block);

@@ -1,6 +1,6 @@
 //! The block with the fewest valid pages.
 
-use super::{VictimEntry, VictimPolicy};
+use super::{Judgement, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "greedy",
@@ -51,6 +51,21 @@ impl Greedy {
         }
     }
 
+    /// The block with the fewest valid pages, and how many it has.
+    fn first(&self) -> Option<(u32, u32)> {
+        let least = self.levels[self.levels.len() - 1][0];
+        if least == NOT_CLOSED {
+            return None;
+        }
+        let mut index = 0;
+        for level in self.levels.iter().rev().skip(1) {
+            let group = Self::group(level, index);
+            let first = group.iter().position(|valid| *valid == least).expect("a group has the least of its members");
+            index = index * WIDTH + first;
+        }
+        Some((index as u32, u32::from(least)))
+    }
+
     fn group(level: &[u16], index: usize) -> &[u16] {
         &level[index * WIDTH..level.len().min((index + 1) * WIDTH)]
     }
@@ -67,18 +82,31 @@ impl VictimPolicy for Greedy {
     }
 
     fn take(&mut self) -> Option<u32> {
-        let least = self.levels[self.levels.len() - 1][0];
-        if least == NOT_CLOSED {
-            return None;
+        let (block, _) = self.first()?;
+        self.remove(block);
+        Some(block)
+    }
+
+    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+        // What is spared is out of the tree meanwhile. The tree knows no more than numbers, so it is then as it was.
+        let mut spared = Vec::new();
+        let mut taken = None;
+        while let Some((block, valid)) = self.first() {
+            let judgement = judge(block);
+            if judgement == Judgement::Stop {
+                break;
+            }
+            self.remove(block);
+            if judgement == Judgement::Take {
+                taken = Some(block);
+                break;
+            }
+            spared.push((block, valid));
         }
-        let mut index = 0;
-        for level in self.levels.iter().rev().skip(1) {
-            let group = Self::group(level, index);
-            let first = group.iter().position(|valid| *valid == least).expect("a group has the least of its members");
-            index = index * WIDTH + first;
+        for (block, valid) in spared {
+            self.lower(block, valid);
         }
-        self.remove(index as u32);
-        Some(index as u32)
+        taken
     }
 
     fn remove(&mut self, block: u32) {

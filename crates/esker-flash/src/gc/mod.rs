@@ -5,7 +5,7 @@
 //! A policy that cleans the *newest* block first (a bad idea, but a short one) is one file, `gc/newest.rs`:
 //!
 //! ```
-//! use esker_flash::gc::{VictimEntry, VictimPolicy};
+//! use esker_flash::gc::{Judgement, VictimEntry, VictimPolicy};
 //!
 //! pub(crate) static ENTRY: VictimEntry = VictimEntry {
 //!     name: "newest",
@@ -27,8 +27,15 @@
 //!         self.closed.push(block);
 //!     }
 //!     fn superseded(&mut self, _block: u32, _valid: u32) {}
-//!     fn take(&mut self) -> Option<u32> {
-//!         self.closed.pop()
+//!     fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+//!         for index in (0..self.closed.len()).rev() {
+//!             match judge(self.closed[index]) {
+//!                 Judgement::Take => return Some(self.closed.remove(index)),
+//!                 Judgement::Spare => {}
+//!                 Judgement::Stop => return None,
+//!             }
+//!         }
+//!         None
 //!     }
 //!     fn remove(&mut self, block: u32) {
 //!         self.closed.retain(|other| *other != block);
@@ -76,14 +83,34 @@ pub trait VictimPolicy: fmt::Debug + Send {
     /// A page of `block` was superseded; `valid` are left. `block` is closed and was not taken.
     fn superseded(&mut self, block: u32, valid: u32);
 
-    /// Picks a closed block, which is then no longer closed; `None` where there is none.
-    fn take(&mut self) -> Option<u32>;
+    /// Picks the best closed block that `judge` takes, which is then no longer closed; `None` where there is none.
+    ///
+    /// Blocks are offered to `judge` the best one first, each at most once: next comes what the policy would pick if
+    /// those that were spared were not there. They stay closed, and keep their order and age, as if nobody had looked
+    /// at them.
+    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32>;
+
+    /// Picks the best closed block, which is then no longer closed; `None` where there is none.
+    fn take(&mut self) -> Option<u32> {
+        self.take_where(&mut |_| Judgement::Take)
+    }
 
     /// Takes out `block`, which is closed.
     fn remove(&mut self, block: u32);
 
     /// Bytes of memory that this takes.
     fn memory_bytes(&self) -> usize;
+}
+
+/// What is to become of a block that a policy offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is cleaned.
+    Take,
+    /// It stays, and the next best is asked for.
+    Spare,
+    /// It stays, and no other one is asked for.
+    Stop,
 }
 
 /// The pool that a policy works for.

@@ -2,7 +2,7 @@
 
 use esker_core::{Ratio, Rng};
 
-use super::{PoolShape, VictimEntry, VictimPolicy};
+use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "search-fraction",
@@ -48,17 +48,21 @@ impl VictimPolicy for SearchFraction {
         self.valid[block as usize] = valid;
     }
 
-    fn take(&mut self) -> Option<u32> {
-        let count = self.closed.len();
-        if count == 0 {
-            return None;
+    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+        // What was spared lies behind these.
+        for count in (1..=self.closed.len()).rev() {
+            let start = self.rng.below(count as u64) as usize;
+            let length = (self.fraction.of(count as u64) as usize).clamp(1, count);
+            let run = (start..start + length).map(|index| index % count);
+            // Among equals the first one looked at: `min_by_key` keeps it.
+            let index = run.min_by_key(|&index| self.valid[self.closed[index] as usize])?;
+            match judge(self.closed[index]) {
+                Judgement::Take => return Some(self.closed.swap_remove(index)),
+                Judgement::Spare => self.closed.swap(index, count - 1),
+                Judgement::Stop => return None,
+            }
         }
-        let start = self.rng.below(count as u64) as usize;
-        let length = (self.fraction.of(count as u64) as usize).clamp(1, count);
-        let run = (start..start + length).map(|index| index % count);
-        // Among equals the first one looked at: `min_by_key` keeps it.
-        let index = run.min_by_key(|&index| self.valid[self.closed[index] as usize])?;
-        Some(self.closed.swap_remove(index))
+        None
     }
 
     fn remove(&mut self, block: u32) {

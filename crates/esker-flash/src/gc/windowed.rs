@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{VictimEntry, VictimPolicy};
+use super::{Judgement, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "windowed",
@@ -36,11 +36,22 @@ impl VictimPolicy for Windowed {
     fn superseded(&mut self, block: u32, valid: u32) {
         self.valid[block as usize] = valid;
     }
-    fn take(&mut self) -> Option<u32> {
-        // Among equals the oldest: `min_by_key` keeps the first.
-        let window = self.closed.iter().take(self.window).enumerate();
-        let (index, _) = window.min_by_key(|(_, block)| self.valid[**block as usize])?;
-        self.closed.remove(index)
+    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+        // By place in the list; as long as that once there are any.
+        let mut spared: Vec<bool> = Vec::new();
+        loop {
+            // Among equals the oldest: `min_by_key` keeps the first.
+            let window = (0..self.closed.len()).filter(|index| spared.get(*index) != Some(&true)).take(self.window);
+            let index = window.min_by_key(|index| self.valid[self.closed[*index] as usize])?;
+            match judge(self.closed[index]) {
+                Judgement::Take => return self.closed.remove(index),
+                Judgement::Spare => {
+                    spared.resize(self.closed.len(), false);
+                    spared[index] = true;
+                }
+                Judgement::Stop => return None,
+            }
+        }
     }
     fn remove(&mut self, block: u32) {
         self.closed.retain(|other| *other != block);

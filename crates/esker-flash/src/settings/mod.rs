@@ -192,8 +192,8 @@ pub struct WriteBufferSettings {
     /// Writing to flash begins when more than this share of the memory holds what the flash lacks.
     #[serde(default = "three_quarters")]
     pub high_water: Ratio,
-    /// It ends when no more than this share does. The pages that were used longest ago go first, at most one for each die of
-    /// a pool at a time; while writes wait for room, as many more at a time as those still bring.
+    /// It ends when no more than this share does. The pages that were used longest ago go first, at most one for each
+    /// die of a pool at a time; while writes wait for room, as many more at a time as those still bring.
     #[serde(default = "half")]
     pub low_water: Ratio,
     /// Whether pages that were read from flash are kept for further reads.

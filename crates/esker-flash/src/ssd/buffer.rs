@@ -211,8 +211,9 @@ impl Buffer {
         }
     }
 
-    /// The dirty page that was used longest ago, of those whose pool has room, is on its way to flash from now on. `more` pages
-    /// may be that beyond what pools have room for. Names the entry for [`Self::started`] and [`Self::ended`].
+    /// The dirty page that was used longest ago, of those whose pool has room, is on its way to flash from now on.
+    /// `more` pages may be that beyond what pools have room for. Names the entry for [`Self::started`] and
+    /// [`Self::ended`].
     pub(super) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part)> {
         let pool = self.departures.first(more)?;
         let index = self.lists[DIRTY + pool as usize].oldest;

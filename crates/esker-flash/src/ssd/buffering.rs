@@ -266,8 +266,8 @@ impl Ssd {
         }
     }
 
-    /// Sends pages to flash while there are too many that it lacks, or a flush waits: each pool its own, and beyond that as
-    /// many as writes wait to bring.
+    /// Sends pages to flash while there are too many that it lacks, or a flush waits: each pool its own, and beyond
+    /// that as many as writes wait to bring.
     pub(super) fn write_out(&mut self, now: Nanos) {
         loop {
             let buffering = self.buffer.as_mut().expect("it is in use");

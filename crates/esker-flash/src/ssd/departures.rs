@@ -1,8 +1,8 @@
 //! Which page leaves the buffer next: the one that was used longest ago, of those whose pool has room for it.
 //!
-//! Each pool may have some pages on their way to flash at any time, so that no pool idles because another one cleans. While
-//! writes wait for room in the buffer, so many pages more may leave, whatever their pools: those would be in the array, too,
-//! if there were no buffer. So a buffer never keeps dies idle that would have work without it.
+//! Each pool may have some pages on their way to flash at any time, so that no pool idles because another one cleans.
+//! While writes wait for room in the buffer, so many pages more may leave, whatever their pools: those would be in the
+//! array, too, if there were no buffer. So a buffer never keeps dies idle that would have work without it.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,8 @@ impl Departures {
         Self { pools, own, beyond: 0, next: [BTreeSet::new(), BTreeSet::new()] }
     }
 
-    /// The pool whose next page may leave, where `more` pages may be on their way beyond those that each pool always may have.
+    /// The pool whose next page may leave, where `more` pages may be on their way beyond those that each pool always
+    /// may have.
     pub(super) fn first(&self, more: u64) -> Option<u32> {
         let [room, full] = &self.next;
         let first = room.first().or_else(|| full.first().filter(|_| u64::from(self.beyond) < more));

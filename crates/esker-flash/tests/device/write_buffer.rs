@@ -1,4 +1,5 @@
-//! What a write buffer does to throughput and to reads, on every preset, with every kind of pool and of write frontiers.
+//! What a write buffer does to throughput and to reads, on every preset, with every kind of pool and of write
+//! frontiers.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
 use esker_flash::{Geometry, PRESETS, PoolScope, Space, SsdSettings, WriteBufferSettings, WriteFrontiers};
@@ -30,8 +31,8 @@ fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
     (settings, buffer)
 }
 
-/// Random requests of a page each, `reads` per cent of them reads, from when the drive has begun to clean. Says how many were
-/// served per second of simulated time.
+/// Random requests of a page each, `reads` per cent of them reads, from when the drive has begun to clean. Says how
+/// many were served per second of simulated time.
 fn random_requests(settings: &SsdSettings, depth: u64, reads: u64) -> (f64, Run) {
     let mut ssd = filled(settings);
     let page = settings.geometry.page_size;

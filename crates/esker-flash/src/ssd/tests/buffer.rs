@@ -127,7 +127,8 @@ fn a_flush_waits_for_what_was_written_to_a_page_on_its_way_to_flash() {
     assert_eq!(host_programs(&ssd), 2);
 }
 
-/// The drive of Agrawal 2008 as it is, 8 pools of 2 dies each, with a buffer of `pages` pages that writes out when it has to.
+/// The drive of Agrawal 2008 as it is, 8 pools of 2 dies each, with a buffer of `pages` pages that writes out when it
+/// has to.
 fn many_dies(pages: u64) -> Ssd {
     let mut settings = agrawal();
     settings.write_buffer = buffered(pages, 100, |_| {}).settings.write_buffer;

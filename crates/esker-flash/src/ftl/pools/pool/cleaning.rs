@@ -6,6 +6,7 @@ use super::{COLD, Pool, Victim, bit, clear};
 use crate::ftl::FtlError;
 use crate::ftl::pools::wear::{Fate, Wear};
 use crate::ftl::pools::{Content, Owners};
+use crate::gc::Judgement;
 use crate::nand::{Cause, FlashState, OpSink};
 use crate::{BlockIndex, Separation};
 
@@ -25,7 +26,7 @@ impl Pool {
     ) -> Result<usize, FtlError> {
         let victim = match self.under_cleaning {
             Some(victim) => victim.block,
-            None => self.take_victim(certain, flash, owners)?.block,
+            None => self.take_victim(certain, false, flash, owners).ok_or(FtlError::NoSpace)?.block,
         };
         let index = self.frontier_for(victim);
         self.clean_some(u32::MAX, flash, sink, owners)?;
@@ -66,29 +67,27 @@ impl Pool {
         Ok(true)
     }
 
-    /// The block under cleaning, or else a new one, if its cleaning makes space.
+    /// The block under cleaning, or else the one that is next, if its cleaning makes space.
     fn gainful_victim(&mut self, flash: &FlashState, owners: &impl Owners) -> Option<Victim> {
-        if self.under_cleaning.is_none() {
-            let victim = self.take_victim(false, flash, owners).ok()?;
-            let valid = flash.valid_in(BlockIndex(self.first_block + victim.block));
-            if valid == self.data_pages_per_block {
-                self.under_cleaning = None;
-                self.close(victim.block, valid);
-            }
-        }
-        self.under_cleaning
+        self.under_cleaning.or_else(|| self.take_victim(false, true, flash, owners))
     }
 
-    /// Chooses the block that is cleaned next.
-    fn take_victim(&mut self, certain: bool, flash: &FlashState, owners: &impl Owners) -> Result<Victim, FtlError> {
-        let block = match &mut self.map {
-            _ if certain => self.take_most_certain(flash),
-            None => self.take_data(flash),
-            Some(_) if self.free_blocks < FREE_FOR_ANY_VICTIM => self.take_most_certain(flash),
-            Some(map) if map.in_use > map.allowance => map.victims.take().or_else(|| self.take_data(flash)),
-            Some(_) => self.take_data(flash).or_else(|| self.map.as_mut()?.victims.take()),
-        };
-        let block = block.ok_or(FtlError::NoSpace)?;
+    /// Chooses the block that is cleaned next. With `gainful` it stays where it is, if its cleaning makes no space.
+    fn take_victim(
+        &mut self,
+        certain: bool,
+        gainful: bool,
+        flash: &FlashState,
+        owners: &impl Owners,
+    ) -> Option<Victim> {
+        let map_first = self.map.as_ref().is_some_and(|map| map.in_use > map.allowance);
+        let block = if certain || self.map.is_some() && self.free_blocks < FREE_FOR_ANY_VICTIM {
+            self.take_most_certain(gainful, flash)
+        } else if map_first {
+            self.take_map(gainful, flash).or_else(|| self.take_data(gainful, flash))
+        } else {
+            self.take_data(gainful, flash).or_else(|| self.take_map(gainful, flash))
+        }?;
         clear(&mut self.closed, block);
         let index = BlockIndex(self.first_block + block);
         // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
@@ -100,7 +99,7 @@ impl Pool {
         let gain = (self.data_pages_per_block - valid).max(1);
         let victim = Victim { block, pace: valid.div_ceil(gain).max(1) };
         self.under_cleaning = Some(victim);
-        Ok(victim)
+        self.under_cleaning
     }
 
     /// The frontier of the part of `block` that takes what `block` holds; of data, that of the first kind.
@@ -189,34 +188,50 @@ impl Pool {
         self.free_blocks += 1;
     }
 
-    /// The policy's choice among blocks of data.
+    /// Whether cleaning a block makes space.
     #[inline]
-    fn take_data(&mut self, flash: &FlashState) -> Option<u32> {
-        if self.wear.is_some() { self.take_unworn(flash) } else { self.victims.take() }
+    fn gains<'a>(&self, flash: &'a FlashState) -> impl Fn(u32) -> bool + use<'a> {
+        let (first_block, most) = (self.first_block, self.data_pages_per_block);
+        move |block| flash.valid_in(BlockIndex(first_block + block)) < most
+    }
+
+    /// The policy's choice among blocks of data; with `gainful` only if it makes space.
+    #[inline]
+    fn take_data(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        if self.wear.is_some() {
+            return self.take_unworn(gainful, flash);
+        }
+        let gains = self.gains(flash);
+        if gainful { self.victims.take_where(&mut |block| take_if(gains(block))) } else { self.victims.take() }
+    }
+
+    /// The same among blocks of the map.
+    fn take_map(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        let gains = self.gains(flash);
+        self.map.as_mut()?.victims.take_where(&mut |block| take_if(!gainful || gains(block)))
     }
 
     /// The policy's choice among blocks of data that the rate limit allows; the first one where it allows none.
-    fn take_unworn(&mut self, flash: &FlashState) -> Option<u32> {
+    fn take_unworn(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        let gains = self.gains(flash);
         let wear = self.wear.as_mut().expect("wear is counted");
-        let mut spared = Vec::new();
-        let mut chosen = None;
-        while let Some(block) = self.victims.take() {
+        let (mut first, mut spared) = (None, 0);
+        let allowed = self.victims.take_where(&mut |block| {
             // A block that gives no space is no better for being unworn.
-            let gains = flash.valid_in(BlockIndex(self.first_block + block)) < self.data_pages_per_block;
+            let gains = gains(block);
             if gains && wear.allows(block, flash) {
-                chosen = Some(block);
-                break;
+                return Judgement::Take;
             }
-            spared.push(block);
-            if !gains || spared.len() == Wear::draws_max() {
-                break;
-            }
+            first.get_or_insert(block);
+            spared += 1;
+            if !gains || spared == Wear::draws_max() { Judgement::Stop } else { Judgement::Spare }
+        });
+        if allowed.is_some() {
+            return allowed;
         }
-        let chosen = chosen.or_else(|| (!spared.is_empty()).then(|| spared.remove(0)));
-        for block in spared {
-            self.victims.closed(block, flash.valid_in(BlockIndex(self.first_block + block)));
-        }
-        chosen
+        let first = first.filter(|block| !gainful || gains(*block))?;
+        self.victims.remove(first);
+        Some(first)
     }
 
     /// Moves what the coldest block holds to `worn`, which is erased, and erases that block in its place.
@@ -283,26 +298,24 @@ impl Pool {
 
     /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: one without valid
     /// pages; or the block of the map that gains most, since that never needs the map to follow; or the block of data
-    /// with the fewest valid pages.
-    fn take_most_certain(&mut self, flash: &FlashState) -> Option<u32> {
-        let mut taken = Vec::new();
-        let map = self.map.as_mut();
-        for policy in [Some(&mut self.victims), map.map(|map| &mut map.victims)].into_iter().flatten() {
-            while let Some(block) = policy.take() {
-                taken.push((block, flash.valid_in(BlockIndex(self.first_block + block))));
-            }
-        }
-        let rank = |&(block, valid): &(u32, u32)| {
-            let gains = valid < self.data_pages_per_block;
-            (valid > 0, !(gains && bit(&self.holds_map, block)), valid)
+    /// with the fewest valid pages. Among equals it is the lowest block. With `gainful` it stays if it makes no space.
+    fn take_most_certain(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        let gains = self.gains(flash);
+        let rank = |block: &u32| {
+            let valid = flash.valid_in(BlockIndex(self.first_block + block));
+            let map = bit(&self.holds_map, *block);
+            (valid > 0, !(map && gains(*block)), valid, map)
         };
-        let (place, _) = taken.iter().enumerate().min_by_key(|(_, candidate)| rank(candidate))?;
-        let (chosen, _) = taken.remove(place);
-        for (block, valid) in taken {
-            self.policy_for(block).closed(block, valid);
-        }
+        let closed = (0..self.blocks() as u32).filter(|block| bit(&self.closed, *block));
+        let chosen = closed.min_by_key(rank).filter(|block| !gainful || gains(*block))?;
+        self.policy_for(chosen).remove(chosen);
         Some(chosen)
     }
+}
+
+/// Takes the policy's choice, or nothing.
+fn take_if(wanted: bool) -> Judgement {
+    if wanted { Judgement::Take } else { Judgement::Stop }
 }
 
 /// The valid pages of `block`.

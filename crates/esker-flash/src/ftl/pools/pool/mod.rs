@@ -3,6 +3,8 @@
 mod cleaning;
 mod placing;
 mod recovery;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
