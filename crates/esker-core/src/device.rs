@@ -126,15 +126,16 @@ pub enum Precondition {
 #[error("this device does not support {0}")]
 pub struct Unsupported(pub &'static str);
 
-/// Whether a device serves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Whether a device serves; the worst state is the largest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceState {
     /// Serves everything.
     #[default]
     Online,
     /// Takes no writes.
     ReadOnly,
-    /// Serves nothing.
+    /// Data that it had taken may be lost. It takes no writes, and its flushes fail, until it is opened anew; it may
+    /// still serve reads.
     Failed,
 }
 

@@ -289,6 +289,8 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
     fn take_arrivals(&mut self, now: Nanos) {
         while let Some(arrival) = self.upcoming {
             let arrival = match self.settings.queue_depth {
+                // What comes at one instant may be the whole trace: no more of it is taken than decides the run.
+                None if self.waiting.len() > self.settings.backlog_limit => break,
                 None if arrival.at <= now => {
                     assert!(arrival.at == now, "arrivals are in order of time");
                     arrival

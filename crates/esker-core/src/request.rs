@@ -30,6 +30,10 @@ impl RequestKind {
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Write { .. } | Self::WriteZeroes { .. })
     }
+    /// Whether it is a write that has to be durable before it completes.
+    pub const fn is_fua(self) -> bool {
+        matches!(self, Self::Write { fua: true } | Self::WriteZeroes { fua: true })
+    }
     /// Whether it moves data to or from the host.
     pub const fn has_data(self) -> bool {
         matches!(self, Self::Read | Self::Write { .. })

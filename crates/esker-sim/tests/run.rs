@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, RunResults, replay};
+use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplayEnd, ReplaySettings, Request, RunResults, replay};
 use esker_sim::{Constant, ConstantSettings, Experiment, Measured, RunError, RunOptions, build_device, run};
 
 fn experiment(workload: &str, station: &str, run: &str) -> Experiment {
@@ -64,6 +64,38 @@ fn a_station_that_cannot_keep_up_is_given_up() {
     assert_eq!(saturated.backlog_requests, 101);
     assert!(saturated.since_s < 0.01 && (0.1..0.12).contains(&saturated.stopped_s), "{saturated:?}");
     assert!(results.requests.all.count < 120);
+}
+
+/// However many requests come at one instant, no more of them are held than the limit, and the one that exceeds it.
+#[test]
+fn a_burst_is_held_only_up_to_the_limit() {
+    let settings = |servers, backlog_limit| {
+        let constant = ConstantSettings {
+            service_time: Nanos::from_millis(1),
+            servers,
+            capacity: Bytes::gib(1),
+            queue_depth: None,
+        };
+        (Constant::new("d", &constant), ReplaySettings { backlog_limit, ..ReplaySettings::OPEN })
+    };
+    let taken = std::cell::Cell::new(0u32);
+    let burst = |count| {
+        taken.set(0);
+        (0..count).map(|number: u64| {
+            taken.set(taken.get() + 1);
+            Arrival { at: Nanos::from_secs(1), request: Request::read(Lba(number * 8), Bytes(4096)) }
+        })
+    };
+    let (mut device, limited) = settings(1, 100);
+    let replayed = replay(&mut device, burst(1_000_000), &limited, &mut Measured::new()).unwrap();
+    assert!(matches!(replayed.end, ReplayEnd::Saturated { backlog: 101, .. }), "{replayed:?}");
+    // 32 in the device, and the next one to come.
+    assert_eq!(taken.get(), 32 + 101 + 1);
+    // What the device and the limit can hold together is served, although it comes at once.
+    let (mut device, limited) = settings(1000, 100);
+    let replayed = replay(&mut device, burst(1000), &limited, &mut Measured::new()).unwrap();
+    assert_eq!((replayed.end, replayed.completed), (ReplayEnd::Complete, 1000));
+    assert_eq!(replayed.last_event, Nanos::from_millis(1001));
 }
 
 #[test]

@@ -105,6 +105,8 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
         notes,
     };
     let spool = spool.finish(reader.volumes().to_vec())?;
+    // Times that are all the same say as little as none: all requests would come at once.
+    let has_times = has_times && spool.times().is_some_and(|(first, last)| first < last);
     Ok((Input { summary, files, spool, has_times, first }, characteriser))
 }
 
@@ -200,5 +202,28 @@ impl Workload {
     /// All requests in order of time, the first one near time zero.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
         Together::new(self.parts.iter().map(|part| (&part.spool, part.place)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use super::*;
+
+    /// A trace that a format with times holds may have none all the same, such as one converted from a format without.
+    #[test]
+    fn times_that_are_all_the_same_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let has_times = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+            let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+            single(&[path], &ReadOptions::default(), &hooks).unwrap().has_times
+        };
+        assert!(has_times("timed.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.6\n"));
+        assert!(!has_times("flat.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.5\n"));
+        assert!(!has_times("none.lis", "8 8 0 0\n16 8 0 1\n"));
     }
 }

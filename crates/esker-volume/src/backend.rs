@@ -25,7 +25,8 @@ pub trait Backend: Send {
     /// Says that the range's content is no longer needed. What it reads as afterwards is open.
     fn trim(&mut self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes all writes that have returned durable.
+    /// Makes all writes that have returned durable. After an error, of this or of a durable write, any of them may be
+    /// lost, whatever later calls return.
     fn flush(&mut self) -> io::Result<()>;
 }
 

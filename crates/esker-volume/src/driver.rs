@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use esker_core::{Bytes, Completion, Device, DeviceError, Nanos, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, Completion, Device, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag, TagSlab};
 use esker_tier::{DataRef, DeviceIndex, Effect, Engine, Input, IoId};
 
 use crate::backend::Backend;
@@ -67,8 +67,9 @@ pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
 /// Events are stepped through in the order of the times at which they were due, not at which the driver woke up: waking
 /// up late never changes their order.
 ///
-/// After a failed write to the journal nothing is promised any more: every request fails with [`DeviceError::Failed`]
-/// from then on.
+/// After a failed flush or durable write its store takes no more writes, and the host's flushes fail; after a failure
+/// of the journal that holds for all stores. Reads go on. To go on writing, drop the driver, open the stores anew and
+/// restore the engine from the records that the journal made durable.
 pub struct RealDriver<C> {
     engine: Engine,
     stores: Vec<Store>,
@@ -84,7 +85,8 @@ pub struct RealDriver<C> {
     wake_at: Nanos,
     now: Nanos,
     done: Vec<Completion>,
-    poisoned: Option<io::Error>,
+    failure: Option<io::Error>,
+    journal_failed: bool,
     log: Option<EffectLog>,
 }
 
@@ -105,7 +107,8 @@ impl<C: Clock> RealDriver<C> {
             wake_at: Nanos::NEVER,
             now,
             done: Vec::new(),
-            poisoned: None,
+            failure: None,
+            journal_failed: false,
             log: None,
         }
     }
@@ -121,9 +124,19 @@ impl<C: Clock> RealDriver<C> {
         self.engine.capacity()
     }
 
-    /// The failure after which nothing is promised any more.
-    pub fn poisoned(&self) -> Option<&io::Error> {
-        self.poisoned.as_ref()
+    /// The worst state of a store; failed, too, once the journal has.
+    pub fn state(&self) -> DeviceState {
+        self.engine.state()
+    }
+
+    /// The state of one store, by its place in the list.
+    pub fn store_state(&self, store: usize) -> DeviceState {
+        self.engine.device_state(DeviceIndex(u16::try_from(store).expect("an engine has at most 1024 devices")))
+    }
+
+    /// The first failure of a flush, a durable write or the journal, in the system's words.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
     }
 
     /// Takes a request, which arrives now. `data` is what a write writes, as long as the request (asserted), and empty
@@ -207,29 +220,19 @@ impl<C: Clock> RealDriver<C> {
     /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more.
     fn settle(&mut self) {
         while let Some(input) = self.inputs.pop_front() {
-            if self.poisoned.is_some() {
-                if let Input::Host { tag, .. } = input {
-                    self.reply(tag, Err(DeviceError::Failed));
-                }
-                continue;
-            }
             self.engine.on(self.now, input, &mut self.effects);
             let mut effects = std::mem::take(&mut self.effects);
             for effect in effects.drain(..) {
                 if let Some(log) = &mut self.log {
                     log(self.now, &effect);
                 }
-                if let Err(error) = self.perform_effect(effect) {
-                    self.poison(error);
-                    break;
-                }
+                self.perform_effect(effect);
             }
-            effects.clear();
             self.effects = effects;
         }
     }
 
-    fn perform_effect(&mut self, effect: Effect) -> io::Result<()> {
+    fn perform_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Io { io, device: DeviceIndex(device), request, data } => {
                 let child = ChildIo { io, request, data };
@@ -246,15 +249,26 @@ impl<C: Clock> RealDriver<C> {
                     }
                 }
             }
-            Effect::Record { number, record } => self.journal.append(number, record)?,
-            Effect::Harden { through } => {
-                self.journal.harden(through)?;
-                self.inputs.push_back(Input::Durable { through });
+            Effect::Record { .. } | Effect::Harden { .. } if self.journal_failed => {}
+            Effect::Record { number, record } => {
+                if let Err(error) = self.journal.append(number, record) {
+                    self.journal_failed(error);
+                }
             }
+            Effect::Harden { through } => match self.journal.harden(through) {
+                Ok(()) => self.inputs.push_back(Input::Durable { through }),
+                Err(error) => self.journal_failed(error),
+            },
             Effect::Reply { tag, result } => self.reply(tag, result),
             Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
         }
-        Ok(())
+    }
+
+    /// Nothing may follow a record that is missing.
+    fn journal_failed(&mut self, error: io::Error) {
+        self.journal_failed = true;
+        self.failure.get_or_insert(error);
+        self.inputs.push_back(Input::JournalFailed);
     }
 
     /// Moves the bytes.
@@ -267,9 +281,7 @@ impl<C: Clock> RealDriver<C> {
             (RequestKind::Trim, _) => backend.trim(offset, length),
             (RequestKind::WriteZeroes { fua }, _) => backend.write_zeroes(offset, length, fua),
             (RequestKind::Read | RequestKind::Write { .. }, DataRef::Host { tag, offset: from }) => {
-                // The host's request may have been answered with a failure of the journal in the meantime.
-                let buffer = self.buffers[tag.slot as usize].as_mut().filter(|(owner, _)| *owner == tag);
-                let Some((_, buffer)) = buffer else { return Err(DeviceError::Failed) };
+                let (_, buffer) = self.buffers[tag.slot as usize].as_mut().expect("the request is under way");
                 let part = &mut buffer[from.0 as usize..(from.0 + length) as usize];
                 match kind {
                     RequestKind::Write { fua } => backend.write(offset, part, fua),
@@ -278,10 +290,16 @@ impl<C: Clock> RealDriver<C> {
             }
             (_, data) => unreachable!("the engine moves data without a buffer: {data:?}"),
         };
-        result.map_err(|error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DeviceError::NoSpace,
-            io::ErrorKind::ReadOnlyFilesystem => DeviceError::ReadOnly,
-            _ => DeviceError::Medium,
+        result.map_err(|error| {
+            let device_error = match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DeviceError::NoSpace,
+                io::ErrorKind::ReadOnlyFilesystem => DeviceError::ReadOnly,
+                _ => DeviceError::Medium,
+            };
+            if kind == RequestKind::Flush || kind.is_fua() {
+                self.failure.get_or_insert(error);
+            }
+            device_error
         })
     }
 
@@ -289,17 +307,5 @@ impl<C: Clock> RealDriver<C> {
         let (owner, data) = self.buffers[tag.slot as usize].take().expect("a request is answered once");
         assert_eq!(owner, tag, "a request is answered once");
         self.replies.push_back(Reply { tag, result, data });
-    }
-
-    /// Nothing can be promised any more: everything that the engine has fails.
-    fn poison(&mut self, error: io::Error) {
-        self.poisoned = Some(error);
-        let waiting: Vec<Tag> = self.arrivals.drain(..).map(|(_, tag, _)| tag).collect();
-        let open: Vec<Tag> = self.buffers.iter().flatten().map(|(tag, _)| *tag).collect();
-        debug_assert!(waiting.iter().all(|tag| open.contains(tag)));
-        for tag in open {
-            self.reply(tag, Err(DeviceError::Failed));
-        }
-        self.inputs.clear();
     }
 }

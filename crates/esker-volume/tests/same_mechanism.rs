@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use esker_core::{
-    Arrival, Bytes, Completion, Device, DeviceError, Lba, Nanos, Observer, ReplayEnd, ReplaySettings, Request,
-    RequestKind, Rng, Tag, TagSlab, Verdict, replay,
+    Arrival, Bytes, Completion, Device, DeviceError, DeviceState, Lba, Nanos, Observer, ReplayEnd, ReplaySettings,
+    Request, RequestKind, Rng, Tag, TagSlab, Verdict, replay,
 };
 use esker_sim::{Allocate, Child, Constant, ConstantSettings, EngineDevice, HybridSettings, Instance};
 use esker_tier::{Effect, Engine, EngineSettings, MapRecord, RecordNumber};
@@ -254,9 +254,9 @@ impl Journal for BrokenJournal {
     }
 }
 
-/// After a failure of the journal nothing is acknowledged any more, neither what was under way nor what comes later.
+/// After a failure of the journal no write is acknowledged any more, neither one under way nor one that comes later.
 #[test]
-fn a_failed_journal_poisons_the_volume() {
+fn a_failed_journal_fails_everything_but_reads() {
     let clock = FakeClock::default();
     let stores = models().into_iter().map(|child| Store::new(Box::new(MemoryBackend::new(child.device.capacity()))));
     let mut driver = RealDriver::new(engine(), stores.collect(), Box::new(BrokenJournal), &clock);
@@ -264,12 +264,17 @@ fn a_failed_journal_poisons_the_volume() {
     let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
     driver.submit(tag(0), write, vec![1; 512]);
     driver.submit(tag(1), Request::read(Lba(0), Bytes(512)), Vec::new());
+    assert_eq!(driver.state(), DeviceState::Online);
     driver.step();
-    assert_eq!(driver.poisoned().unwrap().to_string(), "the journal's disk is gone");
-    driver.submit(tag(2), Request::read(Lba(0), Bytes(512)), Vec::new());
+    assert_eq!(driver.failure().unwrap().to_string(), "the journal's disk is gone");
+    assert_eq!(driver.state(), DeviceState::Failed);
+    driver.submit(tag(2), request(9, 0, 1, false), Vec::new());
+    driver.submit(tag(3), write, vec![1; 512]);
+    driver.submit(tag(4), Request::read(Lba(0), Bytes(512)), Vec::new());
     driver.step();
     let results: Vec<_> =
         std::iter::from_fn(|| driver.next_reply()).map(|reply| (reply.tag.slot, reply.result)).collect();
-    assert_eq!(results, [0, 1, 2].map(|slot| (slot, Err(DeviceError::Failed))));
+    let failed = Err(DeviceError::Failed);
+    assert_eq!(results, [(0, failed), (1, Ok(())), (2, failed), (3, failed), (4, Ok(()))]);
     assert_eq!(driver.next_event(), Nanos::NEVER);
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod convert;
 mod help;
 mod mistakes;
+mod mrc;
 mod outputs;
 mod printed_commands;
 mod random_experiments;

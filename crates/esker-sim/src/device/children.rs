@@ -4,8 +4,7 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    BusyTime, Completion, Control, Device, DeviceState, Nanos, Ratio, Report, Request, TagSlab, Telemetry, Timetable,
-    Unsupported,
+    BusyTime, Completion, Control, Device, Nanos, Ratio, Report, Request, TagSlab, Telemetry, Timetable, Unsupported,
 };
 
 use super::Child;
@@ -110,7 +109,7 @@ impl<K: Copy> Children<K> {
         let (mut life, mut capacity) = (0u128, 0u128);
         for state in &self.list {
             let one = state.device.telemetry();
-            all.state = worst(all.state, one.state);
+            all.state = all.state.max(one.state);
             all.queued += one.queued + state.waiting.len();
             all.free_space = match (all.free_space, one.free_space) {
                 (Some(all), Some(one)) => Some(all + one),
@@ -132,15 +131,6 @@ impl<K: Copy> Children<K> {
         self.list.iter().for_each(|state| state.device.report(into));
         self.list.iter().map(|state| (state.name.clone(), state.sent)).collect()
     }
-}
-
-fn worst(a: DeviceState, b: DeviceState) -> DeviceState {
-    let rank = |state| match state {
-        DeviceState::Online => 0,
-        DeviceState::ReadOnly => 1,
-        DeviceState::Failed => 2,
-    };
-    if rank(a) >= rank(b) { a } else { b }
 }
 
 fn add_busy(all: &mut Vec<BusyTime>, one: &BusyTime) {

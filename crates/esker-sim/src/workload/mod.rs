@@ -67,7 +67,7 @@ impl Workload {
         }
         let collected = read::read(experiment, cancel)?;
         let passes = settings.passes.map_or(1, NonZeroU32::get);
-        let workload = collected.collector.finish(collected.volumes, passes, Some(collected.has_times))?;
+        let workload = collected.collector.finish(collected.volumes, passes, collected.has_times)?;
         if workload.is_empty() {
             let message = "no request of the trace is left to replay";
             return Err(experiment.error_at("workload.trace", message, None).into());
@@ -81,7 +81,7 @@ impl Workload {
         for record in records {
             collector.push(&record)?;
         }
-        collector.finish(volumes, 1, None)
+        collector.finish(volumes, 1, true)
     }
 
     /// How many requests there are.
@@ -200,11 +200,11 @@ impl Collector {
         Ok(self.spool.push(record)?)
     }
 
-    /// `has_times` as the trace's format has it; else as times differ.
-    fn finish(self, volumes: Vec<String>, passes: u32, has_times: Option<bool>) -> Result<Workload, RunError> {
+    /// `has_times` as the traces' formats have it. Times that are all the same say as little as none.
+    fn finish(self, volumes: Vec<String>, passes: u32, has_times: bool) -> Result<Workload, RunError> {
         let spool = self.spool.finish(volumes)?;
         let differ = || spool.times().is_some_and(|(first, last)| first < last);
-        let has_times = has_times.unwrap_or_else(differ);
+        let has_times = has_times && differ();
         let space = AddressSpace::new(&self.ends);
         let Self { touched, bytes, .. } = self;
         let source = Source::Recorded { spool, space, touched, passes, has_times, bytes };

@@ -142,6 +142,11 @@ impl Durability {
         hosts
     }
 
+    /// No record becomes durable any more: returns who waited for that.
+    pub(crate) fn give_up(&mut self) -> Vec<Tag> {
+        self.waiting.drain(..).map(|(_, host)| host).collect()
+    }
+
     pub(crate) fn check(&self) {
         assert!(self.durable <= self.hardening.max(self.durable) && self.hardening <= self.issued);
         for books in &self.devices {

@@ -86,6 +86,8 @@ pub enum Input {
         /// The last of them.
         through: RecordNumber,
     },
+    /// A record was not appended or not made durable. No later one is, and none that waits is answered any more.
+    JournalFailed,
     /// What a device says about itself.
     Device {
         /// Which one.
@@ -98,7 +100,8 @@ pub enum Input {
 }
 
 /// What an engine asks its driver to do. Effects may be performed in any order: what has to wait for something is only
-/// asked for once the engine has been told of it.
+/// asked for once the engine has been told of it. The engine is told of the ends of one device's flushes and durable
+/// writes in the order in which they were performed: where one fails, those after it have nothing left to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Perform a child I/O and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the buffer

@@ -33,17 +33,27 @@ const EXTENTS_MAX: u64 = 1 << 26;
 /// Rules: a record speaks only of data that are durable on their device; a flush means that the devices with completed
 /// unflushed writes are flushed, then that the records are durable, then the reply; FUA means the same for one write.
 /// A failed child I/O is not repeated: its request fails, with the first error by address.
+///
+/// A device whose flush or durable write (FUA) failed, or that lost its power, is [`DeviceState::Failed`] for the rest
+/// of the engine's life: what it had taken may be lost, and a second try that says Ok would not bring it back (Linux
+/// marks the pages of a failed fsync as clean). From then on writes and trims of its extents fail, and so does every
+/// flush of the host; reads go on, and so does everything else on other devices. A failed journal means the same for
+/// all devices. Only an engine that is restored from what is durable promises anything again.
 #[derive(Debug)]
 pub struct Engine {
     extent: u64,
     placement: Box<dyn Placement>,
     map: ExtentMap,
     devices: Vec<DeviceState>,
+    journal_failed: bool,
     /// By slot of the host's tag.
     hosts: Vec<Option<Host>>,
     ios: TagSlab<Io>,
     durability: Durability,
     views: Vec<DeviceView>,
+    /// Whether failures are forgotten, as a wrong twin for the tests.
+    #[cfg(test)]
+    forgives: bool,
 }
 
 /// A host request under way.
@@ -55,6 +65,15 @@ struct Host {
     open: u32,
     /// The first error, by offset (of a flush: by device).
     error: Option<(u64, DeviceError)>,
+}
+
+impl Host {
+    /// `order` says which of several errors is the first.
+    fn note(&mut self, order: u64, error: DeviceError) {
+        if self.error.is_none_or(|(earlier, _)| order < earlier) {
+            self.error = Some((order, error));
+        }
+    }
 }
 
 /// A child I/O under way.
@@ -95,10 +114,13 @@ impl Engine {
             placement,
             map,
             devices: vec![DeviceState::Online; count],
+            journal_failed: false,
             hosts: Vec::new(),
             ios: TagSlab::default(),
             durability: Durability::new(count, through),
             views: Vec::with_capacity(count),
+            #[cfg(test)]
+            forgives: false,
         })
     }
 
@@ -110,6 +132,17 @@ impl Engine {
     /// Bytes that the host can address: all extents of all devices, or what [`Engine::offer`] left of them.
     pub fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.map.len()) * self.extent)
+    }
+
+    /// Whether `device` serves, as far as the engine knows.
+    pub fn device_state(&self, device: DeviceIndex) -> DeviceState {
+        self.devices[device.0 as usize]
+    }
+
+    /// The worst state of a device; failed, too, once the journal has.
+    pub fn state(&self) -> DeviceState {
+        let journal = if self.journal_failed { DeviceState::Failed } else { DeviceState::Online };
+        self.devices.iter().copied().fold(journal, DeviceState::max)
     }
 
     /// Gives the first `share` of the host's address space a place, as if it had been written and flushed before; for
@@ -147,20 +180,71 @@ impl Engine {
             Input::Host { tag, request } => self.host(tag, request, effects),
             Input::Done { io, result } => match self.ios.remove(io.0) {
                 Io::Part { host, device, offset, first, count } => {
+                    let kind = self.host_mut(host).kind;
+                    let result = self.judge(device, kind, result);
                     if result.is_ok() {
                         self.part_done(host, device, first, count, effects);
                     }
                     self.child_ended(host, offset, result, effects);
                 }
-                Io::Flush { device } => self.flush_done(io, device, result, effects),
+                Io::Flush { device } => {
+                    let result = self.judge(device, RequestKind::Flush, result);
+                    self.flush_done(io, device, result, effects);
+                }
             },
             Input::Durable { through } => {
                 for tag in self.durability.durable(through) {
                     self.reply(tag, Ok(()), effects);
                 }
             }
-            Input::Device { device, telemetry: Telemetry { state, .. } } => self.devices[device.0 as usize] = state,
+            Input::JournalFailed => self.journal_failed(effects),
+            Input::Device { device, telemetry: Telemetry { state, .. } } => {
+                let known = &mut self.devices[device.0 as usize];
+                // What has failed stays so, whatever it says of itself later.
+                if *known != DeviceState::Failed {
+                    *known = state;
+                }
+            }
             Input::Timer => {}
+        }
+    }
+
+    /// What the end of a child I/O on `device` is worth: one that says that data may be lost fails the device, and what
+    /// it writes or flushes after that counts for nothing, whatever it says.
+    fn judge(
+        &mut self,
+        device: DeviceIndex,
+        kind: RequestKind,
+        result: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let failed = match result {
+            Ok(()) if kind != RequestKind::Read && self.has_failed(device) => return Err(DeviceError::Failed),
+            // It was not even begun.
+            Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::Unsupported) => false,
+            // Without power, what had not been flushed is gone.
+            Err(DeviceError::Interrupted) => true,
+            Err(_) => kind == RequestKind::Flush || kind.is_fua(),
+        };
+        if failed {
+            self.devices[device.0 as usize] = DeviceState::Failed;
+        }
+        result
+    }
+
+    /// Whether nothing can be promised for `device` any more.
+    fn has_failed(&self, device: DeviceIndex) -> bool {
+        #[cfg(test)]
+        if self.forgives {
+            return false;
+        }
+        self.journal_failed || self.devices[device.0 as usize] == DeviceState::Failed
+    }
+
+    /// Records are not kept any more: who waits for them waits in vain.
+    fn journal_failed(&mut self, effects: &mut Vec<Effect>) {
+        self.journal_failed = true;
+        for tag in self.durability.give_up() {
+            self.reply(tag, Err(DeviceError::Failed), effects);
         }
     }
 
@@ -172,10 +256,12 @@ impl Engine {
         assert!(self.hosts[slot].is_none(), "the tag is in use");
         self.hosts[slot] = Some(Host { tag, kind: request.kind, open: 0, error: None });
         let capacity = self.capacity();
-        if request.kind == RequestKind::Flush {
+        if self.journal_failed && request.kind != RequestKind::Read {
+            self.host_mut(tag).note(0, DeviceError::Failed);
+        } else if request.kind == RequestKind::Flush {
             self.flush(tag, request, effects);
         } else if request.end_byte() > capacity.0 {
-            self.host_mut(tag).error = Some((0, DeviceError::OutOfRange { end: request.end_byte(), capacity }));
+            self.host_mut(tag).note(0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
         } else if request.length > Bytes::ZERO {
             self.split(tag, request, effects);
         }
@@ -199,7 +285,7 @@ impl Engine {
                     Some(device) => Some(self.map.map(extent, device, Recorded::No)),
                     None => {
                         let offset = (number * self.extent).max(start) - start;
-                        self.host_mut(tag).error = Some((offset, DeviceError::NoSpace));
+                        self.host_mut(tag).note(offset, DeviceError::NoSpace);
                         break;
                     }
                 },
@@ -236,6 +322,9 @@ impl Engine {
             ..request
         };
         let offset = from - start;
+        if request.kind != RequestKind::Read && self.has_failed(place.device) {
+            return self.host_mut(tag).note(offset, DeviceError::Failed);
+        }
         let io = Io::Part { host: tag, device: place.device, offset, first, count };
         let data = match request.kind.has_data() {
             true => DataRef::Host { tag, offset: Bytes(offset) },
@@ -269,14 +358,15 @@ impl Engine {
         count: u32,
         effects: &mut Vec<Effect>,
     ) {
-        let fua = match self.host_mut(host).kind {
-            RequestKind::Write { fua } | RequestKind::WriteZeroes { fua } => fua,
+        let kind = self.host_mut(host).kind;
+        match kind {
+            RequestKind::Write { .. } | RequestKind::WriteZeroes { .. } => {}
             // A flush covers trims too, but they give no extent a place that it had not.
             RequestKind::Trim => return self.durability.written(device),
             RequestKind::Read | RequestKind::Flush => return,
-        };
+        }
         let extents = (first.0..first.0 + count).map(LogicalExtent);
-        if fua {
+        if kind.is_fua() {
             for extent in extents {
                 self.record(extent, effects);
             }
@@ -302,10 +392,15 @@ impl Engine {
         effects.push(Effect::Record { number, record: MapRecord::Mapped { extent, place } });
     }
 
-    /// The host's flush: waits for a flush of every device with completed writes that none covers yet.
+    /// The host's flush: waits for a flush of every device with completed writes that none covers yet. It fails where a
+    /// device has failed, but makes durable what can be.
     fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         for index in 0..self.devices.len() {
             let device = DeviceIndex(index as u16);
+            if self.has_failed(device) {
+                self.host_mut(tag).note(index as u64, DeviceError::Failed);
+                continue;
+            }
             match self.durability.wait_for_flush(device, tag) {
                 Waiting::Nothing => continue,
                 Waiting::UnderWay => {}
@@ -340,10 +435,8 @@ impl Engine {
     fn child_ended(&mut self, host: Tag, order: u64, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         let state = self.host_mut(host);
         state.open -= 1;
-        if let Err(error) = result
-            && state.error.is_none_or(|(earlier, _)| order < earlier)
-        {
-            state.error = Some((order, error));
+        if let Err(error) = result {
+            state.note(order, error);
         }
         if state.open == 0 {
             self.children_ended(host, effects);
@@ -357,12 +450,7 @@ impl Engine {
         if let Some((_, error)) = error {
             return self.reply(tag, Err(error), effects);
         }
-        let promises = match kind {
-            RequestKind::Flush => true,
-            RequestKind::Write { fua } | RequestKind::WriteZeroes { fua } => fua,
-            RequestKind::Read | RequestKind::Trim => false,
-        };
-        if promises && self.durability.wait_for_records(tag, effects) {
+        if (kind == RequestKind::Flush || kind.is_fua()) && self.durability.wait_for_records(tag, effects) {
             return;
         }
         self.reply(tag, Ok(()), effects);

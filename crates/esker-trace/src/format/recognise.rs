@@ -21,8 +21,24 @@ pub(crate) fn entry(name: &str) -> Result<&'static FormatEntry, TraceError> {
         .ok_or_else(|| TraceError::NoSuchFormat { found: name.to_string() })
 }
 
-/// The format that fits the beginning of the input called `name`.
+/// Formats whose content says too little: the ending of the name decides.
+const BY_ENDING: &[&str] = &["oracle-general", "u32", "u64"];
+
+/// The format that the name of a file gives away, without what compression and libCacheSim append to it.
+fn by_ending(name: &str) -> Option<&'static FormatEntry> {
+    let mut name = name.to_ascii_lowercase();
+    while let Some(rest) = [".zst", ".gz", ".xz", ".bin"].iter().find_map(|ending| name.strip_suffix(ending)) {
+        name = rest.to_string();
+    }
+    let (_, ending) = name.rsplit_once('.')?;
+    FORMATS.iter().find(|entry| BY_ENDING.contains(&entry.name) && entry.endings.contains(&ending))
+}
+
+/// The format of the input called `name` that begins with `sample`.
 pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static FormatEntry, TraceError> {
+    if let Some(format) = by_ending(name) {
+        return Ok(format);
+    }
     let found = recognise_bytes(name, sample);
     match sample.bytes.strip_prefix(MARK) {
         // Only text begins with a mark.

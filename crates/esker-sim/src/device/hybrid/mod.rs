@@ -314,7 +314,8 @@ impl Device for EngineDevice {
     }
 
     fn telemetry(&self) -> Telemetry {
-        Telemetry { queued: self.hosts.len(), ..self.children.telemetry() }
+        let children = self.children.telemetry();
+        Telemetry { state: self.engine.state().max(children.state), queued: self.hosts.len(), ..children }
     }
 
     fn report(&self, into: &mut Report) {

@@ -102,53 +102,96 @@ fn what_was_never_written_is_read_in_no_time() {
     assert_eq!((requests("c0"), requests("c1")), (0, 3), "extent 1 lies on the second device, and only it is flushed");
 }
 
-/// Serves reads; writes fail, and telemetry says so.
-struct WornOut(Constant, Vec<Tag>);
+/// Requests of some kind fail, so many of them.
+struct Faulty {
+    device: Constant,
+    kind: fn(RequestKind) -> bool,
+    times: usize,
+    error: DeviceError,
+    state: DeviceState,
+    doomed: Vec<Tag>,
+}
 
-impl Device for WornOut {
+impl Device for Faulty {
     fn capacity(&self) -> Bytes {
-        self.0.capacity()
+        self.device.capacity()
     }
     fn free_slots(&self) -> usize {
-        self.0.free_slots()
+        self.device.free_slots()
     }
     fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
-        if request.kind.is_write() {
-            self.1.push(tag);
+        if (self.kind)(request.kind) && self.doomed.len() < self.times {
+            self.doomed.push(tag);
         }
-        self.0.submit(now, tag, request);
+        self.device.submit(now, tag, request);
     }
     fn next_event(&self) -> Nanos {
-        self.0.next_event()
+        self.device.next_event()
     }
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.0.advance(now, done);
-        for completion in done.iter_mut().filter(|completion| self.1.contains(&completion.tag)) {
-            completion.result = Err(DeviceError::ReadOnly);
+        self.device.advance(now, done);
+        for completion in done.iter_mut().filter(|completion| self.doomed.contains(&completion.tag)) {
+            completion.result = Err(self.error);
         }
     }
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
-        self.0.control(now, command)
+        self.device.control(now, command)
     }
     fn telemetry(&self) -> Telemetry {
-        Telemetry { state: DeviceState::ReadOnly, ..self.0.telemetry() }
+        Telemetry { state: self.state, ..self.device.telemetry() }
     }
     fn report(&self, into: &mut Report) {
-        self.0.report(into);
+        self.device.report(into);
     }
 }
 
 /// The first failed write tells the engine that a device takes no more; from then on fresh extents go elsewhere.
 #[test]
 fn a_worn_out_child_gets_no_fresh_extents() {
-    let devices: Vec<Box<dyn Device>> =
-        vec![Box::new(WornOut(constant("c0", Bytes::kib(64)), Vec::new())), Box::new(constant("c1", Bytes::kib(64)))];
+    let worn_out = Faulty {
+        device: constant("c0", Bytes::kib(64)),
+        kind: RequestKind::is_write,
+        times: usize::MAX,
+        error: DeviceError::ReadOnly,
+        state: DeviceState::ReadOnly,
+        doomed: Vec::new(),
+    };
+    let devices: Vec<Box<dyn Device>> = vec![Box::new(worn_out), Box::new(constant("c1", Bytes::kib(64)))];
     let hybrid = settings(2, Allocate::OnWrite).build(instance(devices)).unwrap();
     let extent = |number: u64| Request::write(Lba(number * 8), Bytes(4096));
     let (log, report) = run(hybrid, &at_millis(&[(0, extent(0)), (10, extent(2)), (20, extent(4)), (30, extent(0))]));
     let results: Vec<_> = log.0.iter().map(|(.., result)| *result).collect();
     assert_eq!(results, [Err(DeviceError::ReadOnly), Ok(()), Ok(()), Err(DeviceError::ReadOnly)]);
     assert_eq!(report.devices["parent"].children["c1"].requests, 2);
+}
+
+/// A child fails one flush and says that it is well again. The hybrid does not believe it: it takes no more writes for
+/// that child, fails every flush, and its own telemetry says so.
+#[test]
+fn a_child_that_failed_a_flush_stays_failed() {
+    let forgetful = Faulty {
+        device: constant("c0", Bytes::kib(64)),
+        kind: |kind| kind == RequestKind::Flush,
+        times: 1,
+        error: DeviceError::Medium,
+        state: DeviceState::Online,
+        doomed: Vec::new(),
+    };
+    let devices: Vec<Box<dyn Device>> = vec![Box::new(forgetful), Box::new(constant("c1", Bytes::kib(64)))];
+    let mut hybrid = settings(2, Allocate::OnWrite).build(instance(devices)).unwrap();
+    assert_eq!(hybrid.telemetry().state, DeviceState::Online);
+    let extent = |number: u64| Request::write(Lba(number * 8), Bytes(4096));
+    let read = Request::read(Lba(0), Bytes(4096));
+    // Extents 0 and 2 belong to the first child; 2 is fresh, so that it goes to the other.
+    let requests = [extent(0), extent(1), FLUSH, FLUSH, extent(0), extent(1), extent(2), read, FLUSH];
+    let list: Vec<(u64, Request)> = (0..).map(|number| number * 10).zip(requests).collect();
+    let mut log = Log::default();
+    let end = replay(&mut hybrid, at_millis(&list).into_iter(), &ReplaySettings::OPEN, &mut log).unwrap();
+    assert_eq!(end.end, ReplayEnd::Complete);
+    let results: Vec<_> = log.0.iter().map(|(.., result)| *result).collect();
+    let (lost, failed) = (Err(DeviceError::Medium), Err(DeviceError::Failed));
+    assert_eq!(results, [Ok(()), Ok(()), lost, failed, failed, Ok(()), Ok(()), Ok(()), failed]);
+    assert_eq!(hybrid.telemetry().state, DeviceState::Failed);
 }
 
 #[test]

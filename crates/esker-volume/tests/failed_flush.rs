@@ -1,0 +1,286 @@
+//! Stores that fail to flush now and then, and drop what they held back: no flush that said Ok has lied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
+use esker_tier::{Checkpoint, Engine, EngineSettings, MapRecord, RecordNumber};
+use esker_volume::{Backend, Clock, FileBackend, Journal, MemoryJournal, RealDriver, Store};
+
+const SECTOR: usize = 512;
+const EXTENT: Bytes = Bytes::kib(2);
+const DEVICES: [Bytes; 2] = [Bytes::kib(12), Bytes::kib(8)];
+
+/// A file behind a page cache such as that of Linux: dirty sectors reach the file when it is flushed (and some sooner).
+/// A flush that fails leaves some of them out, marks all of them clean, and they are read as before: the next flush
+/// finds nothing to do and says Ok.
+struct CachedFile {
+    file: FileBackend,
+    cache: BTreeMap<u64, Vec<u8>>,
+    dirty: BTreeSet<u64>,
+    /// One in so many flushes fails; none where 0.
+    failures: u64,
+    rng: Rng,
+}
+
+impl CachedFile {
+    fn write_back(&mut self, sector: u64) -> io::Result<()> {
+        self.file.write(sector * SECTOR as u64, &self.cache[&sector], false)
+    }
+}
+
+impl Backend for CachedFile {
+    fn capacity(&self) -> Bytes {
+        self.file.capacity()
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read(offset, buffer)?;
+        for (sector, part) in (offset / SECTOR as u64..).zip(buffer.chunks_mut(SECTOR)) {
+            if let Some(cached) = self.cache.get(&sector) {
+                part.copy_from_slice(cached);
+            }
+        }
+        Ok(())
+    }
+    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
+        for (sector, part) in (offset / SECTOR as u64..).zip(data.chunks(SECTOR)) {
+            self.cache.insert(sector, part.to_vec());
+            self.dirty.insert(sector);
+            if self.rng.chance(1, 8) {
+                self.dirty.remove(&sector);
+                self.write_back(sector)?;
+            }
+        }
+        if durable { self.flush() } else { Ok(()) }
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
+        self.write(offset, &vec![0; length as usize], durable)
+    }
+    fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        let fails = !self.dirty.is_empty() && self.failures > 0 && self.rng.chance(1, self.failures);
+        for sector in std::mem::take(&mut self.dirty) {
+            if !fails || self.rng.chance(1, 2) {
+                self.write_back(sector)?;
+            }
+        }
+        if fails { Err(io::Error::other("input/output error")) } else { Ok(()) }
+    }
+}
+
+/// Tries once more what failed: the mistake that this test is there to find.
+struct Retrying(CachedFile);
+
+impl Backend for Retrying {
+    fn capacity(&self) -> Bytes {
+        self.0.capacity()
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, buffer)
+    }
+    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
+        self.0.write(offset, data, false)?;
+        if durable { self.flush() } else { Ok(()) }
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
+        self.write(offset, &vec![0; length as usize], durable)
+    }
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        self.0.trim(offset, length)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().or_else(|_| self.0.flush())
+    }
+}
+
+#[derive(Clone, Default)]
+struct SharedJournal {
+    inner: Arc<Mutex<MemoryJournal>>,
+    /// One in so many hardenings fails; none where 0.
+    failures: u64,
+    hardenings: u64,
+}
+
+impl Journal for SharedJournal {
+    fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()> {
+        self.inner.lock().unwrap().append(number, record)
+    }
+    fn harden(&mut self, through: RecordNumber) -> io::Result<()> {
+        self.hardenings += 1;
+        if self.failures > 0 && self.hardenings.is_multiple_of(self.failures) {
+            return Err(io::Error::other("the journal's disk is gone"));
+        }
+        self.inner.lock().unwrap().harden(through)
+    }
+}
+
+struct NoClock;
+impl Clock for NoClock {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+}
+
+fn settings() -> EngineSettings {
+    let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
+    EngineSettings { extent: EXTENT, devices: DEVICES.to_vec(), policy }
+}
+
+fn paths(folder: &Path) -> [PathBuf; 2] {
+    [folder.join("0"), folder.join("1")]
+}
+
+fn serve(
+    driver: &mut RealDriver<NoClock>,
+    request: Request,
+    data: Vec<u8>,
+) -> Result<Vec<u8>, esker_core::DeviceError> {
+    driver.submit(Tag { slot: 0, generation: 0 }, request, data);
+    driver.step();
+    let reply = driver.next_reply().expect("plain stores answer at once");
+    reply.result.map(|()| reply.data)
+}
+
+const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
+/// What each sector may hold after losing power: the last value that was promised, and all since.
+struct Host {
+    allowed: Vec<Vec<u64>>,
+    failed: bool,
+}
+
+impl Host {
+    /// One random request.
+    fn ask(&mut self, driver: &mut RealDriver<NoClock>, rng: &mut Rng, value: u64) -> Result<(), String> {
+        let start = rng.below(self.allowed.len() as u64);
+        let sectors = 1 + rng.below((self.allowed.len() as u64 - start).min(9));
+        let (range, length) = (start as usize..(start + sectors) as usize, Bytes(sectors * SECTOR as u64));
+        let fua = rng.chance(1, 4);
+        let (request, value) = match rng.below(8) {
+            0..4 => (Request::new(RequestKind::Write { fua }, Lba(start), length), value),
+            4 => (Request::new(RequestKind::WriteZeroes { fua }, Lba(start), length), 0),
+            5 => (Request::read(Lba(start), length), 0),
+            _ => (FLUSH, 0),
+        };
+        let data = match request.kind {
+            RequestKind::Write { .. } => value.to_le_bytes().repeat(length.0 as usize / 8),
+            _ => Vec::new(),
+        };
+        let result = serve(driver, request, data);
+        match request.kind {
+            RequestKind::Read => {
+                let data = result.map_err(|error| format!("reads go on: {error}"))?;
+                return self.check(range, &data);
+            }
+            RequestKind::Flush if result.is_ok() => {
+                self.allowed.iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
+                if self.failed {
+                    return Err("a flush says Ok after one that failed".to_string());
+                }
+            }
+            _ => {}
+        }
+        for values in self.allowed[range].iter_mut().filter(|_| request.kind.is_write()) {
+            match result.is_ok() && fua {
+                true => *values = vec![value],
+                false => values.push(value),
+            }
+        }
+        self.failed |= result.is_err();
+        Ok(())
+    }
+
+    fn check(&self, range: std::ops::Range<usize>, data: &[u8]) -> Result<(), String> {
+        for (sector, found) in range.zip(data.chunks(SECTOR)) {
+            let value = u64::from_le_bytes(found[..8].try_into().unwrap());
+            if !self.allowed[sector].contains(&value) || found.chunks(8).any(|word| word != &found[..8]) {
+                return Err(format!("sector {sector}: {value}, not in {:?}", self.allowed[sector]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Random requests, until the power is lost; then the files are opened anew, and the engine is restored from the
+/// records that were durable. An error says what was lost. Returns whether anything had failed.
+fn live_and_reopen(seed: u64, retrying: bool) -> Result<bool, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(seed);
+    let mut failures = |most| if rng.chance(1, 3) { 0 } else { 1 + rng.below(most) };
+    let journal = SharedJournal { failures: failures(12), ..SharedJournal::default() };
+    let odds = [failures(8), failures(8)];
+    let stores = paths(folder.path()).into_iter().zip(DEVICES).zip(odds).map(|((path, capacity), failures)| {
+        let file = FileBackend::create(&path, capacity).unwrap();
+        let rng = Rng::new(seed + failures);
+        let cached = CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng };
+        Store::new(if retrying { Box::new(Retrying(cached)) as Box<dyn Backend> } else { Box::new(cached) })
+    });
+    let engine = Engine::new(&settings()).unwrap();
+    let mut driver = RealDriver::new(engine, stores.collect(), Box::new(journal.clone()), NoClock);
+    let mut host = Host { allowed: vec![vec![0]; driver.capacity().0 as usize / SECTOR], failed: false };
+    for value in 1..=rng.below(60) {
+        host.ask(&mut driver, &mut rng, value)?;
+        assert_eq!(driver.state() == DeviceState::Failed, driver.failure().is_some());
+        assert!(!host.failed || driver.state() == DeviceState::Failed, "a request failed for no reason");
+    }
+    drop(driver);
+
+    let records = journal.inner.lock().unwrap().hardened().to_vec();
+    let engine = Engine::restore(&settings(), Checkpoint::default(), &mut records.iter().copied()).unwrap();
+    assert_eq!(engine.checkpoint().extents.len(), records.len(), "the map is the last durable one");
+    let stores = paths(folder.path()).map(|path| Store::new(Box::new(FileBackend::open(&path).unwrap())));
+    let journal = Box::new(SharedJournal { inner: journal.inner.clone(), ..SharedJournal::default() });
+    let mut driver = RealDriver::new(engine, stores.into(), journal, NoClock);
+    let all = Request::read(Lba(0), driver.capacity());
+    let data = serve(&mut driver, all, Vec::new()).map_err(|error| error.to_string())?;
+    host.check(0..host.allowed.len(), &data)?;
+    assert_eq!(driver.state(), DeviceState::Online, "opened anew, it promises again");
+    Ok(host.failed)
+}
+
+#[test]
+fn no_flush_that_said_ok_has_lied() {
+    let failed = (0..200).filter(|&seed| live_and_reopen(seed, false).unwrap_or_else(|lost| panic!("{seed}: {lost}")));
+    assert!((40..190).contains(&failed.count()), "runs with and without failures");
+}
+
+/// The wrong twin: where a store tries a failed flush again and believes the second one, the same check finds data
+/// lost.
+#[test]
+fn a_store_that_tries_again_is_found_out() {
+    let caught = (0..200).filter(|&seed| live_and_reopen(seed, true).is_err_and(|lost| lost.starts_with("sector")));
+    assert!(caught.count() >= 10);
+}
+
+/// A failed flush fails its store only, and all flushes of the host.
+#[test]
+fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut failures = 1;
+    let stores = paths(folder.path()).into_iter().zip(DEVICES).map(|(path, capacity)| {
+        let file = FileBackend::create(&path, capacity).unwrap();
+        let failures = std::mem::take(&mut failures);
+        let rng = Rng::new(1);
+        Store::new(Box::new(CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng }))
+    });
+    let stores = stores.collect();
+    let engine = Engine::new(&settings()).unwrap();
+    let mut driver = RealDriver::new(engine, stores, Box::new(MemoryJournal::default()), NoClock);
+    let write = |extent: u64| Request::write(Lba(extent * 4), EXTENT);
+    for extent in 0..2 {
+        serve(&mut driver, write(extent), vec![7; EXTENT.0 as usize]).unwrap();
+    }
+    for _ in 0..3 {
+        assert!(serve(&mut driver, FLUSH, Vec::new()).is_err());
+    }
+    assert_eq!((driver.store_state(0), driver.store_state(1)), (DeviceState::Failed, DeviceState::Online));
+    assert_eq!(driver.failure().unwrap().to_string(), "input/output error");
+    assert!(serve(&mut driver, write(0), vec![8; EXTENT.0 as usize]).is_err());
+    serve(&mut driver, write(1), vec![8; EXTENT.0 as usize]).unwrap();
+    let both = serve(&mut driver, Request::read(Lba(0), Bytes(EXTENT.0 * 2)), Vec::new()).unwrap();
+    assert_eq!(both, [[7; EXTENT.0 as usize], [8; EXTENT.0 as usize]].concat());
+}
