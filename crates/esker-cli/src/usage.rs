@@ -73,7 +73,7 @@ fn takes_a_value(command: &Command, option: &str) -> bool {
         || command.get_subcommands().any(|below| takes_a_value(below, option))
 }
 
-/// `esker info`, `esker trace.csv`, `esker trace trace.csv`.
+/// A command of `esker trace` without its `trace`, or a file where a command should be.
 fn subcommand(found: &str, words: &[String]) -> Option<Failure> {
     let arguments = Arguments::command();
     let of_trace = arguments.find_subcommand("trace")?;

@@ -7,8 +7,8 @@ use std::io::{BufWriter, Write};
 use crate::runner::{asked_for, run};
 use crate::traces::check_memory;
 
-/// What each of them unpacks to, in MiB, unless `ESKER_SOAK_BOMB_MIB` says otherwise: a few times what a run may take.
-const UNPACKED_MIB: u64 = 256;
+/// What each of them unpacks to, in MiB, unless `ESKER_SOAK_BOMB_MIB` says otherwise: twice what a run may take.
+const UNPACKED_MIB: u64 = 128;
 /// What is compressed once; the compressed part is then repeated, which all three formats allow.
 const PART: usize = 4 << 20;
 
@@ -55,7 +55,8 @@ fn bombs_do_not_take_memory() {
         }
     };
     for (ending, pack) in PACKERS {
-        for (what, filling) in FILLINGS {
+        // Requests are what takes long to read, and are read the same way whatever they were packed with.
+        for (what, filling) in FILLINGS.iter().filter(|(what, _)| *what != "requests" || *ending == "zst") {
             let packed = pack(&part(filling));
             let name = format!("{what}.{ending}");
             let mut file = BufWriter::new(File::create(folder.path().join(&name)).expect("the folder can be written"));

@@ -25,7 +25,7 @@ pub(crate) struct Finding {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     /// Where a key is unknown: it, and those that are known.
-    unknown_key: Option<(String, Vec<String>)>,
+    unknown_key: Option<Box<(String, Vec<String>)>>,
 }
 
 impl Finding {
@@ -40,15 +40,13 @@ impl Finding {
 
     /// Where a key of the table at `path` is unknown: the table knows these keys, too, which are read before the others.
     pub(crate) fn also_knows(mut self, path: &str, more: &[&str]) -> Self {
-        match &mut self.unknown_key {
-            Some((found, known)) if self.key == join(path, found) => {
-                known.extend(more.iter().map(|key| key.to_string()));
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                (self.message, self.hint) = unknown_key(found, &known);
-                self
-            }
-            _ => self,
+        if let Some((found, known)) = self.unknown_key.as_deref()
+            && self.key == join(path, found)
+        {
+            let known: Vec<&str> = known.iter().map(String::as_str).chain(more.iter().copied()).collect();
+            (self.message, self.hint) = unknown_key(found, &known);
         }
+        self
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -195,7 +193,7 @@ fn translate(at: Span, path: &str, message: &str) -> Finding {
         let (message, hint) = unknown_key(found, &known());
         let known = known().into_iter().map(str::to_string).collect();
         return Finding {
-            unknown_key: Some((found.to_string(), known)),
+            unknown_key: Some(Box::new((found.to_string(), known))),
             ..Finding::somewhere(Some(at), &key, message, hint)
         };
     }
