@@ -13,10 +13,11 @@ const HEAD: &str = "\
 Every command that takes a trace takes any of these. The format is found from the beginning of the input; only the
 headerless ones that caches are traced in go by the ending of the name (`.oracleGeneral`, `.u32`, `.u64`, also with
 `.bin` or a compression's behind it). `--format NAME` forces one. gzip, zstd and xz are undone on the way (also by what
-is in the file), `-` is standard input. zstd with a window above 32 MiB and xz with a dictionary above 64 MiB are refused,
-since a small file could ask for gigabytes of memory: `zstd -dc --long=31 FILE | esker ... -`. Zeros behind gzip data are
-padding, a byte order mark in front of text in UTF-8 is passed over, text in UTF-16 has to be converted. The files per CPU
-of one blktrace recording are one trace; every other file is one by itself.
+is in the file), `-` is standard input. zstd with a window above 32 MiB (`--long`, `-22`) and xz with a dictionary above
+32 MiB (`-9`) are refused, since a small file could ask for gigabytes of memory: `zstd -dc --long=31 FILE | esker ... -`
+and `xz -dc FILE | esker ... -` read them. Zeros behind gzip data are padding, a byte order mark in front of text in
+UTF-8 is passed over, text in UTF-16 has to be converted. The files per CPU of one blktrace recording are one trace;
+every other file is one by itself.
 
 Reading is strict: a line that does not read as its format demands is an error with its place, what was expected and
 what was found. `--lenient N` skips and counts up to N such lines. Compressed input that is cut off, an empty file, a

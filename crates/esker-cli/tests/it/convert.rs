@@ -59,7 +59,8 @@ fn refusals_name_the_file_the_record_and_the_way_out() {
     assert!(error.contains("esker trace filter --kind read --kind write`, or write blkparse,"), "{error}");
     // The way out that was named leads on; numbers are those of the trace, not of what was left of it.
     let left = ["filter", "t.fio", "--kind", "read", "--kind", "write", "-o", "m", "--to"];
-    assert_eq!(notes(folder.path(), &[&left[..], &["msr"]].concat()).len(), 1);
-    let error = refuse(&[&left[..8], &["n", "--to", "ssdsim"]].concat().as_slice());
+    let said = notes(folder.path(), &[&left[..], &["msr"]].concat());
+    assert_eq!(said[0], "1 volumes are called otherwise in `msr`: f is f.0");
+    let error = refuse(&[&left[..7], &["n", "--to", "ssdsim"]].concat());
     assert!(error.contains("t.fio: record 3: format `ssdsim` cannot hold 1 bytes at byte 100"), "{error}");
 }

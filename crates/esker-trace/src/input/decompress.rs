@@ -16,8 +16,8 @@ const AHEAD: usize = 4;
 const COMPRESSED_BLOCK: usize = 128 << 10;
 /// Largest window of zstd data: 32 MiB, as `zstd -20` has. A small input can ask for up to 2 GiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 25;
-/// Most memory that xz data may take: `xz -9` has a dictionary of 64 MiB.
-const XZ_MEMORY_MAX: u64 = 66 << 20;
+/// Most memory that xz data may take: a dictionary of 32 MiB, as `xz -8` has, and what goes with it.
+const XZ_MEMORY_MAX: u64 = 34 << 20;
 
 /// The compressions that are undone on the way, recognised by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Compression {
                 "decompress it on the way: zstd -dc --long=31 FILE | esker ... -",
             )),
             Self::Xz if text.contains("memory limit") => Some((
-                "xz data that take more than 66 MiB of memory to decompress",
+                "xz data that take more than 32 MiB of memory to decompress",
                 "decompress it on the way: xz -dc FILE | esker ... -",
             )),
             _ => None,
