@@ -122,7 +122,8 @@ fn grouped(value: f64) -> String {
 
 const PLANES: &str = "a die reads one page at a time: planes that read on their own are not modelled";
 
-const FEWER: &str = "published for 960 GB, of twice the dies; and planes that read on their own are not modelled: a die reads one page at a time";
+const FEWER: &str = "published for 960 GB, of twice the dies; and planes that read on their own are not modelled: \
+                     a die reads one page at a time";
 const LARGER: &str = "published for 30 to 122 TB, of four to sixteen times as many dies";
 const CACHE: &str = "no cache reads: a die senses its next page only when its register is drained";
 

@@ -87,6 +87,7 @@ fn measure(settings: &SsdSettings, work: Work, depth: u32) -> f64 {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
 fn presets_do_what_is_said_beside_the_data_sheets() {
     // ESKER_PRINT=1 prints what was measured instead.
     let print = std::env::var_os("ESKER_PRINT").is_some();
