@@ -1,6 +1,6 @@
 //! The block with the fewest valid pages.
 
-use super::{VictimEntry, VictimPolicy};
+use super::{Compared, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "greedy",
@@ -93,5 +93,9 @@ impl VictimPolicy for Greedy {
 
     fn memory_bytes(&self) -> usize {
         self.levels.iter().map(|level| size_of_val(&**level)).sum()
+    }
+
+    fn compares(&self) -> Option<Compared> {
+        Some(Compared::All)
     }
 }

@@ -8,3 +8,4 @@ mod precondition;
 mod presets;
 mod queueing;
 mod random_configurations;
+mod steady;
