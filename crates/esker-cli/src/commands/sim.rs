@@ -70,6 +70,9 @@ fn render(results: &RunResults) -> String {
         );
         text += &response_times(results);
     }
+    for remark in esker_core::remarks(&results.devices) {
+        text += &format!("\n{remark}\n");
+    }
     for (name, device) in &results.devices {
         text += &format!("\n{name} ({}, {}): ", device.kind, words::bytes(device.capacity_bytes as f64));
         let busy: Vec<String> = device

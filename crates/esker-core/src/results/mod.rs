@@ -2,6 +2,7 @@
 
 mod array;
 mod flash;
+mod remarks;
 mod timeline;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use array::*;
 pub use flash::*;
+pub use remarks::remarks;
 pub use timeline::*;
 
 /// The version of the schema below. A change that would break a reader raises it.

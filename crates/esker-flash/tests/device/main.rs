@@ -9,3 +9,4 @@ mod presets;
 mod queueing;
 mod random_configurations;
 mod steady;
+mod unwritten;
