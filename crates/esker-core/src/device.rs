@@ -111,8 +111,8 @@ pub enum Precondition {
         /// Share of the host's address space.
         utilisation: Ratio,
     },
-    /// Filled, then overwritten page by page at uniformly random addresses within the filled part until write
-    /// amplification is steady (within 0.15 %), at least one host capacity.
+    /// As overwriting the filled part page by page at uniformly random addresses leaves it once write amplification
+    /// is steady. A device that knows this state may begin in it.
     Steady {
         /// Share of the host's address space.
         utilisation: Ratio,

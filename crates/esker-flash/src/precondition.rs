@@ -1,6 +1,6 @@
 //! Bringing the content into a stated condition, in no simulated time.
 
-use esker_core::{LogicalPage, Precondition, PreconditionReport, Rng};
+use esker_core::{LogicalPage, Precondition, PreconditionReport, Rng, SteadyOrigin};
 
 use crate::Space;
 use crate::ftl::Ftl;
@@ -17,6 +17,17 @@ const STRETCHES_MAX: u64 = 32;
 /// Overwriting ends, steady or not, after this many programs for each page of the array, or of a stretch where that is more:
 /// merging may cost dozens of programs for each page.
 const PROGRAMS_PER_PAGE_MAX: u64 = 64;
+/// After a stationary start so many page writes are made before anything is measured: caches and what is open find
+/// their pace.
+const SETTLING: u64 = 1 << 17;
+/// Write amplification is then measured in so many parts, whose differences say what chance does.
+const PARTS: u64 = 16;
+/// Page writes of a part.
+const PART: u64 = 1 << 15;
+/// A stationary start is right where write amplification is that of theory within this.
+const DEVIATION_MAX: f64 = 0.005;
+/// Standard errors that chance may make of any two means.
+const CHANCE: f64 = 3.0;
 /// Pages that are drawn at a time.
 const BATCH: u64 = 1 << 16;
 
@@ -34,17 +45,60 @@ pub(crate) fn run(
     };
     let pages = utilisation.of(u64::from(space.host_pages)).min(u64::from(space.host_pages));
     let mut writer = Writer { ftl, flash, batch: Vec::new(), programs_max: u64::MAX };
-    let filled = writer.write((0..pages).map(|page| LogicalPage(page as u32)));
-    let mut report = PreconditionReport { filled_pages: filled, ..PreconditionReport::default() };
-    if let (Some(seed), true) = (seed, filled == pages && pages > 0) {
-        overwrite(&mut writer, pages, seed, &mut report);
+    let mut report = PreconditionReport::default();
+    let begun = seed.and_then(|seed| writer.ftl.begin_steady(pages as u32, seed, writer.flash));
+    let given = match begun {
+        Some(_) => writer.flash.counts().programs().host,
+        None => writer.write((0..pages).map(|page| LogicalPage(page as u32))),
+    };
+    report.filled_pages = given.min(pages);
+    if let (Some(seed), true) = (seed, given >= pages && pages > 0) {
+        let mut rng = Rng::derive(seed, "precondition");
+        report.origin = Some(SteadyOrigin::StationaryDistribution);
+        if !begun.is_some_and(|expected| settle(&mut writer, pages, expected, &mut rng, &mut report)) {
+            report.origin = Some(SteadyOrigin::Overwriting);
+            overwrite(&mut writer, pages, &mut rng, &mut report);
+        }
     }
-    (Some(report), report.filled_pages + report.overwritten_pages)
+    (Some(report), given + report.overwritten_pages)
+}
+
+/// Overwrites a little of a drive that begins in its steady state, of which `expected` programs of data per page
+/// written are known. Says whether it is steady indeed: at that number, and in the second half of what is measured as
+/// in the first.
+fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, report: &mut PreconditionReport) -> bool {
+    let mut write = |count| {
+        let before = writer.flash.counts().programs();
+        let written = writer.write((0..count).map(|_| LogicalPage(rng.below(pages) as u32)));
+        report.overwritten_pages += written;
+        let programs = writer.flash.counts().programs();
+        let data = programs.host - before.host + programs.cleaning - before.cleaning;
+        let all = programs.total() - before.total();
+        (written == count).then_some((all as f64 / count as f64, data as f64 / count as f64))
+    };
+    let measured = write(SETTLING).and_then(|_| (0..PARTS).map(|_| write(PART)).collect::<Option<Vec<_>>>());
+    let Some(measured) = measured else { return false };
+    let (all, data): (Vec<f64>, Vec<f64>) = measured.into_iter().unzip();
+    let (first, second) = all.split_at(all.len() / 2);
+    let ((first, first_error), (second, second_error)) = (mean(first), mean(second));
+    report.write_amplification = f64::midpoint(first, second);
+    let chance = CHANCE * first_error.hypot(second_error);
+    let (of_data, error) = mean(&data);
+    report.steady = (first - second).abs() <= TOLERANCE * first + chance
+        && (of_data - expected).abs() <= DEVIATION_MAX * expected + CHANCE * error;
+    report.steady
+}
+
+/// The mean, and its standard error.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
 /// Overwrites in stretches until two that follow each other agree.
-fn overwrite(writer: &mut Writer<'_>, pages: u64, seed: u64, report: &mut PreconditionReport) {
-    let mut rng = Rng::derive(seed, "precondition");
+fn overwrite(writer: &mut Writer<'_>, pages: u64, rng: &mut Rng, report: &mut PreconditionReport) {
     let stretch = pages.div_ceil(2).max(STRETCH_MIN);
     let programs = writer.flash.counts().programs().total();
     let array = u64::from(writer.flash.geometry().pages());

@@ -32,6 +32,7 @@ pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &Ru
             remarks.push(format!("The power failure of `{name}` never happened: the run ended before it."));
         }
     }
+    remarks.extend(esker_core::remarks(&results.devices));
     remarks
 }
 

@@ -15,7 +15,10 @@ fn load(name: &str) -> Experiment {
 
 fn run_example(name: &str, overrides: &[(&str, &str)]) -> RunResults {
     let experiment = overrides.iter().fold(load(name), |experiment, (key, value)| experiment.with(key, value).unwrap());
-    run(&experiment, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+    let results = run(&experiment, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    // Such as reads of pages that were never written, which would flatter all response times.
+    assert_eq!(esker_core::remarks(&results.devices), Vec::<String>::new(), "{name}");
+    results
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "an experiment file for `esker sim` with other devices",
         ),
         assumption(
-            "Flash starts in its steady state: filled in address order, then overwritten at random until write amplification settles.".into(),
+            "Flash starts in its steady state: as overwriting all its data at random leaves it once write amplification has settled.".into(),
             "`precondition` in an experiment file",
         ),
         assumption(

@@ -304,8 +304,24 @@ fn cache(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
 }
 
+/// The largest notable share of pages that were read without data, and the design that read them.
+fn most_unwritten_reads(candidates: &[Candidate]) -> Option<(f64, &str)> {
+    let shares = candidates.iter().flat_map(|candidate| {
+        let flash = candidate.devices.values().filter_map(|device| device.flash.as_ref());
+        flash.filter_map(|flash| Some((flash.notable_unwritten_reads()?, candidate.title.as_str())))
+    });
+    shares.max_by(|one, other| one.0.total_cmp(&other.0))
+}
+
 fn confidence(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let mut say = |text: String| findings.push(Finding { level: Level::Warning, topic: "confidence".into(), text });
+    if let Some((share, title)) = most_unwritten_reads(evidence.candidates) {
+        say(format!(
+            "Of the pages that were read, up to {} ({title}) had been trimmed or never written: reading them takes \
+             no flash operation, and counts in all means and percentiles.",
+            words::percent(share)
+        ));
+    }
     if evidence.replay.mode == ReplayMode::Closed {
         say(format!("{} Response times are those of a device kept busy, not of this system.", evidence.replay.reason));
         return;
@@ -324,5 +340,42 @@ fn confidence(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
             ),
         }),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use esker_core::{DeviceReport, FlashReport};
+
+    fn candidate(title: &str, reads: u64, unwritten: u64) -> Candidate {
+        let flash = FlashReport { host_page_reads: reads, unwritten_page_reads: unwritten, ..FlashReport::default() };
+        let device = DeviceReport { flash: Some(flash), ..DeviceReport::default() };
+        Candidate {
+            name: title.into(),
+            title: title.into(),
+            kind: "ssd".into(),
+            device_count: 1,
+            capacity_bytes: 0,
+            config: serde_json::Value::Null,
+            outcome: Outcome::Served,
+            requests: None,
+            busiest_hour: None,
+            response_curve: Vec::new(),
+            series: Vec::new(),
+            limits: Vec::new(),
+            translation_layer: None,
+            endurance: None,
+            grown: None,
+            judgement: Judgement::default(),
+            devices: [("ssd".to_string(), device)].into(),
+        }
+    }
+
+    #[test]
+    fn reads_without_data_are_told_of_the_design_that_has_most() {
+        assert_eq!(most_unwritten_reads(&[candidate("tlc", 1000, 10), candidate("disk", 0, 0)]), None);
+        let designs = [candidate("tlc", 1000, 10), candidate("slc", 1000, 30), candidate("qlc", 1000, 20)];
+        assert_eq!(most_unwritten_reads(&designs), Some((0.03, "slc")));
     }
 }

@@ -7,6 +7,12 @@ use crate::support::esker_ok;
 
 /// What an experiment on a small drive with these lines prints, and its `recovery`.
 fn run(drive: &str) -> (String, Value) {
+    let (printed, flash) = run_drive(drive);
+    (printed, flash["recovery"].clone())
+}
+
+/// The same with all that is told about the drive's flash.
+fn run_drive(drive: &str) -> (String, Value) {
     let experiment = format!(
         r#"
 [workload]
@@ -29,7 +35,18 @@ target = "ssd"
     let printed = esker_ok(folder.path(), &["sim", "power.toml", "--no-cost"]).stdout;
     let json = esker_ok(folder.path(), &["sim", "power.toml", "--json", "--no-cost"]).stdout;
     let json: Value = serde_json::from_str(&json).expect("it is JSON");
-    (printed, json["devices"]["ssd"]["flash"]["recovery"].clone())
+    (printed, json["devices"]["ssd"]["flash"].clone())
+}
+
+#[test]
+fn reads_of_pages_that_were_never_written_are_counted_and_remarked() {
+    let (printed, flash) = run_drive("");
+    let (reads, unwritten) = (count(&flash, "host_page_reads"), count(&flash, "unwritten_page_reads"));
+    assert!((400..800).contains(&reads) && unwritten > reads / 2, "{unwritten} of {reads}");
+    assert!(printed.contains("of the pages that were read had no data"), "{printed}");
+    let (printed, flash) = run_drive("precondition = \"filled\"");
+    assert_eq!(count(&flash, "unwritten_page_reads"), 0);
+    assert!(!printed.contains("had no data"), "{printed}");
 }
 
 fn count(recovery: &Value, key: &str) -> u64 {

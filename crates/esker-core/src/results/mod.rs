@@ -2,6 +2,7 @@
 
 mod array;
 mod flash;
+mod remarks;
 mod settled;
 mod timeline;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use array::*;
 pub use flash::*;
+pub use remarks::remarks;
 pub use settled::*;
 pub use timeline::*;
 

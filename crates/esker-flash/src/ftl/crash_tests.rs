@@ -61,6 +61,31 @@ impl World {
         })
     }
 
+    /// Begins in the steady state. What a page holds is called by its sequence number.
+    fn begin_steady(&mut self) {
+        let pages = self.space.host_pages;
+        self.ftl.begin_steady(pages, 5, &mut self.flash).expect("the steady state is known");
+        self.flash.check();
+        self.ftl.check(&self.flash);
+        let mut pages_of_owners = BTreeMap::new();
+        for page in 0..pages {
+            let at = self.ftl.find(LogicalPage(page)).expect("every page has data");
+            pages_of_owners.insert(self.flash.owner(at), page);
+            let version = self.flash.version(at) as u32;
+            self.events[page as usize].push(Event::Write { version, change: None });
+        }
+        for page in (0..self.geometry.pages()).map(PhysicalPage) {
+            let Spare::Programmed { owner, sequence, .. } = self.flash.spare(page) else { continue };
+            let summary = self.geometry.split_page(page).1 == self.geometry.data_pages_per_block();
+            let host = pages_of_owners.get(&owner).filter(|_| !summary);
+            let data = host.map(|page| (*page, sequence as u32));
+            assert!(self.brought.insert(sequence, data).is_none(), "a sequence number was given twice");
+            self.content.insert(page.0, data);
+        }
+        self.next_sequence = self.flash.next_sequence();
+        self.versions = self.next_sequence as u32;
+    }
+
     /// Follows the operations; says which change programmed the host's page.
     fn follow(&mut self, ops: &OpList, written: Option<(u32, u32)>) -> Option<usize> {
         let mut host = None;
@@ -272,6 +297,35 @@ fn dftl_survives_power_failures() {
     survives(&dftl(false, false), 4_000);
     survives(&dftl(true, false), 3_000);
     survives(&dftl(false, true), 3_000);
+}
+
+/// Right after a stationary start and some way behind it, data are found as if they had been written one by one.
+fn survives_after_a_stationary_start(ftl: &Choice) {
+    let mut rng = Rng::new(5);
+    for seed in 0..24 * u64::from(soak()) {
+        let mut settings = drawn(&mut rng, ftl);
+        settings.geometry.blocks_per_plane = 1000;
+        settings.cleaning.threshold = esker_core::Ratio::percent(2);
+        settings.cleaning.background = None;
+        settings.pool = [PoolScope::Plane, PoolScope::Die][rng.below(2) as usize];
+        settings.geometry.pages_per_block = 4 + rng.below(4) as u32;
+        settings.over_provisioning = Some(esker_core::Ratio::percent(50));
+        let mut world = World::new(settings, seed).expect("there is room");
+        world.begin_steady();
+        for steps in [0, 20, 200] {
+            (0..steps).for_each(|_| world.step());
+            world.crash();
+        }
+    }
+}
+
+#[test]
+fn a_stationary_start_survives_power_failures() {
+    survives_after_a_stationary_start(&Choice::named("page"));
+    survives_after_a_stationary_start(&dftl(false, false));
+    let mut cached = dftl(false, true);
+    cached.parameters.insert("cache".to_string(), Parameter::Integer(8 << 10));
+    survives_after_a_stationary_start(&cached);
 }
 
 /// A block-mapped layer with values for its parameters that are drawn, on so few blocks that it merges all the time, and

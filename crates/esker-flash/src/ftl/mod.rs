@@ -198,6 +198,14 @@ pub trait Ftl: fmt::Debug + Send {
         Ok(())
     }
 
+    /// Brings a layer that was just built, and erased flash, into the state that uniformly random writes of the first
+    /// `pages` pages would bring about in the end. Says how many programs of data a page write of the host takes from
+    /// then on, in the mean. `None`, with nothing changed, where the layer does not know that state.
+    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
+        let _ = (pages, seed, flash);
+        None
+    }
+
     /// Whether [`Self::recover`] is there.
     fn recovers(&self) -> bool {
         false

@@ -1,10 +1,9 @@
 //! The whole map in memory, page by page: the ideal that other translation layers are measured against. No model of a
 //! controller with little memory.
 
-use esker_core::{LogicalPage, PhysicalPage};
+use esker_core::{LogicalPage, PhysicalPage, Rng};
 
-use crate::ftl::pools::Owners;
-use crate::ftl::pools::Striping;
+use crate::ftl::pools::{Contents, Owners, Run, Striping};
 use crate::ftl::recovery::scan_block;
 use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools, WearCounts, write_with_foresight};
 use crate::memory::{prefetch, zeroed};
@@ -168,6 +167,18 @@ impl Ftl for PageFtl {
         write_with_foresight(self, pages, flash, |layer, page, flash| {
             layer.write_to(page, Part::Whole, flash, &mut Silent)
         })
+    }
+
+    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
+        let Self { striping, map, pools, .. } = self;
+        if pages < striping.pools() {
+            return None;
+        }
+        let mut rng = Rng::derive(seed, "order of pages");
+        let slots = striping.first_slots(pages);
+        let contents: Vec<Contents> =
+            slots.map(|(first, count)| Contents { data: Run::new(first, count, &mut rng), map: None }).collect();
+        pools.start_steady(&contents, seed, flash, &mut Map(map))
     }
 
     fn recovers(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use esker_core::Rng;
 
-use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
+use super::{Compared, Judgement, PoolShape, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "d-choices",
@@ -82,5 +82,9 @@ impl VictimPolicy for Sampled {
 
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.valid)
+    }
+
+    fn compares(&self) -> Option<Compared> {
+        Some(Compared::Drawn(self.draws))
     }
 }

@@ -1,6 +1,6 @@
 //! The block with the fewest valid pages.
 
-use super::{Judgement, VictimEntry, VictimPolicy};
+use super::{Compared, Judgement, VictimEntry, VictimPolicy};
 
 pub(crate) static ENTRY: VictimEntry = VictimEntry {
     name: "greedy",
@@ -121,5 +121,9 @@ impl VictimPolicy for Greedy {
 
     fn memory_bytes(&self) -> usize {
         self.levels.iter().map(|level| size_of_val(&**level)).sum()
+    }
+
+    fn compares(&self) -> Option<Compared> {
+        Some(Compared::All)
     }
 }

@@ -55,6 +55,7 @@ mod fifo;
 mod greedy;
 mod random;
 mod search_fraction;
+mod stationary;
 mod windowed;
 
 use std::fmt;
@@ -63,6 +64,8 @@ use esker_core::did_you_mean;
 
 use crate::choice::Parameters;
 use crate::{Choice, SsdError};
+
+pub(crate) use stationary::Stationary;
 
 /// Every policy, in the order in which lists show them.
 pub static VICTIM_POLICIES: &[&VictimEntry] = &[
@@ -100,6 +103,22 @@ pub trait VictimPolicy: fmt::Debug + Send {
 
     /// Bytes of memory that this takes.
     fn memory_bytes(&self) -> usize;
+
+    /// Among how many blocks this takes the one with the fewest valid pages, where it goes by nothing else. Of such
+    /// policies it is known how full blocks are in the steady state, so that preconditioning can begin there; `None`
+    /// for others.
+    fn compares(&self) -> Option<Compared> {
+        None
+    }
+}
+
+/// How many blocks a policy compares that takes the one with the fewest valid pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// All that are closed.
+    All,
+    /// So many that it draws, with replacement.
+    Drawn(u32),
 }
 
 /// What is to become of a block that a policy offers.

@@ -125,6 +125,14 @@ impl Journal {
         self.versions[page.0 as usize] = self.next;
         self.next += 1;
     }
+    /// `count` pages from `first` on were programmed one after the other, the first with number `sequence`.
+    pub(super) fn given(&mut self, first: PhysicalPage, count: u32, sequence: u64) {
+        for (page, sequence) in (first.0..first.0 + count).zip(sequence..) {
+            self.sequences[page as usize] = sequence;
+            self.versions[page as usize] = sequence;
+        }
+        self.next = self.next.max(sequence + u64::from(count));
+    }
     /// The next program opens a block, and waits until all before it have ended.
     pub(super) fn opens(&mut self) {
         self.opens = true;
@@ -225,6 +233,12 @@ impl FlashState {
     pub(crate) fn oldest_open(&self, pool: u32) -> u64 {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.oldest_open[pool as usize].min(journal.next)
+    }
+
+    /// The sequence number with which `block` begins; zero where it is erased or no journal is kept.
+    pub(crate) fn opened(&self, block: BlockIndex) -> u64 {
+        let first = self.geometry().first_page(block).0 as usize;
+        self.journal.as_ref().map_or(0, |journal| journal.sequences[first])
     }
 
     /// What the spare area of `page` says.

@@ -87,6 +87,9 @@ pub struct Ssd {
     /// Requests that ended, since new.
     completed: u64,
     host_page_writes: u64,
+    /// Pages that reads asked for, and those of them without data.
+    host_page_reads: u64,
+    unwritten_page_reads: u64,
     measuring: Baseline,
     /// What the translation layers before this one counted: preconditioning builds a new one.
     former: FtlCounters,
@@ -106,6 +109,8 @@ struct Baseline {
     at: Nanos,
     completed: u64,
     host_page_writes: u64,
+    host_page_reads: u64,
+    unwritten_page_reads: u64,
     counts: OperationCounts,
     layer: FtlCounters,
 }
@@ -189,6 +194,8 @@ impl Ssd {
             next: Nanos::NEVER,
             completed: 0,
             host_page_writes: 0,
+            host_page_reads: 0,
+            unwritten_page_reads: 0,
             measuring: Baseline::default(),
             former: FtlCounters::default(),
             former_wear: WearCounts::default(),

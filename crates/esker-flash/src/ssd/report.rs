@@ -36,6 +36,8 @@ impl Ssd {
             at: now,
             completed: self.completed,
             host_page_writes: self.host_page_writes,
+            host_page_reads: self.host_page_reads,
+            unwritten_page_reads: self.unwritten_page_reads,
             counts: *self.flash.counts(),
             layer: self.layer_counters(),
         };
@@ -131,6 +133,8 @@ impl Ssd {
             reads: counts.reads(),
             programs: counts.programs(),
             host_page_writes,
+            host_page_reads: self.host_page_reads - self.measuring.host_page_reads,
+            unwritten_page_reads: self.unwritten_page_reads - self.measuring.unwritten_page_reads,
             pages: self.space.page_counts(),
             effective_spare_factor: self.space.effective_spare_factor(),
             erases: counts.erases,

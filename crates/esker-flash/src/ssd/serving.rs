@@ -7,6 +7,7 @@ use super::buffering::covered;
 use super::{FIRST_ENTRY, Ssd};
 use crate::array::Cover;
 use crate::ftl::{FtlError, Part};
+use crate::nand::Cause;
 
 impl Ssd {
     /// Hands a request on to flash.
@@ -65,6 +66,9 @@ impl Ssd {
         if matches!(request.kind, RequestKind::Write { .. }) {
             self.ftl.begin_request((pages.end() - pages.start() + 1) as u32);
         }
+        if request.kind == RequestKind::Read {
+            self.host_page_reads += pages.end() - pages.start() + 1;
+        }
         for page in pages {
             let part = self.part(request, page);
             if self.buffer.is_some() && self.beside_flash(request, page, part) {
@@ -77,6 +81,8 @@ impl Ssd {
             let written = match request.kind {
                 RequestKind::Read => {
                     self.ftl.read(page, &mut self.flash, &mut self.ops);
+                    let has_data = self.ops.as_slice().iter().any(|op| op.cause == Cause::Host);
+                    self.unwritten_page_reads += u64::from(!has_data);
                     Ok(())
                 }
                 RequestKind::Write { .. } => self.write(now, page, part),

@@ -9,4 +9,6 @@ mod presets;
 mod published;
 mod queueing;
 mod random_configurations;
+mod steady;
+mod unwritten;
 mod write_buffer;

@@ -41,7 +41,7 @@ pub enum PreconditionKind {
     None,
     /// Written once in address order.
     Filled,
-    /// Filled, then overwritten at random until write amplification is steady.
+    /// As random overwriting leaves it once write amplification is steady.
     Steady,
 }
 

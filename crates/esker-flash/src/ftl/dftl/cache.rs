@@ -65,6 +65,9 @@ impl Cache {
     pub(super) fn capacity(&self) -> u32 {
         self.capacity
     }
+    pub(super) fn protected_capacity(&self) -> u32 {
+        self.protected_capacity
+    }
     pub(super) fn len(&self) -> u32 {
         self.probationary.length + self.protected.length
     }

@@ -3,6 +3,7 @@
 
 mod cache;
 mod recovery;
+mod steady;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -397,6 +398,10 @@ impl Ftl for Dftl {
         write_with_foresight(self, pages, flash, |layer, page, flash| {
             layer.write_to(page, Part::Whole, flash, &mut Silent)
         })
+    }
+
+    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
+        self.begin(pages, seed, flash)
     }
 
     fn recovers(&self) -> bool {

@@ -220,6 +220,24 @@ impl Tables {
         self.map[first..first + entries.len()].copy_from_slice(entries);
     }
 
+    /// The map and the directory, where nothing is cached.
+    pub(super) fn to_place(&mut self) -> (&mut [u32], &mut [u32]) {
+        debug_assert_eq!(self.cache.len(), 0);
+        (&mut self.map, &mut self.directory)
+    }
+
+    /// Every translation page that is on flash has, where a journal is kept, the content that it would have if it was
+    /// written now.
+    pub(super) fn write_contents(&mut self, flash: &mut FlashState) {
+        let pages = if flash.keeps_journal() { self.translation_pages() } else { 0 };
+        for page in 0..pages {
+            if let Some(at) = self.located(page) {
+                let content = self.content(page, None, flash);
+                flash.set_map_page(at, content);
+            }
+        }
+    }
+
     /// Translation page `page` has to be written.
     pub(super) fn want_update(&mut self, page: u32) {
         let updates = &mut self.updates[self.translation_pages_per_pool.quotient(page) as usize];

@@ -1,6 +1,8 @@
 //! Allocation pools: free blocks, write frontiers, and cleaning (Agrawal 2008, section 3.1).
 
+mod permutation;
 mod pool;
+mod steady;
 mod striping;
 mod temperature;
 mod wear;
@@ -13,7 +15,9 @@ use crate::nand::{FlashState, OpSink};
 use crate::{BlockIndex, SsdError};
 use pool::{MapBlocks, Pool};
 
+pub(super) use steady::{Contents, Run};
 pub(super) use striping::Striping;
+use temperature::Temperature;
 pub(super) use temperature::check;
 pub use wear::WearCounts;
 

@@ -43,6 +43,14 @@ impl Striping {
         self.slots_per_pool
     }
 
+    /// Where the first `pages` logical pages are in the map: for each pool its first slot, and how many follow.
+    pub(in crate::ftl) fn first_slots(&self, pages: u32) -> impl Iterator<Item = (u32, u32)> {
+        let (each, more) = self.pools.divide(pages);
+        let mut counts = vec![each; self.turns.len()];
+        self.turns[..more as usize].iter().for_each(|pool| counts[*pool as usize] += 1);
+        (0..).step_by(self.slots_per_pool as usize).zip(counts)
+    }
+
     /// The pool of logical page `page`, and its slot in the map.
     #[inline(always)]
     pub(in crate::ftl) fn locate(&self, page: u32) -> (u32, u32) {

@@ -53,6 +53,11 @@ impl Temperature {
         (self.current[word] | self.former[word]) & bit != 0
     }
 
+    /// Writes of a window.
+    pub(super) fn window(&self) -> u32 {
+        self.window
+    }
+
     #[inline(always)]
     fn place(&self, owner: u32) -> (usize, u64) {
         let index = owner & self.mask;

@@ -1,6 +1,7 @@
 //! What the cells hold. Every change passes through here and emits the operation that makes it, so that state,
 //! counters and emitted operations cannot tell different stories.
 
+mod given;
 mod operations;
 mod undo;
 

@@ -96,8 +96,7 @@ impl Pool {
             owners.expect(flash.owner(page));
         }
         let valid = flash.valid_in(index);
-        let gain = (self.data_pages_per_block - valid).max(1);
-        let victim = Victim { block, pace: valid.div_ceil(gain).max(1) };
+        let victim = Victim { block, pace: pace(valid, self.data_pages_per_block) };
         self.under_cleaning = Some(victim);
         self.under_cleaning
     }
@@ -316,6 +315,11 @@ impl Pool {
 /// Takes the policy's choice, or nothing.
 fn take_if(wanted: bool) -> Judgement {
     if wanted { Judgement::Take } else { Judgement::Stop }
+}
+
+/// Pages to copy per page written out of a block with `valid` valid ones of `pages`.
+pub(super) fn pace(valid: u32, pages: u32) -> u32 {
+    valid.div_ceil((pages - valid).max(1)).max(1)
 }
 
 /// The valid pages of `block`.

@@ -3,6 +3,7 @@
 mod cleaning;
 mod placing;
 mod recovery;
+mod steady;
 #[cfg(test)]
 mod tests;
 

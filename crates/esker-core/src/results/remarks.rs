@@ -1,0 +1,50 @@
+//! What a reader of figures has to know to take them for what they are.
+
+use std::collections::BTreeMap;
+
+use super::{DeviceReport, FlashReport};
+use crate::words;
+
+/// A remark is made where more than this share of what was read had no data.
+const UNWRITTEN_READS_MAX: f64 = 0.01;
+
+impl FlashReport {
+    /// Share of the pages that the host read that had no data; `None` where that is 1 % at most.
+    pub fn notable_unwritten_reads(&self) -> Option<f64> {
+        let share = self.unwritten_page_reads as f64 / self.host_page_reads.max(1) as f64;
+        (share > UNWRITTEN_READS_MAX).then_some(share)
+    }
+}
+
+/// What has to be known about the response times of `devices`; mostly nothing.
+pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
+    let unwritten = devices.iter().filter_map(|(name, device)| {
+        let share = device.flash.as_ref()?.notable_unwritten_reads()?;
+        Some(format!(
+            "{name}: {} of the pages that were read had no data, as they were never written, or trimmed. Reading \
+             them takes no flash operation, and counts in all means and percentiles of reads. `precondition = \
+             \"filled\"` or `\"steady\"` gives every page data at the start.",
+            words::percent(share)
+        ))
+    });
+    unwritten.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_without_data_are_remarked_above_one_percent() {
+        let device = |reads, unwritten| {
+            let flash =
+                FlashReport { host_page_reads: reads, unwritten_page_reads: unwritten, ..FlashReport::default() };
+            DeviceReport { flash: Some(flash), ..DeviceReport::default() }
+        };
+        let told = |reads, unwritten| remarks(&BTreeMap::from([("ssd".to_string(), device(reads, unwritten))]));
+        assert!(told(0, 0).is_empty() && told(1000, 10).is_empty());
+        let [remark] = told(1000, 11).try_into().unwrap();
+        assert!(remark.starts_with("ssd: 1.1 % of the pages that were read had no data"), "{remark}");
+        assert!(remarks(&BTreeMap::from([("disk".to_string(), DeviceReport::default())])).is_empty());
+    }
+}

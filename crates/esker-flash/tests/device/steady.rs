@@ -1,0 +1,132 @@
+//! A stationary start: what it brings about at once is what long overwriting brings about in the end.
+
+use esker_core::{LogicalPage, Ratio, Rng};
+use esker_flash::ftl::{self, Ftl, FtlContext};
+use esker_flash::nand::FlashState;
+use esker_flash::{Choice, Geometry, Parameter, PoolScope, Separation, Space, SsdSettings, WriteFrontiers};
+
+use crate::common::one_package;
+
+/// A drive of four dies in pools as `scope` has them, each pool with the same number of blocks.
+fn settings(spare: u64, scope: PoolScope, blocks: u32) -> SsdSettings {
+    let mut settings = one_package(1);
+    settings.geometry.channels = 2;
+    settings.geometry.dies_per_package = 2;
+    settings.geometry.blocks_per_plane = blocks;
+    settings.pool = scope;
+    settings.spare_factor = Some(Ratio::percent(spare));
+    settings.cleaning.threshold = Ratio::percent(1);
+    settings
+}
+
+struct Drive {
+    ftl: Box<dyn Ftl>,
+    flash: FlashState,
+    pages: u64,
+    rng: Rng,
+}
+
+impl Drive {
+    fn new(settings: &SsdSettings, seed: u64) -> Self {
+        let geometry = Geometry::new(&settings.geometry, settings.block_summary).unwrap();
+        let space = Space::new(settings, &geometry).unwrap();
+        let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed }).unwrap();
+        let flash = FlashState::new(&geometry);
+        Self { ftl, flash, pages: u64::from(space.host_pages), rng: Rng::new(seed) }
+    }
+
+    fn steady(settings: &SsdSettings, seed: u64) -> Self {
+        let mut drive = Self::new(settings, seed);
+        drive.ftl.begin_steady(drive.pages as u32, seed, &mut drive.flash).expect("the steady state is known");
+        drive.flash.check();
+        drive.ftl.check(&drive.flash);
+        drive
+    }
+
+    fn overwritten(settings: &SsdSettings, passes: u64) -> Self {
+        let mut drive = Self::new(settings, 1);
+        let fill: Vec<LogicalPage> = (0..drive.pages).map(|page| LogicalPage(page as u32)).collect();
+        drive.ftl.write_untimed(&fill, &mut drive.flash).unwrap();
+        drive.overwrite(passes * drive.pages);
+        drive
+    }
+
+    /// Programs that so many page writes take.
+    fn overwrite(&mut self, writes: u64) -> u64 {
+        let before = self.flash.counts().programs().total();
+        let mut left = writes;
+        while left > 0 {
+            let batch = left.min(1 << 16);
+            let pages: Vec<_> = (0..batch).map(|_| LogicalPage(self.rng.below(self.pages) as u32)).collect();
+            self.ftl.write_untimed(&pages, &mut self.flash).unwrap();
+            left -= batch;
+        }
+        self.flash.counts().programs().total() - before
+    }
+}
+
+/// Write amplification in the first `writes` writes after each of `starts` starts, against that of long overwriting.
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
+fn compare(what: &str, settings: &SsdSettings, starts: u64, writes: u64) {
+    let settled = if settings.ftl.kind == "dftl" { 1 << 14 } else { 0 };
+    let programs: u64 = (1..=starts)
+        .map(|seed| {
+            let mut drive = Drive::steady(settings, seed);
+            drive.overwrite(settled);
+            drive.overwrite(writes)
+        })
+        .sum();
+    let start = programs as f64 / (starts * writes) as f64;
+    let mut drive = Drive::overwritten(settings, 6);
+    let length = (starts * writes).max(6 * drive.pages);
+    let long = drive.overwrite(length) as f64 / length as f64;
+    let off = start / long - 1.0;
+    println!("{what}: {start:.4} after the start, {long:.4} in the end: {:+.2} %", off * 100.0);
+    assert!(off.abs() < 0.005, "{what}: {start:.4} after the start, {long:.4} in the end");
+}
+
+fn choices(d: u64) -> Choice {
+    Choice { kind: "d-choices".into(), parameters: [("d".to_string(), Parameter::Integer(d))].into() }
+}
+
+#[test]
+fn the_page_layer_begins_where_it_would_end() {
+    for (victim, starts) in [(Choice::named("greedy"), 4), (choices(3), 8), (Choice::named("random"), 24)] {
+        for (spare, scope, blocks) in [(10, PoolScope::Die, 600), (28, PoolScope::Device, 300)] {
+            let mut settings = settings(spare, scope, blocks);
+            settings.cleaning.victim = victim.clone();
+            compare(&format!("{victim:?} {spare} {scope:?}"), &settings, starts, 1 << 16);
+        }
+    }
+}
+
+#[test]
+fn frontiers_and_gradual_cleaning_take_their_share() {
+    let mut frontiers = settings(12, PoolScope::Device, 500);
+    frontiers.write_frontiers = WriteFrontiers::Die;
+    compare("frontiers of dies", &frontiers, 4, 1 << 16);
+    frontiers.cleaning.separate = Separation::HotCold;
+    compare("hot and cold apart", &frontiers, 4, 1 << 16);
+    let mut gradual = settings(15, PoolScope::Package, 600);
+    gradual.cleaning.gradual = Some(Ratio::percent(3));
+    gradual.write_frontiers = WriteFrontiers::Die;
+    gradual.block_summary = true;
+    compare("gradual cleaning", &gradual, 4, 1 << 16);
+    // It spares blocks without a superseded page.
+    gradual.spare_factor = Some(Ratio::percent(25));
+    gradual.block_summary = false;
+    gradual.cleaning.victim = Choice::named("random");
+    compare("gradual cleaning of any block", &gradual, 16, 1 << 16);
+}
+
+#[test]
+fn dftl_begins_where_it_would_end() {
+    for (victim, starts) in [(Choice::named("greedy"), 4), (choices(3), 8), (Choice::named("random"), 24)] {
+        for (spare, scope, blocks) in [(15, PoolScope::Package, 600), (30, PoolScope::Device, 300)] {
+            let mut settings = settings(spare, scope, blocks);
+            settings.cleaning.victim = victim.clone();
+            settings.ftl = Choice::named("dftl");
+            compare(&format!("dftl, {victim:?} {spare} {scope:?}"), &settings, starts, 1 << 16);
+        }
+    }
+}
