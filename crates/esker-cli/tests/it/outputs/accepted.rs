@@ -125,8 +125,8 @@ fn sockets_and_other_descriptors_get_the_output() {
         got
     });
     ground.succeeds(&["devices", "--json=socket"]);
+    assert!(fs::symlink_metadata(ground.path("socket")).unwrap().file_type().is_socket(), "the socket was replaced");
     assert_eq!(reader.join().unwrap(), plain);
-    assert!(fs::symlink_metadata(ground.path("socket")).unwrap().file_type().is_socket());
     // What `--json=>(command)` and `3>FILE` make of a shell's descriptors.
     let script = "printf before >third; \"$0\" devices --json=/dev/fd/3 3>>third";
     let mut shell = Command::new("sh");
