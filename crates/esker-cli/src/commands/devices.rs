@@ -54,8 +54,8 @@ fn describe(name: &str) -> Result<String, Failure> {
     let origin = esker_study::design_origins().find(|origin| origin.name == name);
     if let Some((origin, preset)) = origin.and_then(|origin| Some((origin, find(origin.preset)?))) {
         return Ok(format!(
-            "# `{name}` is a design of `esker study`: {}.\n# It is made from the preset {}, which follows; reports show \
-             the rest of its configuration.\n\n{}{}",
+            "# `{name}` is a design of `esker study`: {}.\n# It is made from the preset {}, which follows; reports \
+             show the rest of its configuration.\n\n{}{}",
             origin.title,
             preset.name,
             preset.toml,
