@@ -1,4 +1,5 @@
 //! libCacheSim's `oracleGeneral`: accesses to objects, with what an oracle would know of the next one.
+#![expect(clippy::disallowed_types, reason = "objects are looked up, never listed, so that their order is no matter")]
 
 use std::collections::HashMap;
 
