@@ -327,7 +327,7 @@ pub(crate) struct SweepArguments {
 /// Arguments of `esker mrc`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json curve.json"
+    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc oltp.lis --object 512B --at 1000,16MiB\n  esker mrc cdn.oracleGeneral.zst --object start-block\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json curve.json"
 )]
 pub(crate) struct MrcArguments {
     /// Traces; `-` reads standard input
@@ -339,9 +339,15 @@ pub(crate) struct MrcArguments {
     /// With --sample: repeat with this many seeds and show the spread
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seeds: u32,
-    /// Take a request as one object named by its first block instead of as its 4 KiB pages
-    #[arg(long)]
+    /// What the cache holds: pieces of this size, or requests named by their first block, whatever their size
+    #[arg(long, value_name = "OBJECT", value_enum, ignore_case = true, default_value_t = CurveObject::Page)]
+    pub(crate) object: CurveObject,
+    /// Means `--object start-block`
+    #[arg(long, conflicts_with = "object")]
     pub(crate) start_block: bool,
+    /// Show these cache sizes instead of a curve: numbers of objects, or bytes with their unit
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', conflicts_with = "points")]
+    pub(crate) at: Vec<String>,
     /// Points of the curve
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub(crate) points: usize,
@@ -351,6 +357,20 @@ pub(crate) struct MrcArguments {
     /// Reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
+}
+
+/// What a cache of `esker mrc` holds.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CurveObject {
+    /// 512 bytes each, as in the ARC paper
+    #[value(name = "512B")]
+    Sector,
+    /// 4 KiB each
+    #[value(name = "4KiB")]
+    Page,
+    /// Requests, named by their first block
+    #[value(name = "start-block")]
+    StartBlock,
 }
 
 /// Arguments of `esker devices`.

@@ -10,9 +10,10 @@ const HEAD: &str = "\
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page`. Changes by hand are lost. -->
 # Trace formats
 
-Every command that takes a trace takes any of these. The format is found from the beginning of the input, never from its
-name; `--format NAME` forces one. gzip, zstd and xz are undone on the way (also by what is in the file), `-` is standard
-input. The files per CPU of one blktrace recording are one trace; every other file is one by itself.
+Every command that takes a trace takes any of these. The format is found from the beginning of the input; only the
+headerless ones that caches are traced in go by the ending of the name (`.oracleGeneral`, `.u32`, `.u64`, also with `.bin`
+or a compression's behind it). `--format NAME` forces one. gzip, zstd and xz are undone on the way (also by what is in the
+file), `-` is standard input. The files per CPU of one blktrace recording are one trace; every other file is one by itself.
 
 Reading is strict: a line that does not read as its format demands is an error with its place, what was expected and what
 was found. `--lenient N` skips and counts up to N such lines. Compressed input that is cut off, an empty file, and a file

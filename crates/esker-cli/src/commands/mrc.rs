@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use esker_core::words;
 
-use esker_core::Ratio;
-use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve, PAGE_BYTES};
+use esker_core::{Bytes, Ratio};
+use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
 use esker_trace::{Characteriser, CharacteriserSettings, DenseMap, Operation, Spool, TraceReader};
 use serde_json::{Value, json};
 
 use super::trace::read_options;
-use crate::args::{Common, MrcArguments};
+use crate::args::{Common, CurveObject, MrcArguments};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::Table;
@@ -19,6 +19,8 @@ use crate::{cancel, output};
 /// Draws the curve.
 pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode, Failure> {
     check(arguments)?;
+    let objects = objects(arguments);
+    let asked = arguments.at.iter().map(|size| asked(size, objects)).collect::<Result<Vec<u64>, _>>()?;
     let (spool, map) = read(arguments, common)?;
     let first_seed = common.seed.unwrap_or(1);
     let mut curves = Vec::new();
@@ -26,17 +28,47 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
     for seed in first_seed..first_seed + u64::from(arguments.seeds) {
         let settings = CurveSettings {
             method: arguments.sample.map_or(CurveMethod::Exact, |rate| CurveMethod::Shards { rate }),
-            objects: if arguments.start_block { CurveObjects::StartBlock } else { CurveObjects::Pages },
+            objects,
             seed,
         };
         method = settings.method.describe();
         curves.push(curve(&spool, &map, &settings)?);
     }
+    // Where nothing is asked for: where the first curve bends, so that nothing is missed between two points.
+    let bends = || curves[0].thinned(arguments.points).points.into_iter().map(|point| point.objects).collect();
+    let sizes = if asked.is_empty() { bends() } else { asked };
+    let answer = Answer { objects, method, curves, sizes };
     match &arguments.json.json {
-        Some(place) => output::write_json(place, &value(arguments, &method, &curves))?,
-        None => output::print(&render(arguments, &method, &curves))?,
+        Some(place) => output::write_json(place, &answer.value())?,
+        None => output::print(&answer.render())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn objects(arguments: &MrcArguments) -> CurveObjects {
+    match arguments.object {
+        _ if arguments.start_block => CurveObjects::StartBlock,
+        CurveObject::Sector => CurveObjects::Sectors,
+        CurveObject::Page => CurveObjects::Pages,
+        CurveObject::StartBlock => CurveObjects::StartBlock,
+    }
+}
+
+/// A size of `--at` in objects.
+fn asked(text: &str, objects: CurveObjects) -> Result<u64, Failure> {
+    let text = text.trim();
+    if let Ok(count) = text.replace('_', "").parse() {
+        return Ok(count);
+    }
+    let bytes: Bytes = text.parse().map_err(|error| {
+        Failure::input(format!("--at {text}: {error}")).with_hint("give a number of objects, or bytes such as 64MiB")
+    })?;
+    match objects.bytes() {
+        Some(size) if bytes.0 >= size => Ok(bytes.0 / size),
+        Some(size) => Err(Failure::input(format!("--at {text} has no room for one object of {}", Bytes(size)))),
+        None => Err(Failure::input(format!("--at {text}: start blocks have no size of their own"))
+            .with_hint("give a number of objects, or choose `--object 4KiB`")),
+    }
 }
 
 fn check(arguments: &MrcArguments) -> Result<(), Failure> {
@@ -89,66 +121,76 @@ fn curve(spool: &Spool, map: &DenseMap, settings: &CurveSettings) -> Result<Miss
     Ok(builder.finish())
 }
 
-/// Sizes at which the curves are shown: where the first one bends, so that nothing is missed between two points.
-fn sizes(arguments: &MrcArguments, curves: &[MissRatioCurve]) -> Vec<u64> {
-    curves[0].thinned(arguments.points).points.iter().map(|point| point.objects).collect()
+/// What is printed.
+struct Answer {
+    objects: CurveObjects,
+    method: String,
+    /// One per seed.
+    curves: Vec<MissRatioCurve>,
+    /// At which the curves are shown, in objects.
+    sizes: Vec<u64>,
 }
 
-/// Lowest, mean and highest miss ratio over the seeds.
-fn spread(curves: &[MissRatioCurve], objects: u64) -> (f64, f64, f64) {
-    let ratios: Vec<f64> = curves.iter().map(|curve| curve.miss_ratio_at(objects)).collect();
-    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-    let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    (lowest, mean, ratios.iter().copied().fold(0.0, f64::max))
-}
+impl Answer {
+    /// Lowest, mean and highest miss ratio over the seeds.
+    fn spread(&self, objects: u64) -> (f64, f64, f64) {
+        let ratios: Vec<f64> = self.curves.iter().map(|curve| curve.miss_ratio_at(objects)).collect();
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        (lowest, mean, ratios.iter().copied().fold(0.0, f64::max))
+    }
 
-fn value(arguments: &MrcArguments, method: &str, curves: &[MissRatioCurve]) -> Value {
-    let points: Vec<Value> = sizes(arguments, curves)
-        .into_iter()
-        .map(|objects| {
-            let (lowest, mean, highest) = spread(curves, objects);
+    /// Bytes of a cache of so many objects.
+    fn bytes(&self, objects: u64) -> Option<u64> {
+        self.objects.bytes().map(|size| objects.saturating_mul(size))
+    }
+
+    fn value(&self) -> Value {
+        let point = |&objects: &u64| {
+            let (lowest, mean, highest) = self.spread(objects);
             let mut point = json!({ "objects": objects, "miss_ratio": mean });
-            if !arguments.start_block {
-                point["bytes"] = json!(objects * PAGE_BYTES);
+            if let Some(bytes) = self.bytes(objects) {
+                point["bytes"] = json!(bytes);
             }
-            if curves.len() > 1 {
+            if self.curves.len() > 1 {
                 point["miss_ratio_lowest"] = json!(lowest);
                 point["miss_ratio_highest"] = json!(highest);
             }
             point
+        };
+        json!({
+            "method": self.method,
+            "objects_are": self.objects.describe(),
+            "accesses": self.curves[0].accesses,
+            "objects": self.curves[0].objects,
+            "seeds": self.curves.len(),
+            "points": self.sizes.iter().map(point).collect::<Vec<_>>(),
         })
-        .collect();
-    json!({
-        "method": method,
-        "objects_are": if arguments.start_block { "start blocks" } else { "4 KiB pages" },
-        "accesses": curves[0].accesses,
-        "objects": curves[0].objects,
-        "seeds": curves.len(),
-        "points": points,
-    })
-}
+    }
 
-fn render(arguments: &MrcArguments, method: &str, curves: &[MissRatioCurve]) -> String {
-    let what = if arguments.start_block { "start blocks" } else { "4 KiB pages" };
-    let several = curves.len() > 1;
-    let mut heads = vec![what, "cache size", "miss ratio"];
-    if several {
-        heads.extend(["lowest", "highest"]);
-    }
-    let mut table = Table::new(&heads);
-    for objects in sizes(arguments, curves) {
-        let (lowest, mean, highest) = spread(curves, objects);
-        let size = if arguments.start_block { "-".into() } else { words::bytes((objects * PAGE_BYTES) as f64) };
-        let mut row = vec![words::count(objects), size, format!("{mean:.4}")];
+    fn render(&self) -> String {
+        let what = self.objects.describe();
+        let several = self.curves.len() > 1;
+        let mut heads = vec![what, "cache size", "miss ratio"];
         if several {
-            row.extend([format!("{lowest:.4}"), format!("{highest:.4}")]);
+            heads.extend(["lowest", "highest"]);
         }
-        table.row(row);
+        let mut table = Table::new(&heads);
+        for &objects in &self.sizes {
+            let (lowest, mean, highest) = self.spread(objects);
+            let size = self.bytes(objects).map_or("-".to_string(), |bytes| words::bytes(bytes as f64));
+            let mut row = vec![words::count(objects), size, format!("{mean:.4}")];
+            if several {
+                row.extend([format!("{lowest:.4}"), format!("{highest:.4}")]);
+            }
+            table.row(row);
+        }
+        format!(
+            "{} accesses to {} {what}; least recently used out first; {}\n\n{}",
+            words::count(self.curves[0].accesses),
+            words::count(self.curves[0].objects),
+            self.method,
+            table.render()
+        )
     }
-    format!(
-        "{} accesses to {} {what}; least recently used out first; {method}\n\n{}",
-        words::count(curves[0].accesses),
-        words::count(curves[0].objects),
-        table.render()
-    )
 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod help;
+mod mrc;
 mod reference;
 mod reproduce;
 mod sim;

@@ -4,7 +4,7 @@ use esker_core::Ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CurveObjects, ExactCurve, MissRatioCurve, SampleSize, Shards, page_ids};
+use super::{CurveObjects, ExactCurve, MissRatioCurve, PAGE_BYTES, SECTOR_BYTES, SampleSize, Shards, piece_ids};
 
 /// How a miss-ratio curve is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,7 +91,8 @@ impl CurveBuilder {
     #[inline]
     pub fn request(&mut self, offset: u64, length: u64) {
         match self.objects {
-            CurveObjects::Pages => page_ids(offset, length).for_each(|page| self.access(page)),
+            CurveObjects::Pages => piece_ids(offset, length, PAGE_BYTES).for_each(|page| self.access(page)),
+            CurveObjects::Sectors => piece_ids(offset, length, SECTOR_BYTES).for_each(|sector| self.access(sector)),
             CurveObjects::StartBlock => self.access(offset),
         }
     }

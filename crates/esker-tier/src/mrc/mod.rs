@@ -15,7 +15,7 @@ mod table;
 pub use builder::{CurveBuilder, CurveMethod, CurveSettings};
 pub use curve::{CurvePoint, MissRatioCurve};
 pub use exact::ExactCurve;
-pub use objects::{CurveObjects, PAGE_BYTES, page_ids};
+pub use objects::{CurveObjects, PAGE_BYTES, SECTOR_BYTES, piece_ids};
 pub use shards::{SampleSize, Shards};
 pub use stack::StackDistances;
 

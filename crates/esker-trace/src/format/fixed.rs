@@ -46,7 +46,8 @@ impl<F: FixedFormat> RecordSource for Fixed<F> {
                 Err(LineError::TooManyVolumes(too_many)) => return Err(sink.too_many_volumes(too_many)),
                 Err(LineError::Expected(expected)) => {
                     let from = expected.at.min(record.len());
-                    let found = if from == record.len() { quote(&record[..16]) } else { quote(&record[from..][..4]) };
+                    let (from, shown) = if from == record.len() { (0, 16) } else { (from, 4) };
+                    let found = quote(&record[from..record.len().min(from + shown)]);
                     sink.bad(expected.what, found)?;
                 }
             }

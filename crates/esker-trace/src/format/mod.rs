@@ -12,6 +12,8 @@ mod fixed;
 mod lines;
 mod msr;
 mod nbdkit;
+mod oracle_general;
+mod page_numbers;
 mod parquet;
 mod recognise;
 mod spc;
@@ -55,6 +57,9 @@ pub static FORMATS: &[FormatEntry] = &[
     vscsi::V2,
     nbdkit::ENTRY,
     arc::ENTRY,
+    oracle_general::ENTRY,
+    page_numbers::U32,
+    page_numbers::U64,
     parquet::ENTRY,
     esker::ENTRY,
 ];

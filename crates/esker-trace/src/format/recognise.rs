@@ -20,8 +20,24 @@ pub(crate) fn entry(name: &str) -> Result<&'static FormatEntry, TraceError> {
         .ok_or_else(|| TraceError::NoSuchFormat { found: name.to_string() })
 }
 
-/// The format that fits the beginning of the input called `name`.
+/// Endings, in small letters, of formats whose content says too little.
+const ENDINGS: &[(&str, &str)] = &[(".oraclegeneral", "oracle-general"), (".u32", "u32"), (".u64", "u64")];
+
+/// The format that the name of a file gives away, without what compression and libCacheSim append to it.
+fn by_ending(name: &str) -> Option<&'static FormatEntry> {
+    let mut name = name.to_ascii_lowercase();
+    while let Some(rest) = [".zst", ".gz", ".xz", ".bin"].iter().find_map(|ending| name.strip_suffix(ending)) {
+        name = rest.to_string();
+    }
+    let (_, format) = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending))?;
+    FORMATS.iter().find(|entry| entry.name == *format)
+}
+
+/// The format of the input called `name` that begins with `sample`.
 pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static FormatEntry, TraceError> {
+    if let Some(format) = by_ending(name) {
+        return Ok(format);
+    }
     let fits: Vec<u8> = FORMATS.iter().map(|format| (format.detect)(sample)).collect();
     match choose(&fits)[..] {
         [best] if fits[best] >= FITS => Ok(&FORMATS[best]),

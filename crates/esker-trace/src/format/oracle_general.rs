@@ -1,0 +1,84 @@
+//! libCacheSim's `oracleGeneral`: accesses to objects, with what an oracle would know of the next one.
+#![expect(clippy::disallowed_types, reason = "objects are looked up, never listed, so that their order is no matter")]
+
+use std::collections::HashMap;
+
+use esker_core::Nanos;
+
+use super::fixed::{self, FixedFormat, u32_le, u64_le};
+use super::lines::LineError;
+use super::{FormatEntry, Holds, Open, Responses, Sample, Times, VolumeNames};
+use crate::Operation;
+use crate::scan::Expected;
+use crate::sink::{Found, Sink};
+
+pub(super) const ENTRY: FormatEntry = FormatEntry {
+    name: "oracle-general",
+    summary: "libCacheSim's oracleGeneral: traces of caches of every kind",
+    layout: "binary, little endian, records of 24 bytes: u32 seconds, u64 object (often a hash), u32 bytes, i64 number of \
+             the object's next access (-1 or the largest number: none)",
+    remarks: "all are reads; next accesses are not kept. Objects become addresses 4 GiB apart, in order of first \
+              appearance, so that none overlap: `esker mrc --object start-block` is exact for objects whatever their size. \
+              Sizes of 0 count as 1 byte. Recognised by its content, or by the ending `.oracleGeneral`",
+    binary: true,
+    times: Times::Relative,
+    responses: Responses::Never,
+    holds: Holds {
+        operations: &[Operation::Read],
+        offset_unit: 1,
+        length_unit: 1,
+        time_unit: Nanos::from_secs(1),
+        volumes: VolumeNames::One,
+        ..Holds::SECTORS
+    },
+    detect,
+    open: Open::One(|input, _| Ok(fixed::open(input, OracleGeneral::default()))),
+    write: None,
+};
+
+const SIZE: usize = 24;
+
+/// An object's next access comes after the access itself, or never. Eight records in a row of which that is so, and whose
+/// times rise, are no accident.
+fn detect(sample: &Sample<'_>) -> u8 {
+    if sample.whole && !sample.bytes.len().is_multiple_of(SIZE) {
+        return 0;
+    }
+    let records = || sample.bytes.chunks_exact(SIZE).take(500);
+    let mut last = 0;
+    let fits = |(index, record): (usize, &[u8])| {
+        let (seconds, next) = (u32_le(record, 0), u64_le(record, 16) as i64);
+        let later = seconds >= std::mem::replace(&mut last, seconds);
+        later
+            && u32_le(record, 12) > 0
+            && (next == -1 || next == i64::MAX || (index as i64 + 1..1 << 40).contains(&next))
+    };
+    if records().count() >= 8 && records().enumerate().all(fits) { 90 } else { 0 }
+}
+
+/// Numbers objects as they come.
+#[derive(Default)]
+struct OracleGeneral {
+    numbers: HashMap<u64, u32>,
+}
+
+impl FixedFormat for OracleGeneral {
+    const SIZE: usize = SIZE;
+    const RECORD: &'static str = "a record of 24 bytes";
+
+    fn record(&mut self, bytes: &[u8], sink: &mut Sink) -> Result<(), LineError> {
+        let Ok(fresh) = u32::try_from(self.numbers.len()) else {
+            return Err(LineError::Expected(Expected { what: "at most 2^32 objects", at: 4 }));
+        };
+        let number = *self.numbers.entry(u64_le(bytes, 4)).or_insert(fresh);
+        let volume = sink.volumes.number(0)?;
+        Ok(sink.request(Found {
+            at: Nanos::from_secs(u64::from(u32_le(bytes, 0))),
+            offset: u64::from(number) << 32,
+            length: u64::from(u32_le(bytes, 12).max(1)),
+            volume,
+            operation: Operation::Read,
+            response: None,
+        })?)
+    }
+}
