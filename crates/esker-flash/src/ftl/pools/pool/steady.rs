@@ -99,8 +99,8 @@ impl Pool {
         Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain })
     }
 
-    /// How many blocks are free. What cleans a little with each write begins below a number of them, and may fall behind until
-    /// victims are so empty that it keeps up, or until whole blocks are cleaned at once.
+    /// How many blocks are free. What cleans a little with each write begins below a number of them, and may fall
+    /// behind until victims are so empty that it keeps up, or until whole blocks are cleaned at once.
     fn free_in_the_long_run(&self, data: u32, map: u32, laws: &mut Laws) -> Option<u32> {
         let ahead = self.reserve.max(self.gradual);
         let mut keeps_up = |kept| {
