@@ -33,8 +33,19 @@ pub(in crate::ftl::pools) struct Plan {
     free: Vec<VecDeque<u32>>,
     /// Programs of data per page that the host writes.
     pub(in crate::ftl::pools) amplification: f64,
-    /// Whether cleaning little by little makes as much space as is written.
-    keeps_up: bool,
+}
+
+/// Where the pages of a pool are in the steady state.
+struct Balance {
+    law: Stationary,
+    /// Blocks that may be victims.
+    candidates: u32,
+    /// Valid pages of data in them.
+    left: u32,
+    /// How far the other open blocks of data are written.
+    open: Vec<u32>,
+    /// Blocks of the map.
+    of_map: u32,
 }
 
 /// Erased blocks of a pool by part, in random order.
@@ -63,29 +74,11 @@ impl Pool {
         rng: &mut Rng,
         laws: &mut Laws,
     ) -> Option<Plan> {
-        let ahead = self.reserve.max(self.gradual);
-        let plan = self.plan_with(ahead, data, map, rng, laws)?;
-        // What cleans a little with each write, and falls behind, ends where whole blocks have to be cleaned.
-        if plan.keeps_up || self.gradual == 0 { Some(plan) } else { self.plan_with(self.reserve, data, map, rng, laws) }
-    }
-
-    /// The same where `kept` blocks are free.
-    fn plan_with(&self, kept: u32, data: u32, map: u32, rng: &mut Rng, laws: &mut Laws) -> Option<Plan> {
+        let kept = self.free_in_the_long_run(data, map, laws)?;
+        let Balance { law, candidates, left, open, of_map } = self.balance(kept, data, map, laws)?;
         let pages = self.data_pages_per_block;
-        let compared = self.victims.compares()?;
-        let of_map = if map > 0 { self.map.as_ref()?.allowance } else { 0 };
-        // The block of one frontier is full, and a candidate as soon as another one is opened.
-        let others = self.first_map_frontier - 1;
-        let candidates = self.free_blocks.checked_sub(kept + of_map + others)?;
-        let open: Vec<u32> = (0..others).map(|other| staggered(other, others, pages)).collect();
-        let left = data.checked_sub(open.iter().sum())?;
-        if candidates < CANDIDATES_MIN || left == 0 || u64::from(left) >= u64::from(candidates) * u64::from(pages) {
-            return None;
-        }
-        let law = laws.of(compared, self.gradual > 0, pages, f64::from(left) / f64::from(candidates));
         let mut counts = law.apportion(candidates, u64::from(left));
         let gain = f64::from(pages) - law.victim;
-        let keeps_up = self.writes_per_victim(&law) <= gain;
         counts[pages as usize] = counts[pages as usize].checked_sub(1)?;
 
         let mut erased = Erased::new(&self.free, rng);
@@ -103,7 +96,54 @@ impl Pool {
         let map = if map > 0 { self.plan_map(map, of_map, &mut erased, laws)? } else { Vec::new() };
         let closed = shuffled(erased.0.into_iter().flatten().collect(), rng);
         holdings.extend(by_age(&counts, closed, pages));
-        Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain, keeps_up })
+        Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain })
+    }
+
+    /// How many blocks are free. What cleans a little with each write begins below a number of them, and may fall
+    /// behind until victims are so empty that it keeps up, or until whole blocks are cleaned at once.
+    fn free_in_the_long_run(&self, data: u32, map: u32, laws: &mut Laws) -> Option<u32> {
+        let ahead = self.reserve.max(self.gradual);
+        let mut keeps_up = |kept| {
+            let law = self.balance(kept, data, map, laws)?.law;
+            Some(self.writes_per_victim(&law) <= f64::from(self.data_pages_per_block) - law.victim)
+        };
+        if self.gradual == 0 || keeps_up(ahead)? {
+            return Some(ahead);
+        }
+        let (mut high, mut step) = (ahead, 1);
+        let mut low = loop {
+            let low = ahead.saturating_sub(step).max(self.reserve);
+            if low == self.reserve || keeps_up(low)? {
+                break low;
+            }
+            (high, step) = (low, 2 * step);
+        };
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if keeps_up(middle)? {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Some(low)
+    }
+
+    /// What candidates for cleaning hold where `kept` blocks are free.
+    fn balance(&self, kept: u32, data: u32, map: u32, laws: &mut Laws) -> Option<Balance> {
+        let pages = self.data_pages_per_block;
+        let compared = self.victims.compares()?;
+        let of_map = if map > 0 { self.map.as_ref()?.allowance } else { 0 };
+        // The block of one frontier is full, and a candidate as soon as another one is opened.
+        let others = self.first_map_frontier - 1;
+        let candidates = self.free_blocks.checked_sub(kept + of_map + others)?;
+        let open: Vec<u32> = (0..others).map(|other| staggered(other, others, pages)).collect();
+        let left = data.checked_sub(open.iter().sum())?;
+        if candidates < CANDIDATES_MIN || left == 0 || u64::from(left) >= u64::from(candidates) * u64::from(pages) {
+            return None;
+        }
+        let law = laws.of(compared, self.gradual > 0, pages, f64::from(left) / f64::from(candidates));
+        Some(Balance { law, candidates, left, open, of_map })
     }
 
     /// Page writes until a victim is clean that is copied at its pace, in the mean.
