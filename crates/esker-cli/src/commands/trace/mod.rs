@@ -10,9 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use esker_trace::{
-    FormatEntry, ReadNotes, ReadOptions, Record, TraceError, TraceReader, TraceWriter, WriteNotes,
-};
+use esker_trace::{FormatEntry, ReadNotes, ReadOptions, Record, TraceError, TraceReader, TraceWriter, WriteNotes};
 
 use crate::args::{Common, ReadArguments, TraceCommand};
 use crate::failure::Failure;
