@@ -43,8 +43,11 @@ pub(super) static TABLE_3_5: [(&Workload, [Times; 3]); 4] = [
     ),
 ];
 
+/// A time of a request, in nanoseconds.
+type TimeOf = fn(&Served) -> u64;
+
 /// What the columns are called, and how a request gives them.
-const COLUMNS: [(&str, fn(&Served) -> u64); 3] = [
+const COLUMNS: [(&str, TimeOf); 3] = [
     ("response", Served::response),
     ("device time", |served| served.device),
     ("wait in the driver", |served| served.queued),

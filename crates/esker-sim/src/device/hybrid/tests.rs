@@ -186,7 +186,7 @@ fn a_child_that_failed_a_flush_stays_failed() {
     let requests = [extent(0), extent(1), FLUSH, FLUSH, extent(0), extent(1), extent(2), read, FLUSH];
     let list: Vec<(u64, Request)> = (0..).map(|number| number * 10).zip(requests).collect();
     let mut log = Log::default();
-    let end = replay(&mut hybrid, at_millis(&list).into_iter(), &ReplaySettings::OPEN, &mut log).unwrap();
+    let end = replay(&mut hybrid, at_millis(&list), &ReplaySettings::OPEN, &mut log).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);
     let results: Vec<_> = log.0.iter().map(|(.., result)| *result).collect();
     let (lost, failed) = (Err(DeviceError::Medium), Err(DeviceError::Failed));
