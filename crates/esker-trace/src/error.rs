@@ -111,7 +111,7 @@ pub enum TraceError {
         found: String,
     },
     /// Completions of requests, and no request.
-    #[error("{name}: has no requests, only {completions} completions of some")]
+    #[error("{name}: has no requests, only {completions} completions")]
     OnlyCompletions {
         /// The input.
         name: String,

@@ -43,7 +43,7 @@ fn values_of_options() {
 #[test]
 fn one_place_for_two_results() {
     let folder = folder_with_trace(20);
-    refused(&folder, "esker study small.csv -o - --json", "both the report and the JSON", "-o report.html");
+    refused(&folder, "esker study small.csv -o - --json", "two results would go to standard output", "-o FILE");
     std::fs::write(folder.path().join("grid.toml"), format!("{STATION}\n[sweep]\n\"run.seed\" = [1, 2]\n")).unwrap();
     refused(&folder, "esker sweep grid.toml -o -", "several files", "name a folder");
 }
@@ -74,7 +74,7 @@ fn traces_without_requests() {
         refused(
             &folder,
             &format!("esker {command} ends.blkparse"),
-            "ends.blkparse has no requests; what it has is no request: completion without request (3)",
+            "ends.blkparse: has no requests, only 3 completions",
             "blktrace -a queue",
         );
     }

@@ -14,12 +14,12 @@ use crate::sink::{Found, Sink};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "oracle-general",
-    endings: &["oraclegeneral"],
+    endings: &["oracle-general", "oraclegeneral"],
     summary: "libCacheSim's oracleGeneral: traces of caches of every kind",
     layout: "binary, little endian, records of 24 bytes: u32 seconds, u64 object (often a hash), u32 bytes, i64 number of \
              the object's next access (-1 or the largest number: none)",
     remarks: "all are reads; next accesses are not kept. Objects become addresses 4 GiB apart, in order of first \
-              appearance, so that none overlap: `esker mrc --object start-block` is exact for objects whatever their size. \
+              appearance, so that none overlap: with `--object start-block` curves are exact for objects whatever their size. \
               Sizes of 0 count as 1 byte. Recognised by its content, or by the ending `.oracleGeneral`",
     binary: true,
     times: Times::Relative,

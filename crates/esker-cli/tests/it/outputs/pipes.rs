@@ -73,7 +73,7 @@ fn a_closed_pipe_ends_quietly() {
         &["completions", "bash"],
         &["--help"],
         &["reproduce", "agrawal/traces", "--html", "-"],
-        &["study", "small.csv", "-o", "report.html"],
+        &["study", "small.csv", "-o", "report.html", "-q"],
     ] {
         let run = crate::support::run(ground.command(arguments).stdout(closed_pipe()), &arguments.join(" ")).unwrap();
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{arguments:?}");

@@ -51,6 +51,8 @@ pub(super) fn write(folder: &Path) {
         let bytes = packed(name, trace(format, *hours));
         std::fs::write(folder.join(name), bytes).expect("the folder can be written");
     }
+    let name = "cdn.oracleGeneral.zst";
+    std::fs::write(folder.join(name), packed(name, accesses())).expect("the folder can be written");
     std::fs::write(folder.join("experiment.toml"), EXPERIMENT).expect("the folder can be written");
     std::fs::write(folder.join("grid.toml"), format!("{EXPERIMENT}{GRID}")).expect("the folder can be written");
     std::fs::create_dir(folder.join("traces")).expect("the folder can be written");
@@ -62,6 +64,19 @@ pub(super) fn write(folder: &Path) {
     }
     link(Path::new(env!("CARGO_BIN_EXE_esker")), &bin.join("esker"));
     link(&super::collect::root().join("examples"), &folder.join("examples"));
+}
+
+/// A trace of a cache, which no writer of ours makes: seconds, object, bytes and no next access.
+fn accesses() -> Vec<u8> {
+    let mut rng = Rng::new(5);
+    let access = |second: u32| {
+        let mut bytes = second.to_le_bytes().to_vec();
+        bytes.extend(rng.below(40).to_le_bytes());
+        bytes.extend(4096u32.to_le_bytes());
+        bytes.extend((-1i64).to_le_bytes());
+        bytes
+    };
+    (0..200).flat_map(access).collect()
 }
 
 fn make_executable(path: &Path) {
