@@ -48,10 +48,10 @@ impl Dftl {
             .first_slots(pages)
             .map(|(first, count)| Contents {
                 data: Run::new(first, count, &mut rng),
-                map: on_flash.then(|| Run::new(TRANSLATION | first / per_page, count.div_ceil(per_page), &mut rng)),
+                map: on_flash.then(|| Run::new(TRANSLATION | (first / per_page), count.div_ceil(per_page), &mut rng)),
             })
             .collect();
-        let (map, directory) = self.tables.to_place();
+        let (map, directory) = self.tables.places();
         let amplification = self.pools.start_steady(&contents, seed, flash, &mut Placing { map, directory })?;
         self.fill_cache(&contents, pages, amplification, flash);
         self.tables.write_contents(flash);
