@@ -61,13 +61,14 @@ impl World {
         })
     }
 
-    /// Begins in the steady state. What a page holds is called by its sequence number.
-    fn begin_steady(&mut self) {
+    /// Begins in the steady state. What a page holds is called by its sequence number. Says how many pages of the map
+    /// are on flash.
+    fn begin_steady(&mut self) -> u32 {
         let pages = self.space.host_pages;
         self.ftl.begin_steady(pages, 5, &mut self.flash).expect("the steady state is known");
         self.flash.check();
         self.ftl.check(&self.flash);
-        let mut pages_of_owners = BTreeMap::new();
+        let (mut pages_of_owners, mut of_map) = (BTreeMap::new(), 0);
         for page in 0..pages {
             let at = self.ftl.find(LogicalPage(page)).expect("every page has data");
             pages_of_owners.insert(self.flash.owner(at), page);
@@ -79,11 +80,13 @@ impl World {
             let summary = self.geometry.split_page(page).1 == self.geometry.data_pages_per_block();
             let host = pages_of_owners.get(&owner).filter(|_| !summary);
             let data = host.map(|page| (*page, sequence as u32));
+            of_map += u32::from(data.is_none() && !summary);
             assert!(self.brought.insert(sequence, data).is_none(), "a sequence number was given twice");
             self.content.insert(page.0, data);
         }
         self.next_sequence = self.flash.next_sequence();
         self.versions = self.next_sequence as u32;
+        of_map
     }
 
     /// Follows the operations; says which change programmed the host's page.
@@ -311,7 +314,7 @@ fn survives_after_a_stationary_start(ftl: &Choice) {
         settings.geometry.pages_per_block = 4 + rng.below(4) as u32;
         settings.over_provisioning = Some(esker_core::Ratio::percent(50));
         let mut world = World::new(settings, seed).expect("there is room");
-        world.begin_steady();
+        assert_eq!(world.begin_steady() > 0, ftl.kind == "dftl", "where the map is");
         for steps in [0, 20, 200] {
             (0..steps).for_each(|_| world.step());
             world.crash();

@@ -113,7 +113,7 @@ fn frontiers_and_gradual_cleaning_take_their_share() {
     gradual.block_summary = true;
     compare("gradual cleaning", &gradual, 4, 1 << 16);
     // It spares blocks without a superseded page.
-    gradual.spare_factor = Some(Ratio::percent(25));
+    gradual.spare_factor = Some(Ratio::percent(8));
     gradual.block_summary = false;
     gradual.cleaning.victim = Choice::named("random");
     compare("gradual cleaning of any block", &gradual, 16, 1 << 16);

@@ -51,7 +51,7 @@ impl Dftl {
                 map: on_flash.then(|| Run::new(TRANSLATION | (first / per_page), count.div_ceil(per_page), &mut rng)),
             })
             .collect();
-        let (map, directory) = self.tables.places_mut();
+        let (map, directory) = self.tables.places();
         let amplification = self.pools.start_steady(&contents, seed, flash, &mut Placing { map, directory })?;
         self.fill_cache(&contents, pages, amplification, flash);
         self.tables.write_contents(flash);

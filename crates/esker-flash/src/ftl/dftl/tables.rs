@@ -221,7 +221,7 @@ impl Tables {
     }
 
     /// The map and the directory, where nothing is cached.
-    pub(super) fn places_mut(&mut self) -> (&mut [u32], &mut [u32]) {
+    pub(super) fn places(&mut self) -> (&mut [u32], &mut [u32]) {
         debug_assert_eq!(self.cache.len(), 0);
         (&mut self.map, &mut self.directory)
     }

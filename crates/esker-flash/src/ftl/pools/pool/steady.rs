@@ -38,11 +38,13 @@ pub(in crate::ftl::pools) struct Plan {
 /// Where the pages of a pool are in the steady state.
 struct Balance {
     law: Stationary,
+    /// Blocks that are free.
+    kept: u32,
     /// Blocks that may be victims.
     candidates: u32,
     /// Valid pages of data in them.
     left: u32,
-    /// How far the other open blocks of data are written.
+    /// How far the open blocks of data are written.
     open: Vec<u32>,
     /// Blocks of the map.
     of_map: u32,
@@ -74,12 +76,13 @@ impl Pool {
         rng: &mut Rng,
         laws: &mut Laws,
     ) -> Option<Plan> {
-        let kept = self.free_in_the_long_run(data, map, laws)?;
-        let Balance { law, candidates, left, open, of_map } = self.balance(kept, data, map, laws)?;
+        let behind = self.behind_in_the_long_run(data, map, laws)?;
+        let Balance { law, kept, candidates, left, open, of_map } = self.balance(behind, data, map, laws)?;
         let pages = self.data_pages_per_block;
         let mut counts = law.apportion(candidates, u64::from(left));
         let gain = f64::from(pages) - law.victim;
-        counts[pages as usize] = counts[pages as usize].checked_sub(1)?;
+        let full = open.iter().filter(|written| **written == pages).count() as u32;
+        counts[pages as usize] = counts[pages as usize].checked_sub(full)?;
 
         let mut erased = Erased::new(&self.free, rng);
         let parts = self.free.len() as u32;
@@ -90,7 +93,7 @@ impl Pool {
             })
             .collect::<Option<_>>()?;
         let mut holdings = Vec::with_capacity(candidates as usize + open.len());
-        for (frontier, written) in self.frontiers.iter().zip(std::iter::once(pages).chain(open)) {
+        for (frontier, written) in self.frontiers.iter().zip(open) {
             holdings.push(Holding { block: erased.take(frontier.home)?, written, valid: written });
         }
         let map = if map > 0 { self.plan_map(map, of_map, &mut erased, laws)? } else { Vec::new() };
@@ -99,63 +102,78 @@ impl Pool {
         Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain })
     }
 
-    /// How many blocks are free. What cleans a little with each write begins below a number of them, and may fall
-    /// behind until victims are so empty that it keeps up, or until whole blocks are cleaned at once.
-    fn free_in_the_long_run(&self, data: u32, map: u32, laws: &mut Laws) -> Option<u32> {
-        let ahead = self.reserve.max(self.gradual);
-        let mut keeps_up = |kept| {
-            let law = self.balance(kept, data, map, laws)?.law;
-            Some(self.writes_per_victim(&law) <= f64::from(self.data_pages_per_block) - law.victim)
+    /// How many pages of space are missing, when a victim is chosen, to what cleaning is for. Cleaning that does a
+    /// little with each write falls behind until victims are so empty that it keeps up, or until whole blocks are
+    /// cleaned at once. Pages and not blocks are counted, since a small pool has few blocks to spare.
+    fn behind_in_the_long_run(&self, data: u32, map: u32, laws: &mut Laws) -> Option<u32> {
+        let pages = self.data_pages_per_block;
+        let most = self.gradual.saturating_sub(self.reserve) * pages;
+        let mut falls_behind = |behind| {
+            let law = self.balance(behind, data, map, laws)?.law;
+            Some(self.backlog(&law) > f64::from(behind))
         };
-        if self.gradual == 0 || keeps_up(ahead)? {
-            return Some(ahead);
+        if most == 0 || !falls_behind(0)? {
+            return Some(0);
         }
-        let (mut high, mut step) = (ahead, 1);
-        let mut low = loop {
-            let low = ahead.saturating_sub(step).max(self.reserve);
-            if low == self.reserve || keeps_up(low)? {
-                break low;
-            }
-            (high, step) = (low, 2 * step);
-        };
+        // Victims whose pages are copied at another pace may take longer though they are emptier: no step is too long.
+        let (mut low, mut high) = (0, pages);
+        while high < most && falls_behind(high)? {
+            (low, high) = (high, high + pages);
+        }
         while high - low > 1 {
             let middle = low.midpoint(high);
-            if keeps_up(middle)? {
+            if falls_behind(middle)? {
                 low = middle;
             } else {
                 high = middle;
             }
         }
-        Some(low)
+        Some(high)
     }
 
-    /// What candidates for cleaning hold where `kept` blocks are free.
-    fn balance(&self, kept: u32, data: u32, map: u32, laws: &mut Laws) -> Option<Balance> {
+    /// What candidates for cleaning hold where `behind` pages are missing to the free space that is aimed at.
+    fn balance(&self, behind: u32, data: u32, map: u32, laws: &mut Laws) -> Option<Balance> {
         let pages = self.data_pages_per_block;
         let compared = self.victims.compares()?;
         let of_map = if map > 0 { self.map.as_ref()?.allowance } else { 0 };
-        // The block of one frontier is full, and a candidate as soon as another one is opened.
-        let others = self.first_map_frontier - 1;
-        let candidates = self.free_blocks.checked_sub(kept + of_map + others)?;
-        let open: Vec<u32> = (0..others).map(|other| staggered(other, others, pages)).collect();
-        let left = data.checked_sub(open.iter().sum())?;
+        // Cleaning is due when the last of the blocks aimed at is the next to be opened: one open block is full then.
+        let opened = behind.div_ceil(pages);
+        let kept = self.reserve.max(self.gradual).checked_sub(opened)?;
+        let newest = pages - (opened * pages - behind);
+        let count = self.first_map_frontier;
+        let open: Vec<u32> = (0..count).rev().map(|index| staggered(index * pages + newest, count)).collect();
+        // A full one is a candidate as soon as another one is opened.
+        let partly: Vec<u32> = open.iter().copied().filter(|written| *written < pages).collect();
+        let candidates = self.free_blocks.checked_sub(kept + of_map + partly.len() as u32)?;
+        let left = data.checked_sub(partly.iter().sum())?;
         if candidates < CANDIDATES_MIN || left == 0 || u64::from(left) >= u64::from(candidates) * u64::from(pages) {
             return None;
         }
         let law = laws.of(compared, self.gradual > 0, pages, f64::from(left) / f64::from(candidates));
-        Some(Balance { law, candidates, left, open, of_map })
+        Some(Balance { law, kept, candidates, left, open, of_map })
     }
 
-    /// Page writes until a victim is clean that is copied at its pace, in the mean.
-    fn writes_per_victim(&self, law: &Stationary) -> f64 {
+    /// How many pages gradual cleaning is behind in the mean where victims are those of `law`.
+    ///
+    /// Each victim gives some pages more, or less, than are written while it is cleaned, and no more is made up for than
+    /// was lost: a random walk with a bound. `MEAN_OF_WALK` is what steps at moments of their own take off the mean of
+    /// such a walk in continuous time (Siegmund 1979).
+    fn backlog(&self, law: &Stationary) -> f64 {
+        const MEAN_OF_WALK: f64 = 0.582_6;
         let pages = self.data_pages_per_block;
         let Some(compared) = self.victims.compares() else { return 0.0 };
         let (victims, full) = law.victims(compared, true);
         // The erase comes with the write that finds fewer pages to copy than it may copy.
-        let writes = |valid: u32| f64::from(valid / pace(valid, pages) + 1);
-        let cleaning: f64 = victims.iter().map(|(valid, share)| share * writes(*valid)).sum();
+        let surplus = |valid: u32| f64::from(pages - valid) - f64::from(valid / pace(valid, pages) + 1);
         // A write whose choice is spared cleans nothing.
-        cleaning + full / (1.0 - full)
+        let (spared, spread) = (full / (1.0 - full), full / (1.0 - full).powi(2));
+        let mean: f64 = victims.iter().map(|(valid, share)| share * surplus(*valid)).sum();
+        let squares: f64 = victims.iter().map(|(valid, share)| share * (surplus(*valid) - mean).powi(2)).sum();
+        let (drift, variance) = (mean - spared, squares + spread);
+        if drift <= 0.0 {
+            return f64::INFINITY;
+        }
+        (variance / (2.0 * drift) - MEAN_OF_WALK * variance.sqrt()).max(0.0)
     }
 
     /// The same for `blocks` blocks of the map with `valid` valid pages. Its few blocks are soon written anew: they
@@ -166,7 +184,8 @@ impl Pool {
         let count = frontiers.len() as u32;
         // At most half of the map is in blocks that are open, and each of them has something.
         let most = valid / 2 / count;
-        let open: Vec<u32> = (0..count).map(|index| staggered(index, count, pages).clamp(1, most.max(1))).collect();
+        let open: Vec<u32> =
+            (0..count).map(|index| staggered(index * pages + pages / 2, count).min(most.max(1))).collect();
         let left = valid.checked_sub(open.iter().sum())?;
         let closed = blocks.checked_sub(count).filter(|closed| *closed > 0)?;
         if most == 0 || u64::from(left) > u64::from(closed) * u64::from(pages) {
@@ -305,9 +324,9 @@ impl Placer<'_> {
     }
 }
 
-/// How far the block of frontier `index` of `count` is written, so that no two of them are full at the same time.
-fn staggered(index: u32, count: u32, pages: u32) -> u32 {
-    (u64::from(pages) * (2 * u64::from(index) + 1) / (2 * u64::from(count))) as u32
+/// A `count`-th of `pages`, at least one: how far a block is written where `count` frontiers take turns to be full.
+fn staggered(pages: u32, count: u32) -> u32 {
+    (pages / count).max(1)
 }
 
 /// `blocks` that are full, with as many valid pages as `counts` says, the most first.
