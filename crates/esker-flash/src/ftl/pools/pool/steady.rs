@@ -112,7 +112,8 @@ impl Pool {
             let law = self.balance(behind, data, map, laws)?.law;
             Some(self.backlog(&law) > f64::from(behind))
         };
-        if most == 0 || !falls_behind(0)? {
+        // Writes of the map clean a little, too, so that cleaning keeps up there.
+        if most == 0 || map > 0 || !falls_behind(0)? {
             return Some(0);
         }
         // Victims whose pages are copied at another pace may take longer though they are emptier: no step is too long.
