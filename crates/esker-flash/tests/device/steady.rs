@@ -126,6 +126,11 @@ fn long_blocks_under_gradual_cleaning_begin_at_its_pace() {
     let mut settings = preset("qlc-data-centre-2t");
     settings.geometry.channels = 1;
     settings.geometry.packages_per_channel = 1;
+    settings.geometry.dies_per_package = 2;
+    settings.factory_over_provisioning = Some(Ratio::percent(7));
+    settings.cleaning.threshold = Ratio::percent(3);
+    settings.cleaning.gradual = Some(Ratio::percent(4));
+    settings.cleaning.background = None;
     let mut drive = Drive::new(&settings, 1);
     let expected = drive.ftl.begin_steady(drive.pages as u32, 1, &mut drive.flash).expect("the steady state is known");
     // A victim with 959 valid pages takes 64 page writes and gives 65, one with 960 takes 65 and gives 64.
