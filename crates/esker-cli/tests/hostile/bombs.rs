@@ -1,11 +1,11 @@
 //! Small files that unpack to gigabytes, as the usual settings of gzip, zstd and xz make them. (What was packed with
-//! `zstd --long` takes the memory that it asks for: nothing else could unpack it.)
+//! `zstd --long` or `xz -9` is refused.)
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use crate::runner::{asked_for, run};
-use crate::traces::check_memory;
+use crate::runner::{asked_for, run_within};
+use crate::traces::MEMORY_MAX;
 
 /// What each of them unpacks to, in MiB, unless `ESKER_SOAK_BOMB_MIB` says otherwise: twice what a run may take.
 const UNPACKED_MIB: u64 = 128;
@@ -50,7 +50,7 @@ fn bombs_do_not_take_memory() {
             .iter()
             .map(|word| word.to_string())
             .collect();
-        if let Err(fault) = check_memory(run(folder.path(), &arguments)) {
+        if let Err(fault) = run_within(folder.path(), &arguments, MEMORY_MAX) {
             faults.push(format!("{}: {fault}", arguments.join(" ")));
         }
     };

@@ -9,8 +9,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{UsageWho, getrusage};
-
 /// A number from the environment.
 pub(crate) fn asked_for(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
@@ -24,10 +22,18 @@ pub(crate) fn seed() -> u64 {
 /// Longer than any case takes on a busy machine, by orders of magnitude.
 const HANGS: Duration = Duration::from_secs(120);
 
-/// Most resident memory that any program started from here has had, in bytes. It never falls.
-pub(crate) fn peak_memory() -> u64 {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("Linux tells");
-    u64::try_from(usage.max_rss()).expect("it is no debt") * 1024
+/// Most resident memory that the running process `id` has had since its program began, in bytes; `None` before that, and once
+/// it has ended.
+/// What the kernel tells of ended children would not do: it counts the memory of this process, whose copy they begin as.
+fn peak_memory(id: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    // Until it has its own name it still is a copy of this process.
+    if !status.starts_with("Name:\tesker\n") {
+        return None;
+    }
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = peak.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 /// How a run ended, where it is as it should be.
@@ -38,8 +44,14 @@ pub(crate) enum Ended {
 }
 
 /// Runs `esker ARGUMENTS` in `folder`. The error says what is wrong with how it ended.
-#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 pub(crate) fn run(folder: &Path, arguments: &[String]) -> Result<Ended, String> {
+    run_within(folder, arguments, u64::MAX)
+}
+
+/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident: it is looked at every 20 ms and more often at
+/// the beginning, so that a peak in the last moment may go unseen.
+#[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
+pub(crate) fn run_within(folder: &Path, arguments: &[String], memory_max: u64) -> Result<Ended, String> {
     let name = format!("stderr-{:?}", std::thread::current().id());
     let mut errors =
         File::options().read(true).write(true).create(true).truncate(true).open(folder.join(name)).unwrap();
@@ -53,7 +65,9 @@ pub(crate) fn run(folder: &Path, arguments: &[String]) -> Result<Ended, String> 
         .expect("the program starts");
     let begin = Instant::now();
     let mut wait = Duration::from_micros(200);
+    let mut peak = 0;
     let status = loop {
+        peak = peak_memory(child.id()).unwrap_or(0).max(peak);
         if let Some(status) = child.try_wait().expect("the program can be waited for") {
             break status;
         }
@@ -65,6 +79,9 @@ pub(crate) fn run(folder: &Path, arguments: &[String]) -> Result<Ended, String> 
         std::thread::sleep(wait);
         wait = (wait * 5 / 4).min(Duration::from_millis(20));
     };
+    if peak > memory_max {
+        return Err(format!("it took {} MiB", peak >> 20));
+    }
     let mut said = Vec::new();
     errors.seek(SeekFrom::Start(0)).and_then(|_| errors.read_to_end(&mut said)).expect("it can be read");
     judge(status, &String::from_utf8_lossy(&said))

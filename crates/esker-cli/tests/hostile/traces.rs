@@ -5,19 +5,10 @@ use std::path::Path;
 use esker_trace::{FORMATS, FormatEntry};
 
 use crate::mutate;
-use crate::runner::{Ended, asked_for, peak_memory, run, seed, try_all};
+use crate::runner::{Ended, asked_for, run_within, seed, try_all};
 
 /// What `esker trace info` may take. Far below what a trace may be large: it is read as a stream.
 pub(crate) const MEMORY_MAX: u64 = 64 << 20;
-
-/// Looks at the memory of what has just been run; two cases run at a time, so it may also have been the other one.
-pub(crate) fn check_memory(ended: Result<Ended, String>) -> Result<Ended, String> {
-    let peak = peak_memory();
-    match ended {
-        Ok(_) if peak > MEMORY_MAX => Err(format!("it, or what ran beside it, took {} MiB", peak >> 20)),
-        other => other,
-    }
-}
 
 #[test]
 fn mutated_traces_are_characterised_or_refused() {
@@ -43,7 +34,7 @@ fn one(folder: &Path, format: &'static FormatEntry, corpus: &[Vec<u8>], case: u6
         arguments.push(format!("--lenient={lenient}"));
     }
     arguments.push(format!("--reorder={}ns", options.reorder_time.0));
-    check_memory(run(folder, &arguments)).map_err(|fault| {
+    run_within(folder, &arguments, MEMORY_MAX).map_err(|fault| {
         let shown = &bytes[..bytes.len().min(2_000)];
         format!("{} {case}: esker {}: {fault}\n{}", format.name, arguments.join(" "), shown.escape_ascii())
     })
