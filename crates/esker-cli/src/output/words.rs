@@ -24,7 +24,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     standard_output()?.write_json(value)
 }
 
-/// Says `text` on standard error, a line of its own. Nobody listening is no reason to fail.
+/// Prints `text` and a line break on standard error. A closed standard error is no reason to fail.
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

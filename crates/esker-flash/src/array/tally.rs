@@ -33,9 +33,9 @@ pub(crate) enum Step {
     Rewrite = 10,
     /// Of a flash page that the register holds already, another unit to the controller.
     ReadHeld = 11,
-    /// The same with one sector of the unit.
+    /// Of a flash page that the register holds already, one sector of a unit to the controller.
     ReadSectorHeld = 12,
-    /// The same for a copy over the bus.
+    /// Of a flash page that the register holds already, a unit to be copied over the bus.
     CopyOutHeld = 13,
 }
 

@@ -24,11 +24,11 @@ pub(super) enum Kind {
     CopyIn,
     /// Reads and programs in turn, all on this die, over the bus.
     Copy,
-    /// The same of a unit whose flash page was sensed for the one before it.
+    /// As [`Self::Copy`], of a unit whose flash page was sensed for the unit before it.
     CopyHeld,
     /// As [`Self::Copy`] where the controller changes what it read: pages of a map.
     Rewrite,
-    /// The same of a unit whose flash page is in the register.
+    /// As [`Self::Rewrite`], of a unit whose flash page is in the register.
     RewriteHeld,
     /// Reads of units whose flash page is in the register.
     ReadHeld,

@@ -204,7 +204,7 @@ impl Pool {
         if gainful { self.victims.take_where(&mut |block| take_if(gains(block))) } else { self.victims.take() }
     }
 
-    /// The same among blocks of the map.
+    /// Takes a victim among the blocks of the map.
     fn take_map(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
         let gains = self.gains(flash);
         self.map.as_mut()?.victims.take_where(&mut |block| take_if(!gainful || gains(block)))
