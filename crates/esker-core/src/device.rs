@@ -1,10 +1,8 @@
 //! The contract between a device and whoever drives it.
 
-use std::collections::BTreeMap;
-
 use thiserror::Error;
 
-use crate::{Bytes, Completion, DeviceReport, Nanos, Ratio, Request, Tag};
+use crate::{Bytes, Completion, Nanos, Ratio, Request, Tag};
 
 /// Serves block requests. Times are nanoseconds since the start of the run; a device has no clock of its own.
 ///
@@ -41,10 +39,6 @@ pub trait Device: Send {
 
     /// What a policy may know, and how busy each kind of resource has been.
     fn telemetry(&self) -> Telemetry;
-
-    /// Adds this device (and its children) to `into`, by name. Counters cover the time since
-    /// [`Control::StartMeasuring`], or since the start.
-    fn report(&self, into: &mut Report);
 }
 
 /// A boxed device is a device, so that drivers which are generic over one take a device tree too.
@@ -72,9 +66,6 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn telemetry(&self) -> Telemetry {
         (**self).telemetry()
-    }
-    fn report(&self, into: &mut Report) {
-        (**self).report(into);
     }
 }
 
@@ -182,19 +173,4 @@ pub struct Telemetry {
     pub life_used: Ratio,
     /// Busy times since measuring started, one entry per kind of resource.
     pub busy: Vec<BusyTime>,
-}
-
-/// Collects the reports of a device tree.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// Per device, by name.
-    pub devices: BTreeMap<String, DeviceReport>,
-}
-
-impl Report {
-    /// Adds one device. Two devices of one tree never share a name (asserted).
-    pub fn add(&mut self, name: &str, report: DeviceReport) {
-        let earlier = self.devices.insert(name.to_string(), report);
-        assert!(earlier.is_none(), "two devices are called `{name}`");
-    }
 }

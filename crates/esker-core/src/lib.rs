@@ -1,5 +1,5 @@
 //! What every part of esker shares: units, requests, the device contract, the virtual driver,
-//! histograms and the results schema. No I/O and no clock: time is always an argument.
+//! histograms. No I/O and no clock: time is always an argument.
 //!
 //! ```
 //! use esker_core::{Bytes, Nanos};
@@ -9,31 +9,27 @@
 
 mod device;
 mod hint;
+mod histogram;
 mod preset;
 mod quantity;
 mod queue;
 mod rates;
 mod replay;
 mod request;
-mod results;
 mod rng;
 mod slab;
-mod stats;
 mod units;
 pub mod words;
 
-pub use device::{
-    BusyTime, Control, Device, DeviceState, Precondition, Report, ResourceKind, Stretch, Telemetry, Unsupported,
-};
+pub use device::{BusyTime, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported};
 pub use hint::{Hint, did_you_mean};
+pub use histogram::LatencyHistogram;
 pub use preset::Preset;
 pub use quantity::{QuantityError, deserialize_quantity, parse_quantity, write_quantity};
 pub use queue::{EventQueue, Timetable};
 pub use rates::unlikely_rate;
 pub use replay::{Arrival, Observer, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict, replay};
 pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};
-pub use results::*;
 pub use rng::{Rng, mix64};
 pub use slab::TagSlab;
-pub use stats::{LatencyHistogram, RequestStatistics};
 pub use units::{ByteRate, Bytes, Energy, Lba, LogicalPage, Nanos, PhysicalPage, Power, Ratio};

@@ -7,9 +7,10 @@ mod measured;
 use std::collections::VecDeque;
 
 use esker_core::{
-    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceReport, DeviceState, EventQueue, Nanos, Report,
-    Request, RequestKind, ResourceKind, Tag, Telemetry, Unsupported,
+    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Request, RequestKind,
+    ResourceKind, Tag, Telemetry, Unsupported,
 };
+use esker_results::{DeviceReport, Report};
 
 use self::flushes::{Flush, Flushes};
 use self::link::Link;
@@ -417,7 +418,9 @@ impl Device for Disk {
             ..Telemetry::default()
         }
     }
+}
 
+impl Reporting for Disk {
     fn report(&self, into: &mut Report) {
         let utilisation = [("arm".to_string(), self.measured.utilisation())];
         into.add(

@@ -2,9 +2,10 @@
 
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Preset, Ratio, ReplaySettings,
-    Report, Request, Rng, Verdict, replay,
+    Request, Rng, Verdict, replay,
 };
 use esker_flash::{Choice, FTLS, PRESETS, Parameter, PoolScope, Scheduling, Ssd, SsdSettings};
+use esker_results::Report;
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;

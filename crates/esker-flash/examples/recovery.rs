@@ -2,10 +2,11 @@
 //! writes.
 
 use esker_core::{
-    Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, RecoveryReport,
-    ReplaySettings, Report, Request, Rng, Verdict, replay,
+    Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
+    Rng, Verdict, replay,
 };
 use esker_flash::{Choice, FTLS, PRESETS, Parameter, PowerFailureSettings, Ssd, SsdSettings};
+use esker_results::{RecoveryReport, Report};
 
 struct Ignore;
 

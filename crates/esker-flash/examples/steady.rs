@@ -1,8 +1,9 @@
 //! How preconditioning to the steady state goes on a drive: `steady PRESET [BLOCKS_PER_PLANE [FTL [VICTIM [D]]]]`.
 //! Its time and memory are those of the process.
 
-use esker_core::{Control, Device, Nanos, Precondition, Ratio, Report};
+use esker_core::{Control, Device, Nanos, Precondition, Ratio};
 use esker_flash::{Choice, PRESETS, Parameter, Ssd, SsdSettings};
+use esker_results::Report;
 
 #[expect(clippy::print_stdout, reason = "its output is what it is for")]
 fn main() {

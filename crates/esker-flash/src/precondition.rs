@@ -1,6 +1,7 @@
 //! Bringing the content into a stated condition, in no simulated time.
 
-use esker_core::{LogicalPage, Precondition, PreconditionReport, Rng, SteadyOrigin};
+use esker_core::{LogicalPage, Precondition, Rng};
+use esker_results::{PreconditionReport, SteadyOrigin};
 
 use crate::Space;
 use crate::ftl::Ftl;

@@ -1,6 +1,7 @@
 //! How the array's pages are shared out: what the host can address, what is always kept free, what is left to work with.
 
-use esker_core::{PageCounts, Ratio};
+use esker_core::Ratio;
+use esker_results::PageCounts;
 
 use crate::{Geometry, Separation, SsdError, SsdSettings, WriteFrontiers};
 

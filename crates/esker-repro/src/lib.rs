@@ -1,7 +1,5 @@
 //! Tables and figures of the papers: published against measured. One file and one line in [`ITEMS`] each.
 
-mod claim;
-mod figure;
 mod items;
 mod traces;
 
@@ -11,8 +9,9 @@ use std::sync::atomic::AtomicBool;
 use esker_core::{Hint, did_you_mean};
 use thiserror::Error;
 
-pub use claim::{Claim, ClaimVerdict, STAND_IN_FACTOR, Tally};
-pub use figure::{Axis, Curve, Figure, Scale, Source};
+pub use esker_results::reproduction::{
+    Axis, Claim, ClaimVerdict, Curve, Figure, STAND_IN_FACTOR, Scale, Source, Tally,
+};
 pub use items::ITEMS;
 pub use traces::trace_files;
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use esker_core::{Bytes, Lba, Request, RunResults};
+use esker_core::{Bytes, Lba, Request};
+use esker_results::RunResults;
 use esker_sim::{Experiment, RunError, RunOptions};
 use esker_trace::{Operation, ReadOptions, Record, TraceReader};
 

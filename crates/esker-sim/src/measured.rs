@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use esker_core::{
     Bytes, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request, RequestKind,
-    RequestResults, RequestStatistics, ResourceKind, SeriesPoint, Throughput, Verdict, WorkloadResults,
+    ResourceKind, Verdict,
 };
+use esker_results::{RequestResults, RequestStatistics, SeriesPoint, Throughput, WorkloadResults};
 
 /// Why a replay should go on or not, asked every [`Watch::EVERY`] completions.
 pub struct Watch<'a> {

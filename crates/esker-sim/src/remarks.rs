@@ -1,6 +1,7 @@
 //! What the reader of results should know before taking them for granted.
 
-use esker_core::{RunResults, words};
+use esker_core::words;
+use esker_results::RunResults;
 
 use crate::config::Experiment;
 use crate::workload::Workload;
@@ -32,7 +33,7 @@ pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &Ru
             remarks.push(format!("The power failure of `{name}` never happened: the run ended before it."));
         }
     }
-    remarks.extend(esker_core::remarks(&results.devices));
+    remarks.extend(esker_results::remarks(&results.devices));
     remarks
 }
 

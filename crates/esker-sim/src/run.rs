@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use esker_core::{
-    Arrival, Bytes, Control, Cost, Device, Hint, LeftOut, Nanos, RESULTS_SCHEMA, Replay, ReplayEnd, ReplayError,
-    ReplaySettings, Report, RequestKind, RunResults, Saturation, SettledResults, Stretch, replay,
+    Arrival, Bytes, Control, Device, Hint, Nanos, Replay, ReplayEnd, ReplayError, ReplaySettings, RequestKind, Stretch,
+    replay,
 };
+use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, RunResults, Saturation, SettledResults};
 use esker_trace::TraceError;
 use thiserror::Error;
 

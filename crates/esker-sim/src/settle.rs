@@ -4,9 +4,9 @@
 //! times, until amplification has settled, or the results say that there are too few writes to judge.
 
 use esker_core::{
-    Arrival, Completion, Control, Device, FlashReport, Nanos, Observer, ReplayEnd, ReplaySettings, Report, Request,
-    SettledResults, Settling, Verdict, replay,
+    Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
+use esker_results::{FlashReport, Report, SettledResults, Settling};
 
 use crate::config::SettleSettings;
 use crate::measured::Watch;

@@ -1,6 +1,7 @@
 //! Times beyond all bounds are errors that name what they come from; what a run leaves out is counted and said.
 
-use esker_core::{LeftOut, Nanos, RunResults};
+use esker_core::Nanos;
+use esker_results::{LeftOut, RunResults};
 use esker_sim::{Experiment, RunOptions, Workload, run, run_workload};
 use esker_trace::{Operation, Record, VolumeIndex};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use esker_core::RunResults;
+use esker_results::RunResults;
 use esker_sim::{Experiment, RunOptions, SweepOptions, run, sweep};
 
 fn example(name: &str) -> PathBuf {
@@ -17,7 +17,7 @@ fn run_example(name: &str, overrides: &[(&str, &str)]) -> RunResults {
     let experiment = overrides.iter().fold(load(name), |experiment, (key, value)| experiment.with(key, value).unwrap());
     let results = run(&experiment, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     // Such as reads of pages that were never written, which would flatter all response times.
-    assert_eq!(esker_core::remarks(&results.devices), Vec::<String>::new(), "{name}");
+    assert_eq!(esker_results::remarks(&results.devices), Vec::<String>::new(), "{name}");
     results
 }
 

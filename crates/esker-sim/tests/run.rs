@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplayEnd, ReplaySettings, Request, RunResults, replay};
+use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplayEnd, ReplaySettings, Request, replay};
+use esker_results::RunResults;
 use esker_sim::{Constant, ConstantSettings, Experiment, Measured, RunError, RunOptions, build_device, run};
 
 fn experiment(workload: &str, station: &str, run: &str) -> Experiment {

@@ -2,9 +2,9 @@
 
 use crate::StudySettings;
 use crate::candidates::{RAW_MIN, min_note};
-use crate::model::Assumption;
 use crate::simulate::CLOSED_DEPTH;
 use esker_core::words;
+use esker_results::study::Assumption;
 
 /// The assumptions, most consequential first.
 pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {

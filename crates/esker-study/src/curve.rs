@@ -5,8 +5,8 @@ use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, PA
 use esker_trace::{DenseMap, Operation, Record};
 
 use crate::load::Workload;
-use crate::model::{MissRatioCurve, MissRatioPoint};
 use crate::{Hooks, StudyError};
+use esker_results::study::{MissRatioCurve, MissRatioPoint};
 
 /// Up to so many page accesses the curve is exact; beyond, sampled.
 const EXACT_MAX: u64 = 3_000_000;

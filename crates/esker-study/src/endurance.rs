@@ -1,13 +1,14 @@
 //! Write amplification and lifetime of a flash design.
 
-use esker_core::{Bytes, FlashReport, SettledResults, Settling, words};
+use esker_core::{Bytes, words};
+use esker_results::{FlashReport, SettledResults, Settling};
 use esker_sim::{RunError, SettleSettings, settle};
 
 use crate::lifetime::{Wear, lifetime_years};
 use crate::load::Workload;
-use crate::model::Endurance;
 use crate::simulate::{Run, changes};
 use crate::{Hooks, StudyError};
+use esker_results::study::Endurance;
 
 /// What the workload writes per day, and how that grows.
 #[derive(Clone, Copy, Debug)]

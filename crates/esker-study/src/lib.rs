@@ -9,7 +9,6 @@ mod jobs;
 mod lifetime;
 mod load;
 mod misalignment;
-pub mod model;
 mod simulate;
 mod stretch;
 mod verdict;
@@ -27,11 +26,11 @@ pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use load::remarks;
 
 use candidates::Design;
-use load::Workload;
-use model::{
+use esker_results::study::{
     ActiveRegion, Budgets, Candidate, Measured, MissRatioCurve, ReplayMode, ReplaySummary, STUDY_SCHEMA, StudyReport,
     WorkloadStudy,
 };
+use load::Workload;
 
 /// What to study, and how.
 #[derive(Clone, Debug)]
@@ -284,7 +283,9 @@ fn study_workload(
 /// The drive whose slowest requests are shown: the recommended one, or, where that has no flash, the first that served
 /// everything.
 fn drive_to_look_at(designs: &[Design], simulated: &[Candidate], recommended: Option<&str>) -> Option<usize> {
-    let served = |index: &usize| designs[*index].sold.is_some() && simulated[*index].outcome == model::Outcome::Served;
+    let served = |index: &usize| {
+        designs[*index].sold.is_some() && simulated[*index].outcome == esker_results::study::Outcome::Served
+    };
     let mut drives = (0..designs.len()).filter(served);
     let chosen = drives.clone().find(|index| Some(designs[*index].name.as_str()) == recommended);
     chosen.or_else(|| drives.next())
@@ -297,15 +298,14 @@ fn misalignments(
     simulated: &[Candidate],
     settings: &StudySettings,
     hooks: &Hooks<'_>,
-) -> Result<Vec<model::Misalignment>, StudyError> {
+) -> Result<Vec<esker_results::study::Misalignment>, StudyError> {
     let mut found = misalignment::found(workload);
     if found.is_empty() {
         return Ok(found);
     }
-    let pair = designs
-        .iter()
-        .zip(simulated)
-        .find(|(design, candidate)| design.sold.is_some() && candidate.outcome == model::Outcome::Served);
+    let pair = designs.iter().zip(simulated).find(|(design, candidate)| {
+        design.sold.is_some() && candidate.outcome == esker_results::study::Outcome::Served
+    });
     if let Some((design, candidate)) = pair {
         let cost = misalignment::cost(workload, design, candidate, &found, settings, hooks)?;
         for misalignment in &mut found {

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 
 use esker_core::{Nanos, unlikely_rate, words};
+use esker_results::profile::Profile;
 use esker_sim::{Place, Together, places, volume_names};
 use esker_trace::{
-    Characteriser, CharacteriserSettings, DenseMap, Operation, Profile, ReadNotes, ReadOptions, Record, Spool,
-    SpoolWriter, TouchedAreas, TraceReader,
+    Characteriser, CharacteriserSettings, DenseMap, Operation, ReadNotes, ReadOptions, Record, Spool, SpoolWriter,
+    TouchedAreas, TraceReader,
 };
 
-use crate::model::InputSummary;
 use crate::{Hooks, StudyError};
+use esker_results::study::InputSummary;
 
 /// One trace, read.
 pub(crate) struct Input {

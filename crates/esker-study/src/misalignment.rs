@@ -6,9 +6,9 @@ use esker_trace::{DenseMap, TouchedAreas};
 use crate::arrivals::Shift;
 use crate::candidates::Design;
 use crate::load::Workload;
-use crate::model::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
 use crate::simulate::{Load, Run, flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
+use esker_results::study::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
 
 /// Volumes with a smaller share of the requests than this are not worth a finding.
 const SHARE_MIN: f64 = 0.05;

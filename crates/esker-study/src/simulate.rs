@@ -1,9 +1,7 @@
 //! One design under one workload.
 
-use esker_core::{
-    Arrival, Bytes, Control, Device, FlashReport, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, Report,
-    RequestStatistics, SeriesPoint, replay, words,
-};
+use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, replay, words};
+use esker_results::{FlashReport, Report, RequestStatistics, SeriesPoint};
 use esker_sim::{Experiment, Measured, Slowest, System, Watch};
 use esker_trace::{DenseMap, Operation, ReadOptions, Record};
 
@@ -11,10 +9,10 @@ use crate::arrivals::{self, Shift};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
-use crate::model::{
+use crate::{Hooks, StudyError, StudySettings};
+use esker_results::study::{
     BusiestHour, Candidate, CurvePoint, GrownLoad, Judgement, Outcome, ResourceLimit, TranslationLayer,
 };
-use crate::{Hooks, StudyError, StudySettings};
 
 /// Requests under way in closed replay.
 pub(crate) const CLOSED_DEPTH: u32 = 32;
@@ -295,7 +293,7 @@ fn busiest_hour(workload: &Workload, run: &Run) -> Option<BusiestHour> {
     (response.count() > 0).then(|| BusiestHour {
         start_s,
         requests: response.count(),
-        response_time: response.summary(),
+        response_time: LatencySummary::of(&response),
     })
 }
 

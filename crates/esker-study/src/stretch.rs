@@ -6,17 +6,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{
-    Completion, Control, Nanos, Observer, Request, Stretch, TimelineOperation, TimelineReport, TimelineRequest,
-    Verdict, replay,
-};
+use esker_core::{Completion, Control, Nanos, Observer, Request, Stretch, Verdict, replay};
+use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use esker_sim::{Slowest, Watch};
 
 use crate::candidates::Design;
 use crate::load::Workload;
-use crate::model::{ResponseParts, SlowRequest, SlowStretch};
 use crate::simulate::{Load, Setup, arrivals, flash_report, set_up};
 use crate::{Hooks, StudyError, StudySettings};
+use esker_results::study::{ResponseParts, SlowRequest, SlowStretch};
 
 /// Requests shown: most of them before the slowest one, which show how it came to be.
 const BEFORE: usize = 79;

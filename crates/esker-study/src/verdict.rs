@@ -4,11 +4,11 @@
 //! in the busiest hour. The assumptions of the report say so.
 
 use crate::lifetime::load_of;
-use crate::model::{
+use esker_core::words;
+use esker_results::study::{
     Budgets, Candidate, Endurance, Finding, Judgement, Level, Measured, Misalignment, MissRatioCurve, Outcome,
     ReplayMode, ReplaySummary, Verdict,
 };
-use esker_core::words;
 
 /// Judges one simulated design against the budgets.
 pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
@@ -94,7 +94,7 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
 pub(crate) struct Evidence<'a> {
     pub(crate) budgets: &'a Budgets,
     pub(crate) replay: &'a ReplaySummary,
-    pub(crate) profile: &'a esker_trace::Profile,
+    pub(crate) profile: &'a esker_results::profile::Profile,
     pub(crate) measured: Option<&'a Measured>,
     pub(crate) candidates: &'a [Candidate],
     pub(crate) curve: &'a MissRatioCurve,
@@ -346,7 +346,7 @@ fn confidence(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use esker_core::{DeviceReport, FlashReport};
+    use esker_results::{DeviceReport, FlashReport};
 
     fn candidate(title: &str, reads: u64, unwritten: u64) -> Candidate {
         let flash = FlashReport { host_page_reads: reads, unwritten_page_reads: unwritten, ..FlashReport::default() };

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_results::study::{Candidate, Outcome, StudyReport};
 use esker_sim::{Experiment, RunOptions, run};
-use esker_study::model::{Candidate, Outcome, StudyReport};
 use esker_study::{Hooks, StudySettings, study};
 use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
 
@@ -15,7 +15,7 @@ fn studied(trace: &Path, thorough: bool) -> StudyReport {
         traces: vec![trace.to_path_buf()],
         read: ReadOptions::default(),
         together: false,
-        budgets: esker_study::model::Budgets { years: 5.0, ..Default::default() },
+        budgets: esker_results::study::Budgets { years: 5.0, ..Default::default() },
         utilisation: esker_core::Ratio::percent(85),
         thorough,
         seed: 3,

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
+use esker_results::profile::Profile;
 use esker_testkit::reference_data;
-use esker_trace::{
-    Characteriser, CharacteriserSettings, Filter, FilterSettings, Filtered, Profile, ReadOptions, TraceReader,
-};
+use esker_trace::{Characteriser, CharacteriserSettings, Filter, FilterSettings, Filtered, ReadOptions, TraceReader};
 
 fn profile(path: &Path) -> Profile {
     let mut reader = TraceReader::open(&[path.to_path_buf()], &ReadOptions::default()).unwrap();

@@ -1,8 +1,9 @@
 //! Generated traces have the profile of the real one that they were fitted to.
 
+use esker_results::profile::Profile;
 use esker_testkit::reference_data;
 use esker_trace::{
-    Characteriser, CharacteriserSettings, Profile, ReadOptions, Record, TraceModel, TraceModelFitter, TraceReader,
+    Characteriser, CharacteriserSettings, ReadOptions, Record, TraceModel, TraceModelFitter, TraceReader,
 };
 
 fn read(name: &str) -> Option<(Vec<Record>, Vec<String>)> {

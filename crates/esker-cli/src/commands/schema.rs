@@ -10,8 +10,8 @@ use crate::output;
 pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
     let schema = match arguments.of {
         SchemaOf::Results => esker_sim::results_schema(),
-        SchemaOf::Study => schemars::schema_for!(esker_study::model::StudyReport),
-        SchemaOf::Trace => schemars::schema_for!(esker_trace::Profile),
+        SchemaOf::Study => schemars::schema_for!(esker_results::study::StudyReport),
+        SchemaOf::Trace => schemars::schema_for!(esker_results::profile::Profile),
     };
     output::print_json(&schema)?;
     Ok(ExitCode::SUCCESS)

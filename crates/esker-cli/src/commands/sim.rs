@@ -5,7 +5,7 @@ mod recovery;
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_core::{RequestClass, RunResults, SettledResults, Settling};
+use esker_results::{RequestClass, RunResults, SettledResults, Settling};
 use esker_sim::{Experiment, RunError, RunOptions};
 
 use crate::args::{Common, SimArguments};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use esker_study::model::{Budgets, Candidate, Level, Outcome, StudyCost, StudyReport, WorkloadStudy};
+use esker_results::study::{Budgets, Candidate, Level, Outcome, StudyCost, StudyReport, WorkloadStudy};
 use esker_study::{Hooks, StudyError, StudySettings};
 
 use super::trace::read_options;

@@ -1,6 +1,7 @@
 //! What a disk counts.
 
-use esker_core::{DiskReport, Nanos};
+use esker_core::Nanos;
+use esker_results::DiskReport;
 
 use crate::Access;
 

@@ -1,10 +1,10 @@
 //! A small disk with round numbers, and the driver's plumbing.
 
 use esker_core::{
-    Arrival, Bytes, Completion, Device, DiskReport, Lba, Nanos, Observer, Replay, ReplaySettings, Report, Request, Rng,
-    Verdict, replay,
+    Arrival, Bytes, Completion, Device, Lba, Nanos, Observer, Replay, ReplaySettings, Request, Rng, Verdict, replay,
 };
 use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, ZoneSettings};
+use esker_results::{DiskReport, Report};
 
 /// 6,000 rpm: 10 ms per turn; 100 sectors per track: 0.1 ms each; 2 surfaces; seek 1 ms + 0.01 ms per further cylinder.
 pub(crate) fn round_numbers() -> DiskSettings {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::{MappingCounts, MergeCounts};
+use esker_results::{MappingCounts, MergeCounts};
 
 /// What a translation layer counted since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How many operations of what kind there were, and why.
 
-use esker_core::PageOperations;
+use esker_results::PageOperations;
 
 use crate::nand::{CAUSES, Cause};
 

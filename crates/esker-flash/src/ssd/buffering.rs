@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{BufferReport, DeviceError, LogicalPage, Nanos, Request, RequestKind};
+use esker_core::{DeviceError, LogicalPage, Nanos, Request, RequestKind};
+use esker_results::BufferReport;
 
 use super::Ssd;
 use super::buffer::{Admission, Buffer, BufferShape, Coverage, Rounding, coverage};

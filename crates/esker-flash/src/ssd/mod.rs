@@ -19,9 +19,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Completion, Control, Device, DeviceError, LogicalPage, Nanos, PreconditionReport, Report, Request,
-    RequestKind, Tag, Telemetry, Unsupported,
+    Bytes, Completion, Control, Device, DeviceError, LogicalPage, Nanos, Request, RequestKind, Tag, Telemetry,
+    Unsupported,
 };
+use esker_results::{PreconditionReport, Report};
 
 use crate::array::{Array, BACKGROUND, Ended};
 use crate::ecc::{self, Ecc};
@@ -472,7 +473,9 @@ impl Device for Ssd {
     fn telemetry(&self) -> Telemetry {
         self.telemetry_now()
     }
+}
 
+impl Reporting for Ssd {
     fn report(&self, into: &mut Report) {
         #[cfg(debug_assertions)]
         self.check();

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use esker_core::{DeviceError, LogicalPage, Nanos, RecoveryReport};
+use esker_core::{DeviceError, LogicalPage, Nanos};
+use esker_results::RecoveryReport;
 
 use super::Ssd;
 use super::recovery::Recovery;

@@ -1,6 +1,7 @@
 //! What the drive tells of its array beyond the usual, where that was asked for.
 
-use esker_core::{ArrayReport, EnergyByCause, EnergyReport, Nanos, StepReport};
+use esker_core::Nanos;
+use esker_results::{ArrayReport, EnergyByCause, EnergyReport, StepReport};
 
 use super::Ssd;
 use crate::array::{Done, Step, Tally};

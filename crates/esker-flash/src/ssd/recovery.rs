@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{LogicalPage, Nanos, PhysicalPage, RecoveryWay};
+use esker_core::{LogicalPage, Nanos, PhysicalPage};
+use esker_results::RecoveryWay;
 
 use super::Ssd;
 use super::power::Stage;

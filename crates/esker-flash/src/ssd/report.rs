@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::{
-    BufferReport, BusyTime, Bytes, CleaningReport, DeviceReport, DeviceState, EccReport, EraseCounts, FlashReport,
-    MergeCounts, Nanos, Ratio, ResourceKind, Telemetry, WearReport,
+use esker_core::{BusyTime, Bytes, DeviceState, Nanos, Ratio, ResourceKind, Telemetry};
+use esker_results::{
+    BufferReport, CleaningReport, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport,
 };
 
 use super::power::{Power, Stage};

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{
-    Completion, Nanos, Request, RequestKind, Stretch, TimelineOperation, TimelineReport, TimelineRequest,
-};
+use esker_core::{Completion, Nanos, Request, RequestKind, Stretch};
+use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 
 use super::probes::cause_name;
 use crate::array::Performed;

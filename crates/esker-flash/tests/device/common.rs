@@ -1,10 +1,11 @@
 //! What the integration tests share.
 
 use esker_core::{
-    Arrival, Completion, Control, Device, DeviceError, FlashReport, Nanos, Observer, Precondition, Ratio, ReplayEnd,
-    ReplaySettings, Report, Request, RequestStatistics, Verdict, replay,
+    Arrival, Completion, Control, Device, DeviceError, Nanos, Observer, Precondition, Ratio, ReplayEnd, ReplaySettings,
+    Request, Verdict, replay,
 };
 use esker_flash::{PRESETS, Ssd, SsdSettings};
+use esker_results::{FlashReport, Report, RequestStatistics};
 
 /// The settings of a preset.
 pub(crate) fn preset(name: &str) -> SsdSettings {

@@ -1,9 +1,8 @@
 //! Translation layers against each other: preconditioned, and under the workloads that tell them apart.
 
-use esker_core::{
-    Arrival, Bytes, Control, Device, FlashReport, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng,
-};
+use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{Choice, FTLS, Parameter, PoolScope, Ssd, SsdSettings};
+use esker_results::FlashReport;
 
 use crate::common::{one_package, report, run};
 

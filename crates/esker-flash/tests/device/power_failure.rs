@@ -1,7 +1,8 @@
 //! A drive loses power during a run, finds its data again, and goes on.
 
-use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, RecoveryReport, ReplaySettings, Request, Rng};
+use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{Choice, FTLS, Parameter, PowerFailureSettings, Ssd, SsdError, SsdSettings};
+use esker_results::RecoveryReport;
 
 use crate::common::{filled, one_package, report, run};
 

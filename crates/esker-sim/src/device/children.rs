@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    BusyTime, Completion, Control, Device, Nanos, Ratio, Report, Request, TagSlab, Telemetry, Timetable, Unsupported,
+    BusyTime, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported,
 };
+use esker_results::Report;
 
 use super::Child;
 

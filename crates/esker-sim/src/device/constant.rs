@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceReport, Nanos, Report, Request, ResourceKind, Tag,
-    Telemetry, Unsupported,
+    BusyTime, Bytes, Completion, Control, Device, DeviceError, Nanos, Request, ResourceKind, Tag, Telemetry,
+    Unsupported,
 };
+use esker_results::{DeviceReport, Report};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -221,7 +222,9 @@ impl Device for Constant {
         };
         Telemetry { queued: self.jobs.len() + self.failed.len(), busy: vec![busy], ..Telemetry::default() }
     }
+}
 
+impl Reporting for Constant {
     fn report(&self, into: &mut Report) {
         let elapsed = self.last_event.saturating_sub(self.measured_from);
         let mut report = DeviceReport {

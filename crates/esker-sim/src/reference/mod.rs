@@ -3,7 +3,7 @@
 mod keys;
 mod page;
 
-use esker_core::RunResults;
+use esker_results::RunResults;
 use schemars::{Schema, schema_for};
 
 pub use page::experiments_page;

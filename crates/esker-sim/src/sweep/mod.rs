@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use esker_core::{Hint, RunResults};
+use esker_core::Hint;
 use esker_files::FileError;
+use esker_results::RunResults;
 use thiserror::Error;
 
 use crate::config::{ConfigError, Experiment};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use esker_core::{RESULTS_SCHEMA, RunResults};
 use esker_files::FileError;
+use esker_results::{RESULTS_SCHEMA, RunResults};
 use serde_json::Value;
 
 /// Digits of the hash that names a file.

@@ -1,6 +1,6 @@
 //! The summary of a sweep as plain data.
 
-use esker_core::{DeviceReport, FlashReport, RunResults};
+use esker_results::{DeviceReport, FlashReport, RunResults};
 use serde_json::{Map, Value, json};
 
 use crate::config::Dimension;

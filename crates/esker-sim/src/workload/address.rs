@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use esker_core::{Bytes, Lba, LeftOut, Request, RequestKind, StreamId};
+use esker_core::{Bytes, Lba, Request, RequestKind, StreamId};
+use esker_results::LeftOut;
 use esker_trace::{DenseMap, Operation, Record, TouchedAreas};
 
 use super::WorkloadFault;

@@ -9,7 +9,8 @@ use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::sync::atomic::AtomicBool;
 
-use esker_core::{Arrival, Bytes, Hint, LeftOut, Nanos, Ratio, unlikely_rate};
+use esker_core::{Arrival, Bytes, Hint, Nanos, Ratio, unlikely_rate};
+use esker_results::LeftOut;
 use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas};
 
 use crate::config::{BeyondCapacity, Experiment};

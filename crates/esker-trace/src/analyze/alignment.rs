@@ -3,23 +3,6 @@
 //! A guest partition that begins at an odd sector shifts every request of its file system: each 4 KiB page then
 //! straddles two pages of the device.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// A constant misalignment of one volume.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Misalignment {
-    /// Bytes to add to every address (512 to 3,584) so that most requests begin on a 4 KiB boundary.
-    pub shift_bytes: u64,
-    /// Share of requests with 4 KiB aligned address and size, as traced.
-    pub aligned_before: f64,
-    /// The same after the shift.
-    pub aligned_after: f64,
-    /// Share of requests whose size is whole pages: no shift can align more.
-    pub alignable: f64,
-}
-
 /// Of the requests whose size is whole pages at least this share has to become aligned...
 const AFTER_MIN: f64 = 0.8;
 /// ...and less than this share may have been.
@@ -64,7 +47,8 @@ impl Phases {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use esker_results::profile::Misalignment;
+use super::*;
 
     #[test]
     fn a_partition_at_sector_63_is_found_and_a_mixture_is_not() {

@@ -1,37 +1,8 @@
 //! How far apart do requests arrive, and when does nothing arrive?
 
-use esker_core::{LatencyHistogram, LatencySummary, Nanos};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Times between consecutive arrivals, over all volumes together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct InterArrival {
-    /// Their distribution. Mean, deviation and maximum are exact, percentiles within 0.1 %.
-    pub gap: LatencySummary,
-    /// Squared coefficient of variation: variance over squared mean. 1 for Poisson arrivals, 0 for regular ones, far above
-    /// 1 for bursts.
-    pub squared_coefficient_of_variation: f64,
-    /// Share of requests that arrive at the same instant as their predecessor.
-    pub simultaneous_fraction: f64,
-}
-
-/// Gaps between arrivals of at least some length.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct IdlePeriods {
-    /// Shortest gap that counts.
-    pub threshold_us: f64,
-    /// How many there are.
-    pub count: u64,
-    /// Their total length.
-    pub total_s: f64,
-    /// The same as a share of the trace's duration.
-    pub share: f64,
-    /// The longest.
-    pub longest_s: f64,
-}
+use esker_results::profile::{IdlePeriods, InterArrival};
+use esker_core::{LatencyHistogram, Nanos};
+use esker_results::LatencySummary;
 
 #[derive(Debug)]
 pub(super) struct Arrivals {
@@ -83,7 +54,7 @@ impl Arrivals {
         let count = self.gaps.count();
         let (mean, deviation) = (self.gaps.mean(), self.gaps.stddev());
         (count > 0).then(|| InterArrival {
-            gap: self.gaps.summary(),
+            gap: LatencySummary::of(&self.gaps),
             squared_coefficient_of_variation: if mean > 0.0 { (deviation / mean).powi(2) } else { 0.0 },
             simultaneous_fraction: self.simultaneous as f64 / count as f64,
         })

@@ -19,17 +19,7 @@ use esker_core::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use alignment::Misalignment;
-pub use arrivals::{IdlePeriods, InterArrival};
-pub use peaks::{BusiestWindow, Peaks, RatePeaks};
-pub use profile::Profile;
-pub use responses::MeasuredResponses;
-pub use series::LoadInterval;
-pub use sizes::{CommonSize, SizeBin, SizeDistribution};
-pub use skew::{LorenzPoint, Skew, TopShare};
 pub use touched::{AREA_BYTES, TouchedAreas};
-pub use volumes::VolumeProfile;
-pub use working_set::WorkingSetInterval;
 
 use crate::{Operation, Record};
 

@@ -1,66 +1,13 @@
 //! How much comes in the busiest second, minute and hour?
 
+use esker_results::profile::{BusiestWindow, Peaks, RatePeaks};
 use std::collections::VecDeque;
 
 use esker_core::{LatencyHistogram, Nanos};
 use hdrhistogram::Histogram;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::responses::Responses;
 use crate::{Operation, Record};
-
-/// Load of single seconds. Seconds count from the first arrival; those in which nothing arrives count as zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Peaks {
-    /// Reads and writes per second.
-    pub requests_per_s: RatePeaks,
-    /// Reads per second.
-    pub read_requests_per_s: RatePeaks,
-    /// Writes per second.
-    pub write_requests_per_s: RatePeaks,
-    /// Bytes read and written per second.
-    pub bytes_per_s: RatePeaks,
-    /// Bytes read per second.
-    pub read_bytes_per_s: RatePeaks,
-    /// Bytes written per second.
-    pub write_bytes_per_s: RatePeaks,
-}
-
-/// Distribution of a quantity over the seconds of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RatePeaks {
-    /// Median second (within 0.1 %).
-    pub p50: f64,
-    /// 95th percentile (within 0.1 %), what Kim 2009, section 4.5.2, sizes for.
-    pub p95: f64,
-    /// 99th percentile (within 0.1 %).
-    pub p99: f64,
-    /// Busiest second, exact.
-    pub max: f64,
-}
-
-/// The window of a given length with the most requests, the earliest where there are several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BusiestWindow {
-    /// Its begin, seconds after the first arrival.
-    pub start_s: f64,
-    /// Its length, also where the trace is shorter.
-    pub length_s: f64,
-    /// Requests of all kinds.
-    pub requests: u64,
-    /// Reads.
-    pub read_requests: u64,
-    /// Writes.
-    pub write_requests: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Bytes written.
-    pub write_bytes: u64,
-}
 
 /// What arrived in some stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,106 +1,12 @@
 //! All answers together, as `esker trace info --json` prints them.
 
+use esker_results::profile::Profile;
 use esker_core::Nanos;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::arrivals::{IdlePeriods, InterArrival};
-use super::peaks::{BusiestWindow, Peaks};
-use super::responses::MeasuredResponses;
-use super::series::LoadInterval;
-use super::sizes::SizeDistribution;
-use super::skew::{AccessCounts, Skew};
+use super::skew::AccessCounts;
 use super::touched::AREA_BYTES;
-use super::volumes::VolumeProfile;
-use super::working_set::{WorkingSetInterval, working_set};
+use super::working_set::working_set;
 use super::{Characteriser, peaks};
-
-/// What a trace is like. A page is 4 KiB of one volume and counts as touched if any byte of it was; trims touch nothing.
-/// Times are absent where the trace has none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Profile {
-    /// Requests of all kinds.
-    pub requests: u64,
-    /// Reads.
-    pub read_requests: u64,
-    /// Writes.
-    pub write_requests: u64,
-    /// Trims.
-    pub trim_requests: u64,
-    /// Flushes.
-    pub flush_requests: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Bytes written.
-    pub write_bytes: u64,
-    /// Bytes trimmed.
-    pub trim_bytes: u64,
-    /// Mean size of reads and writes; zero where there are none.
-    pub mean_size_bytes: f64,
-    /// Median size of reads and writes (nearest rank); zero where there are none.
-    pub median_size_bytes: u64,
-    /// Distinct pages read or written.
-    pub pages_4k: u64,
-    /// Distinct pages read.
-    pub pages_4k_read: u64,
-    /// Distinct pages written.
-    pub pages_4k_written: u64,
-    /// Distinct pages read or written, times 4,096.
-    pub footprint_bytes: u64,
-    /// Touched 1 MiB areas, times their size: the dense address space that the trace can be mapped to.
-    pub active_bytes: u64,
-    /// Distance from the lowest to the highest byte read or written, summed over the volumes.
-    pub address_span_bytes: u64,
-    /// Share of requests that start exactly where the previous one on the same volume ended (flushes left out).
-    pub sequential_fraction: f64,
-    /// Share of requests whose address is the end of the previous request's, whatever volumes the two went to: all
-    /// volumes' addresses are taken as one address space. Kim 2009, table 5.3: "the address of incoming request is next to
-    /// that of the previous request"; as there, interleaved volumes hide each other's sequential runs.
-    pub sequential_fraction_global: f64,
-    /// Share of requests with 4 KiB aligned address and size (flushes left out).
-    pub aligned_4k_fraction: f64,
-    /// Page writes per distinct page written: a request counts once for each page it touches, however little of it. Zero
-    /// where nothing was written.
-    pub overwrite_ratio: f64,
-    /// Last arrival minus first, in seconds.
-    pub duration_s: Option<f64>,
-    /// Requests over duration.
-    pub requests_per_s: Option<f64>,
-    /// Volumes with at least one request.
-    pub devices: u64,
-    /// First arrival in nanoseconds: since 1970-01-01 UTC where the format has absolute times.
-    pub first_arrival_ns: u64,
-    /// Request sizes.
-    pub sizes: SizeDistribution,
-    /// Times between arrivals.
-    pub inter_arrival: Option<InterArrival>,
-    /// Gaps between arrivals, one entry per threshold.
-    pub idle: Vec<IdlePeriods>,
-    /// Busiest seconds.
-    pub peaks: Option<Peaks>,
-    /// Busiest 60 seconds; begins at a whole second after the first arrival.
-    pub busiest_minute: Option<BusiestWindow>,
-    /// Busiest 3,600 seconds; begins at a multiple of five minutes after the first arrival.
-    pub busiest_hour: Option<BusiestWindow>,
-    /// Spread of accesses over pages.
-    pub skew: Skew,
-    /// Spread of writes over pages.
-    pub write_skew: Skew,
-    /// Response times that the trace recorded.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub measured: Option<MeasuredResponses>,
-    /// Length of one interval of `load`, in seconds.
-    pub load_interval_s: f64,
-    /// Load over time; empty where the trace has no times.
-    pub load: Vec<LoadInterval>,
-    /// Length of one interval of `working_set`, in seconds.
-    pub working_set_interval_s: f64,
-    /// Working set over time; empty where the trace has no times.
-    pub working_set: Vec<WorkingSetInterval>,
-    /// Each volume, in the order of first appearance.
-    pub volumes: Vec<VolumeProfile>,
-}
 
 pub(super) fn assemble(of: &mut Characteriser, names: &[String]) -> Profile {
     let (sum, devices, aligned) = of.volumes.totals();

@@ -1,26 +1,10 @@
 //! How long did the traced system take?
 
-use esker_core::{LatencyHistogram, LatencySummary, Nanos};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use esker_results::profile::MeasuredResponses;
+use esker_core::{LatencyHistogram, Nanos};
+use esker_results::LatencySummary;
 
 use crate::Operation;
-
-/// Response times that the trace itself recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MeasuredResponses {
-    /// Requests that have one.
-    pub requests: u64,
-    /// All of them.
-    pub all: LatencySummary,
-    /// Reads.
-    pub read: LatencySummary,
-    /// Writes.
-    pub write: LatencySummary,
-    /// Requests that arrived in the busiest hour.
-    pub busiest_hour: LatencySummary,
-}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Responses {
@@ -57,10 +41,10 @@ impl Responses {
         let all = self.all();
         (all.count() > 0).then(|| MeasuredResponses {
             requests: all.count(),
-            all: all.summary(),
-            read: self.read.summary(),
-            write: self.write.summary(),
-            busiest_hour: busiest_hour.map(LatencyHistogram::summary).unwrap_or_default(),
+            all: LatencySummary::of(&all),
+            read: LatencySummary::of(&self.read),
+            write: LatencySummary::of(&self.write),
+            busiest_hour: busiest_hour.map(LatencySummary::of).unwrap_or_default(),
         })
     }
 }

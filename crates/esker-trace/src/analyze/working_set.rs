@@ -1,25 +1,12 @@
-//! How much is in use at a time, and how does the footprint grow?
+//! How much is in use esker_results::profile::WorkingSetInterval;
+use at a time, and how does the footprint grow?
 
 use std::collections::BTreeMap;
 
 use esker_core::Nanos;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::series::Series;
 use super::touched::{AREA_BYTES, TouchedAreas};
-
-/// One of at most 128 equal intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WorkingSetInterval {
-    /// Its begin, seconds after the first arrival.
-    pub start_s: f64,
-    /// Distinct 1 MiB areas read or written in it, times their size.
-    pub area_bytes: u64,
-    /// Distinct 4 KiB pages read or written from the trace's start to this interval's end, times their size.
-    pub footprint_bytes: u64,
-}
 
 /// The series.
 pub(super) fn working_set(touched: &TouchedAreas, series: &Series) -> Vec<WorkingSetInterval> {

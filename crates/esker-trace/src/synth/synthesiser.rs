@@ -135,7 +135,8 @@ impl Iterator for Synthesiser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Characteriser, CharacteriserSettings, Profile};
+    use crate::{Characteriser, CharacteriserSettings};
+    use esker_results::profile::Profile;
 
     fn settings(json: &str) -> SyntheticSettings {
         serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))

@@ -1,6 +1,7 @@
 //! What a power failure did to a drive, in words.
 
-use esker_core::{RecoveryReport, RecoveryWay, words};
+use esker_core::words;
+use esker_results::{RecoveryReport, RecoveryWay};
 
 const PAGES: (&str, &str) = ("page", "pages");
 const BLOCKS: (&str, &str) = ("block", "blocks");

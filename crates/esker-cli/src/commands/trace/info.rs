@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use esker_core::{unlikely_rate, words};
 
-use esker_trace::{Characteriser, CharacteriserSettings, Profile, TraceReader, group_inputs};
+use esker_results::profile::Profile;
+use esker_trace::{Characteriser, CharacteriserSettings, TraceReader, group_inputs};
 use serde_json::{Value, json};
 
 use super::{ReadProgress, check_given_once, no_requests, read_options};

@@ -1,6 +1,7 @@
 //! Hand-made cases: what each kind of merge costs, to the operation.
 
-use esker_core::{Bytes, LogicalPage, MergeCounts, Nanos, Ratio};
+use esker_core::{Bytes, LogicalPage, Nanos, Ratio};
+use esker_results::MergeCounts;
 
 use crate::ftl::{self, Ftl, FtlContext, FtlCounters, Part};
 use crate::nand::{FlashState, OpList};

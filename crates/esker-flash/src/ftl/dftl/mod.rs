@@ -8,7 +8,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use esker_core::{Bytes, LogicalPage, MappingCounts, PhysicalPage};
+use esker_core::{Bytes, LogicalPage, PhysicalPage};
+use esker_results::MappingCounts;
 
 use crate::choice::ParameterEntry;
 use crate::ftl::pools::Striping;

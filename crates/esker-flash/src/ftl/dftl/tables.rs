@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{MappingCounts, PhysicalPage};
+use esker_core::PhysicalPage;
+use esker_results::MappingCounts;
 
 use super::cache::Cache;
 use crate::BlockIndex;

@@ -5,7 +5,8 @@ mod given;
 mod operations;
 mod undo;
 
-use esker_core::{EraseCounts, PhysicalPage};
+use esker_core::PhysicalPage;
+use esker_results::EraseCounts;
 
 use crate::memory::{prefetch, zeroed};
 use crate::nand::OperationCounts;

@@ -22,7 +22,7 @@ fn one_die() -> SsdSettings {
     settings
 }
 
-fn flash_report(ssd: &Ssd) -> esker_core::FlashReport {
+fn flash_report(ssd: &Ssd) -> esker_results::FlashReport {
     let mut report = Report::default();
     ssd.report(&mut report);
     report.devices["flash"].flash.clone().unwrap()
@@ -30,7 +30,7 @@ fn flash_report(ssd: &Ssd) -> esker_core::FlashReport {
 
 /// Writes pages 0..48, then overwrites half of the first blocks; says how long each write took that set cleaning off, and what
 /// the report says of cleaning.
-fn clean(copy_back: CopyBack) -> (u64, esker_core::CleaningReport) {
+fn clean(copy_back: CopyBack) -> (u64, esker_results::CleaningReport) {
     let mut settings = one_die();
     settings.array.copy_back = copy_back;
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();

@@ -1,6 +1,7 @@
 //! Pages that have to be decoded.
 
-use esker_core::{DeviceError, Energy, FlashReport, Power, Precondition, Rng};
+use esker_core::{DeviceError, Energy, Power, Precondition, Rng};
+use esker_results::FlashReport;
 
 use super::*;
 use crate::{

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use esker_core::{PhysicalPage, RecoveryReport, Rng};
+use esker_core::{PhysicalPage, Rng};
+use esker_results::RecoveryReport;
 
 use super::*;
 use crate::array::Step;

@@ -1,6 +1,7 @@
 //! Uneven wear, its remedies, and the end of life.
 
-use esker_core::{DeviceError, DeviceState, Hint, Precondition, Ratio, WearReport};
+use esker_core::{DeviceError, DeviceState, Hint, Precondition, Ratio};
+use esker_results::WearReport;
 
 use super::*;
 use crate::{EndOfLife, WearLevelling, WearSettings};

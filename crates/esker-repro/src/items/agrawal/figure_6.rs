@@ -4,7 +4,7 @@
 //! own. Interleaving planes: pairs of planes of a die read, program and erase at once. How many operations wait follows from the first
 //! 2,000 requests, one by one: the time from a request's arrival to the beginning of each of its flash operations.
 
-use esker_core::{FlashReport, RunResults};
+use esker_results::{FlashReport, RunResults};
 
 use super::workloads::{ALL, Workload, response_ms};
 use crate::traces;
@@ -143,20 +143,20 @@ mod tests {
 
     #[test]
     fn what_waits_is_counted_from_arrival_to_the_beginning_of_each_operation() {
-        let request = esker_core::TimelineRequest { arrival_ns: 100, ..Default::default() };
-        let operation = |begin_ns, end_ns, request| esker_core::TimelineOperation {
+        let request = esker_results::TimelineRequest { arrival_ns: 100, ..Default::default() };
+        let operation = |begin_ns, end_ns, request| esker_results::TimelineOperation {
             begin_ns,
             end_ns,
             request,
             ..Default::default()
         };
-        let timeline = esker_core::TimelineReport {
+        let timeline = esker_results::TimelineReport {
             requests: vec![request],
             operations: vec![operation(100, 200, Some(0)), operation(200, 500, Some(0)), operation(300, 400, None)],
             ..Default::default()
         };
         let flash = FlashReport { timeline: Some(timeline), ..FlashReport::default() };
-        let device = esker_core::DeviceReport { flash: Some(flash), ..Default::default() };
+        let device = esker_results::DeviceReport { flash: Some(flash), ..Default::default() };
         let mut results = short(&ITEM, EXPERIMENT, &[]);
         results.devices = [("flash".to_string(), device)].into();
         assert_eq!(waiting_per_package(&results), 100.0 / 400.0 / PACKAGES);

@@ -81,7 +81,7 @@ fn keys<'a>(kind: &'a Kind, (gang, channels): (&'a str, &'a str)) -> Vec<(&'a st
 }
 
 /// Busy share of what is busiest, dies or buses.
-fn busiest(results: &esker_core::RunResults) -> f64 {
+fn busiest(results: &esker_results::RunResults) -> f64 {
     let shares = results.devices.values().flat_map(|device| device.utilisation.values());
     shares.fold(0.0f64, |most, share| most.max(*share))
 }

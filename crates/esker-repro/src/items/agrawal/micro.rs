@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use esker_core::{
-    Arrival, Bytes, Completion, Control, Device, FlashReport, LatencyHistogram, Lba, Nanos, Observer, Precondition,
-    ReplayEnd, ReplaySettings, Report, Request, Verdict, replay,
+    Arrival, Bytes, Completion, Control, Device, LatencyHistogram, Lba, Nanos, Observer, Precondition, ReplayEnd,
+    ReplaySettings, Request, Verdict, replay,
 };
+use esker_results::{FlashReport, Report};
 use esker_sim::{Experiment, System};
 
 use crate::{Context, Item, ReproduceError};

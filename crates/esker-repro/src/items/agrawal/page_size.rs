@@ -29,7 +29,7 @@ const WHOLE: &[(&str, &str)] = &[
 ];
 
 /// Busy share of the packages.
-fn busy(results: &esker_core::RunResults) -> f64 {
+fn busy(results: &esker_results::RunResults) -> f64 {
     results.devices.values().filter_map(|device| device.utilisation.get("die")).fold(0.0f64, |a, b| a.max(*b))
 }
 

@@ -5,7 +5,7 @@
 //! a victim still has is then the steady state's, not TPC-C's. What a moved page costs does not depend on it; at the published
 //! efficiency of 70 %, 30 % of 63 pages are moved, which gives the published times from the measured cost of a page.
 
-use esker_core::CleaningReport;
+use esker_results::CleaningReport;
 
 use crate::traces::{self, PaperTrace};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};

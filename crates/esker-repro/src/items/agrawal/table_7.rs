@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use esker_core::{
-    Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Report, Request, Verdict,
-    WearReport, replay,
+    Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
+use esker_results::{Report, WearReport};
 use esker_sim::{Experiment, System};
 
 use crate::{Claim, Context, Item, Outcome, ReproduceError, traces};

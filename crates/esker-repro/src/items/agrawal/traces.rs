@@ -8,7 +8,7 @@
 //! it would hold up there, and Postmark's become faster than without any bus (1.5 ms; 2.4 in the release and without `link`). So
 //! the claims are without it, and times with it are shown beside.
 
-use esker_core::RunResults;
+use esker_results::RunResults;
 
 use crate::traces::{self, PaperTrace};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};

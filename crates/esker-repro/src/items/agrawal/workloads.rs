@@ -77,12 +77,12 @@ impl Workload {
 }
 
 /// Mean response, milliseconds.
-pub(super) fn response_ms(results: &esker_core::RunResults) -> f64 {
+pub(super) fn response_ms(results: &esker_results::RunResults) -> f64 {
     results.requests.all.response_time.mean_us / 1e3
 }
 
 /// Pages that cleaning moved.
-pub(super) fn pages_moved(results: &esker_core::RunResults) -> u64 {
+pub(super) fn pages_moved(results: &esker_results::RunResults) -> u64 {
     results.devices.values().filter_map(|device| Some(device.flash.as_ref()?.programs.cleaning)).sum()
 }
 
@@ -94,7 +94,7 @@ pub(super) mod tests {
     use crate::Item;
 
     /// A shortened run of the made-up workloads on `drive` with `keys`: the configuration is sound.
-    pub(in crate::items) fn short(item: &Item, drive: &str, keys: &[(&str, &str)]) -> esker_core::RunResults {
+    pub(in crate::items) fn short(item: &Item, drive: &str, keys: &[(&str, &str)]) -> esker_results::RunResults {
         let cancel = AtomicBool::new(false);
         let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
         let text = EXCHANGE.experiment(drive, &context).unwrap();

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use esker_core::{
-    Arrival, Completion, Control, Device, FlashReport, Nanos, Observer, ReplayEnd, ReplaySettings, Report, Request,
-    Verdict, replay,
+    Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
+use esker_results::{FlashReport, Report};
 use esker_sim::{Experiment, System};
 
 use super::workload::Workload;

@@ -3,7 +3,7 @@
 //! The whole trace cannot be had. Its stand-in follows table 3.3 ([`super::workload`]); beside it, where they are at hand, stand the first
 //! 10,000 requests of Financial1, repeated.
 
-use esker_core::{FlashReport, RunResults};
+use esker_results::{FlashReport, RunResults};
 
 use super::drive::{LAYERS, Run, Setup, simulate};
 use super::times;

@@ -5,9 +5,9 @@ mod raid0;
 use std::fmt;
 
 use esker_core::{
-    Bytes, ChildReport, Completion, Control, Device, DeviceError, DeviceReport, Nanos, Report, Request, RequestKind,
-    Tag, TagSlab, Telemetry, Unsupported,
+    Bytes, Completion, Control, Device, DeviceError, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry, Unsupported,
 };
+use esker_results::{ChildReport, DeviceReport, Report};
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
@@ -267,7 +267,9 @@ impl Device for Array {
     fn telemetry(&self) -> Telemetry {
         Telemetry { queued: self.parents.len() + self.immediate.len(), ..self.children.telemetry() }
     }
+}
 
+impl Reporting for Array {
     fn report(&self, into: &mut Report) {
         let children = self.children.report(into);
         into.add(&self.name, composite_report(KIND.name, self.capacity(), self.requests, children));

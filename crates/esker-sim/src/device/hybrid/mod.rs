@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Completion, Control, Device, DeviceError, Nanos, Precondition, Ratio, Report, Request, Tag, TagSlab,
-    Telemetry, Unsupported,
+    Bytes, Completion, Control, Device, DeviceError, Nanos, Precondition, Ratio, Request, Tag, TagSlab, Telemetry,
+    Unsupported,
 };
+use esker_results::Report;
 use esker_tier::{Effect, Engine, EngineSettings, Input, IoId, PlacementError, PolicySettings, UnmetShare};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -317,7 +318,9 @@ impl Device for EngineDevice {
         let children = self.children.telemetry();
         Telemetry { state: self.engine.state().max(children.state), queued: self.hosts.len(), ..children }
     }
+}
 
+impl Reporting for EngineDevice {
     fn report(&self, into: &mut Report) {
         let children = self.children.report(into);
         into.add(&self.name, composite_report(KIND.name, self.capacity(), self.requests, children));

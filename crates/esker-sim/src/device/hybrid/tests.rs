@@ -140,6 +140,9 @@ impl Device for Faulty {
     fn telemetry(&self) -> Telemetry {
         Telemetry { state: self.state, ..self.device.telemetry() }
     }
+}
+
+impl Reporting for Faulty {
     fn report(&self, into: &mut Report) {
         self.device.report(into);
     }

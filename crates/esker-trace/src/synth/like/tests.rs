@@ -4,7 +4,8 @@ use esker_core::{Nanos, Rng};
 use proptest::prelude::*;
 
 use super::{TraceModel, TraceModelFitter};
-use crate::{Characteriser, CharacteriserSettings, Operation, Profile, Record, VolumeIndex};
+use crate::{Characteriser, CharacteriserSettings, Operation, Record, VolumeIndex};
+use esker_results::profile::Profile;
 
 fn fit(records: &[Record]) -> TraceModel {
     let mut fitter = TraceModelFitter::default();

@@ -1,21 +1,11 @@
-//! The results of a run: one versioned JSON schema, documented field by field. Names end in their unit.
-
-mod array;
-mod flash;
-mod remarks;
-mod settled;
-mod timeline;
+//! What one simulated run says.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use array::*;
-pub use flash::*;
-pub use remarks::remarks;
-pub use settled::*;
-pub use timeline::*;
+use crate::{DeviceReport, RequestResults, SettledResults};
 
 /// The version of the schema below. A change that would break a reader raises it.
 pub const RESULTS_SCHEMA: u32 = 1;
@@ -98,54 +88,6 @@ impl LeftOut {
     }
 }
 
-/// Summary of a distribution of times, in microseconds. Mean, deviation and maximum are exact, percentiles within 0.1 %.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LatencySummary {
-    /// Arithmetic mean.
-    pub mean_us: f64,
-    /// Standard deviation.
-    pub stddev_us: f64,
-    /// Median.
-    pub p50_us: f64,
-    /// 95th percentile.
-    pub p95_us: f64,
-    /// 99th percentile.
-    pub p99_us: f64,
-    /// 99.9th percentile.
-    pub p999_us: f64,
-    /// Longest.
-    pub max_us: f64,
-}
-
-/// One class of requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestClass {
-    /// Requests that completed without error.
-    pub count: u64,
-    /// Arrival to completion.
-    pub response_time: LatencySummary,
-    /// Begin of service to completion.
-    pub device_time: LatencySummary,
-    /// Arrival to begin of service.
-    pub queue_time: LatencySummary,
-}
-
-/// Completed requests by class.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestResults {
-    /// All kinds, trims and flushes included.
-    pub all: RequestClass,
-    /// Reads.
-    pub read: RequestClass,
-    /// Writes.
-    pub write: RequestClass,
-    /// Requests that ended with an error.
-    pub errors: u64,
-}
-
 /// Rates from the first arrival to the last completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -201,55 +143,4 @@ pub struct Cost {
     pub precondition_s: f64,
     /// Largest resident memory of the process so far.
     pub peak_memory_bytes: u64,
-}
-
-/// What one device did. Sections that make no sense for its kind are left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DeviceReport {
-    /// "ssd", "hdd", "constant", "array", "hybrid"...
-    pub kind: String,
-    /// Bytes that the host can address.
-    pub capacity_bytes: u64,
-    /// Requests that ended, with or without an error.
-    pub requests: u64,
-    /// Busy share of each kind of resource over the measured time, mean over all of the kind.
-    pub utilisation: BTreeMap<String, f64>,
-    /// The same for the busiest single resource of each kind.
-    pub utilisation_busiest: BTreeMap<String, f64>,
-    /// Solid-state drives.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flash: Option<FlashReport>,
-    /// Disks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk: Option<DiskReport>,
-    /// Children of a composite device: the share of requests that each one served.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub children: BTreeMap<String, ChildReport>,
-}
-
-/// One child of a composite device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ChildReport {
-    /// Share of the parent's child requests.
-    pub share: f64,
-    /// Requests sent to it.
-    pub requests: u64,
-}
-
-/// What a disk did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DiskReport {
-    /// Seeks over at least one cylinder.
-    pub seeks: u64,
-    /// Mean seek time over all requests, moved or not.
-    pub mean_seek_us: f64,
-    /// Mean rotational wait over all requests.
-    pub mean_rotation_us: f64,
-    /// Mean transfer time over all requests.
-    pub mean_transfer_us: f64,
-    /// Mean cylinders passed per request.
-    pub mean_seek_cylinders: f64,
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{DeviceReport, FlashReport};
-use crate::words;
+use esker_core::words;
+
+use crate::{DeviceReport, FlashReport};
 
 /// A remark is made where more than this share of what was read had no data.
 const UNWRITTEN_READS_MAX: f64 = 0.01;

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::{Completion, LatencySummary, Nanos, RequestClass, RequestKind, RequestResults};
+use crate::Nanos;
 
 /// Times in a histogram of three significant digits (log-linear, "HDR"); count, mean, deviation and maximum are exact.
 #[derive(Clone, Debug)]
@@ -79,20 +79,6 @@ impl LatencyHistogram {
         Nanos(self.max)
     }
 
-    /// As it stands in results.
-    pub fn summary(&self) -> LatencySummary {
-        let micros = |time: Nanos| time.as_micros_f64();
-        LatencySummary {
-            mean_us: self.mean() / 1e3,
-            stddev_us: self.stddev() / 1e3,
-            p50_us: micros(self.quantile(0.50)),
-            p95_us: micros(self.quantile(0.95)),
-            p99_us: micros(self.quantile(0.99)),
-            p999_us: micros(self.quantile(0.999)),
-            max_us: micros(self.max()),
-        }
-    }
-
     /// The distribution function at up to `points` values: (time, share of requests at most that long), rising.
     pub fn curve(&self, points: usize) -> Vec<(Nanos, f64)> {
         (0..points)
@@ -102,101 +88,6 @@ impl LatencyHistogram {
                 (self.quantile(quantile), quantile)
             })
             .collect()
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-struct Class {
-    response: LatencyHistogram,
-    device: LatencyHistogram,
-    queue: LatencyHistogram,
-}
-
-impl Class {
-    fn merge(&mut self, other: &Self) {
-        self.response.merge(&other.response);
-        self.device.merge(&other.device);
-        self.queue.merge(&other.queue);
-    }
-    fn results(&self) -> RequestClass {
-        RequestClass {
-            count: self.response.count(),
-            response_time: self.response.summary(),
-            device_time: self.device.summary(),
-            queue_time: self.queue.summary(),
-        }
-    }
-}
-
-/// Statistics of completed requests: response = queue + device time; reads, writes, and the rest (trims, flushes).
-#[derive(Clone, Debug, Default)]
-pub struct RequestStatistics {
-    read: Class,
-    write: Class,
-    other: Class,
-    errors: u64,
-}
-
-impl RequestStatistics {
-    /// Adds one completed request that had arrived at `arrival`. Failed requests are counted, not timed.
-    #[inline]
-    pub fn record(&mut self, arrival: Nanos, kind: RequestKind, completion: &Completion) {
-        if completion.result.is_err() {
-            self.errors += 1;
-            return;
-        }
-        let class = match kind {
-            RequestKind::Read => &mut self.read,
-            kind if kind.is_write() => &mut self.write,
-            _ => &mut self.other,
-        };
-        class.response.record(completion.at - arrival);
-        class.queue.record(completion.service_start - arrival);
-        class.device.record(completion.at - completion.service_start);
-    }
-
-    /// Adds all of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.read.merge(&other.read);
-        self.write.merge(&other.write);
-        self.other.merge(&other.other);
-        self.errors += other.errors;
-    }
-
-    /// Response times of all requests together.
-    pub fn response(&self) -> LatencyHistogram {
-        let mut all = self.read.response.clone();
-        all.merge(&self.write.response);
-        all.merge(&self.other.response);
-        all
-    }
-
-    /// Response times of reads.
-    pub fn read_response(&self) -> &LatencyHistogram {
-        &self.read.response
-    }
-
-    /// Response times of writes.
-    pub fn write_response(&self) -> &LatencyHistogram {
-        &self.write.response
-    }
-
-    /// Requests that ended with an error.
-    pub fn errors(&self) -> u64 {
-        self.errors
-    }
-
-    /// As they stand in results.
-    pub fn results(&self) -> RequestResults {
-        let mut all = self.read.clone();
-        all.merge(&self.write);
-        all.merge(&self.other);
-        RequestResults {
-            all: all.results(),
-            read: self.read.results(),
-            write: self.write.results(),
-            errors: self.errors,
-        }
     }
 }
 
@@ -210,12 +101,12 @@ mod tests {
         for micros in 1..=1000 {
             histogram.record(Nanos::from_micros(micros));
         }
-        let summary = histogram.summary();
-        assert_eq!(summary.mean_us, 500.5);
-        assert!((summary.stddev_us - ((1000f64 * 1000.0 - 1.0) / 12.0).sqrt()).abs() < 1e-9);
-        assert!((summary.p50_us / 500.0 - 1.0).abs() < 1e-3, "{summary:?}");
-        assert!((summary.p99_us / 990.0 - 1.0).abs() < 1e-3);
-        assert_eq!(summary.max_us, 1000.0);
+        assert_eq!(histogram.mean(), 500_500.0);
+        assert!((histogram.stddev() / 1e3 - ((1000f64 * 1000.0 - 1.0) / 12.0).sqrt()).abs() < 1e-9);
+        let micros = |quantile| histogram.quantile(quantile).as_micros_f64();
+        assert!((micros(0.50) / 500.0 - 1.0).abs() < 1e-3, "{}", micros(0.50));
+        assert!((micros(0.99) / 990.0 - 1.0).abs() < 1e-3, "{}", micros(0.99));
+        assert_eq!(histogram.max(), Nanos::from_micros(1000));
     }
 
     #[test]
@@ -232,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_empty_histogram_has_zeroes() {
-        let summary = LatencyHistogram::default().summary();
-        assert_eq!((summary.mean_us, summary.stddev_us, summary.max_us), (0.0, 0.0, 0.0));
+        let empty = LatencyHistogram::default();
+        assert_eq!((empty.mean(), empty.stddev(), empty.max()), (0.0, 0.0, Nanos::ZERO));
     }
 }

@@ -7,7 +7,6 @@ mod slow;
 
 use std::collections::BTreeMap;
 
-use esker_core::{DeviceReport, LatencySummary, RequestResults, SeriesPoint};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +14,9 @@ pub use alignment::*;
 pub use cache::*;
 pub use endurance::*;
 pub use slow::*;
+
+use crate::profile::Profile;
+use crate::{DeviceReport, LatencySummary, RequestResults, SeriesPoint};
 
 /// The version of the schema below.
 pub const STUDY_SCHEMA: u32 = 1;
@@ -80,7 +82,7 @@ pub struct WorkloadStudy {
     /// The space that the designs were sized to.
     pub active_region: ActiveRegion,
     /// Its characterisation, the same as `esker trace info --json`.
-    pub profile: esker_trace::Profile,
+    pub profile: Profile,
     /// Response times that the trace itself recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<Measured>,

@@ -1,0 +1,17 @@
+//! What esker says, as plain data: runs, studies, profiles of traces, reproductions. Versioned JSON schemas, documented
+//! field by field; names of fields end in their unit. Reports and the command line are written from these types.
+
+mod device;
+pub mod profile;
+mod remarks;
+pub mod reproduction;
+mod requests;
+mod run;
+mod settled;
+pub mod study;
+
+pub use device::*;
+pub use remarks::remarks;
+pub use requests::*;
+pub use run::*;
+pub use settled::*;
