@@ -11,9 +11,7 @@ use crate::arrivals::{self, Shift};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
-use crate::model::{
-    BusiestHour, Candidate, CurvePoint, GrownLoad, Judgement, Outcome, ResourceLimit, TranslationLayer,
-};
+use crate::model::{BusiestHour, Candidate, CurvePoint, GrownLoad, Outcome, ResourceLimit, TranslationLayer};
 use crate::{Hooks, StudyError, StudySettings};
 
 /// Requests under way in closed replay.
@@ -49,25 +47,7 @@ pub(crate) fn simulate(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<(Candidate, Option<Slowest>), StudyError> {
-    let mut candidate = Candidate {
-        name: design.name.clone(),
-        title: design.title.clone(),
-        kind: design.kind.to_string(),
-        device_count: design.device_count,
-        capacity_bytes: 0,
-        config: serde_json::Value::Null,
-        outcome: Outcome::Served,
-        requests: None,
-        busiest_hour: None,
-        response_curve: Vec::new(),
-        series: Vec::new(),
-        limits: Vec::new(),
-        translation_layer: None,
-        endurance: None,
-        grown: None,
-        judgement: Judgement::default(),
-        devices: Default::default(),
-    };
+    let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
     let mut run = match measured_run(workload, design, &Load::as_traced(workload), settings, hooks) {
         Ok(run) => run,
         Err(StudyError::Design { message }) => {
