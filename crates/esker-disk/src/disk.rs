@@ -10,7 +10,7 @@ use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Request, RequestKind,
     ResourceKind, Tag, Telemetry, Unsupported,
 };
-use esker_results::{DeviceReport, Report};
+use esker_results::{DeviceReport, Report, Reporting};
 
 use self::flushes::{Flush, Flushes};
 use self::link::Link;

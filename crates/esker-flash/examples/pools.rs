@@ -35,8 +35,7 @@ fn main() {
                 let mut ssd = Ssd::new("flash", &settings, 1).expect("the settings work");
                 let condition = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
                 ssd.control(Nanos::ZERO, Control::Precondition(condition)).expect("drives can be preconditioned");
-                let mut report = Report::default();
-                ssd.report(&mut report);
+                let report = Report::of(&ssd);
                 let flash = report.devices["flash"].flash.as_ref().expect("it is a drive");
                 let measured = flash.precondition.expect("it was preconditioned").write_amplification;
                 let space = ssd.space();

@@ -28,8 +28,7 @@ fn measure(settings: SsdSettings) -> RecoveryReport {
     let arrivals = (0..WRITES + 1000)
         .map(|_| Arrival { at: Nanos::ZERO, request: Request::write(Lba(rng.below(pages) * 8), Bytes(4096)) });
     replay(&mut ssd, arrivals, &ReplaySettings::closed(32), &mut Ignore).expect("drives go on");
-    let mut report = Report::default();
-    ssd.report(&mut report);
+    let report = Report::of(&ssd);
     report.devices["flash"].flash.as_ref().and_then(|flash| flash.recovery).expect("power failed")
 }
 

@@ -27,8 +27,7 @@ fn main() {
     let mut ssd = Ssd::new("flash", &settings, 1).expect("the settings work");
     let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
     ssd.control(Nanos::ZERO, Control::Precondition(steady)).expect("drives can be preconditioned");
-    let mut report = Report::default();
-    ssd.report(&mut report);
+    let report = Report::of(&ssd);
     let flash = report.devices["flash"].flash.as_ref().expect("drives report on flash");
     println!("{} pages, {:.2} bytes each: {:?}", flash.pages.raw, flash.simulator_bytes_per_page, flash.precondition);
 }

@@ -204,7 +204,7 @@ fn arrivals<'a>(
 fn settled(
     experiment: &Experiment,
     workload: &Workload,
-    device: &mut Box<dyn Device>,
+    device: &mut Box<dyn Reporting>,
     now: Nanos,
     settle: &SettleSettings,
     options: &RunOptions,
@@ -237,11 +237,10 @@ pub fn finish_results(
     experiment: &Experiment,
     measured: &mut Measured,
     replay: &Replay,
-    device: &dyn Device,
+    device: &dyn Reporting,
     cost: Option<Cost>,
 ) -> RunResults {
-    let mut report = Report::default();
-    device.report(&mut report);
+    let report = Report::of(device);
     let saturated = match replay.end {
         ReplayEnd::Saturated { since, backlog } => Some(Saturation {
             since_s: since.as_secs_f64(),

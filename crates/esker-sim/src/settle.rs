@@ -6,7 +6,7 @@
 use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
-use esker_results::{FlashReport, Report, SettledResults, Settling};
+use esker_results::{FlashReport, Report, Reporting, SettledResults, Settling};
 
 use crate::config::SettleSettings;
 use crate::measured::Watch;
@@ -26,9 +26,8 @@ struct Stretch {
 
 impl Stretch {
     /// What `device` has counted since measuring started; nothing where no part of it is flash.
-    fn of(device: &dyn Device) -> Option<Self> {
-        let mut report = Report::default();
-        device.report(&mut report);
+    fn of(device: &dyn Reporting) -> Option<Self> {
+        let report = Report::of(device);
         let drives = report.devices.values().filter_map(|device| device.flash.as_ref());
         let add = |sum: Option<Self>, flash: &FlashReport| {
             let sum = sum.unwrap_or_default();
@@ -67,7 +66,7 @@ impl Stretch {
 ///
 /// `changes` makes the arrivals of one pass: the workload's requests without its reads. Their times do not matter.
 pub fn settle<I: Iterator<Item = Arrival>>(
-    device: &mut Box<dyn Device>,
+    device: &mut Box<dyn Reporting>,
     now: Nanos,
     settings: &SettleSettings,
     changes: impl Fn() -> I,
@@ -116,7 +115,7 @@ impl<I: Iterator<Item = Arrival>, F: Fn() -> I> Pass<F> {
 }
 
 fn repeat<I: Iterator<Item = Arrival>, F: Fn() -> I>(
-    device: &mut Box<dyn Device>,
+    device: &mut Box<dyn Reporting>,
     mut now: Nanos,
     settings: &SettleSettings,
     first: Stretch,

@@ -1,5 +1,6 @@
 //! From an experiment to the device that it runs on: the one place where devices are wired together.
 
+use esker_results::Reporting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use crate::device::{Child, DeviceFault, Instance};
 /// A tree of devices that is ready to serve.
 pub struct System {
     /// The target, with everything under it.
-    pub device: Box<dyn Device>,
+    pub device: Box<dyn Reporting>,
     /// Wall-clock time that preconditioning took.
     pub precondition_time: Duration,
 }
@@ -38,7 +39,7 @@ impl System {
 
 /// Builds one device from a table such as an experiment's `[device.NAME]`: kind, preset, overrides, precondition. For
 /// devices without children.
-pub fn build_device(name: &str, table: &toml::Table, seed: u64) -> Result<Box<dyn Device>, ConfigError> {
+pub fn build_device(name: &str, table: &toml::Table, seed: u64) -> Result<Box<dyn Reporting>, ConfigError> {
     let text = toml::to_string(table).expect("a table is TOML");
     let document = Document { origin: format!("device `{name}`"), text };
     let node = document.parse()?;

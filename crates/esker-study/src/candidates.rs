@@ -44,13 +44,15 @@ struct Drive {
     over_provisioning: u64,
     /// It has the preset's channels divided by this.
     channels_divided_by: u32,
+    /// Blocks per plane of the drive as sold, for each one of the preset.
+    blocks_as_sold: u64,
     /// Its translation layer, as an experiment file has it.
     layer: &'static str,
 }
 
 impl Drive {
     const fn new(preset: &'static str, over_provisioning: u64) -> Self {
-        Self { preset, over_provisioning, channels_divided_by: 1, layer: "\"page\"" }
+        Self { preset, over_provisioning, channels_divided_by: 1, blocks_as_sold: 1, layer: "\"page\"" }
     }
     const fn with_layer(self, layer: &'static str) -> Self {
         Self { layer, ..self }
@@ -98,7 +100,8 @@ static RECIPES: &[Recipe] = &[
     Recipe {
         name: "qlc-op28",
         title: "QLC SSD, 28 % over-provisioned, mapped in units of 16 KiB",
-        shape: Shape::Ssd(Drive::new(QLC, 28)),
+        // The preset has a quarter of the blocks of a drive of 7.68 TB.
+        shape: Shape::Ssd(Drive { blocks_as_sold: 4, ..Drive::new(QLC, 28) }),
         wide: true,
     },
     Recipe {
@@ -221,7 +224,7 @@ fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, St
 }
 
 fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Bytes), StudyError> {
-    let Drive { preset, over_provisioning, channels_divided_by, layer } = *drive;
+    let Drive { preset, over_provisioning, channels_divided_by, blocks_as_sold, layer } = *drive;
     let settings: SsdSettings = parse(find(esker_flash::PRESETS, preset)?)?;
     let geometry = settings.geometry;
     let channels = (geometry.channels / channels_divided_by).max(1);
@@ -233,7 +236,7 @@ fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Byte
     let host = u128::from(active.0) * 1_000_000_000 / u128::from(utilisation.as_parts_per_billion().max(1));
     let raw = ((host * 100 / u128::from(100 - over_provisioning)) as u64).max(RAW_MIN.0);
     let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;
-    let sold = Bytes(planes * block(geometry.pages_per_block) * u64::from(geometry.blocks_per_plane));
+    let sold = Bytes(planes * block(geometry.pages_per_block) * u64::from(geometry.blocks_per_plane) * blocks_as_sold);
     let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
     while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
         && pages_per_block > PAGES_PER_BLOCK_MIN
@@ -302,6 +305,14 @@ mod tests {
                 assert!(system.device.capacity() >= active, "{}", design.name);
             }
         }
+    }
+
+    #[test]
+    fn the_drive_as_sold_has_all_blocks_of_its_dies() {
+        let designs = designs(Bytes::gib(1), Ratio::percent(85), true).unwrap();
+        let sold = |name: &str| designs.iter().find(|design| design.name == name).unwrap().sold;
+        assert_eq!(sold("qlc-op28"), Some(Bytes::gib(8_192)), "7.68 TB are sold of 8 TiB");
+        assert_eq!(sold("tlc-op28"), Some(Bytes::gib(512)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One design under one workload.
 
 use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, replay, words};
-use esker_results::{FlashReport, Report, RequestStatistics, SeriesPoint};
+use esker_results::{FlashReport, Report, Reporting, RequestStatistics, SeriesPoint};
 use esker_sim::{Experiment, Measured, Slowest, System, Watch};
 use esker_trace::{DenseMap, Operation, ReadOptions, Record};
 
@@ -10,9 +10,7 @@ use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
 use crate::{Hooks, StudyError, StudySettings};
-use esker_results::study::{
-    BusiestHour, Candidate, CurvePoint, GrownLoad, Judgement, Outcome, ResourceLimit, TranslationLayer,
-};
+use esker_results::study::{BusiestHour, Candidate, CurvePoint, GrownLoad, Outcome, ResourceLimit, TranslationLayer};
 
 /// Requests under way in closed replay.
 pub(crate) const CLOSED_DEPTH: u32 = 32;
@@ -30,7 +28,7 @@ const HOUR: Nanos = Nanos::from_secs(3600);
 
 /// A design after its measured run.
 pub(crate) struct Run {
-    pub(crate) device: Box<dyn Device>,
+    pub(crate) device: Box<dyn Reporting>,
     pub(crate) experiment: Experiment,
     pub(crate) replay: Replay,
     pub(crate) statistics: RequestStatistics,
@@ -47,25 +45,7 @@ pub(crate) fn simulate(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<(Candidate, Option<Slowest>), StudyError> {
-    let mut candidate = Candidate {
-        name: design.name.clone(),
-        title: design.title.clone(),
-        kind: design.kind.to_string(),
-        device_count: design.device_count,
-        capacity_bytes: 0,
-        config: serde_json::Value::Null,
-        outcome: Outcome::Served,
-        requests: None,
-        busiest_hour: None,
-        response_curve: Vec::new(),
-        series: Vec::new(),
-        limits: Vec::new(),
-        translation_layer: None,
-        endurance: None,
-        grown: None,
-        judgement: Judgement::default(),
-        devices: Default::default(),
-    };
+    let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
     let mut run = match measured_run(workload, design, &Load::as_traced(workload), settings, hooks) {
         Ok(run) => run,
         Err(StudyError::Design { message }) => {
@@ -74,8 +54,7 @@ pub(crate) fn simulate(
         }
         Err(error) => return Err(error),
     };
-    let mut report = Report::default();
-    run.device.report(&mut report);
+    let report = Report::of(&run.device);
     candidate.capacity_bytes = run.device.capacity().0;
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
@@ -168,7 +147,7 @@ impl<'a> Load<'a> {
 
 /// A design that is ready to be measured, and how.
 pub(crate) struct Setup {
-    pub(crate) device: Box<dyn Device>,
+    pub(crate) device: Box<dyn Reporting>,
     pub(crate) replay_settings: ReplaySettings,
     experiment: Experiment,
 }
@@ -341,8 +320,7 @@ fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
 
 /// The flash counters of a device tree with one drive.
 pub(crate) fn flash_report(device: &dyn Device) -> Option<FlashReport> {
-    let mut report = Report::default();
-    device.report(&mut report);
+    let report = Report::of(device);
     report.devices.into_values().find_map(|device| device.flash)
 }
 

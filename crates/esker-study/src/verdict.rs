@@ -351,25 +351,8 @@ mod tests {
     fn candidate(title: &str, reads: u64, unwritten: u64) -> Candidate {
         let flash = FlashReport { host_page_reads: reads, unwritten_page_reads: unwritten, ..FlashReport::default() };
         let device = DeviceReport { flash: Some(flash), ..DeviceReport::default() };
-        Candidate {
-            name: title.into(),
-            title: title.into(),
-            kind: "ssd".into(),
-            device_count: 1,
-            capacity_bytes: 0,
-            config: serde_json::Value::Null,
-            outcome: Outcome::Served,
-            requests: None,
-            busiest_hour: None,
-            response_curve: Vec::new(),
-            series: Vec::new(),
-            limits: Vec::new(),
-            translation_layer: None,
-            endurance: None,
-            grown: None,
-            judgement: Judgement::default(),
-            devices: [("ssd".to_string(), device)].into(),
-        }
+        let devices = [("ssd".to_string(), device)].into();
+        Candidate { devices, ..Candidate::new(title, title, "ssd", 1) }
     }
 
     #[test]

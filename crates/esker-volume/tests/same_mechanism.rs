@@ -1,6 +1,7 @@
 //! The simulator and the real driver run the same engine: given the same requests, on models as on stores of the same
 //! speed, they perform the same effects in the same order, however late the real driver wakes up.
 
+use esker_results::Reporting;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -26,7 +27,7 @@ fn models() -> Vec<Child> {
     let model = |&(name, micros, servers, capacity): &(&str, u64, u32, Bytes)| {
         let service_time = Nanos::from_micros(micros);
         let settings = ConstantSettings { service_time, servers, capacity, queue_depth: Some(3) };
-        Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) as Box<dyn Device> }
+        Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) as Box<dyn Reporting> }
     };
     DEVICES.iter().map(model).collect()
 }

@@ -71,8 +71,7 @@ pub(crate) fn preset(name: &str) -> DiskSettings {
 }
 
 pub(crate) fn report(disk: &Disk) -> DiskReport {
-    let mut report = Report::default();
-    disk.report(&mut report);
+    let report = Report::of(&disk);
     report.devices.values().next().and_then(|device| device.disk).expect("a disk reports as one")
 }
 

@@ -22,7 +22,7 @@ use esker_core::{
     Bytes, Completion, Control, Device, DeviceError, LogicalPage, Nanos, Request, RequestKind, Tag, Telemetry,
     Unsupported,
 };
-use esker_results::{PreconditionReport, Report};
+use esker_results::{PreconditionReport, Report, Reporting};
 
 use crate::array::{Array, BACKGROUND, Ended};
 use crate::ecc::{self, Ecc};

@@ -73,7 +73,6 @@ pub(crate) fn run(ssd: &mut Ssd, arrivals: impl IntoIterator<Item = Arrival>, se
 
 /// The drive's report.
 pub(crate) fn report(ssd: &Ssd) -> FlashReport {
-    let mut report = Report::default();
-    ssd.report(&mut report);
+    let report = Report::of(&ssd);
     report.devices["flash"].flash.clone().expect("drives report on flash")
 }

@@ -256,6 +256,31 @@ pub struct Candidate {
     pub devices: BTreeMap<String, DeviceReport>,
 }
 
+impl Candidate {
+    /// A design of which nothing is known yet but what it is.
+    pub fn new(name: &str, title: &str, kind: &str, device_count: u32) -> Self {
+        Self {
+            name: name.into(),
+            title: title.into(),
+            kind: kind.into(),
+            device_count,
+            capacity_bytes: 0,
+            config: serde_json::Value::Null,
+            outcome: Outcome::Served,
+            requests: None,
+            busiest_hour: None,
+            response_curve: Vec::new(),
+            series: Vec::new(),
+            limits: Vec::new(),
+            translation_layer: None,
+            endurance: None,
+            grown: None,
+            judgement: Judgement::default(),
+            devices: BTreeMap::new(),
+        }
+    }
+}
+
 /// How a design coped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "lowercase", deny_unknown_fields)]

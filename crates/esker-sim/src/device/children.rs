@@ -1,6 +1,7 @@
 //! What every composite device does with its children: keep their next events, let requests wait for a free slot, and
 //! add up what they say.
 
+use esker_results::Reporting;
 use std::collections::VecDeque;
 
 use esker_core::{
@@ -24,7 +25,7 @@ pub(crate) struct Children<K> {
 
 struct State<K> {
     name: String,
-    device: Box<dyn Device>,
+    device: Box<dyn Reporting>,
     under_way: TagSlab<K>,
     waiting: VecDeque<(K, Request)>,
     /// Requests sent since measuring started.

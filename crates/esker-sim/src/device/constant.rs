@@ -6,7 +6,7 @@ use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, Nanos, Request, ResourceKind, Tag, Telemetry,
     Unsupported,
 };
-use esker_results::{DeviceReport, Report};
+use esker_results::{DeviceReport, Report, Reporting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ impl DeviceSettings for ConstantSettings {
         serde_json::to_value(resolved).expect("settings are plain data")
     }
 
-    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
+    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         if self.service_time == Nanos::ZERO {
             return Err(DeviceFault::new("`service_time` is zero; a request takes at least 1ns"));
         }
@@ -293,8 +293,7 @@ mod tests {
             let expected = load / (2.0 * (1.0 - load)) * 1e6;
             let ratio = times.waits.mean() / expected;
             assert!((ratio - 1.0).abs() < 0.02, "load {load}: {} ns against {expected}", times.waits.mean());
-            let mut report = Report::default();
-            device.report(&mut report);
+            let report = Report::of(device);
             assert!((report.devices["d"].utilisation["server"] - load).abs() < 0.01);
         }
     }

@@ -2,6 +2,7 @@
 
 use esker_core::Device;
 use esker_disk::{Disk, DiskSettings, PRESETS};
+use esker_results::Reporting;
 
 use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
 
@@ -19,7 +20,7 @@ impl DeviceSettings for DiskSettings {
         serde_json::to_value(self).expect("settings are plain data")
     }
 
-    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
+    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         let disk = Disk::new(&instance.name, self).map_err(|error| DeviceFault::from_error(&error))?;
         Ok(Box::new(disk))
     }

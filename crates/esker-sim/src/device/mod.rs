@@ -7,6 +7,7 @@ mod hdd;
 mod hybrid;
 mod ssd;
 
+use esker_results::Reporting;
 use std::fmt;
 
 use esker_core::{Device, Hint, Preset};
@@ -49,7 +50,7 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
     fn resolved(&self) -> serde_json::Value;
 
     /// Builds the device.
-    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault>;
+    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault>;
 }
 
 /// A child as a device table names it.
@@ -78,7 +79,7 @@ pub struct Child {
     /// Its name in reports.
     pub name: String,
     /// The device.
-    pub device: Box<dyn Device>,
+    pub device: Box<dyn Reporting>,
 }
 
 /// Why a device cannot be built from settings that are each well-formed.

@@ -3,6 +3,8 @@
 //! A guest partition that begins at an odd sector shifts every request of its file system: each 4 KiB page then
 //! straddles two pages of the device.
 
+use esker_results::profile::Misalignment;
+
 /// Of the requests whose size is whole pages at least this share has to become aligned...
 const AFTER_MIN: f64 = 0.8;
 /// ...and less than this share may have been.
@@ -47,8 +49,8 @@ impl Phases {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use esker_results::profile::Misalignment;
-use super::*;
 
     #[test]
     fn a_partition_at_sector_63_is_found_and_a_mixture_is_not() {

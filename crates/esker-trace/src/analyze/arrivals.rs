@@ -1,8 +1,8 @@
 //! How far apart do requests arrive, and when does nothing arrive?
 
-use esker_results::profile::{IdlePeriods, InterArrival};
 use esker_core::{LatencyHistogram, Nanos};
 use esker_results::LatencySummary;
+use esker_results::profile::{IdlePeriods, InterArrival};
 
 #[derive(Debug)]
 pub(super) struct Arrivals {

@@ -1,7 +1,7 @@
 //! All answers together, as `esker trace info --json` prints them.
 
-use esker_results::profile::Profile;
 use esker_core::Nanos;
+use esker_results::profile::Profile;
 
 use super::skew::AccessCounts;
 use super::touched::AREA_BYTES;

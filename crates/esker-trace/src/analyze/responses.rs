@@ -1,8 +1,8 @@
 //! How long did the traced system take?
 
-use esker_results::profile::MeasuredResponses;
 use esker_core::{LatencyHistogram, Nanos};
 use esker_results::LatencySummary;
+use esker_results::profile::MeasuredResponses;
 
 use crate::Operation;
 

@@ -1,7 +1,7 @@
 //! How does the load change over time?
 
-use esker_results::profile::LoadInterval;
 use esker_core::Nanos;
+use esker_results::profile::LoadInterval;
 
 use crate::{Operation, Record};
 

@@ -1,9 +1,9 @@
-//! How much is in use esker_results::profile::WorkingSetInterval;
-use at a time, and how does the footprint grow?
+//! How much is in use at a time, and how does the footprint grow?
 
 use std::collections::BTreeMap;
 
 use esker_core::Nanos;
+use esker_results::profile::WorkingSetInterval;
 
 use super::series::Series;
 use super::touched::{AREA_BYTES, TouchedAreas};

@@ -23,8 +23,7 @@ fn one_die() -> SsdSettings {
 }
 
 fn flash_report(ssd: &Ssd) -> esker_results::FlashReport {
-    let mut report = Report::default();
-    ssd.report(&mut report);
+    let report = Report::of(&ssd);
     report.devices["flash"].flash.clone().unwrap()
 }
 

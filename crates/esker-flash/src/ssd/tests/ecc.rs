@@ -52,8 +52,7 @@ fn settings(errors: f64) -> SsdSettings {
 }
 
 fn flash_report(ssd: &Ssd) -> FlashReport {
-    let mut report = Report::default();
-    ssd.report(&mut report);
+    let report = Report::of(&ssd);
     report.devices["flash"].flash.clone().unwrap()
 }
 

@@ -193,8 +193,7 @@ fn cleaning_is_paid_for_by_the_write_that_sets_it_off() {
     assert_eq!(times[24], 1_500_000 + 305_600);
     assert_eq!(times[25..28], [305_600; 3]);
     assert_eq!(times[28], 1_500_000 + 305_600);
-    let mut report = Report::default();
-    ssd.report(&mut report);
+    let report = Report::of(&ssd);
     let flash = report.devices["flash"].flash.clone().unwrap();
     assert_eq!((flash.erases, flash.merges.switch, flash.programs.cleaning), (2, 2, 0));
 }

@@ -41,8 +41,7 @@ fn wear_out(ssd: &mut Ssd, share: u64) -> Option<DeviceError> {
 }
 
 fn report(ssd: &Ssd) -> WearReport {
-    let mut report = Report::default();
-    ssd.report(&mut report);
+    let report = Report::of(&ssd);
     report.devices["flash"].flash.as_ref().unwrap().wear.unwrap()
 }
 

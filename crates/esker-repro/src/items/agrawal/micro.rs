@@ -6,7 +6,7 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, LatencyHistogram, Lba, Nanos, Observer, Precondition, ReplayEnd,
     ReplaySettings, Request, Verdict, replay,
 };
-use esker_results::{FlashReport, Report};
+use esker_results::{FlashReport, Report, Reporting};
 use esker_sim::{Experiment, System};
 
 use crate::{Context, Item, ReproduceError};
@@ -61,7 +61,7 @@ impl Work<'_> {
         &self,
         keys: &[(&str, &str)],
         condition: Precondition,
-    ) -> Result<Box<dyn Device>, ReproduceError> {
+    ) -> Result<Box<dyn Reporting>, ReproduceError> {
         let seed = self.context.seed;
         let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{}seed = {seed}\n", self.experiment);
         let mut experiment = Experiment::from_str(&text, self.item.name).map_err(|error| self.error(error))?;
@@ -76,7 +76,7 @@ impl Work<'_> {
     /// Serves `requests`, `depth` of them under way at any time.
     pub(super) fn measure(
         &self,
-        drive: &mut Box<dyn Device>,
+        drive: &mut Box<dyn Reporting>,
         requests: impl Iterator<Item = Request>,
         depth: u64,
     ) -> Result<Measured, ReproduceError> {
@@ -91,8 +91,7 @@ impl Work<'_> {
             ReplayEnd::Stopped => return Err(ReproduceError::Cancelled),
             end => return Err(self.error(format!("the run ended early: {end:?}"))),
         }
-        let mut report = Report::default();
-        drive.report(&mut report);
+        let report = Report::of(drive);
         Ok(Measured {
             mean_us: times.response.mean() / 1e3,
             rate: run.completed as f64 / run.last_event.as_secs_f64(),

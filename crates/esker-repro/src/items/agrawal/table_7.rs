@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
-use esker_results::{Report, WearReport};
+use esker_results::{Report, Reporting, WearReport};
 use esker_sim::{Experiment, System};
 
 use crate::{Claim, Context, Item, Outcome, ReproduceError, traces};
@@ -261,9 +261,8 @@ fn wear_out(
     }
 }
 
-fn wear(drive: &dyn Device) -> Option<WearReport> {
-    let mut report = Report::default();
-    drive.report(&mut report);
+fn wear(drive: &dyn Reporting) -> Option<WearReport> {
+    let report = Report::of(drive);
     report.devices.into_values().find_map(|device| device.flash?.wear)
 }
 

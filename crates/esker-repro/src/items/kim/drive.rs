@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
-use esker_results::{FlashReport, Report};
+use esker_results::{FlashReport, Report, Reporting};
 use esker_sim::{Experiment, System};
 
 use super::workload::Workload;
@@ -154,15 +154,14 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
     if watch.failed > 0 {
         return Err(error(format!("{} requests failed", watch.failed)));
     }
-    let mut report = Report::default();
-    drive.report(&mut report);
+    let report = Report::of(drive);
     let flash = report.devices.into_values().find_map(|device| device.flash).unwrap_or_default();
     Ok(Run { served: watch.served, flash })
 }
 
 /// Plays the requests and says when the last one ended.
 fn play(
-    drive: &mut Box<dyn Device>,
+    drive: &mut Box<dyn Reporting>,
     arrivals: impl IntoIterator<Item = Arrival>,
     settings: &ReplaySettings,
     watch: &mut Watch<'_>,

@@ -7,7 +7,7 @@ use std::fmt;
 use esker_core::{
     Bytes, Completion, Control, Device, DeviceError, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry, Unsupported,
 };
-use esker_results::{ChildReport, DeviceReport, Report};
+use esker_results::{ChildReport, DeviceReport, Report, Reporting};
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ impl DeviceSettings for ArraySettings {
         serde_json::to_value(self).expect("settings are plain data")
     }
 
-    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
+    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         match (self.children.is_empty(), &self.child, self.count) {
             (false, None, None) | (true, Some(_), Some(1..)) => {}
             (true, Some(_), None) => return Err(DeviceFault::new("`child` needs a `count`")),

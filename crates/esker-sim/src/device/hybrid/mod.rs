@@ -6,7 +6,7 @@ use esker_core::{
     Bytes, Completion, Control, Device, DeviceError, Nanos, Precondition, Ratio, Request, Tag, TagSlab, Telemetry,
     Unsupported,
 };
-use esker_results::Report;
+use esker_results::{Report, Reporting};
 use esker_tier::{Effect, Engine, EngineSettings, Input, IoId, PlacementError, PolicySettings, UnmetShare};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -91,7 +91,7 @@ impl DeviceSettings for HybridSettings {
         serde_json::to_value(self).expect("settings are plain data")
     }
 
-    fn build(&self, instance: Instance) -> Result<Box<dyn Device>, DeviceFault> {
+    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         if self.queue_depth == Some(0) {
             return Err(DeviceFault::new("`queue_depth` is 0; a hybrid takes at least one request"));
         }

@@ -1,4 +1,5 @@
 use esker_core::{Arrival, DeviceState, Lba, Observer, ReplayEnd, ReplaySettings, RequestKind, Verdict, replay};
+use esker_results::Reporting;
 use proptest::prelude::*;
 
 use super::*;
@@ -11,7 +12,7 @@ fn constant(name: &str, capacity: Bytes) -> Constant {
     Constant::new(name, &ConstantSettings { service_time, servers: 1, capacity, queue_depth: Some(2) })
 }
 
-fn instance(children: Vec<Box<dyn Device>>) -> Instance {
+fn instance(children: Vec<Box<dyn Reporting>>) -> Instance {
     let child = |(index, device)| Child { name: format!("c{index}"), device };
     Instance { name: "parent".to_string(), seed: 1, children: children.into_iter().enumerate().map(child).collect() }
 }
@@ -37,8 +38,7 @@ fn run(mut device: impl Device, arrivals: &[Arrival]) -> (Log, Report) {
     let mut log = Log::default();
     let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut log).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);
-    let mut report = Report::default();
-    device.report(&mut report);
+    let report = Report::of(device);
     (log, report)
 }
 
@@ -55,7 +55,7 @@ proptest! {
         requests in prop::collection::vec((0u64..3000, 0u64..400, 1u64..17, 0u8..8), 1..60),
         children in 2usize..5,
     ) {
-        let devices = || (0..children).map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Device>);
+        let devices = || (0..children).map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Reporting>);
         let sectors = children as u64 * 128;
         let mut at = Nanos::ZERO;
         // At most as many extents as there are devices: beyond that the array joins what lies side by side on a device.
@@ -85,7 +85,7 @@ proptest! {
 
 #[test]
 fn what_was_never_written_is_read_in_no_time() {
-    let devices = [0, 1].map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Device>);
+    let devices = [0, 1].map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Reporting>);
     let hybrid = settings(2, Allocate::OnWrite).build(instance(devices.into())).unwrap();
     let arrivals = at_millis(&[
         (0, Request::read(Lba(8), Bytes(4096))),
@@ -159,7 +159,7 @@ fn a_worn_out_child_gets_no_fresh_extents() {
         state: DeviceState::ReadOnly,
         doomed: Vec::new(),
     };
-    let devices: Vec<Box<dyn Device>> = vec![Box::new(worn_out), Box::new(constant("c1", Bytes::kib(64)))];
+    let devices: Vec<Box<dyn Reporting>> = vec![Box::new(worn_out), Box::new(constant("c1", Bytes::kib(64)))];
     let hybrid = settings(2, Allocate::OnWrite).build(instance(devices)).unwrap();
     let extent = |number: u64| Request::write(Lba(number * 8), Bytes(4096));
     let (log, report) = run(hybrid, &at_millis(&[(0, extent(0)), (10, extent(2)), (20, extent(4)), (30, extent(0))]));
@@ -180,7 +180,7 @@ fn a_child_that_failed_a_flush_stays_failed() {
         state: DeviceState::Online,
         doomed: Vec::new(),
     };
-    let devices: Vec<Box<dyn Device>> = vec![Box::new(forgetful), Box::new(constant("c1", Bytes::kib(64)))];
+    let devices: Vec<Box<dyn Reporting>> = vec![Box::new(forgetful), Box::new(constant("c1", Bytes::kib(64)))];
     let mut hybrid = settings(2, Allocate::OnWrite).build(instance(devices)).unwrap();
     assert_eq!(hybrid.telemetry().state, DeviceState::Online);
     let extent = |number: u64| Request::write(Lba(number * 8), Bytes(4096));
@@ -199,7 +199,7 @@ fn a_child_that_failed_a_flush_stays_failed() {
 
 #[test]
 fn a_range_past_the_end_fails_at_once() {
-    let device: Box<dyn Device> = Box::new(constant("c0", Bytes::kib(10)));
+    let device: Box<dyn Reporting> = Box::new(constant("c0", Bytes::kib(10)));
     let hybrid = settings(1, Allocate::AtStart).build(instance(vec![device])).unwrap();
     assert_eq!(hybrid.capacity(), Bytes::kib(8), "only whole extents are used");
     let (log, _) = run(hybrid, &at_millis(&[(3, Request::read(Lba(15), Bytes(1024)))]));
@@ -208,10 +208,10 @@ fn a_range_past_the_end_fails_at_once() {
 }
 
 /// A hybrid over equal devices of 400 KiB, a hundred extents each, with these keys.
-fn split(keys: &str) -> Result<Box<dyn Device>, DeviceFault> {
+fn split(keys: &str) -> Result<Box<dyn Reporting>, DeviceFault> {
     let text = format!("children = [\"c0\", \"c1\"]\nextent = \"4KiB\"\n{keys}");
     let settings: HybridSettings = toml::from_str(&text).unwrap();
-    let devices = [0, 1].map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(400))) as Box<dyn Device>);
+    let devices = [0, 1].map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(400))) as Box<dyn Reporting>);
     settings.build(instance(devices.into()))
 }
 
