@@ -74,7 +74,7 @@ fn run_at(
 
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 fn describe(ssd: &Ssd) {
-    let report = Report::of(&ssd);
+    let report = Report::of(ssd);
     let flash = report.devices["flash"].flash.clone().expect("it is a drive");
     println!(
         "    write amplification {:?}, {:.2} bytes per page, {:?}",
@@ -105,14 +105,14 @@ fn random_writes(name: &str, build: impl Fn() -> Ssd) {
 
 /// Page writes of preconditioning.
 fn written(ssd: &Ssd) -> u64 {
-    let report = Report::of(&ssd);
+    let report = Report::of(ssd);
     let outcome = report.devices["flash"].flash.as_ref().and_then(|flash| flash.precondition);
     outcome.map_or(0, |outcome| outcome.filled_pages + outcome.overwritten_pages)
 }
 
 /// Page operations of the array so far: reads, programs and, as one each, erases.
 fn page_operations(ssd: &Ssd) -> u64 {
-    let report = Report::of(&ssd);
+    let report = Report::of(ssd);
     let flash = report.devices["flash"].flash.clone().expect("it is a drive");
     flash.reads.total() + flash.programs.total() + flash.erases
 }

@@ -8,6 +8,7 @@ use esker_core::{
     Arrival, Bytes, Control, Device, Hint, Nanos, Replay, ReplayEnd, ReplayError, ReplaySettings, RequestKind, Stretch,
     replay,
 };
+use esker_results::Reporting;
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, RunResults, Saturation, SettledResults};
 use esker_trace::TraceError;
 use thiserror::Error;

@@ -1,7 +1,7 @@
 //! One design under one workload.
 
 use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, replay, words};
-use esker_results::{FlashReport, Report, Reporting, RequestStatistics, SeriesPoint};
+use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics, SeriesPoint};
 use esker_sim::{Experiment, Measured, Slowest, System, Watch};
 use esker_trace::{DenseMap, Operation, ReadOptions, Record};
 
@@ -319,7 +319,7 @@ fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
 }
 
 /// The flash counters of a device tree with one drive.
-pub(crate) fn flash_report(device: &dyn Device) -> Option<FlashReport> {
+pub(crate) fn flash_report(device: &dyn Reporting) -> Option<FlashReport> {
     let report = Report::of(device);
     report.devices.into_values().find_map(|device| device.flash)
 }

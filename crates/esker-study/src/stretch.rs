@@ -34,11 +34,9 @@ pub(crate) fn around(
 ) -> Result<Option<SlowStretch>, StudyError> {
     let load = Load::as_traced(workload);
     let Setup { mut device, replay_settings, .. } = set_up(workload, design, &load, settings, hooks)?;
-    let control = |command, device: &mut Box<dyn esker_core::Device>| {
-        device.control(Nanos::ZERO, command).map_err(StudyError::design)
-    };
-    control(Control::RecordTimeline(Stretch::Last(RECORDED)), &mut device)?;
-    control(Control::StartMeasuring, &mut device)?;
+    for command in [Control::RecordTimeline(Stretch::Last(RECORDED)), Control::StartMeasuring] {
+        device.control(Nanos::ZERO, command).map_err(StudyError::design)?;
+    }
     let mut until = Until { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
     let arrivals = arrivals(workload, &load);
     replay(&mut device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;

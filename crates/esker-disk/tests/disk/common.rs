@@ -1,7 +1,7 @@
 //! A small disk with round numbers, and the driver's plumbing.
 
 use esker_core::{
-    Arrival, Bytes, Completion, Device, Lba, Nanos, Observer, Replay, ReplaySettings, Request, Rng, Verdict, replay,
+    Arrival, Bytes, Completion, Lba, Nanos, Observer, Replay, ReplaySettings, Request, Rng, Verdict, replay,
 };
 use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, ZoneSettings};
 use esker_results::{DiskReport, Report};
@@ -71,7 +71,7 @@ pub(crate) fn preset(name: &str) -> DiskSettings {
 }
 
 pub(crate) fn report(disk: &Disk) -> DiskReport {
-    let report = Report::of(&disk);
+    let report = Report::of(disk);
     report.devices.values().next().and_then(|device| device.disk).expect("a disk reports as one")
 }
 

@@ -73,6 +73,6 @@ pub(crate) fn run(ssd: &mut Ssd, arrivals: impl IntoIterator<Item = Arrival>, se
 
 /// The drive's report.
 pub(crate) fn report(ssd: &Ssd) -> FlashReport {
-    let report = Report::of(&ssd);
+    let report = Report::of(ssd);
     report.devices["flash"].flash.clone().expect("drives report on flash")
 }

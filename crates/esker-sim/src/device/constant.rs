@@ -293,7 +293,7 @@ mod tests {
             let expected = load / (2.0 * (1.0 - load)) * 1e6;
             let ratio = times.waits.mean() / expected;
             assert!((ratio - 1.0).abs() < 0.02, "load {load}: {} ns against {expected}", times.waits.mean());
-            let report = Report::of(device);
+            let report = Report::of(&device);
             assert!((report.devices["d"].utilisation["server"] - load).abs() < 0.01);
         }
     }

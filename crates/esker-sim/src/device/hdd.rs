@@ -1,6 +1,5 @@
 //! Disks, from `esker-disk`.
 
-use esker_core::Device;
 use esker_disk::{Disk, DiskSettings, PRESETS};
 use esker_results::Reporting;
 

@@ -10,7 +10,7 @@ mod ssd;
 use esker_results::Reporting;
 use std::fmt;
 
-use esker_core::{Device, Hint, Preset};
+use esker_core::{Hint, Preset};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use thiserror::Error;

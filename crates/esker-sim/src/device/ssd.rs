@@ -1,6 +1,5 @@
 //! Solid-state drives, from `esker-flash`.
 
-use esker_core::Device;
 use esker_flash::{PRESETS, Ssd, SsdSettings};
 use esker_results::Reporting;
 

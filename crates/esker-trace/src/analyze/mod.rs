@@ -16,6 +16,7 @@ mod volumes;
 mod working_set;
 
 use esker_core::Nanos;
+use esker_results::profile::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

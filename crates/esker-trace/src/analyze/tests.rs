@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use esker_core::{Nanos, Rng};
 use proptest::prelude::*;
 
-use super::{AREA_BYTES, Characteriser, CharacteriserSettings, Operation, Profile, Record, VolumeProfile};
+use super::{AREA_BYTES, Characteriser, CharacteriserSettings, Operation, Record};
 use crate::VolumeIndex;
+use esker_results::profile::{Profile, VolumeProfile};
 
 fn random_records(seed: u64, count: u64) -> Vec<Record> {
     let mut rng = Rng::new(seed);

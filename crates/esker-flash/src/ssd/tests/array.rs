@@ -23,7 +23,7 @@ fn one_die() -> SsdSettings {
 }
 
 fn flash_report(ssd: &Ssd) -> esker_results::FlashReport {
-    let report = Report::of(&ssd);
+    let report = Report::of(ssd);
     report.devices["flash"].flash.clone().unwrap()
 }
 

@@ -52,7 +52,7 @@ fn settings(errors: f64) -> SsdSettings {
 }
 
 fn flash_report(ssd: &Ssd) -> FlashReport {
-    let report = Report::of(&ssd);
+    let report = Report::of(ssd);
     report.devices["flash"].flash.clone().unwrap()
 }
 

@@ -41,7 +41,7 @@ fn wear_out(ssd: &mut Ssd, share: u64) -> Option<DeviceError> {
 }
 
 fn report(ssd: &Ssd) -> WearReport {
-    let report = Report::of(&ssd);
+    let report = Report::of(ssd);
     report.devices["flash"].flash.as_ref().unwrap().wear.unwrap()
 }
 

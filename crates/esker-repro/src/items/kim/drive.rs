@@ -154,7 +154,7 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
     if watch.failed > 0 {
         return Err(error(format!("{} requests failed", watch.failed)));
     }
-    let report = Report::of(drive);
+    let report = Report::of(&drive);
     let flash = report.devices.into_values().find_map(|device| device.flash).unwrap_or_default();
     Ok(Run { served: watch.served, flash })
 }

@@ -117,7 +117,7 @@ fn a_flush_goes_to_every_child_and_a_trim_only_where_its_range_lies() {
     let trim = Request::new(RequestKind::Trim, Lba(1), Bytes(1024));
     let arrivals = [flush, trim].map(|request| Arrival { at: Nanos::ZERO, request });
     replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut Log::default()).unwrap();
-    let report = Report::of(device);
+    let report = Report::of(&device);
     let served: Vec<_> = report.devices["a"].children.values().map(|child| child.requests).collect();
     assert_eq!(served, [1, 2, 2]);
     assert_eq!(report.devices["a"].requests, 2);

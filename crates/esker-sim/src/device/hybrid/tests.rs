@@ -34,11 +34,11 @@ impl Observer for Log {
     }
 }
 
-fn run(mut device: impl Device, arrivals: &[Arrival]) -> (Log, Report) {
+fn run(mut device: impl Reporting, arrivals: &[Arrival]) -> (Log, Report) {
     let mut log = Log::default();
     let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut log).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);
-    let report = Report::of(device);
+    let report = Report::of(&device);
     (log, report)
 }
 
