@@ -7,6 +7,7 @@
 //! assert_eq!("32KiB".parse::<Bytes>().unwrap().to_string(), "32KiB");
 //! ```
 
+mod children;
 mod device;
 mod hint;
 mod histogram;
@@ -21,6 +22,7 @@ mod slab;
 mod units;
 pub mod words;
 
+pub use children::Children;
 pub use device::{BusyTime, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported};
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;

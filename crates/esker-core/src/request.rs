@@ -44,6 +44,13 @@ impl RequestKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub u8);
 
+impl Priority {
+    /// What somebody waits for.
+    pub const USER: Self = Self(0);
+    /// Copies, rebuilds, checks: what can wait.
+    pub const BACKGROUND: Self = Self(1);
+}
+
 /// Which of the host's streams (process, volume, name space) a request belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u16);
@@ -66,7 +73,7 @@ pub struct Request {
 impl Request {
     /// A request of default priority and stream.
     pub const fn new(kind: RequestKind, start: Lba, length: Bytes) -> Self {
-        Self { kind, start, length, priority: Priority(0), stream: StreamId(0) }
+        Self { kind, start, length, priority: Priority::USER, stream: StreamId(0) }
     }
     /// A read of `length` from `start`.
     pub const fn read(start: Lba, length: Bytes) -> Self {
@@ -75,6 +82,10 @@ impl Request {
     /// A write of `length` at `start`.
     pub const fn write(start: Lba, length: Bytes) -> Self {
         Self::new(RequestKind::Write { fua: false }, start, length)
+    }
+    /// The same request as background work.
+    pub const fn in_background(self) -> Self {
+        Self { priority: Priority::BACKGROUND, ..self }
     }
     /// First byte after the request.
     #[inline]

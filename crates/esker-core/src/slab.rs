@@ -47,6 +47,11 @@ impl<T> TagSlab<T> {
         entry.as_mut().expect("request completed twice")
     }
 
+    /// All values that are under way, by slot.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|(_, entry)| entry.as_ref())
+    }
+
     /// How many are under way.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -16,8 +16,8 @@ pub use config::{
     RunSettings, SettleSettings, WorkloadSettings,
 };
 pub use device::{
-    Allocate, Array, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault,
-    DeviceKind, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
+    Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,
+    DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
 };
 pub use measured::{Measured, Slowest, Watch, resource_name};
 pub use reference::{experiments_page, results_schema};

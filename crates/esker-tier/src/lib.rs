@@ -1,15 +1,17 @@
-//! Which device holds what: placement engines, run alike by the simulator and by real volumes; and how much a cache of
-//! each size would help.
+//! Engines, which turn requests to a volume into requests to its devices: placement and stripes. The simulator and real
+//! volumes run the same ones. And miss-ratio curves: how much a cache of each size would help.
 
 mod engine;
 pub mod mrc;
 mod placement;
+mod stripe;
 
 pub use engine::{
-    Checkpoint, DataRef, DeviceIndex, Effect, Engine, EngineSettings, Input, IoId, LogicalExtent, MapRecord,
-    PhysicalExtent, Place, RecordNumber, RestoreError, SettingsError, UnmetShare,
+    DataRef, DeviceIndex, Effect, Engine, Input, IoId, LogicalExtent, MapRecord, PhysicalExtent, Place, RecordNumber,
 };
 pub use placement::{
-    BuildPlacement, DeviceView, PLACEMENTS, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,
-    StaticSplitSettings,
+    BuildPlacement, Checkpoint, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEngine,
+    PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit,
+    StaticSplitSettings, UnmetShare, Wishes,
 };
+pub use stripe::{StripeEngine, StripeError, StripeSettings};

@@ -16,6 +16,8 @@ pub use disk::*;
 pub use flash::*;
 pub use timeline::*;
 
+use crate::LatencySummary;
+
 /// A device that tells what it did.
 pub trait Reporting: Device {
     /// Adds this device (and its children) to `into`, by name. Counters cover the time since
@@ -84,4 +86,7 @@ pub struct ChildReport {
     pub share: f64,
     /// Requests sent to it.
     pub requests: u64,
+    /// From the moment that a request was sent to it until it ended. Since schema 2.
+    #[serde(default)]
+    pub response_time: LatencySummary,
 }

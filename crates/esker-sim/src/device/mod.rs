@@ -1,8 +1,8 @@
 //! The kinds of device that an experiment can name.
 
 mod array;
-mod children;
 mod constant;
+mod engine;
 mod hdd;
 mod hybrid;
 mod ssd;
@@ -16,9 +16,10 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 use toml::de::ValueDeserializer;
 
-pub use array::{Array, ArraySettings};
+pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings};
-pub use hybrid::{Allocate, EffectLog, EngineDevice, HybridSettings};
+pub use engine::{EffectLog, EngineDevice};
+pub use hybrid::{Allocate, HybridSettings};
 
 /// Every kind of device, in the order in which lists show them.
 pub static DEVICE_KINDS: &[DeviceKind] = &[ssd::KIND, hdd::KIND, hybrid::KIND, array::KIND, constant::KIND];

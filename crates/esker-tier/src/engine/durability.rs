@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::Tag;
 
-use super::{DeviceIndex, Effect, IoId, LogicalExtent, RecordNumber};
+use super::{DeviceIndex, Effect, IoId, LogicalExtent, Place, RecordNumber};
 
 /// Books of what is durable.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ struct DeviceBooks {
     durable: u64,
     /// Flushes under way.
     flushes: Vec<Flush>,
-    /// Extents whose record may be issued once so many writes are durable; in rising order.
-    records: VecDeque<(u64, LogicalExtent)>,
+    /// Extents, with their places, whose record may be issued once so many writes are durable; in rising order.
+    records: VecDeque<(u64, LogicalExtent, Place)>,
 }
 
 #[derive(Debug)]
@@ -76,10 +76,10 @@ impl Durability {
         self.devices[device.0 as usize].written += 1;
     }
 
-    /// The record of `extent` may be issued once the writes that have completed on `device` are durable.
-    pub(crate) fn record_after_flush(&mut self, device: DeviceIndex, extent: LogicalExtent) {
-        let books = &mut self.devices[device.0 as usize];
-        books.records.push_back((books.written, extent));
+    /// The record of `extent` at `place` may be issued once the writes that have completed on that device are durable.
+    pub(crate) fn record_after_flush(&mut self, extent: LogicalExtent, place: Place) {
+        let books = &mut self.devices[place.device.0 as usize];
+        books.records.push_back((books.written, extent, place));
     }
 
     /// What a flush of the host has to wait for on `device`.
@@ -103,16 +103,22 @@ impl Durability {
         books.flushes.push(Flush { io, covers: books.written, hosts: vec![host] });
     }
 
-    /// The flush `io` ended. Returns who waited for it, and the extents whose data are durable now.
-    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> (Vec<Tag>, Vec<LogicalExtent>) {
+    /// The flush `io` ended. Returns who waited for it, and the extents whose data are durable now, with the
+    /// places where those are.
+    pub(crate) fn flush_ended(
+        &mut self,
+        device: DeviceIndex,
+        io: IoId,
+        ok: bool,
+    ) -> (Vec<Tag>, Vec<(LogicalExtent, Place)>) {
         let books = &mut self.devices[device.0 as usize];
         let index = books.flushes.iter().position(|flush| flush.io == io).expect("the flush is under way");
         let flush = books.flushes.remove(index);
         let mut extents = Vec::new();
         if ok {
             books.durable = books.durable.max(flush.covers);
-            while let Some((_, extent)) = books.records.pop_front_if(|(written, _)| *written <= flush.covers) {
-                extents.push(extent);
+            while let Some((_, extent, place)) = books.records.pop_front_if(|(written, ..)| *written <= flush.covers) {
+                extents.push((extent, place));
             }
         }
         (flush.hosts, extents)
@@ -123,12 +129,17 @@ impl Durability {
         if self.durable >= self.issued {
             return false;
         }
+        self.harden(effects);
+        self.waiting.push_back((self.issued, host));
+        true
+    }
+
+    /// Asks for the records issued so far to be made durable, where nobody has yet.
+    pub(crate) fn harden(&mut self, effects: &mut Vec<Effect>) {
         if self.hardening < self.issued {
             self.hardening = self.issued;
             effects.push(Effect::Harden { through: self.issued });
         }
-        self.waiting.push_back((self.issued, host));
-        true
     }
 
     /// Records up to `through` are durable: returns who waited for no more than that.
@@ -152,7 +163,7 @@ impl Durability {
         for books in &self.devices {
             assert!(books.durable <= books.written);
             assert!(books.flushes.iter().all(|flush| flush.covers <= books.written && !flush.hosts.is_empty()));
-            assert!(books.records.iter().is_sorted_by_key(|(written, _)| *written));
+            assert!(books.records.iter().is_sorted_by_key(|(written, ..)| *written));
         }
         assert!(self.waiting.iter().is_sorted_by_key(|(record, _)| *record));
     }

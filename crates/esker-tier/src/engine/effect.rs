@@ -2,11 +2,11 @@
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, Tag, Telemetry};
 
-/// A device of the engine, by its place in [`super::EngineSettings::devices`].
+/// A device of an engine, by its place in the engine's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceIndex(pub u16);
 
-/// A child I/O while it is under way.
+/// A request to a device while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IoId(pub Tag);
 
@@ -31,6 +31,13 @@ pub struct Place {
     pub extent: PhysicalExtent,
 }
 
+impl Place {
+    /// The place `count` extents further on the same device.
+    pub(crate) fn after(self, count: u32) -> Self {
+        Self { extent: PhysicalExtent(self.extent.0 + count), ..self }
+    }
+}
+
 /// A change of the map, for the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapRecord {
@@ -40,6 +47,18 @@ pub enum MapRecord {
         extent: LogicalExtent,
         /// Where it is.
         place: Place,
+    },
+    /// The extent's data were copied: they are at `place` now, and where they were before is free.
+    Moved {
+        /// Which extent.
+        extent: LogicalExtent,
+        /// Where it is now.
+        place: Place,
+    },
+    /// The extent has no data any more and reads as zeroes; where they were is free.
+    Freed {
+        /// Which extent.
+        extent: LogicalExtent,
     },
 }
 
@@ -55,13 +74,46 @@ pub enum DataRef {
         /// Where in its buffer.
         offset: Bytes,
     },
-    /// Part of a buffer of the driver's own, for migration and part extents.
+    /// Pieces of a host request's buffer: of `head` bytes from `offset` on, then of `unit` bytes each; between the ends of
+    /// two pieces lie `round` bytes.
+    Striped {
+        /// The host's request.
+        tag: Tag,
+        /// Where in its buffer.
+        offset: Bytes,
+        /// Bytes of the first piece, where the request is as long.
+        head: Bytes,
+        /// Bytes of each later one; the last is what is left.
+        unit: Bytes,
+        /// From the end of a piece to the end of the next one.
+        round: Bytes,
+    },
+    /// A buffer of the driver's own, as long as the request: what is read into it is written from it later. The engine
+    /// uses a slot again only after the request that used it last has ended.
     Scratch {
         /// Which buffer.
         slot: u32,
-        /// Where in it.
-        offset: Bytes,
     },
+}
+
+impl DataRef {
+    /// The pieces of a host request's buffer that a request of `length` bytes to a device moves, in the device's order:
+    /// where each begins in the buffer, and how long it is.
+    pub fn pieces(self, length: Bytes) -> impl Iterator<Item = (u64, u64)> {
+        let (offset, head, unit, round) = match self {
+            Self::Striped { offset, head, unit, round, .. } => (offset.0, head.0, unit.0, round.0),
+            Self::Host { offset, .. } => (offset.0, length.0, 1, 1),
+            Self::None | Self::Scratch { .. } => (0, 0, 1, 1),
+        };
+        let mut left = if matches!(self, Self::Host { .. } | Self::Striped { .. }) { length.0 } else { 0 };
+        let mut next = (offset, head);
+        std::iter::from_fn(move || {
+            let (begin, size) = (next.0, next.1.min(left));
+            next = (begin + next.1 + round - unit, unit);
+            left -= size;
+            (size > 0).then_some((begin, size))
+        })
+    }
 }
 
 /// What an engine is told.
@@ -74,10 +126,12 @@ pub enum Input {
         /// What it asks for.
         request: Request,
     },
-    /// A child I/O ended.
+    /// A request to a device ended.
     Done {
         /// Which one.
         io: IoId,
+        /// When the device ended it: not after the time of this input, which may come late.
+        at: Nanos,
         /// How.
         result: Result<(), DeviceError>,
     },
@@ -104,11 +158,13 @@ pub enum Input {
 /// writes in the order in which they were performed: where one fails, those after it have nothing left to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Perform a child I/O and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the buffer
-    /// that no child I/O fills are zeroes.
+    /// Send a request to a device and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the
+    /// buffer that no request fills are zeroes.
     Io {
         /// Names it until it is done.
         io: IoId,
+        /// The host's request that it is part of; `None` where it serves several, or none.
+        host: Option<Tag>,
         /// The device.
         device: DeviceIndex,
         /// What to do there.
@@ -138,4 +194,22 @@ pub enum Effect {
     },
     /// Send [`Input::Timer`] at this time.
     WakeAt(Nanos),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_striped_buffer_is_taken_piece_by_piece() {
+        let tag = Tag { slot: 0, generation: 0 };
+        let data = DataRef::Striped { tag, offset: Bytes(2), head: Bytes(3), unit: Bytes(10), round: Bytes(40) };
+        let pieces = |length| data.pieces(Bytes(length)).collect::<Vec<_>>();
+        assert_eq!(pieces(2), [(2, 2)]);
+        assert_eq!(pieces(3), [(2, 3)]);
+        assert_eq!(pieces(25), [(2, 3), (35, 10), (75, 10), (115, 2)]);
+        let whole = DataRef::Host { tag, offset: Bytes(7) };
+        assert_eq!(whole.pieces(Bytes(9)).collect::<Vec<_>>(), [(7, 9)]);
+        assert_eq!(DataRef::None.pieces(Bytes(9)).count(), 0);
+    }
 }

@@ -1,21 +1,16 @@
 //! Arrays: one device over several, by RAID level.
 
-mod raid0;
-
 use std::fmt;
 
-use esker_core::{
-    Bytes, Completion, Control, Device, DeviceError, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry, Unsupported,
-};
-use esker_results::{ChildReport, DeviceReport, Report, Reporting};
+use esker_core::Bytes;
+use esker_results::Reporting;
+use esker_tier::{StripeEngine, StripeSettings};
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::children::Children;
+use super::engine::EngineDevice;
 use super::{ChildName, DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
-
-pub(crate) use raid0::Stripes;
 
 /// The `array` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -61,7 +56,7 @@ fn read_level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Er
     deserializer.deserialize_any(Text)
 }
 
-/// Settings of an [`Array`].
+/// Settings of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArraySettings {
@@ -123,174 +118,10 @@ impl DeviceSettings for ArraySettings {
         if self.queue_depth == Some(0) {
             return Err(DeviceFault::new("`queue_depth` is 0; an array takes at least one request"));
         }
-        let smallest = instance.children.iter().map(|child| child.device.capacity()).min().unwrap_or_default();
-        let stripes = Stripes::new(instance.children.len() as u64, self.stripe, smallest)?;
-        Ok(Box::new(Array::new(stripes, self.queue_depth, instance)))
-    }
-}
-
-/// A RAID-0 array. Each request becomes at most one request per child (the parts of a request on one child are
-/// contiguous there), and ends when the last of them has, with the first error by address.
-pub struct Array {
-    name: String,
-    stripes: Stripes,
-    children: Children<Part>,
-    parents: TagSlab<Parent>,
-    queue_depth: usize,
-    /// Requests that ended without a child's help, due at `immediate_at`.
-    immediate: Vec<(Tag, Result<(), DeviceError>)>,
-    immediate_at: Nanos,
-    ended: Vec<(Part, Completion)>,
-    last_event: Nanos,
-    requests: u64,
-}
-
-/// Which request a child's request belongs to, and where the child's part begins in it.
-#[derive(Clone, Copy)]
-struct Part {
-    parent: Tag,
-    offset: u64,
-}
-
-struct Parent {
-    tag: Tag,
-    parts: u32,
-    service_start: Nanos,
-    error: Option<(u64, DeviceError)>,
-}
-
-impl Array {
-    fn new(stripes: Stripes, queue_depth: Option<u32>, instance: Instance) -> Self {
-        let slots = instance.children.iter().map(|child| child.device.free_slots());
-        let slots = slots.fold(0usize, usize::saturating_add);
-        Self {
-            name: instance.name,
-            stripes,
-            queue_depth: queue_depth.map_or(slots, |depth| depth as usize),
-            children: Children::new(instance.children),
-            parents: TagSlab::default(),
-            immediate: Vec::new(),
-            immediate_at: Nanos::NEVER,
-            ended: Vec::new(),
-            last_event: Nanos::ZERO,
-            requests: 0,
-        }
-    }
-
-    fn end_at_once(&mut self, now: Nanos, tag: Tag, result: Result<(), DeviceError>) {
-        self.immediate.push((tag, result));
-        self.immediate_at = now;
-    }
-}
-
-impl Device for Array {
-    fn capacity(&self) -> Bytes {
-        self.stripes.capacity()
-    }
-
-    fn free_slots(&self) -> usize {
-        self.queue_depth - self.parents.len() - self.immediate.len()
-    }
-
-    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
-        assert!(now >= self.last_event && now <= self.next_event(), "an event was skipped");
-        assert!(self.free_slots() > 0, "the queue is full");
-        self.last_event = now;
-        if request.end_byte() > self.capacity().0 {
-            let error = DeviceError::OutOfRange { end: request.end_byte(), capacity: self.capacity() };
-            return self.end_at_once(now, tag, Err(error));
-        }
-        let flush = request.kind == RequestKind::Flush;
-        if request.length == Bytes::ZERO && !flush {
-            return self.end_at_once(now, tag, Ok(()));
-        }
-        let parent = Parent { tag, parts: 0, service_start: Nanos::NEVER, error: None };
-        let parent = self.parents.insert(parent);
-        let mut parts = 0;
-        if flush {
-            for child in 0..self.children.len() {
-                self.children.submit(now, child, Part { parent, offset: child as u64 }, request);
-                parts += 1;
-            }
-        } else {
-            for piece in self.stripes.split(request.start.byte_offset(), request.length.0) {
-                let child_request = Request { start: piece.start, length: piece.length, ..request };
-                self.children.submit(now, piece.child, Part { parent, offset: piece.offset }, child_request);
-                parts += 1;
-            }
-        }
-        self.parents.get_mut(parent).parts = parts;
-    }
-
-    #[inline]
-    fn next_event(&self) -> Nanos {
-        self.children.next_event().min(self.immediate_at)
-    }
-
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        assert!(now == self.next_event(), "an event was skipped");
-        self.last_event = now;
-        if self.immediate_at == now {
-            self.immediate_at = Nanos::NEVER;
-            self.requests += self.immediate.len() as u64;
-            for (tag, result) in self.immediate.drain(..) {
-                done.push(Completion { tag, at: now, service_start: now, result });
-            }
-            return;
-        }
-        self.children.advance(now, &mut self.ended);
-        for (part, completion) in self.ended.drain(..) {
-            let parent = self.parents.get_mut(part.parent);
-            parent.parts -= 1;
-            parent.service_start = parent.service_start.min(completion.service_start);
-            if let Err(error) = completion.result
-                && parent.error.is_none_or(|(offset, _)| part.offset < offset)
-            {
-                parent.error = Some((part.offset, error));
-            }
-            if parent.parts == 0 {
-                let Parent { tag, service_start, error, .. } = self.parents.remove(part.parent);
-                let result = error.map_or(Ok(()), |(_, error)| Err(error));
-                done.push(Completion { tag, at: now, service_start, result });
-                self.requests += 1;
-            }
-        }
-    }
-
-    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
-        if command == Control::StartMeasuring {
-            self.requests = 0;
-        }
-        self.children.control(now, command)
-    }
-
-    fn telemetry(&self) -> Telemetry {
-        Telemetry { queued: self.parents.len() + self.immediate.len(), ..self.children.telemetry() }
-    }
-}
-
-impl Reporting for Array {
-    fn report(&self, into: &mut Report) {
-        let children = self.children.report(into);
-        into.add(&self.name, composite_report(KIND.name, self.capacity(), self.requests, children));
-    }
-}
-
-/// The report of a composite device; how busy its parts were stands with each child.
-pub(crate) fn composite_report(
-    kind: &str,
-    capacity: Bytes,
-    requests: u64,
-    children: Vec<(String, u64)>,
-) -> DeviceReport {
-    let total = children.iter().map(|(_, requests)| requests).sum::<u64>().max(1) as f64;
-    let share = |requests| ChildReport { share: requests as f64 / total, requests };
-    DeviceReport {
-        kind: kind.to_string(),
-        capacity_bytes: capacity.0,
-        requests,
-        children: children.into_iter().map(|(name, requests)| (name, share(requests))).collect(),
-        ..DeviceReport::default()
+        let devices = instance.children.iter().map(|child| child.device.capacity()).collect();
+        let engine = StripeEngine::new(&StripeSettings { unit: self.stripe, devices })
+            .map_err(|error| DeviceFault::new(error.to_string()))?;
+        Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth)))
     }
 }
 

@@ -1,21 +1,15 @@
-//! Hybrids: a placement engine over its devices, driven by the virtual clock.
+//! Hybrids: devices of different kinds as one, by a placement engine.
 
-use std::collections::VecDeque;
-
-use esker_core::{
-    Bytes, Completion, Control, Device, DeviceError, Nanos, Precondition, Ratio, Request, Tag, TagSlab, Telemetry,
-    Unsupported,
-};
-use esker_results::{Report, Reporting};
-use esker_tier::{Effect, Engine, EngineSettings, Input, IoId, PlacementError, PolicySettings, UnmetShare};
+use esker_core::{Bytes, Ratio};
+use esker_results::Reporting;
+use esker_tier::{Engine, PlacementEngine, PlacementError, PlacementSettings, PolicySettings, UnmetShare};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use toml::de::ValueDeserializer;
 
-use super::array::composite_report;
-use super::children::Children;
-use super::{ChildName, DeviceFault, DeviceKind, DeviceSettings, Instance, schema_of};
+use super::engine::EngineDevice;
+use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceSettings, Instance, schema_of};
 
 /// The `hybrid` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -98,19 +92,40 @@ impl DeviceSettings for HybridSettings {
         if self.capacity.is_some() && self.reserve.is_some() {
             return Err(DeviceFault::new("`capacity` and `reserve` exclude each other; give one of them"));
         }
-        let capacities = instance.children.iter().map(|child| child.device.capacity()).collect::<Vec<_>>();
-        let mut device = EngineDevice::new(self, instance)?;
+        let mut engine = self.engine(&instance.children)?;
         if self.allocate == Allocate::AtStart {
-            if let Some(unmet) = device.engine.unmet_share() {
-                return Err(self.unmet(&unmet, &capacities, device.engine.capacity()));
+            if let Some(unmet) = engine.unmet_share() {
+                let capacities: Vec<Bytes> = instance.children.iter().map(|child| child.device.capacity()).collect();
+                return Err(self.unmet(&unmet, &capacities, engine.capacity()));
             }
-            device.engine.fill(Ratio::ONE);
+            engine.fill(Ratio::ONE);
         }
-        Ok(Box::new(device))
+        Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth)))
     }
 }
 
 impl HybridSettings {
+    /// The engine over `children`, in which no extent has a place yet.
+    pub fn engine(&self, children: &[Child]) -> Result<PlacementEngine, DeviceFault> {
+        let used = self.reserve.unwrap_or(Ratio::ZERO).complement();
+        if used == Ratio::ZERO {
+            return Err(DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%"));
+        }
+        let whole = |capacity: Bytes| capacity.0.checked_div(self.extent.0).map_or(capacity.0, |extents| extents);
+        let part = |capacity: Bytes| match self.reserve {
+            Some(_) => Bytes(used.of(whole(capacity)) * self.extent.0),
+            None => capacity,
+        };
+        let devices = children.iter().map(|child| part(child.device.capacity())).collect();
+        let policy = self.policy.clone();
+        let settings = PlacementSettings { extent: self.extent, devices, policy, free_on_trim: false };
+        let mut engine = PlacementEngine::new(&settings).map_err(|error| DeviceFault::from_error(&error))?;
+        if let Some(capacity) = self.capacity {
+            engine.offer(capacity).map_err(|error| DeviceFault::from_error(&error))?;
+        }
+        Ok(engine)
+    }
+
     /// A split that does not go into the devices.
     fn unmet(&self, unmet: &UnmetShare, capacities: &[Bytes], offered: Bytes) -> DeviceFault {
         let weights = self.policy.options.get("weights").map_or_else(String::new, ToString::to_string);
@@ -135,195 +150,6 @@ impl HybridSettings {
         };
         let hint = format!("{fitting}or `weights` in proportion to what the devices hold");
         DeviceFault { message, hint: Some(hint) }
-    }
-}
-
-/// Called with the time of each effect, before it is performed.
-pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
-
-/// A placement engine and its children as a device: the virtual driver's side of [`esker_tier::Engine`]. A journal is not
-/// modelled: records are durable as soon as the engine asks for it.
-pub struct EngineDevice {
-    name: String,
-    engine: Engine,
-    children: Children<IoId>,
-    hosts: TagSlab<Host>,
-    queue_depth: usize,
-    inputs: VecDeque<Input>,
-    effects: Vec<Effect>,
-    ended: Vec<(IoId, Completion)>,
-    /// Requests that the engine answered when they came, due at `immediate_at`.
-    immediate: Vec<(Tag, Result<(), DeviceError>)>,
-    immediate_at: Nanos,
-    wake_at: Nanos,
-    last_event: Nanos,
-    requests: u64,
-    log: Option<EffectLog>,
-}
-
-struct Host {
-    tag: Tag,
-    submitted: Nanos,
-    /// Of the first child I/O that was begun; never, where it waited for flushes or needed no child.
-    service_start: Nanos,
-}
-
-impl EngineDevice {
-    /// A hybrid in which no extent has a place yet.
-    pub fn new(settings: &HybridSettings, instance: Instance) -> Result<Self, DeviceFault> {
-        let used = settings.reserve.unwrap_or(Ratio::ZERO).complement();
-        if used == Ratio::ZERO {
-            return Err(DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%"));
-        }
-        let whole = |capacity: Bytes| capacity.0.checked_div(settings.extent.0).map_or(capacity.0, |extents| extents);
-        let part = |capacity: Bytes| match settings.reserve {
-            Some(_) => Bytes(used.of(whole(capacity)) * settings.extent.0),
-            None => capacity,
-        };
-        let devices = instance.children.iter().map(|child| part(child.device.capacity())).collect();
-        let engine_settings = EngineSettings { extent: settings.extent, devices, policy: settings.policy.clone() };
-        let mut engine = Engine::new(&engine_settings).map_err(|error| DeviceFault::from_error(&error))?;
-        if let Some(capacity) = settings.capacity {
-            engine.offer(capacity).map_err(|error| DeviceFault::from_error(&error))?;
-        }
-        let slots = instance.children.iter().map(|child| child.device.free_slots());
-        let slots = slots.fold(0usize, usize::saturating_add);
-        Ok(Self {
-            name: instance.name,
-            engine,
-            queue_depth: settings.queue_depth.map_or(slots, |depth| depth as usize),
-            children: Children::new(instance.children),
-            hosts: TagSlab::default(),
-            inputs: VecDeque::new(),
-            effects: Vec::new(),
-            ended: Vec::new(),
-            immediate: Vec::new(),
-            immediate_at: Nanos::NEVER,
-            wake_at: Nanos::NEVER,
-            last_event: Nanos::ZERO,
-            requests: 0,
-            log: None,
-        })
-    }
-
-    /// Tells `log` of every effect, in the order in which they are performed.
-    pub fn with_log(mut self, log: EffectLog) -> Self {
-        self.log = Some(log);
-        self
-    }
-
-    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more. Replies go to
-    /// `immediate`.
-    fn settle(&mut self, now: Nanos) {
-        while let Some(input) = self.inputs.pop_front() {
-            self.engine.on(now, input, &mut self.effects);
-            let mut effects = std::mem::take(&mut self.effects);
-            for effect in effects.drain(..) {
-                if let Some(log) = &mut self.log {
-                    log(now, &effect);
-                }
-                match effect {
-                    Effect::Io { io, device, request, data: _ } => {
-                        self.children.submit(now, device.0 as usize, io, request);
-                    }
-                    Effect::Record { .. } => {}
-                    Effect::Harden { through } => self.inputs.push_back(Input::Durable { through }),
-                    Effect::Reply { tag, result } => self.immediate.push((tag, result)),
-                    Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
-                }
-            }
-            self.effects = effects;
-        }
-    }
-
-    fn reply(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.immediate_at = Nanos::NEVER;
-        self.requests += self.immediate.len() as u64;
-        for (tag, result) in self.immediate.drain(..) {
-            let Host { tag, submitted, service_start } = self.hosts.remove(tag);
-            let service_start = if service_start == Nanos::NEVER { submitted } else { service_start };
-            done.push(Completion { tag, at: now, service_start, result });
-        }
-    }
-}
-
-impl Device for EngineDevice {
-    fn capacity(&self) -> Bytes {
-        self.engine.capacity()
-    }
-
-    fn free_slots(&self) -> usize {
-        self.queue_depth - self.hosts.len()
-    }
-
-    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
-        assert!(now >= self.last_event && now <= self.next_event(), "an event was skipped");
-        assert!(self.free_slots() > 0, "the queue is full");
-        self.last_event = now;
-        let host = self.hosts.insert(Host { tag, submitted: now, service_start: Nanos::NEVER });
-        self.inputs.push_back(Input::Host { tag: host, request });
-        self.settle(now);
-        if !self.immediate.is_empty() {
-            self.immediate_at = now;
-        }
-    }
-
-    #[inline]
-    fn next_event(&self) -> Nanos {
-        self.children.next_event().min(self.immediate_at).min(self.wake_at)
-    }
-
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        assert!(now == self.next_event(), "an event was skipped");
-        self.last_event = now;
-        if self.immediate_at == now {
-            return self.reply(now, done);
-        }
-        if self.children.next_event() > now {
-            self.wake_at = Nanos::NEVER;
-            self.inputs.push_back(Input::Timer);
-        } else {
-            self.children.advance(now, &mut self.ended);
-            for (io, completion) in self.ended.drain(..) {
-                if let Some(host) = self.engine.host_of(io) {
-                    let host = self.hosts.get_mut(host);
-                    host.service_start = host.service_start.min(completion.service_start);
-                }
-                if completion.result.is_err() {
-                    let device = self.engine.device_of(io);
-                    let telemetry = self.children.device(device.0 as usize).telemetry();
-                    self.inputs.push_back(Input::Device { device, telemetry });
-                }
-                self.inputs.push_back(Input::Done { io, result: completion.result });
-            }
-        }
-        self.settle(now);
-        self.reply(now, done);
-    }
-
-    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
-        match command {
-            Control::StartMeasuring => self.requests = 0,
-            Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
-                self.engine.fill(utilisation);
-            }
-            Control::Precondition(Precondition::Empty)
-            | Control::RecordTimeline(_)
-            | Control::PauseWearLevelling(_) => {}
-        }
-        self.children.control(now, command)
-    }
-
-    fn telemetry(&self) -> Telemetry {
-        let children = self.children.telemetry();
-        Telemetry { state: self.engine.state().max(children.state), queued: self.hosts.len(), ..children }
-    }
-}
-
-impl Reporting for EngineDevice {
-    fn report(&self, into: &mut Report) {
-        let children = self.children.report(into);
-        into.add(&self.name, composite_report(KIND.name, self.capacity(), self.requests, children));
     }
 }
 

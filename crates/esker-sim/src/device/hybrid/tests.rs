@@ -1,4 +1,8 @@
-use esker_core::{Arrival, DeviceState, Lba, Observer, ReplayEnd, ReplaySettings, RequestKind, Verdict, replay};
+use esker_core::{
+    Arrival, Completion, Control, Device, DeviceError, DeviceState, Lba, Nanos, Observer, ReplayEnd, ReplaySettings,
+    Request, RequestKind, Tag, Telemetry, Unsupported, Verdict, replay,
+};
+use esker_results::Report;
 use esker_results::Reporting;
 use proptest::prelude::*;
 

@@ -2,7 +2,8 @@
 
 use esker_core::Bytes;
 
-use super::{DeviceIndex, Engine, SettingsError};
+use super::{PlacementEngine, SettingsError};
+use crate::engine::{DeviceIndex, Engine};
 
 /// A share of the extents that a policy asks of a device, and that the device cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct UnmetShare {
     pub fitting: Bytes,
 }
 
-impl Engine {
+impl PlacementEngine {
     /// Offers the host only the first `capacity` bytes, in whole extents; what the devices hold beyond that stays free.
     /// Before any data lie there (asserted).
     ///
@@ -37,7 +38,7 @@ impl Engine {
     /// share goes into its device, and for policies that ask for no fixed shares.
     pub fn unmet_share(&self) -> Option<UnmetShare> {
         let sizes = self.map.sizes();
-        let shares = |extents: u32| self.placement.shares(extents, sizes.len());
+        let shares = |extents: u32| self.policy.shares(extents, sizes.len());
         let too_small = |shares: &[u32]| shares.iter().zip(sizes).position(|(share, size)| share > size);
         let wanted = shares(self.map.len())?;
         let device = too_small(&wanted)?;
@@ -62,12 +63,13 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::EngineSettings;
+    use crate::placement::PlacementSettings;
 
-    fn engine(devices: &[u64], policy: &str) -> Engine {
+    fn engine(devices: &[u64], policy: &str) -> PlacementEngine {
         let devices = devices.iter().map(|&kib| Bytes::kib(kib)).collect();
         let policy = serde_json::from_str(policy).unwrap();
-        Engine::new(&EngineSettings { extent: Bytes::kib(1), devices, policy }).unwrap()
+        PlacementEngine::new(&PlacementSettings { extent: Bytes::kib(1), devices, policy, free_on_trim: false })
+            .unwrap()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which logical extent lies where, and what is free.
 
-use super::{DeviceIndex, LogicalExtent, PhysicalExtent, Place, RestoreError};
+use super::RestoreError;
+use crate::engine::{DeviceIndex, LogicalExtent, MapRecord, PhysicalExtent, Place};
 
 /// How far the journal knows of an extent's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,20 +37,33 @@ impl ExtentMap {
         Self { places: vec![None; logical], free, sizes }
     }
 
-    /// With `mapped` extents in place, all of them recorded; the last entry of an extent counts.
-    pub(crate) fn restore(
-        sizes: Vec<u32>,
-        mapped: impl Iterator<Item = (LogicalExtent, Place)>,
-    ) -> Result<Self, RestoreError> {
+    /// What `records` lead to, one after the other.
+    pub(crate) fn restore(sizes: Vec<u32>, records: impl Iterator<Item = MapRecord>) -> Result<Self, RestoreError> {
         let mut map = Self::new(sizes);
         let mut used: Vec<Vec<bool>> = map.sizes.iter().map(|&size| vec![false; size as usize]).collect();
-        for (logical, place) in mapped {
+        for record in records {
+            let (logical, place) = match record {
+                MapRecord::Mapped { extent, place } | MapRecord::Moved { extent, place } => (extent, Some(place)),
+                MapRecord::Freed { extent } => (extent, None),
+            };
+            let entry = map.places.get_mut(logical.0 as usize).ok_or(RestoreError::Extent(logical.0))?;
+            let earlier = entry.take().map(|mapping| mapping.place);
+            match (record, earlier) {
+                (MapRecord::Mapped { place, .. }, Some(_)) => return Err(RestoreError::twice(place)),
+                (MapRecord::Moved { .. } | MapRecord::Freed { .. }, None) => {
+                    return Err(RestoreError::Absent(logical.0));
+                }
+                _ => {}
+            }
+            if let Some(Place { device, extent }) = earlier {
+                used[device.0 as usize][extent.0 as usize] = false;
+            }
+            let Some(place) = place else { continue };
             let Place { device: DeviceIndex(device), extent: PhysicalExtent(extent) } = place;
             let slot = used.get_mut(device as usize).and_then(|device| device.get_mut(extent as usize));
             let slot = slot.ok_or(RestoreError::Place { device, extent })?;
-            let entry = map.places.get_mut(logical.0 as usize).ok_or(RestoreError::Extent(logical.0))?;
-            if std::mem::replace(slot, true) || entry.is_some() {
-                return Err(RestoreError::Twice { device, extent });
+            if std::mem::replace(slot, true) {
+                return Err(RestoreError::twice(place));
             }
             *entry = Some(Mapping { place, recorded: Recorded::Yes });
         }
@@ -99,6 +113,28 @@ impl ExtentMap {
         place
     }
 
+    /// Takes a free extent of `device` out of the free ones, for a copy; `None` where it has none.
+    pub(crate) fn take_free(&mut self, device: DeviceIndex) -> Option<Place> {
+        let extent = self.free[device.0 as usize].pop()?;
+        Some(Place { device, extent: PhysicalExtent(extent) })
+    }
+
+    /// Gives `extent`, which is mapped (asserted), the place `to`, which was taken. Returns where it was.
+    pub(crate) fn relocate(&mut self, extent: LogicalExtent, to: Place) -> Place {
+        let mapping = Mapping { place: to, recorded: Recorded::Yes };
+        self.places[extent.0 as usize].replace(mapping).expect("only mapped extents move").place
+    }
+
+    /// `extent` has no data any more. Returns where they were; that place is not free yet.
+    pub(crate) fn unmap(&mut self, extent: LogicalExtent) -> Place {
+        self.places[extent.0 as usize].take().expect("only mapped extents are freed").place
+    }
+
+    /// `place`, which belongs to no extent, is free.
+    pub(crate) fn release(&mut self, place: Place) {
+        self.free[place.device.0 as usize].push(place.extent.0);
+    }
+
     /// All mapped extents whose record has been issued, rising.
     pub(crate) fn recorded_extents(&self) -> impl Iterator<Item = (LogicalExtent, Place)> {
         self.places.iter().enumerate().filter_map(|(index, mapping)| {
@@ -107,12 +143,14 @@ impl ExtentMap {
         })
     }
 
-    /// Every physical extent is free or in use by one logical extent (asserted). For tests: costs the whole map.
-    pub(crate) fn check(&self) {
+    /// Every physical extent is free, in use by one logical extent, or one of `taken` (asserted). For tests: costs the
+    /// whole map.
+    pub(crate) fn check(&self, taken: impl Iterator<Item = Place>) {
         let mut owners: Vec<Vec<u32>> = self.sizes.iter().map(|&size| vec![0; size as usize]).collect();
         for mapping in self.places.iter().flatten() {
             owners[mapping.place.device.0 as usize][mapping.place.extent.0 as usize] += 1;
         }
+        taken.for_each(|place| owners[place.device.0 as usize][place.extent.0 as usize] += 1);
         for (owners, free) in owners.iter_mut().zip(&self.free) {
             free.iter().for_each(|&extent| owners[extent as usize] += 1);
             assert!(owners.iter().all(|&owners| owners == 1), "an extent is lost, or has two owners");

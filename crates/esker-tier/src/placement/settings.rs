@@ -3,18 +3,20 @@
 use esker_core::{Bytes, Hint};
 use thiserror::Error;
 
-use super::{LogicalExtent, Place, RecordNumber};
-use crate::placement::{PlacementError, PolicySettings};
+use super::policy::{PlacementError, PolicySettings};
+use crate::engine::{LogicalExtent, Place, RecordNumber};
 
-/// What an engine is made from: fixed for the life of a volume.
+/// What a [`PlacementEngine`](super::PlacementEngine) is made from: fixed for the life of a volume.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EngineSettings {
+pub struct PlacementSettings {
     /// Bytes of an extent, the unit of placement: whole sectors.
     pub extent: Bytes,
     /// Capacity of each device; only whole extents are used.
     pub devices: Vec<Bytes>,
     /// Which extent goes where.
     pub policy: PolicySettings,
+    /// Whether the place of an extent that the host trims whole is free for others.
+    pub free_on_trim: bool,
 }
 
 /// Why an engine cannot be made from its settings.
@@ -95,12 +97,23 @@ pub enum RestoreError {
         /// Extent of the device.
         extent: u32,
     },
+    /// The map moves or frees an extent that it has given no place.
+    #[error("the map moves or frees logical extent {0}, which has no place")]
+    Absent(u32),
     /// Two extents claim the same place, or one extent two places.
-    #[error("the map gives extent {extent} of device {device} to two logical extents, or moves one without freeing it")]
+    #[error(
+        "the map gives extent {extent} of device {device} to two logical extents, or gives one a second place without moving it"
+    )]
     Twice {
         /// Index of the device.
         device: u16,
         /// Extent of the device.
         extent: u32,
     },
+}
+
+impl RestoreError {
+    pub(super) fn twice(Place { device, extent }: Place) -> Self {
+        Self::Twice { device: device.0, extent: extent.0 }
+    }
 }

@@ -1,64 +1,61 @@
 //! What every composite device does with its children: keep their next events, let requests wait for a free slot, and
 //! add up what they say.
 
-use esker_results::Reporting;
 use std::collections::VecDeque;
 
-use esker_core::{
-    BusyTime, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported,
-};
-use esker_results::Report;
-
-use super::Child;
+use crate::{BusyTime, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported};
 
 /// The children of a composite device. `K` says what a child's request is for.
 ///
 /// A request that a child cannot take waits, first in first out. The parent bounds its own requests and makes a bounded
 /// number of child requests from each, so the waiting lists are bounded too; a child always frees a slot some time
 /// without help from its parent, so nothing waits for itself.
-pub(crate) struct Children<K> {
-    list: Vec<State<K>>,
+#[derive(Debug)]
+pub struct Children<D, K> {
+    list: Vec<State<D, K>>,
     timetable: Timetable,
     /// Completions of one child at one instant; kept to save the allocation.
     done: Vec<Completion>,
 }
 
-struct State<K> {
-    name: String,
-    device: Box<dyn Reporting>,
+#[derive(Debug)]
+struct State<D, K> {
+    device: D,
     under_way: TagSlab<K>,
     waiting: VecDeque<(K, Request)>,
     /// Requests sent since measuring started.
     sent: u64,
 }
 
-impl<K: Copy> Children<K> {
-    pub(crate) fn new(children: Vec<Child>) -> Self {
-        let mut timetable = Timetable::new(children.len());
-        for (index, child) in children.iter().enumerate() {
-            timetable.set(index, child.device.next_event());
+impl<D: Device, K: Copy> Children<D, K> {
+    /// The devices, in their order.
+    pub fn new(devices: Vec<D>) -> Self {
+        let mut timetable = Timetable::new(devices.len());
+        for (index, device) in devices.iter().enumerate() {
+            timetable.set(index, device.next_event());
         }
-        let state = |child: Child| State {
-            name: child.name,
-            device: child.device,
-            under_way: TagSlab::default(),
-            waiting: VecDeque::new(),
-            sent: 0,
-        };
-        Self { list: children.into_iter().map(state).collect(), timetable, done: Vec::new() }
+        let state = |device| State { device, under_way: TagSlab::default(), waiting: VecDeque::new(), sent: 0 };
+        Self { list: devices.into_iter().map(state).collect(), timetable, done: Vec::new() }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.list.len()
+    /// One of them.
+    pub fn device(&self, child: usize) -> &D {
+        &self.list[child].device
     }
 
-    pub(crate) fn device(&self, child: usize) -> &dyn Device {
-        &*self.list[child].device
+    /// All of them, each with the requests that it was sent since measuring started.
+    pub fn iter(&self) -> impl Iterator<Item = (&D, u64)> {
+        self.list.iter().map(|state| (&state.device, state.sent))
+    }
+
+    /// Requests that they take together.
+    pub fn slots(&self) -> usize {
+        self.list.iter().fold(0, |sum: usize, state| sum.saturating_add(state.device.free_slots()))
     }
 
     /// Hands `request` to `child`, now or as soon as it has a free slot.
     #[inline]
-    pub(crate) fn submit(&mut self, now: Nanos, child: usize, key: K, request: Request) {
+    pub fn submit(&mut self, now: Nanos, child: usize, key: K, request: Request) {
         let state = &mut self.list[child];
         state.sent += 1;
         if state.waiting.is_empty() && state.device.free_slots() > 0 {
@@ -70,14 +67,15 @@ impl<K: Copy> Children<K> {
         }
     }
 
+    /// When the first of them has something to do.
     #[inline]
-    pub(crate) fn next_event(&self) -> Nanos {
+    pub fn next_event(&self) -> Nanos {
         self.timetable.next()
     }
 
-    /// One step of the first child that is due, `now == next_event()`. Appends what ended.
+    /// One step of the first child that is due, `now == next_event()`. Appends what ended, and returns which child it was.
     #[inline]
-    pub(crate) fn advance(&mut self, now: Nanos, ended: &mut Vec<(K, Completion)>) {
+    pub fn advance(&mut self, now: Nanos, ended: &mut Vec<(K, Completion)>) -> usize {
         debug_assert!(self.timetable.next() == now, "an event of a child was skipped");
         let child = self.timetable.first().expect("a child is due");
         let state = &mut self.list[child];
@@ -91,10 +89,11 @@ impl<K: Copy> Children<K> {
             state.device.submit(now, tag, request);
         }
         self.timetable.set(child, state.device.next_event());
+        child
     }
 
     /// Passes a command on to all; the first that does not support it ends that.
-    pub(crate) fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
+    pub fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         for (index, state) in self.list.iter_mut().enumerate() {
             if command == Control::StartMeasuring {
                 state.sent = 0;
@@ -106,7 +105,7 @@ impl<K: Copy> Children<K> {
     }
 
     /// Busy times and counters added up, the worst state, the mean of the used lives weighted by capacity.
-    pub(crate) fn telemetry(&self) -> Telemetry {
+    pub fn telemetry(&self) -> Telemetry {
         let mut all = Telemetry::default();
         let (mut life, mut capacity) = (0u128, 0u128);
         for state in &self.list {
@@ -126,12 +125,6 @@ impl<K: Copy> Children<K> {
             all.life_used = Ratio::parts_per_billion(mean as u64);
         }
         all
-    }
-
-    /// Lets every child report itself, and returns name and number of requests of each.
-    pub(crate) fn report(&self, into: &mut Report) -> Vec<(String, u64)> {
-        self.list.iter().for_each(|state| state.device.report(into));
-        self.list.iter().map(|state| (state.name.clone(), state.sent)).collect()
     }
 }
 

@@ -1,0 +1,225 @@
+//! An engine and its children as a device: the virtual driver's side of [`esker_tier::Engine`].
+
+use std::collections::VecDeque;
+
+use esker_core::{
+    Bytes, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
+    TagSlab, Telemetry, Unsupported,
+};
+use esker_results::{ChildReport, DeviceReport, LatencySummary, Report, Reporting};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId};
+
+use super::Instance;
+
+/// Called with the time of each effect, before it is performed.
+pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
+
+/// An engine over devices. A journal is not modelled: records are durable as soon as the engine asks for it.
+pub struct EngineDevice<E> {
+    kind: &'static str,
+    name: String,
+    engine: E,
+    children: Children<Box<dyn Reporting>, ChildIo>,
+    names: Vec<String>,
+    /// From the moment that a child was sent a request until it ended, waiting for a free slot included.
+    responses: Vec<LatencyHistogram>,
+    hosts: TagSlab<Host>,
+    queue_depth: usize,
+    inputs: VecDeque<Input>,
+    effects: Vec<Effect>,
+    ended: Vec<(ChildIo, Completion)>,
+    /// Requests that the engine answered when they came, due at `immediate_at`.
+    immediate: Vec<(Tag, Result<(), DeviceError>)>,
+    immediate_at: Nanos,
+    wake_at: Nanos,
+    last_event: Nanos,
+    requests: u64,
+    log: Option<EffectLog>,
+}
+
+/// A request to a child under way.
+#[derive(Clone, Copy, Debug)]
+struct ChildIo {
+    io: IoId,
+    host: Option<Tag>,
+    sent: Nanos,
+}
+
+struct Host {
+    tag: Tag,
+    submitted: Nanos,
+    /// Of the first request to a child that was begun; never, where it waited for flushes or needed no child.
+    service_start: Nanos,
+}
+
+impl<E: Engine> EngineDevice<E> {
+    /// `engine` over the children of `instance`, as a device of `kind` that takes `queue_depth` requests at a time, or as
+    /// many as the children do together.
+    pub fn new(kind: &'static str, engine: E, instance: Instance, queue_depth: Option<u32>) -> Self {
+        let (names, devices): (Vec<_>, Vec<_>) =
+            instance.children.into_iter().map(|child| (child.name, child.device)).unzip();
+        let children = Children::new(devices);
+        Self {
+            kind,
+            name: instance.name,
+            engine,
+            queue_depth: queue_depth.map_or(children.slots(), |depth| depth as usize),
+            responses: names.iter().map(|_| LatencyHistogram::default()).collect(),
+            children,
+            names,
+            hosts: TagSlab::default(),
+            inputs: VecDeque::new(),
+            effects: Vec::new(),
+            ended: Vec::new(),
+            immediate: Vec::new(),
+            immediate_at: Nanos::NEVER,
+            wake_at: Nanos::NEVER,
+            last_event: Nanos::ZERO,
+            requests: 0,
+            log: None,
+        }
+    }
+
+    /// Tells `log` of every effect, in the order in which they are performed.
+    pub fn with_log(mut self, log: EffectLog) -> Self {
+        self.log = Some(log);
+        self
+    }
+
+    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more. Replies go to
+    /// `immediate`.
+    #[inline]
+    fn settle(&mut self, now: Nanos) {
+        while let Some(input) = self.inputs.pop_front() {
+            self.engine.on(now, input, &mut self.effects);
+            for effect in self.effects.drain(..) {
+                if let Some(log) = &mut self.log {
+                    log(now, &effect);
+                }
+                match effect {
+                    Effect::Io { io, host, device, request, data: _ } => {
+                        self.children.submit(now, device.0 as usize, ChildIo { io, host, sent: now }, request);
+                    }
+                    Effect::Record { .. } => {}
+                    Effect::Harden { through } => self.inputs.push_back(Input::Durable { through }),
+                    Effect::Reply { tag, result } => self.immediate.push((tag, result)),
+                    Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
+                }
+            }
+        }
+    }
+
+    /// One step of the child that is due first.
+    #[inline]
+    fn advance_child(&mut self, now: Nanos) {
+        let child = self.children.advance(now, &mut self.ended);
+        for (ChildIo { io, host, sent }, completion) in self.ended.drain(..) {
+            if let Some(host) = host {
+                let host = self.hosts.get_mut(host);
+                host.service_start = host.service_start.min(completion.service_start);
+            }
+            self.responses[child].record(completion.at - sent);
+            if completion.result.is_err() {
+                let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
+                self.inputs.push_back(Input::Device { device, telemetry });
+            }
+            self.inputs.push_back(Input::Done { io, at: completion.at, result: completion.result });
+        }
+    }
+
+    fn reply(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.immediate_at = Nanos::NEVER;
+        self.requests += self.immediate.len() as u64;
+        for (tag, result) in self.immediate.drain(..) {
+            let Host { tag, submitted, service_start } = self.hosts.remove(tag);
+            let service_start = if service_start == Nanos::NEVER { submitted } else { service_start };
+            done.push(Completion { tag, at: now, service_start, result });
+        }
+    }
+}
+
+impl<E: Engine> Device for EngineDevice<E> {
+    fn capacity(&self) -> Bytes {
+        self.engine.capacity()
+    }
+
+    fn free_slots(&self) -> usize {
+        self.queue_depth - self.hosts.len()
+    }
+
+    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
+        assert!(now >= self.last_event && now <= self.next_event(), "an event was skipped");
+        assert!(self.free_slots() > 0, "the queue is full");
+        self.last_event = now;
+        let host = self.hosts.insert(Host { tag, submitted: now, service_start: Nanos::NEVER });
+        self.inputs.push_back(Input::Host { tag: host, request });
+        self.settle(now);
+        if !self.immediate.is_empty() {
+            self.immediate_at = now;
+        }
+    }
+
+    #[inline]
+    fn next_event(&self) -> Nanos {
+        self.children.next_event().min(self.immediate_at).min(self.wake_at)
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        assert!(now == self.next_event(), "an event was skipped");
+        self.last_event = now;
+        if self.immediate_at == now {
+            return self.reply(now, done);
+        }
+        if self.children.next_event() > now {
+            self.wake_at = Nanos::NEVER;
+            self.inputs.push_back(Input::Timer);
+        } else {
+            self.advance_child(now);
+        }
+        self.settle(now);
+        self.reply(now, done);
+    }
+
+    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
+        match command {
+            Control::StartMeasuring => {
+                self.requests = 0;
+                self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
+            }
+            Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
+                self.engine.fill(utilisation);
+            }
+            Control::Precondition(Precondition::Empty)
+            | Control::RecordTimeline(_)
+            | Control::PauseWearLevelling(_) => {}
+        }
+        self.children.control(now, command)
+    }
+
+    fn telemetry(&self) -> Telemetry {
+        let children = self.children.telemetry();
+        Telemetry { state: self.engine.state().max(children.state), queued: self.hosts.len(), ..children }
+    }
+}
+
+impl<E: Engine> Reporting for EngineDevice<E> {
+    fn report(&self, into: &mut Report) {
+        self.children.iter().for_each(|(device, _)| device.report(into));
+        let total = self.children.iter().map(|(_, sent)| sent).sum::<u64>().max(1) as f64;
+        let children =
+            self.children.iter().zip(&self.names).zip(&self.responses).map(|(((_, sent), name), responses)| {
+                let response_time = LatencySummary::of(responses);
+                (name.clone(), ChildReport { share: sent as f64 / total, requests: sent, response_time })
+            });
+        into.add(
+            &self.name,
+            DeviceReport {
+                kind: self.kind.to_string(),
+                capacity_bytes: self.capacity().0,
+                requests: self.requests,
+                children: children.collect(),
+                ..DeviceReport::default()
+            },
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! Striping (RAID-0): units over the devices in turns, without redundancy and without a map.
+
+mod stripes;
+#[cfg(test)]
+mod tests;
+
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag, TagSlab};
+use thiserror::Error;
+
+use crate::engine::{DataRef, DeviceIndex, Effect, Engine, Health, Hosts, Input, IoId};
+use stripes::{Piece, Stripes};
+
+/// What a [`StripeEngine`] is made from: fixed for the life of a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StripeSettings {
+    /// Bytes that lie on one device before the next has its turn: whole sectors.
+    pub unit: Bytes,
+    /// Capacity of each device; as much counts as the smallest one has in whole units.
+    pub devices: Vec<Bytes>,
+}
+
+/// Why devices cannot be striped.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StripeError {
+    /// There is nothing to stripe over.
+    #[error("there are {0} devices; a stripe goes over 1 to 65,536")]
+    Devices(usize),
+    /// The unit is empty or no whole number of sectors.
+    #[error("`stripe` is {0}; it has to be whole sectors of 512B")]
+    Unit(Bytes),
+    /// A device has no room for one unit.
+    #[error("`stripe` is {unit}, more than its smallest child's {smallest}")]
+    Small {
+        /// The unit.
+        unit: Bytes,
+        /// What the smallest device holds.
+        smallest: Bytes,
+    },
+    /// More than can be addressed.
+    #[error("the children hold more than 16 EiB together")]
+    Vast,
+}
+
+/// Sends each request of the host to the devices that its units lie on, at most one request to each (the parts of a range
+/// on one device lie together there).
+#[derive(Debug)]
+pub struct StripeEngine {
+    stripes: Stripes,
+    health: Health,
+    hosts: Hosts,
+    ios: TagSlab<Part>,
+}
+
+/// Part of a host's request.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    host: Tag,
+    device: DeviceIndex,
+    kind: RequestKind,
+    /// Which of several errors is the first: where it begins in the host's request; of a flush, the device.
+    order: u64,
+}
+
+impl StripeEngine {
+    /// Over the devices of `settings`.
+    ///
+    /// # Errors
+    /// Where the unit is no whole number of sectors, or does not go into the smallest device.
+    pub fn new(settings: &StripeSettings) -> Result<Self, StripeError> {
+        let count = settings.devices.len();
+        let Some(&smallest) = settings.devices.iter().min() else { return Err(StripeError::Devices(0)) };
+        if count > usize::from(u16::MAX) + 1 {
+            return Err(StripeError::Devices(count));
+        }
+        Ok(Self {
+            stripes: Stripes::new(count as u64, settings.unit, smallest)?,
+            health: Health::new(count),
+            hosts: Hosts::default(),
+            ios: TagSlab::default(),
+        })
+    }
+
+    fn host(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
+        self.hosts.begin(tag, request.kind);
+        let capacity = self.capacity();
+        if request.kind == RequestKind::Flush {
+            for index in 0..self.health.devices().len() {
+                let device = DeviceIndex(index as u16);
+                let request = Request { start: Lba(0), length: Bytes::ZERO, ..request };
+                self.send(tag, device, index as u64, request, DataRef::None, effects);
+            }
+        } else if request.end_byte() > capacity.0 {
+            self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
+        } else if request.length > Bytes::ZERO {
+            for Piece { child, start, length, offset } in
+                self.stripes.split(request.start.byte_offset(), request.length.0)
+            {
+                let data = match request.kind.has_data() {
+                    true => self.stripes.buffer_of(tag, request.start.byte_offset(), offset),
+                    false => DataRef::None,
+                };
+                let piece = Request { start, length, ..request };
+                self.send(tag, DeviceIndex(child as u16), offset, piece, data, effects);
+            }
+        }
+        if !self.hosts.waits(tag) {
+            let result = self.hosts.result(tag);
+            self.hosts.reply(tag, result, effects);
+        }
+    }
+
+    fn send(
+        &mut self,
+        tag: Tag,
+        device: DeviceIndex,
+        order: u64,
+        request: Request,
+        data: DataRef,
+        effects: &mut Vec<Effect>,
+    ) {
+        if request.kind != RequestKind::Read && self.health.has_failed(device) {
+            return self.hosts.note(tag, order, DeviceError::Failed);
+        }
+        let io = IoId(self.ios.insert(Part { host: tag, device, kind: request.kind, order }));
+        self.hosts.wait(tag);
+        effects.push(Effect::Io { io, host: Some(tag), device, request, data });
+    }
+}
+
+impl Engine for StripeEngine {
+    fn capacity(&self) -> Bytes {
+        self.stripes.capacity()
+    }
+
+    #[inline]
+    fn on(&mut self, _: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        match input {
+            Input::Host { tag, request } => self.host(tag, request, effects),
+            Input::Done { io, at: _, result } => {
+                let Part { host, device, kind, order } = self.ios.remove(io.0);
+                let result = self.health.judge(device, kind, result);
+                if self.hosts.child_ended(host, order, result) {
+                    let result = self.hosts.result(host);
+                    self.hosts.reply(host, result, effects);
+                }
+            }
+            Input::Device { device, telemetry } => self.health.learn(device, telemetry.state),
+            // It keeps no records and asks for no timer.
+            Input::Durable { .. } | Input::JournalFailed | Input::Timer => {}
+        }
+    }
+
+    fn device_state(&self, device: DeviceIndex) -> DeviceState {
+        self.health.device(device)
+    }
+
+    fn state(&self) -> DeviceState {
+        self.health.worst()
+    }
+}

@@ -1,0 +1,128 @@
+//! Where RAID-0 puts each byte.
+
+use esker_core::{Bytes, Lba, Tag};
+
+use super::StripeError;
+use crate::engine::DataRef;
+
+/// Stripe units over the children in turns: unit u lies on child u mod n, as its unit u div n.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stripes {
+    children: u64,
+    unit: u64,
+    capacity: Bytes,
+}
+
+/// The part of a request on one child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) child: usize,
+    pub(crate) start: Lba,
+    pub(crate) length: Bytes,
+    /// Where its first byte lies in the request.
+    pub(crate) offset: u64,
+}
+
+impl Stripes {
+    /// `children` devices of which the smallest holds `smallest`; its whole units count, the rest is left unused.
+    pub(crate) fn new(children: u64, unit: Bytes, smallest: Bytes) -> Result<Self, StripeError> {
+        if unit == Bytes::ZERO || !unit.0.is_multiple_of(Bytes::SECTOR.0) {
+            return Err(StripeError::Unit(unit));
+        }
+        let capacity = (smallest.0 / unit.0).checked_mul(unit.0).and_then(|bytes| bytes.checked_mul(children));
+        match capacity {
+            Some(0) => Err(StripeError::Small { unit, smallest }),
+            Some(capacity) => Ok(Self { children, unit: unit.0, capacity: Bytes(capacity) }),
+            None => Err(StripeError::Vast),
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    /// The buffer of the part that begins `offset` bytes into a request for the bytes from `start` on.
+    pub(super) fn buffer_of(&self, tag: Tag, start: u64, offset: u64) -> DataRef {
+        DataRef::Striped {
+            tag,
+            offset: Bytes(offset),
+            head: Bytes(self.unit - (start + offset) % self.unit),
+            unit: Bytes(self.unit),
+            round: Bytes(self.unit * self.children),
+        }
+    }
+
+    /// The parts of `length` bytes (at least one) from byte `start`, at most one per child, by the address of their first
+    /// bytes. Units of a range that lie on the same child follow each other there, so each part is one range.
+    pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = Piece> {
+        let (end, first) = (start + length, start / self.unit);
+        let last = (end - 1) / self.unit;
+        (first..=last.min(first + self.children - 1)).map(move |unit| {
+            let last_here = unit + (last - unit) / self.children * self.children;
+            let begin = start.max(unit * self.unit);
+            let place = |byte: u64| byte / self.unit / self.children * self.unit + byte % self.unit;
+            let stop = place(end.min((last_here + 1) * self.unit) - 1) + 1;
+            let begin_here = place(begin);
+            Piece {
+                child: (unit % self.children) as usize,
+                start: Lba::containing(begin_here),
+                length: Bytes(stop - begin_here),
+                offset: begin - start,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Every sector of the array lies on one sector of one child, no two on the same, and none of a child's usable sectors
+        /// is left over.
+        #[test]
+        fn placement_is_a_bijection(children in 1u64..6, unit in 1u64..5, units in 1u64..6) {
+            let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512 + 100)).unwrap();
+            let sectors = stripes.capacity().0 / 512;
+            prop_assert_eq!(sectors, children * unit * units);
+            let mut seen = BTreeMap::new();
+            for sector in 0..sectors {
+                let pieces: Vec<_> = stripes.split(sector * 512, 512).collect();
+                prop_assert_eq!(pieces.len(), 1);
+                prop_assert!(pieces[0].start.0 < unit * units);
+                prop_assert_eq!(seen.insert((pieces[0].child, pieces[0].start), sector), None);
+            }
+            prop_assert_eq!(seen.len() as u64, sectors);
+        }
+
+        /// A range in parts covers exactly the places of its sectors, at most one part per child.
+        #[test]
+        fn parts_cover_the_range(children in 1u64..6, unit in 1u64..5, units in 1u64..9, from in 0u64..1000, length in 1u64..1000) {
+            let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512)).unwrap();
+            let sectors = stripes.capacity().0 / 512;
+            let from = from % sectors;
+            let length = 1 + (length - 1) % (sectors - from);
+            let mut expected: Vec<_> = (from..from + length)
+                .map(|sector| stripes.split(sector * 512, 512).next().unwrap())
+                .map(|piece| (piece.child, piece.start.0))
+                .collect();
+            let pieces: Vec<_> = stripes.split(from * 512, length * 512).collect();
+            let mut covered: Vec<_> = pieces
+                .iter()
+                .flat_map(|piece| (0..piece.length.0 / 512).map(|sector| (piece.child, piece.start.0 + sector)))
+                .collect();
+            expected.sort_unstable();
+            covered.sort_unstable();
+            prop_assert_eq!(covered, expected);
+            let mut owners: Vec<_> = pieces.iter().map(|piece| piece.child).collect();
+            owners.sort_unstable();
+            owners.dedup();
+            prop_assert_eq!(owners.len(), pieces.len());
+            prop_assert_eq!(pieces[0].offset, 0);
+        }
+    }
+}

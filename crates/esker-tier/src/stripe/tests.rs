@@ -1,0 +1,118 @@
+//! Stripes against an array of bytes, with parts that end in any order and devices that fail.
+
+use esker_core::{DeviceState, Rng, Telemetry};
+use proptest::prelude::*;
+
+use super::*;
+
+const UNIT: u64 = 1024;
+
+fn engine(devices: &[u64]) -> StripeEngine {
+    let devices = devices.iter().map(|&device| Bytes(device)).collect();
+    StripeEngine::new(&StripeSettings { unit: Bytes(UNIT), devices }).unwrap()
+}
+
+fn on(engine: &mut StripeEngine, input: Input) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    engine.on(Nanos::ZERO, input, &mut effects);
+    effects
+}
+
+fn done(io: IoId, result: Result<(), DeviceError>) -> Input {
+    Input::Done { io, at: Nanos::ZERO, result }
+}
+
+/// Performs `request` on `stores` in a random order of its parts; `buffer` is the host's.
+fn perform(engine: &mut StripeEngine, stores: &mut [Vec<u8>], request: Request, buffer: &mut [u8], rng: &mut Rng) {
+    let tag = Tag { slot: 0, generation: 0 };
+    let mut effects = on(engine, Input::Host { tag, request });
+    while !effects.is_empty() {
+        match effects.swap_remove(rng.below(effects.len() as u64) as usize) {
+            Effect::Io { io, device, request, data, .. } => {
+                let mut at = request.start.byte_offset() as usize;
+                for (begin, length) in data.pieces(request.length) {
+                    let (part, length) = (&mut buffer[begin as usize..(begin + length) as usize], length as usize);
+                    let stored = &mut stores[device.0 as usize][at..at + length];
+                    match request.kind {
+                        RequestKind::Read => part.copy_from_slice(stored),
+                        _ => stored.copy_from_slice(part),
+                    }
+                    at += length;
+                }
+                assert_eq!(at as u64, request.end_byte());
+                effects.extend(on(engine, done(io, Ok(()))));
+            }
+            Effect::Reply { result, .. } => assert_eq!(result, Ok(())),
+            other => panic!("unexpected: {other:?}"),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_what_was_written(
+        devices in 1usize..5,
+        requests in prop::collection::vec((any::<bool>(), 0u64..64, 1u64..40), 1..40),
+        seed: u64,
+    ) {
+        let sizes = vec![8 * UNIT + 100; devices];
+        let (mut engine, mut rng) = (engine(&sizes), Rng::new(seed));
+        let mut stores: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size as usize]).collect();
+        let mut bytes = vec![0u8; engine.capacity().0 as usize];
+        prop_assert_eq!(bytes.len() as u64, 8 * UNIT * devices as u64);
+        for (write, start, sectors) in requests {
+            let start = start * 512 % bytes.len() as u64;
+            let length = (sectors * 512).min(bytes.len() as u64 - start);
+            let (start_lba, range) = (Lba::containing(start), start as usize..(start + length) as usize);
+            if write {
+                let mut buffer: Vec<u8> = (0..length).map(|_| rng.below(256) as u8).collect();
+                perform(&mut engine, &mut stores, Request::write(start_lba, Bytes(length)), &mut buffer, &mut rng);
+                bytes[range].copy_from_slice(&buffer);
+            } else {
+                let mut buffer = vec![0; length as usize];
+                perform(&mut engine, &mut stores, Request::read(start_lba, Bytes(length)), &mut buffer, &mut rng);
+                prop_assert_eq!(&buffer[..], &bytes[range]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_failed_to_flush_promises_nothing_more() {
+    let mut engine = engine(&[8 * UNIT, 8 * UNIT]);
+    let host = |slot, request| Input::Host { tag: Tag { slot, generation: 0 }, request };
+    let reply = |slot, result| Effect::Reply { tag: Tag { slot, generation: 0 }, result };
+    let ios = |effects: &[Effect]| -> Vec<IoId> {
+        effects
+            .iter()
+            .map(|effect| if let Effect::Io { io, .. } = effect { *io } else { panic!("{effect:?}") })
+            .collect()
+    };
+    let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+    let flushes = ios(&on(&mut engine, host(0, flush)));
+    assert!(on(&mut engine, done(flushes[1], Err(DeviceError::Medium))).is_empty());
+    assert_eq!(on(&mut engine, done(flushes[0], Ok(()))), [reply(0, Err(DeviceError::Medium))]);
+    assert_eq!(engine.device_state(DeviceIndex(1)), DeviceState::Failed);
+    // What it says of itself does not bring back what it may have lost.
+    on(&mut engine, Input::Device { device: DeviceIndex(1), telemetry: Telemetry::default() });
+    let write = Request::write(Lba(0), Bytes(2 * UNIT));
+    let parts = ios(&on(&mut engine, host(1, write)));
+    assert_eq!(parts.len(), 1, "only the sound device is written to");
+    assert_eq!(on(&mut engine, done(parts[0], Ok(()))), [reply(1, Err(DeviceError::Failed))]);
+    let reads = ios(&on(&mut engine, host(2, Request::read(Lba(0), Bytes(2 * UNIT)))));
+    assert_eq!(reads.len(), 2);
+    let parts = ios(&on(&mut engine, host(3, flush)));
+    assert_eq!(on(&mut engine, done(parts[0], Ok(()))), [reply(3, Err(DeviceError::Failed))]);
+}
+
+#[test]
+fn impossible_stripes_say_what_is_wrong() {
+    let error = |unit, devices: &[u64]| {
+        let devices = devices.iter().map(|&device| Bytes(device)).collect();
+        StripeEngine::new(&StripeSettings { unit: Bytes(unit), devices }).unwrap_err().to_string()
+    };
+    assert_eq!(error(1000, &[4096]), "`stripe` is 1kB; it has to be whole sectors of 512B");
+    assert_eq!(error(8192, &[4096]), "`stripe` is 8KiB, more than its smallest child's 4KiB");
+    assert_eq!(error(512, &[]), "there are 0 devices; a stripe goes over 1 to 65,536");
+    assert_eq!(error(512, &[1 << 63, 1 << 63]), "the children hold more than 16 EiB together");
+}
