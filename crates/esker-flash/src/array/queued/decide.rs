@@ -178,7 +178,7 @@ impl Queued {
     /// Takes the operation at `position`, and all that is joined with it, and begins its pages.
     pub(super) fn begin(&mut self, index: usize, position: usize, start: u64, now: u64) {
         let positions = self.joined(index, position);
-        let work: u64 = positions.iter().map(|at| self.ops[self.dies[index].queue[*at]].work(&self.timing)).sum();
+        let work: u64 = positions.iter().map(|at| self.work(&self.ops[self.dies[index].queue[*at]])).sum();
         let die = &mut self.dies[index];
         die.wants = None;
         die.turn = 0;

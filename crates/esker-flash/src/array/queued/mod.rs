@@ -21,7 +21,7 @@ use esker_core::{Nanos, PhysicalPage, Timetable};
 
 use super::audit::Audit;
 use super::delivery::Deliveries;
-use super::tally::{Step, Tally};
+use super::tally::{STEPS, Step, Tally};
 use super::{BACKGROUND, Cover, Ended, NO_REQUEST, Performed};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{ArraySettings, CopyBack, Gang, Geometry, Rewrite, Scheduling};
@@ -29,7 +29,7 @@ use control::Control;
 use followed::Followed;
 pub(super) use layout::Layout;
 use op::{How, NO_CHANGE, Op, Ops, Touch};
-use phases::{Bus, Die};
+use phases::{Bus, Die, Shape};
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
@@ -58,6 +58,7 @@ pub(crate) struct Queued {
     geometry: Geometry,
     layout: Layout,
     timing: Timing,
+    shapes: [Shape; STEPS],
     settings: ArraySettings,
     ops: Ops,
     dies: Vec<Die>,
@@ -96,6 +97,7 @@ impl Queued {
         Self {
             geometry: *geometry,
             timing: *timing,
+            shapes: Shape::of_steps(timing),
             settings: settings.clone(),
             ops: Ops::default(),
             dies: (0..dies).map(|_| Die::new(registers)).collect(),
@@ -316,7 +318,7 @@ impl Queued {
 
     fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
         let die = op.die as usize;
-        let work = op.work(&self.timing);
+        let work = self.work(&op);
         let is_host_read = op.is_host_read();
         let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
         let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
@@ -352,7 +354,8 @@ impl Queued {
 
     /// Lets `op` wait again, at its old place in its die's queue.
     fn put_back(&mut self, op: u32) {
-        let (die, work) = (&mut self.dies[self.ops[op].die as usize], self.ops[op].work(&self.timing));
+        let work = self.work(&self.ops[op]);
+        let die = &mut self.dies[self.ops[op].die as usize];
         die.queued += work;
         let ops = &self.ops;
         let insert = |queue: &mut VecDeque<u32>| {
