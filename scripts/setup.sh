@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building ("build") or testing ("test") needs and is not here; says what it does, and what is missing where
-# it may not install. Rust itself is left to you: https://rustup.rs
+# Installs what building ("build") or testing ("test") needs and is not here; says what it does, and what is missing
+# where it may not install. Rust itself is left to you: https://rustup.rs
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -85,8 +85,8 @@ pub enum Control {
     Precondition(Precondition),
     /// Forget counters and busy times; keep content and wear.
     StartMeasuring,
-    /// Record some of the requests after [`Control::StartMeasuring`] with what the device did for them. Before any request.
-    /// Devices that have nothing to tell ignore it.
+    /// Record some of the requests after [`Control::StartMeasuring`] with what the device did for them. Before any
+    /// request. Devices that have nothing to tell ignore it.
     RecordTimeline(Stretch),
     /// Hold (true) or go on with (false) explicit wear-levelling.
     PauseWearLevelling(bool),

@@ -85,8 +85,8 @@ const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> T
     Term { key, word, meaning }
 }
 
-/// The page of a reproduction: one HTML file that loads nothing. `found` is `{ version, seed, command, items: [{ name, title,
-/// source, claims, figures }] }` with the claims and figures of `esker_repro`.
+/// The page of a reproduction: one HTML file that loads nothing. `found` is `{ version, seed, command, items: [{ name,
+/// title, source, claims, figures }] }` with the claims and figures of `esker_repro`.
 ///
 /// # Errors
 /// [`RenderError::NotAReproduction`] where the JSON has no array `items`. Within an item every field may be absent.

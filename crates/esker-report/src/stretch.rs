@@ -7,8 +7,8 @@ use crate::bars::{Scale, Tick};
 use crate::human;
 use crate::json::{at, list, number, text};
 
-/// Where time goes: the name in the JSON, the word and the term of the legend, and what it was, in the middle of a sentence.
-/// From the foot of a column to its top: its own work, then what it waited for.
+/// Where time goes: the name in the JSON, the word and the term of the legend, and what it was, in the middle of a
+/// sentence. From the foot of a column to its top: its own work, then what it waited for.
 static PARTS: &[(&str, &str, &str, &str)] = &[
     ("flash_us", "own flash work", "own_work", "its own work on flash"),
     (

@@ -151,8 +151,8 @@ const DISK_7200: &str = "nearline-7200-20t";
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
 /// The same per plane.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
-/// A part of a drive has fewer blocks than the drive, and the few that are kept free would weigh too much in it: blocks are
-/// halved, with the time of an erase, until a plane has so many or blocks are as small as the next constant.
+/// A part of a drive has fewer blocks than the drive, and the few that are kept free would weigh too much in it: blocks
+/// are halved, with the time of an erase, until a plane has so many or blocks are as small as the next constant.
 const BLOCKS_PER_PLANE_WANTED: u64 = 128;
 const PAGES_PER_BLOCK_MIN: u32 = 128;
 /// Share of a disk that data may fill.

@@ -205,8 +205,8 @@ pub(crate) fn set_up(
     Ok(Setup { device, replay_settings, experiment })
 }
 
-/// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is done
-/// with them, and when a run ends.
+/// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is
+/// done with them, and when a run ends.
 fn experiment_text(workload: &Workload, design: &Design, load: &Load<'_>, settings: &StudySettings) -> String {
     let trace = match workload.files.as_slice() {
         [only] => toml::Value::from(only.as_str()),
@@ -305,8 +305,8 @@ fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {
     points.map(|(time, share)| CurvePoint { time_us: time.as_micros_f64(), share }).collect()
 }
 
-/// How busy each kind of resource was, the most used first: over the run from the devices that have it, at its peak from
-/// the series.
+/// How busy each kind of resource was, the most used first: over the run from the devices that have
+/// it, at its peak from the series.
 fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
     let mut limits: Vec<ResourceLimit> = Vec::new();
     for device in report.devices.values() {

@@ -45,7 +45,8 @@ fn crossing_a_track_costs_the_skew_and_not_a_turn() {
     let settings = round_numbers();
     // 2 sectors, the head switch hidden in 7 sectors of skew, 2 sectors.
     assert_eq!(alone(&settings, 0, Request::read(Lba(98), sectors(4))), 9_800_000 + 200_000 + 700_000 + 200_000);
-    // From surface 1 to the next cylinder: 12 sectors of skew. Sector 198 is at 98 + 7 = 105, that is 5 of the next turn.
+    // From surface 1 to the next cylinder: 12 sectors of skew. Sector 198 is at 98 + 7 =
+    // 105, that is 5 of the next turn.
     let positioned = 500_000;
     let wait = 500_000 - positioned;
     assert_eq!(

@@ -145,8 +145,8 @@ impl Node {
         }
     }
 
-    /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of one kind
-    /// mean nothing to another.
+    /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of
+    /// one kind mean nothing to another.
     pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
         let Some((key, rest)) = path.split_first() else {
             *self = node;

@@ -160,8 +160,8 @@ fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
 }
 
 /// The requests that `record` stands for once `map` has closed up the areas that nothing touches, in whole sectors.
-/// None for a request of no bytes, and for a trim that only covers such areas or no whole sector; several for a trim over
-/// several areas.
+/// None for a request of no bytes, and for a trim that only covers such areas or no whole sector; several
+/// for a trim over several areas.
 #[inline]
 pub fn dense_requests(map: &DenseMap, record: &Record) -> impl Iterator<Item = Request> + use<> {
     let (one, many) = dense(map, record);

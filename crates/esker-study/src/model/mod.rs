@@ -86,8 +86,8 @@ pub struct WorkloadStudy {
     pub measured: Option<Measured>,
     /// The designs, in the order of the report.
     pub candidates: Vec<Candidate>,
-    /// The slowest request of a drive and those around it: of the recommended one or, where that has no flash, of the first
-    /// that served everything.
+    /// The slowest request of a drive and those around it: of the recommended one or, where that has no flash, of
+    /// the first that served everything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub slowest: Option<SlowStretch>,
     /// How much cache helps.

@@ -104,8 +104,8 @@ pub enum Input {
 /// writes in the order in which they were performed: where one fails, those after it have nothing left to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Perform a child I/O and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the buffer
-    /// that no child I/O fills are zeroes.
+    /// Perform a child I/O and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the
+    /// buffer that no child I/O fills are zeroes.
     Io {
         /// Names it until it is done.
         io: IoId,
@@ -123,8 +123,8 @@ pub enum Effect {
         /// The change.
         record: MapRecord,
     },
-    /// Make all records up to this number durable, those that are still on their way to the journal too, and answer with
-    /// [`Input::Durable`].
+    /// Make all records up to this number durable, those that are still on their way to the journal too, and
+    /// answer with [`Input::Durable`].
     Harden {
         /// The last of them.
         through: RecordNumber,

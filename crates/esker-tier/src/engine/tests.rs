@@ -386,8 +386,8 @@ proptest! {
         world.drain();
     }
 
-    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds a value that was
-    /// written since.
+    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds
+    /// a value that was written since.
     #[test]
     fn what_was_promised_survives_a_crash(operations in operations(), seed: u64) {
         until_a_crash(World::new(settings(&[16, 16], "[1, 1]"), seed), operations).unwrap();

@@ -3,8 +3,8 @@
 /// A set of points in time with a fast count of those after one of them.
 ///
 /// One bit per time, and above the bits three layers of counts with up to 64 entries under one: a change touches one
-/// entry per layer, a count adds up at most 64 neighbours per layer (which the compiler does several at once). A Fenwick
-/// tree touches a new cache line per level of a binary tree instead.
+/// entry per layer, a count adds up at most 64 neighbours per layer (which the compiler does several at once). A
+/// Fenwick tree touches a new cache line per level of a binary tree instead.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveTimes {
     words: Vec<u64>,

@@ -1,4 +1,5 @@
-//! Who depends on whom stands in ARCHITECTURE.md, in the table of crates, and nowhere else: that table is what is checked.
+//! Who depends on whom stands in ARCHITECTURE.md, in the table of crates, and nowhere else:
+//! that table is what is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 

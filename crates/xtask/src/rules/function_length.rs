@@ -1,5 +1,5 @@
-//! Functions fit on a screen. The lines from `fn` to the closing brace count, not the documentation before it. What stands
-//! inside a macro's call (`proptest!`) is not Rust before the macro has run, and is not seen.
+//! Functions fit on a screen. The lines from `fn` to the closing brace count, not the documentation before it. What
+//! stands inside a macro's call (`proptest!`) is not Rust before the macro has run, and is not seen.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};

@@ -1,7 +1,7 @@
 //! Files side by side do not import from each other in a circle, so that each can be read after those it builds on.
 //!
-//! A module's `mod` lines, its re-exports (`pub use`) and tests do not count. A name that is imported by way of a re-export
-//! counts as imported from where it is declared. What a file below a folder imports counts for the folder.
+//! A module's `mod` lines, its re-exports (`pub use`) and tests do not count. A name that is imported by way of a
+//! re-export counts as imported from where it is declared. What a file below a folder imports counts for the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! What `scripts/generate-docs.sh` writes from the code is compared with the code by a test, so that it cannot grow old.
-//! The comparing is left to those tests, which `make test` runs; this rule sees that there is one for each page.
+//! What `scripts/generate-docs.sh` writes from the code is compared with the code by a test, so that it cannot grow
+//! old. The comparing is left to those tests, which `make test` runs; this rule sees that there is one for each page.
 
 use super::Rule;
 use crate::allow::Settings;

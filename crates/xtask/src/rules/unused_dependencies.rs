@@ -72,7 +72,8 @@ impl Named {
         self.in_test = before;
     }
 
-    /// Paths in what a macro or an attribute is given: names before `::` or after `use`; in an attribute also in strings.
+    /// Paths in what a macro or an attribute is given: names before `::` or after `use`;
+    /// in an attribute also in strings.
     fn read_tokens(&mut self, tokens: TokenStream, in_attribute: bool) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let is_colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');

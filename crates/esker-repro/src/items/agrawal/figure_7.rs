@@ -1,12 +1,14 @@
 //! Agrawal 2008, figure 7: gangs with shared control, asynchronous and synchronous, against the baseline.
 //!
-//! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages. Synchronous: one logical page over the
-//! gang; where only a part of it is written, the rest is read to the registers and programmed from there, inside the planes (section 4.3).
-//! For that planes are the pools, of gangs of both kinds: what replaces a page has to lie in its plane.
+//! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages. Synchronous:
+//! one logical page over the gang; where only a part of it is written, the rest is read to the registers and
+//! programmed from there, inside the planes (section 4.3). For that planes are the pools, of gangs of both kinds: what
+//! replaces a page has to lie in its plane.
 //!
-//! There are two models. In the simulator that was released with the paper, and so most likely in the figure, a synchronous gang
-//! moves its packages' pages one after the other, as over one bus, and an asynchronous one works in rounds: the claim is held to
-//! that one. Beside it stand gangs as section 3.3 describes them, each package with data lines of its own.
+//! There are two models. In the simulator that was released with the paper, and so most likely in the figure, a
+//! synchronous gang moves its packages' pages one after the other, as over one bus, and an asynchronous one
+//! works in rounds: the claim is held to that one. Beside it stand gangs as section 3.3 describes them, each
+//! package with data lines of its own.
 
 use super::workloads::{ALL, IOZONE, TPCC, Workload, response_ms};
 use crate::traces;

@@ -1,7 +1,7 @@
 //! Agrawal 2008, section 2.2: what one package of flash delivers, with and without interleaving.
 //!
-//! The section reckons with 100 us for the transfer of a page; 25 ns a byte (table 1) for 4,096 + 128 bytes are 105.6 us. Its rates are
-//! therefore up to 5.3 % above those of a package with the times of table 1, which is what runs here.
+//! The section reckons with 100 us for the transfer of a page; 25 ns a byte (table 1) for 4,096 + 128 bytes are 105.6
+//! us. Its rates are therefore up to 5.3 % above those of a package with the times of table 1, which is what runs here.
 
 use esker_core::{Precondition, Ratio};
 
@@ -34,7 +34,8 @@ const NOT_INTERLEAVED: [(&str, &str); 2] =
 const PAIRS: [(&str, &str); 1] = [("device.flash.array.multi_plane", "\"pairs\"")];
 const REQUESTS: u64 = 20_000;
 
-/// A rate of the section: what is claimed, pages per second, what runs, its settings and how many requests are under way.
+/// A rate of the section: what is claimed, pages per second, what runs, its settings and
+/// how many requests are under way.
 struct Rate {
     claim: &'static str,
     published: f64,

@@ -1,6 +1,7 @@
 //! Kim 2009, figure 3.10: how many data blocks FAST's full merges join.
 //!
-//! The text gives two points: about 20 % of the full merges join 20 data blocks or more under Financial, and 60 % under TPC-H.
+//! The text gives two points: about 20 % of the full merges join 20 data blocks or more under
+//! Financial, and 60 % under TPC-H.
 
 use super::drive::{Run, Setup, simulate};
 use super::workload::{CELLO, FINANCIAL, TPC_H};

@@ -1,7 +1,7 @@
 //! Kim 2009, figure 3.14: response under rising load, and where each layer gives way.
 //!
-//! Workload A writes at random, B in sequence; the text has no more of them. Ours write nine requests in ten, of Financial's sizes; 2 % of
-//! A's requests continue the one before, and 80 % of B's.
+//! Workload A writes at random, B in sequence; the text has no more of them. Ours write nine requests in ten, of
+//! Financial's sizes; 2 % of A's requests continue the one before, and 80 % of B's.
 
 use super::drive::{LAYERS, Setup, simulate};
 use super::workload::{FINANCIAL, Workload};

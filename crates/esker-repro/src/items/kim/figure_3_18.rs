@@ -1,6 +1,7 @@
 //! Kim 2009, figure 3.18: searching fewer blocks for a victim, against response.
 //!
-//! What a search takes in processor and bus is not in the text and not modelled; the blocks that are looked at stand for it.
+//! What a search takes in processor and bus is not in the text and not modelled; the blocks
+//! that are looked at stand for it.
 
 use super::drive::{Setup, simulate};
 use super::workload::{FINANCIAL, Workload};

@@ -1,7 +1,7 @@
 //! Kim 2009, figure 3.19: the memory that DFTL and FAST save, used as a cache for data.
 //!
-//! The Baseline's map of a 32 GB drive takes 16 MiB, that of DFTL and FAST 32 KiB: the rest is a write-back buffer that also keeps what was
-//! read.
+//! The Baseline's map of a 32 GB drive takes 16 MiB, that of DFTL and FAST 32 KiB: the rest is a write-back buffer
+//! that also keeps what was read.
 
 use super::drive::{Run, Setup, simulate};
 use super::workload::{FINANCIAL, TPC_H};

@@ -1,7 +1,7 @@
 //! Kim 2009, tables 3.4 and 3.5: page map, DFTL and FAST under the Financial trace.
 //!
-//! The whole trace cannot be had. Its stand-in follows table 3.3 ([`super::workload`]); beside it, where they are at hand, stand the first
-//! 10,000 requests of Financial1, repeated.
+//! The whole trace cannot be had. Its stand-in follows table 3.3 ([`super::workload`]); beside it, where they are at
+//! hand, stand the first 10,000 requests of Financial1, repeated.
 
 use esker_core::{FlashReport, RunResults};
 

@@ -29,8 +29,8 @@ impl Observer for Log {
 }
 
 proptest! {
-    /// Every sector of the array lies on one sector of one child, no two on the same, and none of a child's usable sectors
-    /// is left over.
+    /// Every sector of the array lies on one sector of one child, no two on the same, and none of a
+    /// child's usable sectors is left over.
     #[test]
     fn placement_is_a_bijection(children in 1u64..6, unit in 1u64..5, units in 1u64..6) {
         let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512 + 100)).unwrap();
