@@ -121,8 +121,8 @@ pub enum ReplayError {
     },
     /// The device takes longer than a run can last.
     #[error(
-        "after {completed} requests the next ends later than 292 years after the start of the run, where simulated time \
-         ends"
+        "after {completed} requests the next ends later than 292 years after the start of the run, where simulated \
+         time ends"
     )]
     EndsTooLate {
         /// Requests that had ended.

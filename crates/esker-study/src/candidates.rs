@@ -161,7 +161,8 @@ const DISK_FILL: Ratio = Ratio::percent(90);
 /// What sizing does to a drive's shape, for the report.
 pub(crate) fn min_note() -> String {
     format!(
-        "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are smaller and their erases shorter in proportion."
+        "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those \
+        would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are smaller and their erases shorter in proportion."
     )
 }
 
@@ -244,10 +245,20 @@ fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Byte
     }
     let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(BLOCKS_PER_PLANE_MIN) + 1;
     let toml = format!(
-        "[device.ssd]\nkind = \"ssd\"\npreset = \"{preset}\"\nover_provisioning = \"{over_provisioning}%\"\nftl = {layer}\n\
-         precondition = \"steady\"\nutilisation = \"{utilisation}\"\n\
-         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = {pages_per_block} }}\n\
-         timing = {{ block_erase = \"{block_erase}\" }}\narray = {{ details = true }}\n\n[run]\ntarget = \"ssd\"\n"
+        "[device.ssd]\n\
+         kind = \"ssd\"\n\
+         preset = \"{preset}\"\n\
+         over_provisioning = \"{over_provisioning}%\"\n\
+         ftl = {layer}\n\
+         precondition = \"steady\"\n\
+         utilisation = \"{utilisation}\"\n\
+         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = \
+         {pages_per_block} }}\n\
+         timing = {{ block_erase = \"{block_erase}\" }}\n\
+         array = {{ details = true }}\n\
+         \n\
+         [run]\n\
+         target = \"ssd\"\n"
     );
     Ok((toml, sold))
 }

@@ -92,11 +92,13 @@ fn basis(settled: &SettledResults, settings: &SettleSettings) -> String {
         Settling::NothingWritten => "The trace writes nothing.".to_string(),
         Settling::OnePassIsEnough => format!("The trace writes the design's host capacity {capacities} times."),
         Settling::Settled => format!(
-            "The trace's writes were repeated {passes} times ({capacities} host capacities), until write amplification settled within {}.",
+            "The trace's writes were repeated {passes} times ({capacities} host capacities), until write amplification \
+            settled within {}.",
             words::percent(settings.within.as_f64())
         ),
         Settling::NotSettled => format!(
-            "Too few writes to judge endurance: {passes} passes wrote {capacities} times the host capacity and amplification had not settled."
+            "Too few writes to judge endurance: {passes} passes wrote {capacities} times the host capacity and \
+            amplification had not settled."
         ),
         Settling::TooFewWrites => format!(
             "Too few writes to judge endurance: it would take {} passes of the trace to write the host capacity once.",

@@ -67,7 +67,8 @@ fn compare(name: &str, part: &str, model: &[Nanos], requests: &[Measured], which
     let real: Vec<Nanos> = chosen.iter().map(|&index| requests[index].service).collect();
     let (demerit, mean) = (demerit(&model, &real), mean_ms(&real));
     println!(
-        "{name:<12} {part:<32} {:>6} requests  measured {mean:>7.3} ms  model {:>7.3} ms  demerit {demerit:.3} ms ({:.1} %)",
+        "{name:<12} {part:<32} {:>6} requests  measured {mean:>7.3} ms  model {:>7.3} ms  demerit {demerit:.3} ms \
+        ({:.1} %)",
         chosen.len(),
         mean_ms(&model),
         100.0 * demerit / mean

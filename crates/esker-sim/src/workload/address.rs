@@ -281,7 +281,8 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_the_record_requests_end_within_the_capacity(
-            offset: u64, length: u32, sectors in 1u64..1 << 40, ends in prop::collection::vec(any::<u64>(), 1..4), volume in 0u32..4,
+            offset: u64, length: u32, sectors in 1u64..1 << 40,
+            ends in prop::collection::vec(any::<u64>(), 1..4), volume in 0u32..4,
         ) {
             let record = record(volume, offset.min(u64::MAX - u64::from(length)), length);
             let (space, capacity) = (AddressSpace::new(&ends), sectors * 512);

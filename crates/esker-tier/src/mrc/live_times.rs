@@ -105,7 +105,8 @@ mod tests {
     proptest! {
         #[test]
         fn counts_are_those_of_a_set(
-            capacity in 1usize..5_000_000, live_share in 0usize..=100, flips in prop::collection::vec(any::<u64>(), 0..200),
+            capacity in 1usize..5_000_000, live_share in 0usize..=100,
+            flips in prop::collection::vec(any::<u64>(), 0..200),
         ) {
             let live = (capacity * live_share / 100).min(50_000);
             let mut times = LiveTimes::new(capacity, live);

@@ -275,7 +275,9 @@ mod tests {
         }
 
         #[test]
-        fn any_sample_falls_from_one(ids in prop::collection::vec(0u64..3000, 1..800), seed: u64, objects in 1usize..50) {
+        fn any_sample_falls_from_one(
+            ids in prop::collection::vec(0u64..3000, 1..800), seed: u64, objects in 1usize..50,
+        ) {
             for size in [SampleSize::Rate(0.03), SampleSize::Objects(objects)] {
                 let curve = sampled(&ids, size, seed);
                 prop_assert!(curve.points.windows(2).all(|pair| pair[0].miss_ratio >= pair[1].miss_ratio));

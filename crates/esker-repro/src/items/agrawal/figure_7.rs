@@ -66,15 +66,16 @@ const ALLOCATION: [(&str, &str); 2] =
     [("device.flash.pool", "\"plane\""), ("device.flash.array.copy_back", "\"unchecked\"")];
 const RUNS: usize = 1 + GANGS.len() * KINDS.len();
 
-const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"; gangs as in the authors' released simulator, with which the figure was made";
-const TOGETHER: &str = "above 1 where the synchronous gang is slower; packages in synchrony erase at the same time, where a large request waits once for \
-    all of them";
+const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"; gangs as in the authors' released simulator, \
+    with which the figure was made";
+const TOGETHER: &str = "above 1 where the synchronous gang is slower; packages in synchrony erase at the same time, \
+    where a large request waits once for all of them";
 const FITS: &str = "above 1 where the synchronous gang is slower; requests of 8 KiB are whole pages of a gang of 2";
 const SMALL: &str = "above 1 where the synchronous gang is slower";
-const KEEPS_UP: &str = "\"could not support the IOzone workload in simulated real-time\"; each package with data lines of its own, as section \
-    3.3 has it: 32 KiB take 305.6 us, 107 MB/s, and the trace brings 39";
-const OVERWHELMED: &str = "\"could not support the IOzone workload in simulated real-time\"; pages of the gang one after the other, as in \
-    the released simulator";
+const KEEPS_UP: &str = "\"could not support the IOzone workload in simulated real-time\"; each package with data lines \
+    of its own, as section 3.3 has it: 32 KiB take 305.6 us, 107 MB/s, and the trace brings 39";
+const OVERWHELMED: &str = "\"could not support the IOzone workload in simulated real-time\"; pages of the gang one \
+    after the other, as in the released simulator";
 const HEAD: &str = "the first 100,000 requests of IOzone";
 
 fn keys<'a>(kind: &'a Kind, (gang, channels): (&'a str, &'a str)) -> Vec<(&'a str, &'a str)> {
@@ -151,7 +152,9 @@ fn figure(title: &str, normalised: &[Vec<f64>], kinds: &[usize]) -> Figure {
     let curves = kinds.iter().flat_map(|kind| (0..GANGS.len()).map(move |size| (*kind, size)));
     Figure {
         title: title.into(),
-        note: "Over those of the baseline, eight packages fully connected. The text gives no values. TPC-C and Exchange are made up.".into(),
+        note: "Over those of the baseline, eight packages fully connected. The text gives no values. TPC-C and \
+            Exchange are made up."
+            .into(),
         x: Axis::categories("workload", ALL.iter().map(|workload| workload.name)),
         y: Axis::logarithmic("mean response over that of the baseline"),
         curves: curves

@@ -78,8 +78,8 @@ const RATES: [Rate; 4] = [
 const ROUNDED: &str = "the section takes 100 us for a transfer of 105.6 us";
 const DOUBLES: &str =
     "\"interleaving the serial transfer time and the program operation doubles the overall bandwidth\": two dies";
-const COPIES: &str = "no command of a drive copies pages from package to package; cleaning copies within a pool, one victim after the \
-                      other. By table 1 the transfers alone take 105.6 us a page";
+const COPIES: &str = "no command of a drive copies pages from package to package; cleaning copies within a pool, one \
+                      victim after the other. By table 1 the transfers alone take 105.6 us a page";
 const COPY_BACKS: &str =
     "no command of a drive asks for copy-backs alone; by table 1 two planes at once take (25 + 200) / 2 us a page";
 

@@ -33,8 +33,8 @@ target = \"flash\"
 ";
 const REQUESTS: u64 = 400_000;
 
-const TWICE: &str = "\"twice the cleaning efficiency of a full disk\" is a rough statement without a run behind it: at least twice is held to. \
-                     With 15 % spare and greedy victims theory has more";
+const TWICE: &str = "\"twice the cleaning efficiency of a full disk\" is a rough statement without a run behind it: at \
+                     least twice is held to. With 15 % spare and greedy victims theory has more";
 const NO_NUMBER: &str = "the text claims that knowing which data change helps cleaning, without a number or a run";
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {

@@ -154,11 +154,11 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(claims.into())
 }
 
-const WHY: &str = "1 / (1 + (sd / erases)^2). Why more blocks expire on the head: it writes 1.03 GiB over and over, so fewer blocks take \
-    all erases than in the paper, and most of them all of their 50";
+const WHY: &str = "1 / (1 + (sd / erases)^2). Why more blocks expire on the head: it writes 1.03 GiB over and over, so \
+    fewer blocks take all erases than in the paper, and most of them all of their 50";
 const RELEASED_ON: &str = "what the authors' released simulator prints for the same requests, repeated as often";
-const EXPIRED: &str = "only their order is held to: the head wears fewer blocks than the whole trace, so that more of them expire; the released \
-    simulator agrees";
+const EXPIRED: &str = "only their order is held to: the head wears fewer blocks than the whole trace, so that more of \
+    them expire; the released simulator agrees";
 const SIMILAR: &str = "mean remaining life, the least of the techniques over the most";
 const ALIKE: &str =
     "section 5: \"the average block lifetime is similar across the techniques\"; 43.34 over 43.82 is 0.989";

@@ -39,7 +39,8 @@ const PUBLISHED: [Published; 2] = [
 ];
 
 const TOLERANCE: f64 = 0.10;
-const REASON: &str = "two simulators with the same times of operations, which clean at different moments; without a bus to the host, which was left out after a first run with a `link` had missed (shown beside)";
+const REASON: &str = "two simulators with the same times of operations, which clean at different moments; without a \
+    bus to the host, which was left out after a first run with a `link` had missed (shown beside)";
 const LINKED: &str = "not the release's bus, on which requests take turns";
 /// The bus to the host of the release, as far as a `link` can be one.
 const LINK: &str = "{ rate = \"2147651007B/s\", overhead = \"1us\" }";

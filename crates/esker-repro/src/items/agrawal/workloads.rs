@@ -43,8 +43,11 @@ pub(super) const TPCC: Workload = Workload {
 pub(super) const EXCHANGE: Workload = Workload {
     name: "Exchange",
     requests: Requests::MadeUp(
-        "requests = 65_000\nread_fraction = \"60%\"\nalignment = \"4KiB\"\n\
-         size = [{ size = \"8KiB\", weight = 29 }, { size = \"16KiB\", weight = 48 }, { size = \"32KiB\", weight = 46 }]\n\
+        "requests = 65_000\n\
+         read_fraction = \"60%\"\n\
+         alignment = \"4KiB\"\n\
+         size = [{ size = \"8KiB\", weight = 29 }, { size = \"16KiB\", weight = 48 }, \
+         { size = \"32KiB\", weight = 46 }]\n\
          arrivals = { kind = \"poisson\", rate = \"111/s\" }\n",
     ),
     stand_in: Some("three reads to two writes of 8 to 32 KiB at random addresses, 111 requests a second"),

@@ -22,7 +22,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 
 const CACHE: &str =
     r#"{ size = "16352KiB", latency = "0ns", high_water = "100%", low_water = "100%", keep_reads = true }"#;
-const SIZE: &str = "16 MiB less 32 KiB (section 3.5.7); the text has no latency, so none, and no water marks: a write that finds it full waits until room is made";
+const SIZE: &str = "16 MiB less 32 KiB (section 3.5.7); the text has no latency, so none, and no water marks: a write \
+    that finds it full waits until room is made";
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
     let setups = [("Baseline", false), ("DFTL", false), ("DFTL", true), ("FAST", false), ("FAST", true)];

@@ -187,7 +187,9 @@ pub(super) static FINANCIAL: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 400_000,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 4, blocks_per_plane = 4268 }",
+    drive: "over_provisioning = \"4%\"\n\
+        write_frontiers = \"die\"\n\
+        geometry = { channels = 4, blocks_per_plane = 4268 }",
     log: "0.12%",
 };
 
@@ -210,7 +212,9 @@ pub(super) static CELLO: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 350_000,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 4, blocks_per_plane = 2134 }",
+    drive: "over_provisioning = \"4%\"\n\
+        write_frontiers = \"die\"\n\
+        geometry = { channels = 4, blocks_per_plane = 2134 }",
     log: "0.3%",
 };
 
@@ -233,8 +237,11 @@ pub(super) static TPC_H: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 0,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 1, blocks_per_plane = 4268 }\n\
-            precondition = \"steady\"\nutilisation = \"80%\"",
+    drive: "over_provisioning = \"4%\"\n\
+            write_frontiers = \"die\"\n\
+            geometry = { channels = 1, blocks_per_plane = 4268 }\n\
+            precondition = \"steady\"\n\
+            utilisation = \"80%\"",
     log: "1.2%",
 };
 
@@ -256,8 +263,11 @@ pub(super) static WEB_SEARCH: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 0,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 1, blocks_per_plane = 8536 }\n\
-            precondition = \"filled\"\nutilisation = \"85%\"",
+    drive: "over_provisioning = \"4%\"\n\
+            write_frontiers = \"die\"\n\
+            geometry = { channels = 1, blocks_per_plane = 8536 }\n\
+            precondition = \"filled\"\n\
+            utilisation = \"85%\"",
     log: "3%",
 };
 

@@ -122,8 +122,8 @@ impl HybridSettings {
         };
         let bytes = |extents: u32| Bytes(u64::from(extents) * self.extent.0);
         let message = format!(
-            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} (the devices \
-             hold: {}{reserved})",
+            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} \
+             (the devices hold: {}{reserved})",
             bytes(unmet.wanted),
             bytes(unmet.holds),
             holds.join(", "),
