@@ -19,7 +19,7 @@ pub enum RequestKind {
         /// Durable before it completes.
         fua: bool,
     },
-    /// Says that the range's content is no longer needed (TRIM, discard, UNMAP).
+    /// Gives up the range's content (TRIM, discard, UNMAP).
     Trim,
     /// Makes durable all that completed before this was submitted. Has no range.
     Flush,

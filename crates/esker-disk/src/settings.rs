@@ -69,11 +69,11 @@ pub struct ZoneSettings {
     /// it, as many as pass during a head switch and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub track_skew: Option<u32>,
-    /// The same from one cylinder to the next. Without it, as many as pass during such a seek and write settling.
+    /// Such a skew from one cylinder to the next. Without it, as many as pass during that seek and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cylinder_skew: Option<u32>,
-    /// The same from one group of cylinders to the next; means something only where
-    /// `layout.cylinders_per_group` is over 1.
+    /// Such a skew from one group of cylinders to the next; means something only where `layout.cylinders_per_group` is
+    /// over 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_skew: Option<u32>,
     /// Sectors at the zone's end that hold no addresses (spares).

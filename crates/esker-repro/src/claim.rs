@@ -126,7 +126,7 @@ impl Claim {
         }
     }
 
-    /// Says why a published value cannot be measured.
+    /// A published value that cannot be measured, and why.
     pub fn unreachable(item: &str, claim: &str, published: Option<f64>, reason: &str) -> Self {
         Self { published, ..Self::bare(item, claim, ClaimVerdict::Unreachable, reason) }
     }

@@ -81,7 +81,7 @@ pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, 
     run_workload(experiment, &workload, options)
 }
 
-/// The same with a workload that is at hand already; it has to be the experiment's.
+/// Runs an experiment whose workload is at hand already.
 pub fn run_workload(
     experiment: &Experiment,
     workload: &Workload,

@@ -228,7 +228,7 @@ fn run_settings() {
     ]);
 }
 
-/// The same for devices that other devices are made of.
+/// Mistakes in devices that are made of other devices.
 #[test]
 fn trees() {
     let with = |tables: &str, target: &str| {

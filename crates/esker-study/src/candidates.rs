@@ -149,7 +149,7 @@ const DISK_7200: &str = "nearline-7200-20t";
 
 /// Smallest drive that is simulated, so that pools have blocks enough to behave like a drive's.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
-/// The same per plane.
+/// Fewest blocks of a plane, for the same reason.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
 /// A part of a drive has fewer blocks than the drive, and the few that are kept free would weigh too much in it: blocks
 /// are halved, with the time of an erase, until a plane has so many or blocks are as small as the next constant.

@@ -11,7 +11,7 @@ fn run(drive: &str) -> (String, Value) {
     (printed, flash["recovery"].clone())
 }
 
-/// The same with all that is told about the drive's flash.
+/// What such an experiment prints, and all that its results tell about the drive's flash.
 fn run_drive(drive: &str) -> (String, Value) {
     let experiment = format!(
         r#"

@@ -216,7 +216,7 @@ pub struct DeviceReport {
     pub requests: u64,
     /// Busy share of each kind of resource over the measured time, mean over all of the kind.
     pub utilisation: BTreeMap<String, f64>,
-    /// The same for the busiest single resource of each kind.
+    /// Busy share of the busiest single resource of each kind.
     pub utilisation_busiest: BTreeMap<String, f64>,
     /// Solid-state drives.
     #[serde(skip_serializing_if = "Option::is_none")]

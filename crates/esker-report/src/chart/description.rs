@@ -165,7 +165,7 @@ impl Series {
         })
     }
 
-    /// The same, shown and hidden with all series of this key.
+    /// This series, shown and hidden with all series of the key.
     pub(super) fn keyed(self, key: impl Into<String>) -> Self {
         Self { key: key.into(), ..self }
     }
@@ -195,7 +195,7 @@ pub(crate) enum Shape {
     Bars,
     /// A line through points of its own, marked.
     Points,
-    /// The same where there are so many that marks would hide the line.
+    /// A line through points of its own, unmarked: there are so many that marks would hide it.
     ManyPoints,
     /// Bars, each at a place of its own.
     Slots,

@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// Says that all of it was written at `at` (a preset stands where its name stands).
+    /// Gives all of it the place `at` (a preset stands where its name stands).
     pub(crate) fn moved_to(mut self, at: &Span) -> Self {
         fn visit(node: &mut Node, at: &Span) {
             node.at = at.clone();

@@ -264,7 +264,7 @@ pub enum Outcome {
     Saturated {
         /// Since when requests had been waiting without a break, seconds after the start.
         since_s: f64,
-        /// The same as hh:mm after the start, with days before it where there are any.
+        /// Since when they had been waiting, as hh:mm after the start, with days before it where there are any.
         since_clock: String,
         /// When it was stopped.
         stopped_s: f64,

@@ -144,7 +144,7 @@ const PASSES: &str = "32";
 const DIFFERS: &str = "41 % of the head are reads, 45 % continue the request before, and it touches 29 MiB; the \
     paper's extract has 9 % and 2 %";
 
-/// The same drive and layers under the real head.
+/// The table's drive and layers under the real head.
 fn on_head(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
     const CLAIM: &str = "head of Financial1, DFTL against FAST: mean response below FAST's, share";
     let path = match FINANCIAL_HEAD.find(context) {

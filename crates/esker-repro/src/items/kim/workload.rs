@@ -52,7 +52,7 @@ pub(super) struct Workload {
 }
 
 impl Workload {
-    /// The same with so large a part of the requests.
+    /// This workload with only `part` of its requests.
     pub(super) fn shortened(&self, part: f64) -> Self {
         let some = |count: u64| (count as f64 * part).ceil() as u64;
         Self { requests: some(self.requests), warm_up: some(self.warm_up), ..self.clone() }
