@@ -10,7 +10,7 @@ use esker_core::{
 
 use crate::config::SettleSettings;
 use crate::measured::Watch;
-use crate::run::RunError;
+use crate::run_error::RunError;
 
 /// So many requests are kept at hand instead of being made anew for each pass.
 const KEPT_MAX: usize = 200_000;

@@ -1,12 +1,14 @@
 //! Write amplification and lifetime of a flash design.
 
-use esker_core::{Bytes, FlashReport, SettledResults, Settling, words};
+use esker_core::{Arrival, Bytes, FlashReport, SettledResults, Settling, words};
 use esker_sim::{RunError, SettleSettings, settle};
+use esker_trace::Operation;
 
+use crate::arrivals::{self, Shift};
 use crate::lifetime::{Wear, lifetime_years};
 use crate::load::Workload;
 use crate::model::Endurance;
-use crate::simulate::{Run, changes};
+use crate::run::Run;
 use crate::{Hooks, StudyError};
 
 /// What the workload writes per day, and how that grows.
@@ -79,6 +81,13 @@ pub(crate) fn judge(
         rated_cycles: flash.endurance_cycles,
         cleaning_share: settled.cleaning_share,
     })
+}
+
+/// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
+/// buffers.
+fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
+    let records = workload.records().filter(|record| record.operation != Operation::Read);
+    arrivals::arrivals(records, &workload.map, Shift::None)
 }
 
 fn page_bytes(run: &Run, host_pages: u64) -> u64 {

@@ -10,6 +10,7 @@ mod lifetime;
 mod load;
 mod misalignment;
 pub mod model;
+mod run;
 mod simulate;
 mod stretch;
 mod verdict;

@@ -1,11 +1,11 @@
 //! One design under one workload.
 
 use esker_core::{
-    Arrival, Bytes, Control, Device, FlashReport, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, Report,
-    RequestStatistics, SeriesPoint, replay, words,
+    Arrival, Bytes, Control, Device, FlashReport, Nanos, Ratio, ReplayEnd, ReplaySettings, Report, RequestStatistics,
+    replay, words,
 };
 use esker_sim::{Experiment, Measured, Slowest, System, Watch};
-use esker_trace::{DenseMap, Operation, ReadOptions, Record};
+use esker_trace::{DenseMap, ReadOptions, Record};
 
 use crate::arrivals::{self, Shift};
 use crate::candidates::Design;
@@ -14,6 +14,7 @@ use crate::load::Workload;
 use crate::model::{
     BusiestHour, Candidate, CurvePoint, GrownLoad, Judgement, Outcome, ResourceLimit, TranslationLayer,
 };
+use crate::run::Run;
 use crate::{Hooks, StudyError, StudySettings};
 
 /// Requests under way in closed replay.
@@ -29,17 +30,6 @@ const INTERVALS: u64 = 240;
 /// Points of the distribution of response times.
 const CURVE_POINTS: usize = 120;
 const HOUR: Nanos = Nanos::from_secs(3600);
-
-/// A design after its measured run.
-pub(crate) struct Run {
-    pub(crate) device: Box<dyn Device>,
-    pub(crate) experiment: Experiment,
-    pub(crate) replay: Replay,
-    pub(crate) statistics: RequestStatistics,
-    pub(crate) hour: Option<RequestStatistics>,
-    pub(crate) series: Vec<SeriesPoint>,
-    pub(crate) slowest: Option<Slowest>,
-}
 
 /// Simulates one design: the measured run, then, for flash, as many further passes as endurance needs. Also says which
 /// request took longest.
@@ -346,11 +336,4 @@ pub(crate) fn flash_report(device: &dyn Device) -> Option<FlashReport> {
     let mut report = Report::default();
     device.report(&mut report);
     report.devices.into_values().find_map(|device| device.flash)
-}
-
-/// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
-/// buffers.
-pub(crate) fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
-    let records = workload.records().filter(|record| record.operation != Operation::Read);
-    arrivals::arrivals(records, &workload.map, Shift::None)
 }

@@ -2,9 +2,11 @@
 
 mod array;
 mod flash;
+mod recovery;
 mod remarks;
 mod settled;
 mod timeline;
+mod zero;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use array::*;
 pub use flash::*;
+pub use recovery::*;
 pub use remarks::remarks;
 pub use settled::*;
 pub use timeline::*;

@@ -15,7 +15,8 @@ use esker_files::FileError;
 use thiserror::Error;
 
 use crate::config::{ConfigError, Experiment};
-use crate::run::{RunError, RunOptions, run_workload};
+use crate::run::{RunOptions, run_workload};
+use crate::run_error::RunError;
 use store::{name_of, read_stored, write_stored};
 use workloads::Workloads;
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceView, Placement, PlacementEntry, PlacementError, PolicySettings, schema_of};
-use crate::engine::{DeviceIndex, LogicalExtent};
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
