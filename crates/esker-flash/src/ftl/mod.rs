@@ -44,7 +44,9 @@
 //!             flash.read(at, Cause::Host, ops);
 //!         }
 //!     }
-//!     fn write(&mut self, page: LogicalPage, _: Part, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+//!     fn write(
+//!         &mut self, page: LogicalPage, _: Part, flash: &mut FlashState, ops: &mut OpList,
+//!     ) -> Result<(), FtlError> {
 //!         if self.find(page).is_some() || self.next == self.geometry.pages() {
 //!             return Err(FtlError::NoSpace);
 //!         }

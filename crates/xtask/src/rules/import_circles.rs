@@ -104,7 +104,8 @@ fn finding(tree: &Tree, edges: &Edges, together: &[usize], circle: &[usize]) -> 
         format!("{} from {} ({file}:{line})", name(*from), name(*to))
     });
     let steps: Vec<_> = steps.collect();
-    let all: Vec<_> = together.iter().map(|&at| name(at)).collect();
+    let mut all: Vec<_> = together.iter().map(|&at| name(at)).collect();
+    all.sort_unstable();
     let others = if together.len() > circle.len() {
         format!("; all of {} hang together", all.join(", "))
     } else {
@@ -183,6 +184,6 @@ mod tests {
             ("crates/a/src/two.rs", "use crate::three::Three;"),
             ("crates/a/src/three.rs", "use crate::one::deep::Deep;"),
         ];
-        assert_eq!(found(&files), [("crates/a/src/one/deep.rs".to_owned(), 1, "one, two, three".to_owned())]);
+        assert_eq!(found(&files), [("crates/a/src/one/deep.rs".to_owned(), 1, "one, three, two".to_owned())]);
     }
 }
