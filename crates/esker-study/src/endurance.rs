@@ -1,12 +1,14 @@
 //! Write amplification and lifetime of a flash design.
 
-use esker_core::{Bytes, FlashReport, SettledResults, Settling, words};
+use esker_core::{Arrival, Bytes, FlashReport, SettledResults, Settling, words};
 use esker_sim::{RunError, SettleSettings, settle};
+use esker_trace::Operation;
 
+use crate::arrivals::{self, Shift};
 use crate::lifetime::{Wear, lifetime_years};
 use crate::load::Workload;
 use crate::model::Endurance;
-use crate::simulate::{Run, changes};
+use crate::run::Run;
 use crate::{Hooks, StudyError};
 
 /// What the workload writes per day, and how that grows.
@@ -81,6 +83,13 @@ pub(crate) fn judge(
     })
 }
 
+/// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
+/// buffers.
+fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
+    let records = workload.records().filter(|record| record.operation != Operation::Read);
+    arrivals::arrivals(records, &workload.map, Shift::None)
+}
+
 fn page_bytes(run: &Run, host_pages: u64) -> u64 {
     run.device.capacity().0 / host_pages
 }
@@ -92,11 +101,13 @@ fn basis(settled: &SettledResults, settings: &SettleSettings) -> String {
         Settling::NothingWritten => "The trace writes nothing.".to_string(),
         Settling::OnePassIsEnough => format!("The trace writes the design's host capacity {capacities} times."),
         Settling::Settled => format!(
-            "The trace's writes were repeated {passes} times ({capacities} host capacities), until write amplification settled within {}.",
+            "The trace's writes were repeated {passes} times ({capacities} host capacities), until write amplification \
+            settled within {}.",
             words::percent(settings.within.as_f64())
         ),
         Settling::NotSettled => format!(
-            "Too few writes to judge endurance: {passes} passes wrote {capacities} times the host capacity and amplification had not settled."
+            "Too few writes to judge endurance: {passes} passes wrote {capacities} times the host capacity and \
+            amplification had not settled."
         ),
         Settling::TooFewWrites => format!(
             "Too few writes to judge endurance: it would take {} passes of the trace to write the host capacity once.",

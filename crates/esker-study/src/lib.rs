@@ -10,6 +10,7 @@ mod lifetime;
 mod load;
 mod misalignment;
 pub mod model;
+mod run;
 mod simulate;
 mod stretch;
 mod verdict;
@@ -58,7 +59,8 @@ pub struct StudySettings {
 
 /// How the caller watches and ends a study.
 pub struct Hooks<'a> {
-    /// Told what is being done, how much of it is done, and of how much where that is known. Called from several threads.
+    /// Told what is being done, how much of it is done, and of how much where that is
+    /// known. Called from several threads.
     pub progress: &'a (dyn Fn(&str, u64, Option<u64>) + Sync),
     /// Set when the work should stop.
     pub cancel: &'a AtomicBool,

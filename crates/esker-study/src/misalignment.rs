@@ -7,7 +7,8 @@ use crate::arrivals::Shift;
 use crate::candidates::Design;
 use crate::load::Workload;
 use crate::model::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
-use crate::simulate::{Load, Run, flash_report, measured_run};
+use crate::run::Run;
+use crate::simulate::{Load, flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
 
 /// Volumes with a smaller share of the requests than this are not worth a finding.

@@ -2,13 +2,15 @@
 //! each size would help.
 
 mod engine;
+mod extent;
 pub mod mrc;
 mod placement;
 
 pub use engine::{
-    Checkpoint, DataRef, DeviceIndex, Effect, Engine, EngineSettings, Input, IoId, LogicalExtent, MapRecord,
-    PhysicalExtent, Place, RecordNumber, RestoreError, SettingsError, UnmetShare,
+    Checkpoint, DataRef, Effect, Engine, EngineSettings, Input, IoId, MapRecord, RecordNumber, RestoreError,
+    SettingsError, UnmetShare,
 };
+pub use extent::{DeviceIndex, LogicalExtent, PhysicalExtent, Place};
 pub use placement::{
     BuildPlacement, DeviceView, PLACEMENTS, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,
     StaticSplitSettings,

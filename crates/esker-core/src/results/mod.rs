@@ -2,9 +2,11 @@
 
 mod array;
 mod flash;
+mod recovery;
 mod remarks;
 mod settled;
 mod timeline;
+mod zero;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use array::*;
 pub use flash::*;
+pub use recovery::*;
 pub use remarks::remarks;
 pub use settled::*;
 pub use timeline::*;
@@ -98,7 +101,8 @@ impl LeftOut {
     }
 }
 
-/// Summary of a distribution of times, in microseconds. Mean, deviation and maximum are exact, percentiles within 0.1 %.
+/// Summary of a distribution of times, in microseconds. Mean, deviation and maximum are
+/// exact, percentiles within 0.1 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
@@ -184,8 +188,8 @@ pub struct SeriesPoint {
     pub p99_us: f64,
     /// Requests waiting at the interval's end.
     pub backlog_requests: u64,
-    /// Busy share of each kind of resource during the interval ("bus", "die", "arm", "link", "server"), mean over all of
-    /// the kind. Work counts whole where it begins, so a value can pass 1 where work runs over the interval's end.
+    /// Busy share of each kind of resource during the interval ("bus", "die", "arm", "link", "server"), mean over all
+    /// of the kind. Work counts whole where it begins, so a value can pass 1 where work runs over the interval's end.
     pub utilisation: BTreeMap<String, f64>,
 }
 
@@ -215,7 +219,7 @@ pub struct DeviceReport {
     pub requests: u64,
     /// Busy share of each kind of resource over the measured time, mean over all of the kind.
     pub utilisation: BTreeMap<String, f64>,
-    /// The same for the busiest single resource of each kind.
+    /// Busy share of the busiest single resource of each kind.
     pub utilisation_busiest: BTreeMap<String, f64>,
     /// Solid-state drives.
     #[serde(skip_serializing_if = "Option::is_none")]

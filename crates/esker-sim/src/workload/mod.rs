@@ -13,7 +13,7 @@ use esker_core::{Arrival, Bytes, Hint, LeftOut, Nanos, Ratio, unlikely_rate};
 use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas};
 
 use crate::config::{BeyondCapacity, Experiment};
-use crate::run::RunError;
+use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
 use passes::Passes;
 

@@ -2,9 +2,7 @@
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, Tag, Telemetry};
 
-/// A device of the engine, by its place in [`super::EngineSettings::devices`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceIndex(pub u16);
+use crate::extent::{DeviceIndex, LogicalExtent, Place};
 
 /// A child I/O while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,23 +11,6 @@ pub struct IoId(pub Tag);
 /// Records are numbered from 1 without gaps; 0 stands for "none yet".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordNumber(pub u64);
-
-/// A piece of the host's address space, the unit of placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LogicalExtent(pub u32);
-
-/// A piece of a device, as large as a logical extent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PhysicalExtent(pub u32);
-
-/// Where an extent's data lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// The device.
-    pub device: DeviceIndex,
-    /// The piece of it.
-    pub extent: PhysicalExtent,
-}
 
 /// A change of the map, for the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +85,8 @@ pub enum Input {
 /// writes in the order in which they were performed: where one fails, those after it have nothing left to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Perform a child I/O and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the buffer
-    /// that no child I/O fills are zeroes.
+    /// Perform a child I/O and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the
+    /// buffer that no child I/O fills are zeroes.
     Io {
         /// Names it until it is done.
         io: IoId,
@@ -123,8 +104,8 @@ pub enum Effect {
         /// The change.
         record: MapRecord,
     },
-    /// Make all records up to this number durable, those that are still on their way to the journal too, and answer with
-    /// [`Input::Durable`].
+    /// Make all records up to this number durable, those that are still on their way to the journal too, and
+    /// answer with [`Input::Durable`].
     Harden {
         /// The last of them.
         through: RecordNumber,

@@ -11,14 +11,13 @@ mod tests;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab, Telemetry};
 
+use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent, Place};
 use crate::placement::{DeviceView, Placement};
 use durability::{Durability, Waiting};
 use map::{ExtentMap, Recorded};
 
 pub use capacity::UnmetShare;
-pub use effect::{
-    DataRef, DeviceIndex, Effect, Input, IoId, LogicalExtent, MapRecord, PhysicalExtent, Place, RecordNumber,
-};
+pub use effect::{DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
 pub use settings::{Checkpoint, EngineSettings, RestoreError, SettingsError};
 
 /// Most devices of one engine.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::engine::{DeviceIndex, LogicalExtent};
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 pub use static_split::{StaticSplit, StaticSplitSettings};
 
@@ -37,12 +37,12 @@ pub type BuildPlacement = fn(&PolicySettings, devices: usize) -> Result<Box<dyn 
 
 /// Decides where extents go.
 pub trait Placement: Debug + Send {
-    /// The device that a fresh extent should go to. Where that has no room or takes no writes, the engine takes the next
-    /// one by index that has and does.
+    /// The device that a fresh extent should go to. Where that has no room or takes no writes, the engine takes the
+    /// next one by index that has and does.
     fn place(&mut self, extent: LogicalExtent, devices: &[DeviceView]) -> DeviceIndex;
 
-    /// How many of the first `extents` logical extents it wants on each of so many devices, where it was told to keep to
-    /// fixed shares.
+    /// How many of the first `extents` logical extents it wants on each of so many devices, where it
+    /// was told to keep to fixed shares.
     fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
         let _ = (extents, devices);
         None

@@ -165,8 +165,8 @@ impl Queued {
         (passed, suspended.reads_before)
     }
 
-    /// The first read for the host that may begin now; while something is suspended, only such as waited by then. Each of
-    /// them waits for all that it must not pass.
+    /// The first read for the host that may begin now; while something is suspended, only such as waited by then. Each
+    /// of them waits for all that it must not pass.
     fn next_host_read(&self, index: usize) -> Option<usize> {
         let die = &self.dies[index];
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
@@ -221,8 +221,8 @@ impl Queued {
         }
     }
 
-    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there no later than what came before
-    /// it ended.
+    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there no later
+    /// than what came before it ended.
     fn finds_page(&self, index: usize, op: &Op) -> bool {
         let die = &self.dies[index];
         let register = die.registers.get(op.plane as usize);

@@ -26,8 +26,8 @@ pub(super) enum How {
 }
 
 impl Touch {
-    /// Whether the two have to keep their order: pages of a block are programmed in order, read after they were programmed,
-    /// and erased after they were read.
+    /// Whether the two have to keep their order: pages of a block are programmed in order, read after they were
+    /// programmed, and erased after they were read.
     pub(super) fn conflicts_with(&self, other: &Self) -> bool {
         self.block == other.block
             && match (self.how, other.how) {

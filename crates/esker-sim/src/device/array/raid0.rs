@@ -40,8 +40,8 @@ impl Stripes {
         self.capacity
     }
 
-    /// The parts of `length` bytes (at least one) from byte `start`, at most one per child, by the address of their first
-    /// bytes. Units of a range that lie on the same child follow each other there, so each part is one range.
+    /// The parts of `length` bytes (at least one) from byte `start`, at most one per child, by the address of their
+    /// first bytes. Units of a range that lie on the same child follow each other there, so each part is one range.
     pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = Piece> {
         let (end, first) = (start + length, start / self.unit);
         let last = (end - 1) / self.unit;

@@ -36,8 +36,8 @@ pub struct HybridSettings {
     /// Bytes that are placed as one: whole sectors.
     #[serde(default = "default_extent")]
     pub extent: Bytes,
-    /// Bytes that the host is offered, in whole extents (default: all that the children hold). With less than they hold, a
-    /// child can be larger than its share, so that shares need not be those of the capacities.
+    /// Bytes that the host is offered, in whole extents (default: all that the children hold). With less than they
+    /// hold, a child can be larger than its share, so that shares need not be those of the capacities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Share of each child's extents that never hold data, instead of `capacity`.
@@ -122,8 +122,8 @@ impl HybridSettings {
         };
         let bytes = |extents: u32| Bytes(u64::from(extents) * self.extent.0);
         let message = format!(
-            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} (the devices \
-             hold: {}{reserved})",
+            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} \
+             (the devices hold: {}{reserved})",
             bytes(unmet.wanted),
             bytes(unmet.holds),
             holds.join(", "),
@@ -140,8 +140,8 @@ impl HybridSettings {
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
 
-/// A placement engine and its children as a device: the virtual driver's side of [`esker_tier::Engine`]. A journal is not
-/// modelled: records are durable as soon as the engine asks for it.
+/// A placement engine and its children as a device: the virtual driver's side of [`esker_tier::Engine`]. A journal is
+/// not modelled: records are durable as soon as the engine asks for it.
 pub struct EngineDevice {
     name: String,
     engine: Engine,
@@ -211,8 +211,8 @@ impl EngineDevice {
         self
     }
 
-    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more. Replies go to
-    /// `immediate`.
+    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing
+    /// more. Replies go to `immediate`.
     fn settle(&mut self, now: Nanos) {
         while let Some(input) = self.inputs.pop_front() {
             self.engine.on(now, input, &mut self.effects);

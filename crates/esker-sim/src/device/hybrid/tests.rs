@@ -55,7 +55,8 @@ proptest! {
         requests in prop::collection::vec((0u64..3000, 0u64..400, 1u64..17, 0u8..8), 1..60),
         children in 2usize..5,
     ) {
-        let devices = || (0..children).map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Device>);
+        let device = |index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Device>;
+        let devices = || (0..children).map(device);
         let sectors = children as u64 * 128;
         let mut at = Nanos::ZERO;
         // At most as many extents as there are devices: beyond that the array joins what lies side by side on a device.
@@ -230,8 +231,8 @@ fn weights_that_do_not_go_into_the_devices_are_refused() {
     let Err(fault) = split("policy = { kind = \"static-split\", weights = [99, 1] }") else { panic!("99:1 on equals") };
     assert_eq!(
         fault.message,
-        "`policy.weights` [99,1] cannot be met: of 800KiB they put 792KiB on `c0`, which has room for 400KiB (the devices \
-         hold: `c0` 400KiB, `c1` 400KiB)"
+        "`policy.weights` [99,1] cannot be met: of 800KiB they put 792KiB on `c0`, which has room for 400KiB (the \
+         devices hold: `c0` 400KiB, `c1` 400KiB)"
     );
     let hint = fault.hint.unwrap();
     assert!(hint.starts_with("`capacity = \"404KiB\"` or less would do"), "{hint}");
