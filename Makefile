@@ -17,8 +17,9 @@ demo: setup build ## Build, study the bundled sample, say where the report is
 test: setup setup-test ## Everything the tests need, then all tests
 	cargo test --workspace --locked --quiet
 
-check: ## Formatting, lints as errors, documentation as errors
+check: ## Formatting, the rules of crates/xtask, lints as errors, documentation as errors
 	cargo fmt --all --check
+	cargo xtask tidy
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes what is made from the code: the pages of formats and of experiment keys, tables of presets, the JSON Schemas, man pages.
+# Writes what is made from the code: the pages of formats and of experiment keys, tables of
+# presets, the JSON Schemas, man pages.
 set -eu
 cd "$(dirname "$0")/.."
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-trace --test reference_page

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building ("build") or testing ("test") needs and is not here; says what it does, and what is missing where
-# it may not install. Rust itself is left to you: https://rustup.rs
+# Installs what building ("build") or testing ("test") needs and is not here; says what it does, and what is missing
+# where it may not install. Rust itself is left to you: https://rustup.rs
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,10 @@ apt_install() { # command, package, why
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         echo "setup: installing Debian package $2 ($3)"
         if ! { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" ||
-            { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2"; }
+            {
+                apt-get update -qq &&
+                    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2"
+            }
         } >/dev/null 2>&1; then
             echo "setup: could not install $2" >&2
             return 1
@@ -21,7 +24,8 @@ apt_install() { # command, package, why
 }
 
 if ! command -v cargo >/dev/null 2>&1; then
-    echo "setup: Rust is missing. Install rustup from https://rustup.rs; it fetches the version in rust-toolchain.toml." >&2
+    echo "setup: Rust is missing. Install rustup from https://rustup.rs;" \
+        "it fetches the version in rust-toolchain.toml." >&2
     exit 1
 fi
 case "${1:-build}" in

@@ -169,7 +169,8 @@ detach || die "cannot take the device down after the preparation"
 
 say "recording $seconds s"
 attach "$work/record.log"
-losetup --list --noheadings --output NAME,DIO,LOG-SEC "$loop" | sed 's/^/          loop device, direct I\/O, sector size: /'
+losetup --list --noheadings --output NAME,DIO,LOG-SEC "$loop" |
+    sed 's/^/          loop device, direct I\/O, sector size: /'
 sed 's/^/          scheduler: /' "/sys/block/${loop#/dev/}/queue/scheduler"
 mount_fs
 load $((seconds + 120)) run --dir "$work/fs" --seconds "$seconds" --seed "$seed" --rate "$rate"

@@ -16,7 +16,13 @@ use crate::values;
     name = "esker",
     version,
     max_term_width = 100,
-    after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker trace info *.csv.gz\n  esker sim experiment.toml --json\n\nResults go to standard output, progress and errors to standard error.\nExit status: 0 done, 1 the work or a published claim failed, 2 bad usage or bad input."
+    after_help = "Examples:\n  \
+        esker study db.blkparse.zst -o report.html\n  \
+        esker trace info *.csv.gz\n  \
+        esker sim experiment.toml --json\n\
+        \n\
+        Results go to standard output, progress and errors to standard error.\n\
+        Exit status: 0 done, 1 the work or a published claim failed, 2 bad usage or bad input."
 )]
 pub(crate) struct Arguments {
     /// What to do.
@@ -111,9 +117,10 @@ pub(crate) struct JsonArguments {
 
 /// Arguments of `esker study`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz --together --p99 5ms --years 5 --growth 20%\n  blktrace -d /dev/sdX -o - | esker study - -o report.html"
-)]
+#[command(after_help = "Examples:\n  \
+        esker study db.blkparse.zst -o report.html\n  \
+        esker study vol1.csv.gz vol2.csv.gz --together --p99 5ms --years 5 --growth 20%\n  \
+        blktrace -d /dev/sdX -o - | esker study - -o report.html")]
 pub(crate) struct StudyArguments {
     /// Traces; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
     #[arg(required = true, value_name = "TRACE")]
@@ -228,9 +235,9 @@ pub(crate) enum Kind {
 
 /// Arguments of `esker trace filter`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  esker trace filter day.csv.zst --from 9h --until 10h --volume prxy.0 --to msr -o morning.csv\n  esker trace filter vm.vscsi --shift 512 -o aligned.esker"
-)]
+#[command(after_help = "Examples:\n  \
+        esker trace filter day.csv.zst --from 9h --until 10h --volume prxy.0 --to msr -o morning.csv\n  \
+        esker trace filter vm.vscsi --shift 512 -o aligned.esker")]
 pub(crate) struct FilterArguments {
     /// The trace; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -272,9 +279,10 @@ pub(crate) struct FilterArguments {
 
 /// Arguments of `esker trace generate`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  esker trace generate --like oltp.spc.zst --requests 5000000 --seed 7 -o big.esker\n  esker trace generate --requests 1000000 --set read_fraction=70% -o mixed.esker\n  esker trace generate --requests 1000000 --set 'address={kind=\"zipf\",exponent=1.0}' -o zipf.esker"
-)]
+#[command(after_help = "Examples:\n  \
+        esker trace generate --like oltp.spc.zst --requests 5000000 --seed 7 -o big.esker\n  \
+        esker trace generate --requests 1000000 --set read_fraction=70% -o mixed.esker\n  \
+        esker trace generate --requests 1000000 --set 'address={kind=\"zipf\",exponent=1.0}' -o zipf.esker")]
 pub(crate) struct GenerateArguments {
     /// Fit the trace to this real one
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["spec", "set"])]
@@ -298,9 +306,9 @@ pub(crate) struct GenerateArguments {
 
 /// Arguments of `esker sim`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  esker sim experiment.toml\n  esker sim experiment.toml --json --no-cost | jq .requests.all"
-)]
+#[command(after_help = "Examples:\n  \
+        esker sim experiment.toml\n  \
+        esker sim experiment.toml --json --no-cost | jq .requests.all")]
 pub(crate) struct SimArguments {
     /// The experiment
     #[arg(value_name = "FILE.toml")]
@@ -315,9 +323,9 @@ pub(crate) struct SimArguments {
 
 /// Arguments of `esker sweep`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  esker sweep grid.toml -o results/\n  esker sweep grid.toml -o results/ --shard 2/8   (the second of eight machines)"
-)]
+#[command(after_help = "Examples:\n  \
+        esker sweep grid.toml -o results/\n  \
+        esker sweep grid.toml -o results/ --shard 2/8   (the second of eight machines)")]
 pub(crate) struct SweepArguments {
     /// The experiment with its `sweep` table
     #[arg(value_name = "FILE.toml")]
@@ -335,9 +343,11 @@ pub(crate) struct SweepArguments {
 
 /// Arguments of `esker mrc`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  esker mrc oltp.lis\n  esker mrc oltp.lis --object 512B --at 1000,16MiB\n  esker mrc cdn.oracleGeneral.zst --object start-block\n  esker mrc huge.csv.zst --sample 1% --seeds 10 --json=curve.json"
-)]
+#[command(after_help = "Examples:\n  \
+        esker mrc oltp.lis\n  \
+        esker mrc oltp.lis --object 512B --at 1000,16MiB\n  \
+        esker mrc cdn.oracleGeneral.zst --object start-block\n  \
+        esker mrc huge.csv.zst --sample 1% --seeds 10 --json=curve.json")]
 pub(crate) struct MrcArguments {
     /// Traces; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -395,9 +405,11 @@ pub(crate) struct DevicesArguments {
 
 /// Arguments of `esker reproduce`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  esker reproduce agrawal/table-3\n  esker reproduce kim/ch3.5\n  esker reproduce --all --traces traces --html reproduction.html\n  esker reproduce kim/figure-3.12 --html figure.html"
-)]
+#[command(after_help = "Examples:\n  \
+        esker reproduce agrawal/table-3\n  \
+        esker reproduce kim/ch3.5\n  \
+        esker reproduce --all --traces traces --html reproduction.html\n  \
+        esker reproduce kim/figure-3.12 --html figure.html")]
 pub(crate) struct ReproduceArguments {
     /// PAPER, PAPER/chN[.M], PAPER/ITEM...; everything where none is given
     #[arg(value_name = "ITEM")]

@@ -1,4 +1,5 @@
-//! The `esker` command: arguments in, results on standard output, talk on standard error, exit status by kind of failure.
+//! The `esker` command: arguments in, results on standard output, talk on standard error,
+//! exit status by kind of failure.
 
 mod args;
 mod cancel;

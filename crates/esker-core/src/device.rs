@@ -26,7 +26,7 @@ pub trait Device: Send {
     /// Does what is due at this one instant, `now == next_event()`, and appends what ended to `done`.
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>);
 
-    /// Says which request will probably be submitted next, so that a device may fetch what it will need into the
+    /// Hears which request will probably be submitted next, so that the device may fetch what it will need into the
     /// processor's caches. Nothing that can be observed changes, but for speed.
     #[inline]
     fn expect(&self, request: &Request) {
@@ -76,8 +76,8 @@ pub enum Control {
     Precondition(Precondition),
     /// Forget counters and busy times; keep content and wear.
     StartMeasuring,
-    /// Record some of the requests after [`Control::StartMeasuring`] with what the device did for them. Before any request.
-    /// Devices that have nothing to tell ignore it.
+    /// Record some of the requests after [`Control::StartMeasuring`] with what the device did for them. Before any
+    /// request. Devices that have nothing to tell ignore it.
     RecordTimeline(Stretch),
     /// Hold (true) or go on with (false) explicit wear-levelling.
     PauseWearLevelling(bool),

@@ -7,7 +7,8 @@ pub trait Hint {
         None
     }
 
-    /// Whether the work failed, such as on a full disk, rather than what was asked for being wrong: exit status 1, not 2.
+    /// Whether the work failed, such as on a full disk, rather than what was asked for
+    /// being wrong: exit status 1, not 2.
     fn work_failed(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
 //! Named sets of parameters, each with its sources.
 
-/// A named set of parameters for one kind of device. Physical parameters have no default: a configuration names a preset,
-/// or writes them all; any key of a preset may be overridden.
+/// A named set of parameters for one kind of device. Physical parameters have no default: a configuration names a
+/// preset, or writes them all; any key of a preset may be overridden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
     /// Its name in configuration files, such as "samsung-k9xxg08-slc-32g".

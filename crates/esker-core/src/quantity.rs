@@ -218,7 +218,8 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Reads any text or number through [`FromStr`], so that what is wrong with it is said in the words of [`QuantityError`].
+/// Reads any text or number through [`FromStr`], so that what is wrong with it is said in
+/// the words of [`QuantityError`].
 #[doc(hidden)]
 pub fn deserialize_quantity<'de, T, D>(deserializer: D, expected: &'static str) -> Result<T, D::Error>
 where
@@ -250,8 +251,8 @@ where
     deserializer.deserialize_any(Text { expected, target: PhantomData })
 }
 
-/// Makes a type that [`FromStr`] reads with a [`QuantityError`] and [`fmt::Display`] writes a text in TOML, JSON and schemas: what is
-/// expected in words, and a pattern for the schema.
+/// Makes a type that [`FromStr`] reads with a [`QuantityError`] and [`fmt::Display`] writes a text in TOML, JSON and
+/// schemas: what is expected in words, and a pattern for the schema.
 #[macro_export]
 macro_rules! quantity_as_text {
     ($type:ident, $expected:literal, $pattern:literal) => {

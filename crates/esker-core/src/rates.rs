@@ -31,8 +31,8 @@ pub fn unlikely_rate(requests: u64, bytes: u64, duration_s: f64, volumes: u64) -
         _ => (format!(" on {volumes} volumes"), " for each of them"),
     };
     Some(format!(
-        "The trace has {found}{on}; the most that is thought possible{each} is {limit}. Its times may have been taken in \
-         a wrong unit: `esker trace filter --speed 0.001` makes a trace a thousand times as slow."
+        "The trace has {found}{on}; the most that is thought possible{each} is {limit}. Its times may have been taken \
+         in a wrong unit: `esker trace filter --speed 0.001` makes a trace a thousand times as slow."
     ))
 }
 

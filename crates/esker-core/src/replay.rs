@@ -121,8 +121,8 @@ pub enum ReplayError {
     },
     /// The device takes longer than a run can last.
     #[error(
-        "after {completed} requests the next ends later than 292 years after the start of the run, where simulated time \
-         ends"
+        "after {completed} requests the next ends later than 292 years after the start of the run, where simulated \
+         time ends"
     )]
     EndsTooLate {
         /// Requests that had ended.
@@ -133,8 +133,8 @@ pub enum ReplayError {
 /// Far beyond what any device needs at one instant.
 const ROUNDS_MAX: u32 = 10_000_000;
 
-/// Feeds `arrivals` to `device` until all are served, and tells `observer` of each completion. The device may have events
-/// left then, all of them at the time of the last completion or later.
+/// Feeds `arrivals` to `device` until all are served, and tells `observer` of each completion. The device may have
+/// events left then, all of them at the time of the last completion or later.
 ///
 /// At one instant: internal events, completions upward, arrivals last. Requests that the device cannot take yet wait
 /// first in, first out.

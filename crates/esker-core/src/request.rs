@@ -19,7 +19,7 @@ pub enum RequestKind {
         /// Durable before it completes.
         fua: bool,
     },
-    /// Says that the range's content is no longer needed (TRIM, discard, UNMAP).
+    /// Gives up the range's content (TRIM, discard, UNMAP).
     Trim,
     /// Makes durable all that completed before this was submitted. Has no range.
     Flush,
@@ -140,7 +140,8 @@ pub enum DeviceError {
     /// The device is gone.
     #[error("the device has failed")]
     Failed,
-    /// Power failed while the request was under way. What it wrote may have got to the medium, in whole or in part, or not.
+    /// Power failed while the request was under way. What it wrote may have got to the
+    /// medium, in whole or in part, or not.
     #[error("power failed before the request had ended")]
     Interrupted,
     /// The device does not know this kind of request.

@@ -5,8 +5,8 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// A time since the start of the run, or a duration, in whole nanoseconds.
 ///
-/// Sums and products too large for the type stay just below [`Nanos::NEVER`]: later than [`Nanos::LAST`], so that the driver
-/// ends the run there with an error. Differences are checked.
+/// Sums and products too large for the type stay just below [`Nanos::NEVER`]: later than [`Nanos::LAST`], so that the
+/// driver ends the run there with an error. Differences are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 

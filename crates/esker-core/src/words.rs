@@ -74,8 +74,8 @@ pub fn count(value: u64) -> String {
     bytes.iter().map(|chunk| std::str::from_utf8(chunk).expect("digits")).collect::<Vec<_>>().join(" ")
 }
 
-/// A moment after the start, as precise as it is early: "0.4 s", "14 s", "25 min", and from two hours on "02:14", hours and
-/// minutes, with days in front where there are any.
+/// A moment after the start, as precise as it is early: "0.4 s", "14 s", "25 min", and from two hours on "02:14", hours
+/// and minutes, with days in front where there are any.
 pub fn clock(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("{} s", digits(seconds));

@@ -10,7 +10,8 @@ use crate::{DiskError, Mechanics};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSettings {
-    /// Segments, each of which holds one contiguous range of sectors; the least recently used one is taken for the next.
+    /// Segments, each of which holds one contiguous range of sectors; the least recently
+    /// used one is taken for the next.
     pub segments: u32,
     /// Size of each segment.
     pub segment_size: Bytes,
@@ -18,9 +19,10 @@ pub struct CacheSettings {
     pub read_ahead: Bytes,
     /// Whether reading ahead, once it has stopped at its limit, goes on when a read is answered from the buffer.
     pub read_ahead_on_hit: bool,
-    /// Writes end as soon as their data are in the buffer, where at most this much may wait to go to the medium; zero for
-    /// writes that end on the medium. Writes with force unit access, and larger ones, always do. What waits goes to the medium
-    /// when no request wants the arm, when a flush waits for it, and every other time while writes wait for room.
+    /// Writes end as soon as their data are in the buffer, where at most this much may wait to go to the
+    /// medium; zero for writes that end on the medium. Writes with force unit access, and larger ones, always
+    /// do. What waits goes to the medium when no request wants the arm, when a flush waits for it, and every
+    /// other time while writes wait for room.
     pub write_back: Bytes,
 }
 

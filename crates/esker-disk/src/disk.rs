@@ -20,10 +20,9 @@ use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Scheduler, W
 
 /// A disk. A request passes the controller (requests one after another), then it waits for the arm in the order of the
 /// scheduler; one request at a time has the arm, until its last sector has passed. A write's data come over the link
-/// meanwhile, and the head waits for them if it must; a read's data follow on the link, while the arm may already serve the
-/// next. Without a buffer a write is on the medium when it
-/// completes; with one, reads may be answered from it, and writes may end in it. A flush waits until all writes that came
-/// before it are on the medium.
+/// meanwhile, and the head waits for them if it must; a read's data follow on the link, while the arm may already serve
+/// the next. Without a buffer a write is on the medium when it completes; with one, reads may be answered from it, and
+/// writes may end in it. A flush waits until all writes that came before it are on the medium.
 pub struct Disk {
     name: String,
     capacity: Bytes,

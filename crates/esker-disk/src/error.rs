@@ -16,7 +16,7 @@ pub enum DiskError {
         /// The value as configured.
         found: String,
     },
-    /// The same for one zone.
+    /// A setting of one zone is out of its range.
     #[error("`{key}` of zone {zone} is {found}, expected {expected}")]
     Zone {
         /// Index of the zone, from zero at the outer edge.

@@ -99,10 +99,10 @@ impl Mechanics {
         seek + self.rotation.time(self.wait(now + seek, &place))
     }
 
-    /// Reads or writes `sectors` (at least one, all within the disk) from `start`, beginning at `now`, and leaves the head
-    /// behind the last. The arm moves at once, but the head touches no sector before `data`, when the data to write are
-    /// there. Sector by sector: where a track ends, the next one is reached by a head switch or a seek and its first sector
-    /// waited for.
+    /// Reads or writes `sectors` (at least one, all within the disk) from `start`, beginning at `now`, and leaves
+    /// the head behind the last. The arm moves at once, but the head touches no sector before `data`, when the data
+    /// to write are there. Sector by sector: where a track ends, the next one is reached by a head switch or a seek
+    /// and its first sector waited for.
     #[inline]
     pub fn access(&mut self, now: Nanos, data: Nanos, start: u64, sectors: u64, write: bool) -> Access {
         let place = self.geometry.locate(start);
@@ -128,8 +128,8 @@ impl Mechanics {
         Access { cylinders, seek, rotation, transfer, sector: self.rotation.time(place.sector_angle) }
     }
 
-    /// Reads on from sector `next` up to `limit`, beginning at `from`, for as long as `until` allows. Gives the sector it
-    /// has not read whole, and when the one before it ended; the head stays there.
+    /// Reads on from sector `next` up to `limit`, beginning at `from`, for as long as `until` allows. Gives the sector
+    /// it has not read whole, and when the one before it ended; the head stays there.
     pub fn read_on(&mut self, from: Nanos, next: u64, limit: u64, until: Nanos) -> (u64, Nanos) {
         let (mut next, mut at) = (next, from);
         while next < limit {

@@ -7,7 +7,8 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "ibm-ultrastar-36z15",
         kind: "hdd",
-        summary: "IBM Ultrastar 36Z15, 36.7 GB, 15,000 rpm (2001): the disk of Kim 2009, table 5.4; zones and seek curve assumed",
+        summary: "IBM Ultrastar 36Z15, 36.7 GB, 15,000 rpm (2001): the disk of Kim 2009, table 5.4; zones and seek \
+            curve assumed",
         toml: include_str!("../presets/hdd/ibm-ultrastar-36z15.toml"),
     },
     Preset {

@@ -64,8 +64,8 @@ impl SeekCurve {
         }
     }
 
-    /// Mean time between two uniformly random cylinders of `cylinders`, the same one included: the sum over distances d of
-    /// 2 (n - d) / n^2 times the curve.
+    /// Mean time between two uniformly random cylinders of `cylinders`, the same one included: the sum over distances d
+    /// of 2 (n - d) / n^2 times the curve.
     pub fn mean(&self, cylinders: u32) -> Nanos {
         let total: u128 = (1..cylinders)
             .map(|distance| 2 * u128::from(cylinders - distance) * u128::from(self.time(distance).0))
@@ -87,8 +87,8 @@ impl SeekFormula {
     }
 }
 
-/// On the straight line through the two points around `distance`; beyond the last point the last line goes on, but never
-/// falls, and before the first point its time holds.
+/// On the straight line through the two points around `distance`; beyond the last point the last line goes on, but
+/// never falls, and before the first point its time holds.
 fn interpolate(points: &[(u32, Nanos)], distance: u32) -> Nanos {
     let after = points.partition_point(|(point, _)| *point <= distance);
     if after == 0 || points.len() == 1 {

@@ -65,14 +65,15 @@ pub struct ZoneSettings {
     pub cylinders: u32,
     /// Sectors of 512 bytes on each track.
     pub sectors_per_track: u32,
-    /// Sectors by which the first sector of a track lies behind that of the track before on another surface. Without it,
-    /// as many as pass during a head switch and write settling.
+    /// Sectors by which the first sector of a track lies behind that of the track before on another surface. Without
+    /// it, as many as pass during a head switch and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub track_skew: Option<u32>,
-    /// The same from one cylinder to the next. Without it, as many as pass during such a seek and write settling.
+    /// Such a skew from one cylinder to the next. Without it, as many as pass during that seek and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cylinder_skew: Option<u32>,
-    /// The same from one group of cylinders to the next; means something only where `layout.cylinders_per_group` is over 1.
+    /// Such a skew from one group of cylinders to the next; means something only where `layout.cylinders_per_group` is
+    /// over 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_skew: Option<u32>,
     /// Sectors at the zone's end that hold no addresses (spares).
@@ -83,8 +84,8 @@ pub struct ZoneSettings {
     pub unused_cylinders: u32,
 }
 
-/// The order in which addresses fill the tracks. Within a group of cylinders they run along one surface, then back along
-/// the next; with one cylinder per group that is cylinder by cylinder, surface by surface.
+/// The order in which addresses fill the tracks. Within a group of cylinders they run along one surface, then back
+/// along the next; with one cylinder per group that is cylinder by cylinder, surface by surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LayoutSettings {

@@ -241,18 +241,22 @@ fn zipf(unit: f64, exponent: f64, pages: u64) -> u64 {
 }
 
 /// Random writes of a page, with a write buffer and without: drives of a preset's dies with few blocks, from the steady
-/// state on. Says beside the simulator's speed how many writes a second the drive does.
+/// state on, in the preset's own pools or in those that are `asked` for. Says beside the simulator's speed how many
+/// writes a second the drive does.
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
-fn buffered_writes(preset: &Preset, depth: usize) {
+fn buffered_writes(preset: &Preset, asked: Option<PoolScope>, depth: usize) {
     let mut settings: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");
     let Some(buffer) = settings.write_buffer.take() else { return };
+    settings.pool = asked.unwrap_or(settings.pool);
+    let pools = asked.map_or_else(String::new, |scope| format!("{scope:?} pools, "));
     settings.geometry.blocks_per_plane = 64;
     let page = settings.geometry.page_size;
-    let requests = requests() / 40;
+    // So many that the luck of single victims cancels out: where one pool spans the drive, all dies wait for one.
+    let requests = requests() / 8;
     let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
     for write_buffer in [None, Some(buffer)] {
         let with = if write_buffer.is_some() { "with" } else { "without" };
-        let name = format!("random writes, {}, depth {depth}, {with} its buffer", preset.name);
+        let name = format!("random writes, {}, {pools}depth {depth}, {with} its buffer", preset.name);
         let settings = SsdSettings { write_buffer, ..settings.clone() };
         let setup = || condition(Ssd::new("flash", &settings, 1).expect("presets work"), steady);
         Bench::new(name).rate_with_setup("requests", setup, |mut ssd| {
@@ -321,11 +325,12 @@ fn main() {
     map_on_flash(spare);
     ["page", "dftl", "fast"].into_iter().for_each(financial);
     for preset in PRESETS {
-        buffered_writes(preset, 512);
+        buffered_writes(preset, None, 512);
+        buffered_writes(preset, Some(PoolScope::Device), 512);
     }
     for preset in PRESETS.iter().filter(|preset| ["tlc-data-centre", "mlc-3d-512g"].contains(&preset.name)) {
-        buffered_writes(preset, 1);
-        buffered_writes(preset, 32);
+        buffered_writes(preset, None, 1);
+        buffered_writes(preset, None, 32);
     }
     let filled = || condition(agrawal(spare), Precondition::Filled { utilisation: Ratio::ONE });
     Bench::new("random 4 KiB reads").rate_with_setup("requests", filled, |mut ssd| {

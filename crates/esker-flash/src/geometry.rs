@@ -234,8 +234,8 @@ impl Geometry {
         }
     }
 
-    /// `count` consecutive ones of the array's `parts` (planes, dies, pools) in the order in which they take turns. Usually
-    /// that is channels first, since each has its own bus, then packages, dies, planes.
+    /// `count` consecutive ones of the array's `parts` (planes, dies, pools) in the order in which they take turns.
+    /// Usually that is channels first, since each has its own bus, then packages, dies, planes.
     pub(crate) fn turns(&self, first: u32, count: u32, parts: u32) -> Vec<u32> {
         let settings = &self.settings;
         let levels =

@@ -20,8 +20,8 @@ fn advise_huge_pages<T>(table: &[T]) {
     let end = (table.as_ptr().addr() + size_of_val(table)) / HUGE * HUGE;
     if start < end {
         let first = table.as_ptr().cast_mut().cast::<u8>().wrapping_add(start - table.as_ptr().addr());
-        // SAFETY: the range lies within memory that `table` borrows, and this advice changes neither its content nor its
-        // protection. An error only says that there are no huge pages.
+        // SAFETY: the range lies within memory that `table` borrows, and this advice changes neither its content nor
+        // its protection. An error only says that there are no huge pages.
         let _ = unsafe { madvise(first.cast(), end - start, Advice::LinuxHugepage) };
     }
 }

@@ -15,8 +15,8 @@ const STRETCH_MIN: u64 = 1 << 20;
 /// Overwriting ends, steady or not, this many stretches after cleaning has begun; and it begins, at the latest, when as
 /// many pages were written as the array has.
 const STRETCHES_MAX: u64 = 32;
-/// Overwriting ends, steady or not, after this many programs for each page of the array, or of a stretch where that is more:
-/// merging may cost dozens of programs for each page.
+/// Overwriting ends, steady or not, after this many programs for each page of the array, or of a stretch where that is
+/// more: merging may cost dozens of programs for each page.
 const PROGRAMS_PER_PAGE_MAX: u64 = 64;
 /// After a stationary start so many page writes are made before anything is measured: caches and what is open find
 /// their pace.
@@ -143,8 +143,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes `pages` in order; says how many. Fewer than all only where the translation layer runs out of space, or where
-    /// that took too many programs.
+    /// Writes `pages` in order; says how many. Fewer than all only where the translation layer runs out of space, or
+    /// where that took too many programs.
     fn write(&mut self, mut pages: impl Iterator<Item = LogicalPage>) -> u64 {
         let mut written = 0;
         loop {

@@ -1,4 +1,5 @@
-//! How the array's pages are shared out: what the host can address, what is always kept free, what is left to work with.
+//! How the array's pages are shared out: what the host can address, what is always kept
+//! free, what is left to work with.
 
 use esker_core::Ratio;
 use esker_results::PageCounts;
@@ -138,8 +139,9 @@ impl Space {
         Ok(())
     }
 
-    /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed blocks, at least one page
-    /// of those is superseded (Agrawal 2008, section 3.1: "enough spare blocks to allow writes and cleaning to proceed").
+    /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed
+    /// blocks, at least one page of those is superseded (Agrawal 2008, section 3.1: "enough spare blocks to allow
+    /// writes and cleaning to proceed").
     fn room_per_pool(&self, free: u32) -> u32 {
         let unusable = free + self.open_blocks() + self.bad_blocks_per_pool;
         ((self.blocks_per_pool + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)

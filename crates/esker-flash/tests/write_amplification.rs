@@ -29,16 +29,16 @@ mod theory {
         1.0 / spare
     }
 
-    /// Robinson 1996, Menon 1995; Desnoyers 2012, equation for LRU cleaning: the share x of a block's pages that is still
-    /// valid when its turn comes satisfies x = exp(-(1 - x) / rho).
+    /// Robinson 1996, Menon 1995; Desnoyers 2012, equation for LRU cleaning: the share x of a block's pages that is
+    /// still valid when its turn comes satisfies x = exp(-(1 - x) / rho).
     pub(super) fn fifo(spare: f64) -> f64 {
         let rho = 1.0 - spare;
         let x = root(0.0, 1.0 - 1e-9, |x| x - (-(1.0 - x) / rho).exp());
         1.0 / (1.0 - x)
     }
 
-    /// Blocks by valid pages i in the steady state: m_i = 1 / (c i) above the victims' k, the rest at k. `c` is the host
-    /// writes per cleaned block and block.
+    /// Blocks by valid pages i in the steady state: m_i = 1 / (c i) above the victims' k, the rest at k. `c` is the
+    /// host writes per cleaned block and block.
     pub(super) fn greedy(spare: f64, b: usize) -> f64 {
         let rho = 1.0 - spare;
         let mean = |c: f64| {
@@ -55,7 +55,8 @@ mod theory {
         1.0 / (c * rho)
     }
 
-    /// After Van Houdt 2013: Q_i, the share of blocks with at least i valid pages, from i c (Q_i - Q_(i+1)) = 1 - Q_i^d.
+    /// After Van Houdt 2013: Q_i, the share of blocks with at least i valid pages, from i
+    /// c (Q_i - Q_(i+1)) = 1 - Q_i^d.
     pub(super) fn d_choices(spare: f64, b: usize, d: i32) -> f64 {
         let rho = 1.0 - spare;
         let mean = |c: f64| {
@@ -225,8 +226,8 @@ fn two_temperatures(rng: &mut Rng, host: u64) -> u64 {
     place(if rng.chance(9, 10) { rng.below(hot) } else { hot + rng.below(host - hot) })
 }
 
-/// The least write amplification of two parts that are drives of their own, uniformly written and cleaned greedily, with the
-/// spare space shared out as well as can be (Desnoyers 2012, section 6; Stoica and Ailamaki 2013).
+/// The least write amplification of two parts that are drives of their own, uniformly written and cleaned greedily,
+/// with the spare space shared out as well as can be (Desnoyers 2012, section 6; Stoica and Ailamaki 2013).
 fn best_apart(spare: f64, b: usize) -> f64 {
     let host = 1.0 - spare;
     let amplification = |hot_share: f64| {
@@ -253,8 +254,8 @@ fn separated(victim: &str, spare: f64, page: impl Fn(&mut Rng, u64) -> u64 + Cop
 fn hot_and_cold_pages_apart_cost_less_where_there_are_such() {
     for spare in [0.15, 0.28] {
         let bound = best_apart(spare, 64);
-        // Greedy cleaning keeps victims of both parts equally full, whatever that costs: so each part has the spare factor of
-        // the whole, and the write amplification of uniform writes.
+        // Greedy cleaning keeps victims of both parts equally full, whatever that costs: so each part has the spare
+        // factor of the whole, and the write amplification of uniform writes.
         let equal = theory::greedy(spare, 64);
         let [together, copied, apart] = separated("greedy", spare, two_temperatures);
         println!("greedy S {spare}: {together:.4} {copied:.4} {apart:.4}, uniform {equal:.4}, best {bound:.4}");

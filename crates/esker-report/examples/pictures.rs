@@ -1,5 +1,5 @@
-//! Pictures of reports as readers meet them, to look at while working on them: on a desktop, in the dark, on a phone, on
-//! paper. `cargo run -p esker-report --example pictures folder report.html...`
+//! Pictures of reports as readers meet them, to look at while working on them: on a desktop, in the dark, on a phone,
+//! on paper. `cargo run -p esker-report --example pictures folder report.html...`
 
 #[allow(clippy::disallowed_methods, dead_code, reason = "a browser runs by the real clock; tests use more of it")]
 #[path = "../tests/browser/chromium.rs"]

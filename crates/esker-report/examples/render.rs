@@ -1,4 +1,5 @@
-//! Renders the JSON of a study, or the one inside the page of a reproduction: `cargo run -p esker-report --example render study.json report.html`.
+//! Renders the JSON of a study, or the one inside the page of a reproduction: `cargo run -p esker-report --example
+//! render study.json report.html`.
 
 use std::error::Error;
 use std::{env, fs};

@@ -187,7 +187,10 @@ mod tests {
     #[test]
     fn lifetimes_stand_against_their_budget() {
         let study = json!({ "budgets": { "years": 5.0 } });
-        let ssd = |years: f64, judged: bool| json!({ "title": "x", "endurance": { "lifetime_years": years, "judged": judged } });
+        let ssd = |years: f64, judged: bool| {
+            let endurance = json!({ "lifetime_years": years, "judged": judged });
+            json!({ "title": "x", "endurance": endurance })
+        };
         let workload = json!({ "candidates": [ssd(10.0, true), { "title": "disk" }, ssd(2.0, false)] });
         let bars = lifetime(&study, &workload);
         assert_eq!(bars.len(), 1, "nobody's write amplification is known");

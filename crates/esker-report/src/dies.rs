@@ -100,7 +100,8 @@ mod tests {
             let array = json!({ "die_utilisation": dies, "bus_utilisation": buses });
             json!({ "title": "x", "devices": { "ssd": { "flash": { "array": array } } } })
         };
-        let workload = json!({ "candidates": [{ "title": "disk" }, design(&[0.1, 0.2, 0.4, 0.3], &[0.5, 0.6]), design(&[0.0], &[0.0])] });
+        let (busy, idle) = (design(&[0.1, 0.2, 0.4, 0.3], &[0.5, 0.6]), design(&[0.0], &[0.0]));
+        let workload = json!({ "candidates": [{ "title": "disk" }, busy, idle] });
         let dies = dies(&workload);
         assert_eq!(dies.len(), 1, "one has no flash, the other one did nothing");
         assert_eq!((dies[0].index, dies[0].value.as_str()), (1, "10\u{a0}% to 40\u{a0}%"));

@@ -1,5 +1,5 @@
-//! How templates write numbers: `{{ value | micros }}` and so on. Of a value that is absent, all of them make an undefined
-//! one: the template then leaves out what would show it.
+//! How templates write numbers: `{{ value | micros }}` and so on. Of a value that is absent, all of them make an
+//! undefined one: the template then leaves out what would show it.
 
 use minijinja::value::{Rest, ValueKind};
 use minijinja::{Environment, HtmlEscape, Value};
@@ -93,8 +93,8 @@ fn marked(text: &str) -> Value {
     Value::from_safe_string(parts.collect())
 }
 
-/// Pieces in one line: `{{ line(size | bytes, " of ", name) }}`; undefined where a piece is. Operator `~` would escape what
-/// the filters wrote.
+/// Pieces in one line: `{{ line(size | bytes, " of ", name) }}`; undefined where a piece is. Operator `~` would
+/// escape what the filters wrote.
 fn line(pieces: Rest<Value>) -> Value {
     let mut text = String::new();
     for piece in pieces.iter() {

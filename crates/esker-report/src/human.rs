@@ -113,7 +113,8 @@ fn reads_as_limit(number: &str) -> bool {
     number.parse::<f64>().is_ok_and(|read| read == 0.0 || read == 100.0)
 }
 
-/// Whether a first arrival is a time of day, in nanoseconds since 1970: later than 1980. Relative clocks begin near zero.
+/// Whether a first arrival is a time of day, in nanoseconds since 1970: later than 1980.
+/// Relative clocks begin near zero.
 pub(crate) fn is_clock(first_ns: f64) -> bool {
     first_ns >= 315_532_800e9
 }

@@ -1,7 +1,8 @@
 //! One self-contained HTML file from a study's JSON, or from what `esker reproduce` found.
 //!
 //! The file loads nothing: styles, scripts, charts and data are inside, so that it opens from a disk, a mail or a share
-//! without a network. The report is drawn from the JSON and nothing else; what the JSON leaves out, the page leaves out.
+//! without a network. The report is drawn from the JSON and nothing else; what the JSON
+//! leaves out, the page leaves out.
 //!
 //! ```
 //! let study = serde_json::json!({

@@ -58,8 +58,8 @@ static TERMS: &[Term] = &[
     term(
         "tolerance",
         "Tolerance",
-        "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published value (±). \
-         The item states it with its reason; a stand-in without one gets a factor of 2.",
+        "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published \
+         value (±). The item states it with its reason; a stand-in without one gets a factor of 2.",
     ),
     term("verdict", "Verdict", "How the claim came out."),
     term("reason", "Reason", "Why the tolerance is what it is, or why the claim cannot be met."),
@@ -68,14 +68,14 @@ static TERMS: &[Term] = &[
     term(
         "derived",
         "Derived",
-        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or the value \
-         follows from another of the measured ones.",
+        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or the \
+         value follows from another of the measured ones.",
     ),
     term(
         "stand-in",
         "Stand-in",
-        "Measured on something that stands in for what the paper used: neither met nor missed, but within its tolerance or \
-         outside it.",
+        "Measured on something that stands in for what the paper used: neither met nor missed, but within its \
+         tolerance or outside it.",
     ),
     term("unreachable", "Unreachable", "Cannot be measured, for the reason given."),
     term("beside", "Beside", "Shown for comparison, without a tolerance."),
@@ -85,8 +85,8 @@ const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> T
     Term { key, word, meaning }
 }
 
-/// The page of a reproduction: one HTML file that loads nothing. `found` is `{ version, seed, command, items: [{ name, title,
-/// source, claims, figures }] }` with the claims and figures of `esker_repro`.
+/// The page of a reproduction: one HTML file that loads nothing. `found` is `{ version, seed, command, items: [{ name,
+/// title, source, claims, figures }] }` with the claims and figures of `esker_repro`.
 ///
 /// # Errors
 /// [`RenderError::NotAReproduction`] where the JSON has no array `items`. Within an item every field may be absent.

@@ -7,8 +7,8 @@ use crate::bars::{Scale, Tick};
 use crate::human;
 use crate::json::{at, list, number, text};
 
-/// Where time goes: the name in the JSON, the word and the term of the legend, and what it was, in the middle of a sentence.
-/// From the foot of a column to its top: its own work, then what it waited for.
+/// Where time goes: the name in the JSON, the word and the term of the legend, and what it was, in the middle of a
+/// sentence. From the foot of a column to its top: its own work, then what it waited for.
 static PARTS: &[(&str, &str, &str, &str)] = &[
     ("flash_us", "own flash work", "own_work", "its own work on flash"),
     (
@@ -216,13 +216,17 @@ mod tests {
             "candidates": [{ "name": "a", "title": "A drive" }],
             "slowest": {
                 "candidate": "a", "first_request": 99, "start_s": 3.0, "slowest": 1,
-                "requests": [request("flush", 0, 0.0, 0.0), request("read", 4096, 50.0, 150.0), request("write", 512, 100.0, 0.0)],
+                "requests": [
+                    request("flush", 0, 0.0, 0.0),
+                    request("read", 4096, 50.0, 150.0),
+                    request("write", 512, 100.0, 0.0),
+                ],
             },
         });
         let stretch = slow_stretch(&workload).unwrap();
         assert_eq!((stretch.design.as_str(), stretch.first, stretch.last), ("A drive", 100.0, 102.0));
-        let sentence = "The slowest request of all, a read of 4\u{a0}KiB, took 200\u{a0}µs. The largest part of it, 75\u{a0}%, was \
-                        waiting while its flash die copied pages and erased blocks to make space.";
+        let sentence = "The slowest request of all, a read of 4\u{a0}KiB, took 200\u{a0}µs. The largest part of it, \
+                        75\u{a0}%, was waiting while its flash die copied pages and erased blocks to make space.";
         assert_eq!(stretch.sentence, sentence);
         let heights: Vec<Vec<f64>> =
             stretch.columns.iter().map(|column| column.rects.iter().map(|rect| rect.height).collect()).collect();

@@ -34,7 +34,7 @@ pub struct Item {
 pub struct Outcome {
     /// Published against measured, value by value.
     pub claims: Vec<Claim>,
-    /// The same as curves, where the paper has a figure.
+    /// Curves or bars of these values, where the paper has a figure.
     pub figures: Vec<Figure>,
 }
 

@@ -126,8 +126,8 @@ pub struct SeriesPoint {
     pub p99_us: f64,
     /// Requests waiting at the interval's end.
     pub backlog_requests: u64,
-    /// Busy share of each kind of resource during the interval ("bus", "die", "arm", "link", "server"), mean over all of
-    /// the kind. Work counts whole where it begins, so a value can pass 1 where work runs over the interval's end.
+    /// Busy share of each kind of resource during the interval ("bus", "die", "arm", "link", "server"), mean over all
+    /// of the kind. Work counts whole where it begins, so a value can pass 1 where work runs over the interval's end.
     pub utilisation: BTreeMap<String, f64>,
 }
 

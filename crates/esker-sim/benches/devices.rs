@@ -58,7 +58,11 @@ fn main() {
         ("RAID-0 of two", "[device.d]\nkind = \"array\"\nlevel = \"0\"\nchildren = [\"a\", \"b\"]"),
         (
             "hybrid of two, static split",
-            "[device.d]\nkind = \"hybrid\"\nchildren = [\"a\", \"b\"]\ncapacity = \"8GiB\"\npolicy = { kind = \"static-split\", weights = [3, 1] }",
+            "[device.d]\n\
+            kind = \"hybrid\"\n\
+            children = [\"a\", \"b\"]\n\
+            capacity = \"8GiB\"\n\
+            policy = { kind = \"static-split\", weights = [3, 1] }",
         ),
     ];
     for (name, table) in devices {

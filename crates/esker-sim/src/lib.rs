@@ -6,6 +6,7 @@ mod measured;
 mod reference;
 mod remarks;
 mod run;
+mod run_error;
 mod settle;
 mod sweep;
 mod system;
@@ -21,7 +22,8 @@ pub use device::{
 };
 pub use measured::{Measured, Slowest, Watch, resource_name};
 pub use reference::{experiments_page, results_schema};
-pub use run::{RunError, RunOptions, finish_results, run, run_workload};
+pub use run::{RunOptions, finish_results, run, run_workload};
+pub use run_error::RunError;
 pub use settle::settle;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
 pub use system::{System, build_device};

@@ -5,17 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use esker_core::{
-    Arrival, Bytes, Control, Device, Hint, Nanos, Replay, ReplayEnd, ReplayError, ReplaySettings, RequestKind, Stretch,
+    Arrival, Bytes, Control, Device, Nanos, Replay, ReplayEnd, ReplayError, ReplaySettings, RequestKind, Stretch,
     replay,
 };
-use esker_results::Reporting;
-use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, RunResults, Saturation, SettledResults};
-use esker_trace::TraceError;
-use thiserror::Error;
+use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
 use crate::config::{ConfigError, Experiment, SettleSettings};
 use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
 use crate::remarks::remarks;
+use crate::run_error::RunError;
 use crate::system::System;
 use crate::workload::{Workload, WorkloadFault};
 
@@ -30,52 +28,6 @@ pub struct RunOptions<'a> {
     pub cost: bool,
 }
 
-/// Why a run has no results.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// The configuration is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The trace cannot be read.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The replay cannot go on. Times beyond all bounds are errors of the configuration instead.
-    #[error(transparent)]
-    Replay(#[from] ReplayError),
-    /// The device forgot requests.
-    #[error("the device stopped at {at} with {in_flight} requests under way; this is a bug in esker")]
-    Stalled {
-        /// When.
-        at: Nanos,
-        /// Requests that never ended.
-        in_flight: usize,
-    },
-    /// The device does not know a command that the run needs.
-    #[error("the target cannot start measuring: {0}")]
-    Unsupported(#[from] esker_core::Unsupported),
-    /// The caller ended the run.
-    #[error("the run was cancelled")]
-    Cancelled,
-}
-
-impl Hint for RunError {
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Config(error) => error.hint(),
-            Self::Trace(error) => error.hint(),
-            _ => None,
-        }
-    }
-
-    fn work_failed(&self) -> bool {
-        match self {
-            Self::Trace(error) => error.work_failed(),
-            Self::Replay(_) | Self::Stalled { .. } => true,
-            _ => false,
-        }
-    }
-}
-
 /// Runs the experiment as it stands, without its sweep.
 pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, RunError> {
     let never = AtomicBool::new(false);
@@ -83,7 +35,7 @@ pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, 
     run_workload(experiment, &workload, options)
 }
 
-/// The same with a workload that is at hand already; it has to be the experiment's.
+/// Runs an experiment whose workload is at hand already.
 pub fn run_workload(
     experiment: &Experiment,
     workload: &Workload,

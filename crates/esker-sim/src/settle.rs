@@ -10,7 +10,7 @@ use esker_results::{FlashReport, Report, Reporting, SettledResults, Settling};
 
 use crate::config::SettleSettings;
 use crate::measured::Watch;
-use crate::run::RunError;
+use crate::run_error::RunError;
 
 /// So many requests are kept at hand instead of being made anew for each pass.
 const KEPT_MAX: usize = 200_000;
@@ -62,7 +62,8 @@ impl Stretch {
 }
 
 /// Goes on after a measured run that ended at `now`: plays `changes` again until write amplification settles. `None`
-/// where the device has no flash. `go_on` is asked now and then; where it answers no, the result is [`RunError::Cancelled`].
+/// where the device has no flash. `go_on` is asked now and then; where it answers no, the
+/// result is [`RunError::Cancelled`].
 ///
 /// `changes` makes the arrivals of one pass: the workload's requests without its reads. Their times do not matter.
 pub fn settle<I: Iterator<Item = Arrival>>(

@@ -23,8 +23,8 @@ fn arrivals_end_with_simulated_time() {
     let rare = "synthetic = { requests = 3000, arrivals = { kind = \"fixed\", rate = \"0.001/h\" } }";
     assert_eq!(
         error(rare, STATION, ""),
-        "x.toml:2:32: workload.synthetic.arrivals: request 2564 arrives later than 292 years after the start of the run, \
-         where simulated time ends"
+        "x.toml:2:32: workload.synthetic.arrivals: request 2564 arrives later than 292 years after the start of the \
+         run, where simulated time ends"
     );
     let slow =
         "synthetic = { requests = 30, arrivals = { kind = \"fixed\", rate = \"1/h\" } }\ntime_scale = 1000000000";
@@ -112,9 +112,15 @@ fn a_rate_that_no_drive_has_is_remarked_on() {
 fn a_power_failure_that_never_happens_is_said() {
     let with = |at: &str| {
         let text = format!(
-            "[workload]\nsynthetic = {{ requests = 200, read_fraction = \"0%\", arrivals = {{ kind = \"fixed\", rate = \"1000/s\" }} }}\n\
-             [device.d]\npreset = \"samsung-k9xxg08-slc-32g\"\ngeometry = {{ blocks_per_plane = 64 }}\n\
-             power_failure = {{ at = \"{at}\" }}\n[run]\ntarget = \"d\"\n"
+            "[workload]\n\
+             synthetic = {{ requests = 200, read_fraction = \"0%\", \
+             arrivals = {{ kind = \"fixed\", rate = \"1000/s\" }} }}\n\
+             [device.d]\n\
+             preset = \"samsung-k9xxg08-slc-32g\"\n\
+             geometry = {{ blocks_per_plane = 64 }}\n\
+             power_failure = {{ at = \"{at}\" }}\n\
+             [run]\n\
+             target = \"d\"\n"
         );
         run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
     };

@@ -100,29 +100,32 @@ fn values() {
         (
             "\"1ms\"",
             "1",
-            "x.toml:20:16: device.station.service_time: `1` needs a unit: ns, µs (or us), ms, s, min, h, d or y (365 days)",
+            "x.toml:20:16: device.station.service_time: `1` needs a unit: ns, µs (or us), ms, s, min, h, d or y (365 \
+            days)",
         ),
         (
             "\"4GiB\"",
             "\"4GigaByte\"",
-            "x.toml:21:12: device.station.capacity: `4GigaByte` has the unknown unit `GigaByte`: use B, kB, MB, GB, TB (powers \
-             of 1000) or KiB, MiB, GiB, TiB (powers of 1024)",
+            "x.toml:21:12: device.station.capacity: `4GigaByte` has the unknown unit `GigaByte`: use B, kB, MB, GB, TB \
+             (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)",
         ),
         (
             "\"5%\"",
             "\"5ms\"",
-            "x.toml:7:45: device.flash.cleaning.threshold: `5ms` has the unknown unit `ms`: use %, or none for a plain fraction",
+            "x.toml:7:45: device.flash.cleaning.threshold: `5ms` has the unknown unit `ms`: use %, or none for a plain \
+            fraction",
         ),
         (
             "\"4KiB\"",
             "4096",
-            "x.toml:3:37: workload.synthetic.size: `4096` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, \
-             TiB (powers of 1024)",
+            "x.toml:3:37: workload.synthetic.size: `4096` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, \
+             MiB, GiB, TiB (powers of 1024)",
         ),
         (
             "requests = 10,",
             "requests = \"ten\",",
-            "x.toml:3:26: workload.synthetic.requests: expected a whole number that is zero or more, found the text \"ten\"",
+            "x.toml:3:26: workload.synthetic.requests: expected a whole number that is zero or more, found the text \
+            \"ten\"",
         ),
         (
             "requests = 10,",
@@ -147,7 +150,8 @@ fn values() {
         (
             "\"greedy\"",
             "true",
-            "x.toml:7:23: device.flash.cleaning.victim: expected a name, or a table with `kind` and parameters, found `true`",
+            "x.toml:7:23: device.flash.cleaning.victim: expected a name, or a table with `kind` and parameters, found \
+            `true`",
         ),
         (
             "kind = \"hybrid\"",
@@ -157,7 +161,8 @@ fn values() {
         (
             "\"samsung-k9xxg08-slc-32g\"",
             "\"samsung-k9xxg08-slc-32\"",
-            "x.toml:6:10: device.flash.preset: `samsung-k9xxg08-slc-32` is no preset; did you mean `samsung-k9xxg08-slc-32g`?",
+            "x.toml:6:10: device.flash.preset: `samsung-k9xxg08-slc-32` is no preset; did you mean \
+            `samsung-k9xxg08-slc-32g`?",
         ),
         (
             "kind = \"hdd\"",
@@ -196,7 +201,8 @@ fn devices_that_cannot_be_built() {
         (
             "capacity = \"4GiB\"",
             "capacity = \"4GiB\"\nservers = 8\nqueue_depth = 4",
-            "x.toml:23:1: device.station.queue_depth: `queue_depth` is 4, less than its 8 servers, so some could never work",
+            "x.toml:23:1: device.station.queue_depth: `queue_depth` is 4, less than its 8 servers, so some could never \
+            work",
         ),
         (
             "capacity = \"4GiB\"",
@@ -222,7 +228,7 @@ fn run_settings() {
     ]);
 }
 
-/// The same for devices that other devices are made of.
+/// Mistakes in devices that are made of other devices.
 #[test]
 fn trees() {
     let with = |tables: &str, target: &str| {
@@ -330,8 +336,8 @@ fn traces_beyond_the_capacity() {
     let text =
         GOOD.replace("synthetic = { requests = 10, size = \"4KiB\" }", &format!("trace = \"{}\"", trace.display()));
     let found = message_of(&text);
-    let expected = "x.toml:2:2: workload.beyond_capacity: the workload reaches up to byte 8589942784, but the target ends at \
-                    4294967296 (target `station`)";
+    let expected = "x.toml:2:2: workload.beyond_capacity: the workload reaches up to byte 8589942784, but the target \
+                    ends at 4294967296 (target `station`)";
     assert_eq!(found, expected);
     for (beyond, requests) in [("wrap", 3), ("clip", 2), ("dense", 3)] {
         let text = text.replace("[workload]", &format!("[workload]\nbeyond_capacity = \"{beyond}\""));
@@ -373,8 +379,8 @@ fn sweeps() {
     );
     assert_eq!(
         point("\"device.station.capacity\" = [\"4\"]"),
-        "x.toml:27:30: device.station.capacity: `4` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB \
-         (powers of 1024)"
+        "x.toml:27:30: device.station.capacity: `4` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, \
+         TiB (powers of 1024)"
     );
     assert_eq!(point("\"run.target.name\" = [1]"), "x.toml:27:1: run.target.name: `name` cannot be set in a string");
 }
@@ -440,7 +446,9 @@ mod any_text {
         }
 
         #[test]
-        fn with_characters_changed(changes in prop::collection::vec((0usize..GOOD.len(), "[a-z0-9\"\\[\\]{}=., \n]"), 1..5)) {
+        fn with_characters_changed(
+            changes in prop::collection::vec((0usize..GOOD.len(), "[a-z0-9\"\\[\\]{}=., \n]"), 1..5),
+        ) {
             let mut text = GOOD.to_string();
             for (at, with) in changes {
                 text.replace_range(at..at + 1, &with);

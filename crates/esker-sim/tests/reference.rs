@@ -33,8 +33,11 @@ fn the_page_of_keys_is_current() {
 /// Results of a run with everything in them: flash, disk, children, settling, a series, a cost.
 fn results() -> Value {
     let text = r#"
-[workload]
-synthetic = { requests = 4000, footprint = "256MiB", trim_fraction = 0.1, arrivals = { kind = "fixed", rate = "1000/s" } }
+[workload.synthetic]
+requests = 4000
+footprint = "256MiB"
+trim_fraction = 0.1
+arrivals = { kind = "fixed", rate = "1000/s" }
 
 [device.flash]
 preset = "samsung-k9xxg08-slc-32g"

@@ -9,8 +9,16 @@ use esker_sim::{Constant, ConstantSettings, Experiment, Measured, RunError, RunO
 
 fn experiment(workload: &str, station: &str, run: &str) -> Experiment {
     let text = format!(
-        "[workload]\n{workload}\n[device.d]\nkind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n{station}\n\
-         [run]\ntarget = \"d\"\n{run}\n"
+        "[workload]\n\
+         {workload}\n\
+         [device.d]\n\
+         kind = \"constant\"\n\
+         service_time = \"1ms\"\n\
+         capacity = \"1GiB\"\n\
+         {station}\n\
+         [run]\n\
+         target = \"d\"\n\
+         {run}\n"
     );
     Experiment::from_str(&text, "x.toml").unwrap()
 }

@@ -24,8 +24,8 @@ impl Shift<'_> {
     }
 }
 
-/// The arrivals that `records` stand for, as `beyond_capacity = "dense"` of an experiment has them. `map` holds every area
-/// that the shifted reads and writes touch.
+/// The arrivals that `records` stand for, as `beyond_capacity = "dense"` of an experiment has them. `map` holds every
+/// area that the shifted reads and writes touch.
 pub(crate) fn arrivals<'a>(
     records: impl Iterator<Item = Record> + 'a,
     map: &'a DenseMap,

@@ -12,30 +12,41 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
     vec![
         assumption(
             format!(
-                "Of each flash design a part is simulated that is just large enough for the data touched by the trace to fill {} of it, and at least {}; untouched (cold) data fill the rest of that share. Lifetime is that of the drive as sold.",
+                "Of each flash design a part is simulated that is just large enough for the data touched by the trace \
+                to fill {} of it, and at least {}; untouched (cold) data fill the rest of that share. Lifetime is that \
+                of the drive as sold.",
                 settings.utilisation,
                 words::bytes(RAW_MIN.0 as f64)
             ),
             "--utilisation",
         ),
         assumption(
-            "Touched 1 MiB areas lie side by side, in their order. On disks that makes seeks shorter than on a disk full of cold data, which favours the disk.".into(),
+            "Touched 1 MiB areas lie side by side, in their order. On disks that makes seeks shorter than on a disk \
+            full of cold data, which favours the disk."
+                .into(),
             "an experiment file for `esker sim` with other devices",
         ),
         assumption(
-            "Flash starts in its steady state: as overwriting all its data at random leaves it once write amplification has settled.".into(),
+            "Flash starts in its steady state: as overwriting all its data at random leaves it once write \
+            amplification has settled."
+                .into(),
             "`precondition` in an experiment file",
         ),
         assumption(
-            "The mean load of the trace goes on all day, every day, and grows as stated; lifetime counts the mean block's rated erases.".into(),
+            "The mean load of the trace goes on all day, every day, and grows as stated; lifetime counts the mean \
+            block's rated erases."
+                .into(),
             "--growth; a longer trace",
         ),
         assumption(
-            "Drives have the write buffer that their preset states; in a disk, and where it states none, every write is timed to the medium. Where a buffer survives power failures, flushes cost nothing.".into(),
+            "Drives have the write buffer that their preset states; in a disk, and where it states none, every write \
+            is timed to the medium. Where a buffer survives power failures, flushes cost nothing."
+                .into(),
             "`write_buffer` in an experiment file",
         ),
         assumption(
-            "Requests arrive as they did on the traced system: a faster device does not make its users ask sooner.".into(),
+            "Requests arrive as they did on the traced system: a faster device does not make its users ask sooner."
+                .into(),
             "`time_scale` or `queue_depth` in an experiment file",
         ),
         assumption(
@@ -43,7 +54,9 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "`queue_depth` in an experiment file",
         ),
         assumption(
-            "No prices: among designs that keep the budgets the verdict prefers the fewest devices, then the smallest 99th percentile in the busiest hour.".into(),
+            "No prices: among designs that keep the budgets the verdict prefers the fewest devices, then the smallest \
+            99th percentile in the busiest hour."
+                .into(),
             "--p99, --years, --devices",
         ),
         assumption(min_note(), "an experiment file"),

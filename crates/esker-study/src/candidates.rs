@@ -152,10 +152,10 @@ const DISK_7200: &str = "nearline-7200-20t";
 
 /// Smallest drive that is simulated, so that pools have blocks enough to behave like a drive's.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
-/// The same per plane.
+/// Fewest blocks of a plane, for the same reason.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
-/// A part of a drive has fewer blocks than the drive, and the few that are kept free would weigh too much in it: blocks are
-/// halved, with the time of an erase, until a plane has so many or blocks are as small as the next constant.
+/// A part of a drive has fewer blocks than the drive, and the few that are kept free would weigh too much in it: blocks
+/// are halved, with the time of an erase, until a plane has so many or blocks are as small as the next constant.
 const BLOCKS_PER_PLANE_WANTED: u64 = 128;
 const PAGES_PER_BLOCK_MIN: u32 = 128;
 /// Share of a disk that data may fill.
@@ -164,7 +164,8 @@ const DISK_FILL: Ratio = Ratio::percent(90);
 /// What sizing does to a drive's shape, for the report.
 pub(crate) fn min_note() -> String {
     format!(
-        "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are smaller and their erases shorter in proportion."
+        "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those \
+        would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are smaller and their erases shorter in proportion."
     )
 }
 
@@ -247,10 +248,20 @@ fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Byte
     }
     let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(BLOCKS_PER_PLANE_MIN) + 1;
     let toml = format!(
-        "[device.ssd]\nkind = \"ssd\"\npreset = \"{preset}\"\nover_provisioning = \"{over_provisioning}%\"\nftl = {layer}\n\
-         precondition = \"steady\"\nutilisation = \"{utilisation}\"\n\
-         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = {pages_per_block} }}\n\
-         timing = {{ block_erase = \"{block_erase}\" }}\narray = {{ details = true }}\n\n[run]\ntarget = \"ssd\"\n"
+        "[device.ssd]\n\
+         kind = \"ssd\"\n\
+         preset = \"{preset}\"\n\
+         over_provisioning = \"{over_provisioning}%\"\n\
+         ftl = {layer}\n\
+         precondition = \"steady\"\n\
+         utilisation = \"{utilisation}\"\n\
+         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = \
+         {pages_per_block} }}\n\
+         timing = {{ block_erase = \"{block_erase}\" }}\n\
+         array = {{ details = true }}\n\
+         \n\
+         [run]\n\
+         target = \"ssd\"\n"
     );
     Ok((toml, sold))
 }

@@ -3,10 +3,12 @@
 use esker_core::{Bytes, words};
 use esker_results::{FlashReport, SettledResults, Settling};
 use esker_sim::{RunError, SettleSettings, settle};
+use esker_trace::Operation;
 
+use crate::arrivals::{self, Shift};
 use crate::lifetime::{Wear, lifetime_years};
 use crate::load::Workload;
-use crate::simulate::{Run, changes};
+use crate::run::Run;
 use crate::{Hooks, StudyError};
 use esker_results::study::Endurance;
 
@@ -82,6 +84,13 @@ pub(crate) fn judge(
     })
 }
 
+/// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
+/// buffers.
+fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
+    let records = workload.records().filter(|record| record.operation != Operation::Read);
+    arrivals::arrivals(records, &workload.map, Shift::None)
+}
+
 fn page_bytes(run: &Run, host_pages: u64) -> u64 {
     run.device.capacity().0 / host_pages
 }
@@ -93,11 +102,13 @@ fn basis(settled: &SettledResults, settings: &SettleSettings) -> String {
         Settling::NothingWritten => "The trace writes nothing.".to_string(),
         Settling::OnePassIsEnough => format!("The trace writes the design's host capacity {capacities} times."),
         Settling::Settled => format!(
-            "The trace's writes were repeated {passes} times ({capacities} host capacities), until write amplification settled within {}.",
+            "The trace's writes were repeated {passes} times ({capacities} host capacities), until write amplification \
+            settled within {}.",
             words::percent(settings.within.as_f64())
         ),
         Settling::NotSettled => format!(
-            "Too few writes to judge endurance: {passes} passes wrote {capacities} times the host capacity and amplification had not settled."
+            "Too few writes to judge endurance: {passes} passes wrote {capacities} times the host capacity and \
+            amplification had not settled."
         ),
         Settling::TooFewWrites => format!(
             "Too few writes to judge endurance: it would take {} passes of the trace to write the host capacity once.",

@@ -9,6 +9,7 @@ mod jobs;
 mod lifetime;
 mod load;
 mod misalignment;
+mod run;
 mod simulate;
 mod stretch;
 mod verdict;
@@ -57,7 +58,8 @@ pub struct StudySettings {
 
 /// How the caller watches and ends a study.
 pub struct Hooks<'a> {
-    /// Told what is being done, how much of it is done, and of how much where that is known. Called from several threads.
+    /// Told what is being done, how much of it is done, and of how much where that is
+    /// known. Called from several threads.
     pub progress: &'a (dyn Fn(&str, u64, Option<u64>) + Sync),
     /// Set when the work should stop.
     pub cancel: &'a AtomicBool,

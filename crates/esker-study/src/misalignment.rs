@@ -6,7 +6,8 @@ use esker_trace::{DenseMap, TouchedAreas};
 use crate::arrivals::Shift;
 use crate::candidates::Design;
 use crate::load::Workload;
-use crate::simulate::{Load, Run, flash_report, measured_run};
+use crate::run::Run;
+use crate::simulate::{Load, flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
 

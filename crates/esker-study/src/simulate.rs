@@ -3,12 +3,13 @@
 use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics, SeriesPoint};
 use esker_sim::{Experiment, Measured, Slowest, System, Watch};
-use esker_trace::{DenseMap, Operation, ReadOptions, Record};
+use esker_trace::{DenseMap, ReadOptions, Record};
 
 use crate::arrivals::{self, Shift};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
+use crate::run::Run;
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{BusiestHour, Candidate, CurvePoint, GrownLoad, Outcome, ResourceLimit, TranslationLayer};
 
@@ -25,17 +26,6 @@ const INTERVALS: u64 = 240;
 /// Points of the distribution of response times.
 const CURVE_POINTS: usize = 120;
 const HOUR: Nanos = Nanos::from_secs(3600);
-
-/// A design after its measured run.
-pub(crate) struct Run {
-    pub(crate) device: Box<dyn Reporting>,
-    pub(crate) experiment: Experiment,
-    pub(crate) replay: Replay,
-    pub(crate) statistics: RequestStatistics,
-    pub(crate) hour: Option<RequestStatistics>,
-    pub(crate) series: Vec<SeriesPoint>,
-    pub(crate) slowest: Option<Slowest>,
-}
 
 /// Simulates one design: the measured run, then, for flash, as many further passes as endurance needs. Also says which
 /// request took longest.
@@ -182,8 +172,8 @@ pub(crate) fn set_up(
     Ok(Setup { device, replay_settings, experiment })
 }
 
-/// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is done
-/// with them, and when a run ends.
+/// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is
+/// done with them, and when a run ends.
 fn experiment_text(workload: &Workload, design: &Design, load: &Load<'_>, settings: &StudySettings) -> String {
     let trace = match workload.files.as_slice() {
         [only] => toml::Value::from(only.as_str()),
@@ -282,8 +272,8 @@ fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {
     points.map(|(time, share)| CurvePoint { time_us: time.as_micros_f64(), share }).collect()
 }
 
-/// How busy each kind of resource was, the most used first: over the run from the devices that have it, at its peak from
-/// the series.
+/// How busy each kind of resource was, the most used first: over the run from the devices that have
+/// it, at its peak from the series.
 fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
     let mut limits: Vec<ResourceLimit> = Vec::new();
     for device in report.devices.values() {
@@ -322,11 +312,4 @@ fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
 pub(crate) fn flash_report(device: &dyn Reporting) -> Option<FlashReport> {
     let report = Report::of(device);
     report.devices.into_values().find_map(|device| device.flash)
-}
-
-/// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
-/// buffers.
-pub(crate) fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
-    let records = workload.records().filter(|record| record.operation != Operation::Read);
-    arrivals::arrivals(records, &workload.map, Shift::None)
 }

@@ -1,8 +1,8 @@
 //! The slowest request of a drive and those around it, each with what its time went to (after Kim 2009, figure 3.15).
 //!
-//! Recording flash operations takes a scheduler that goes from event to event, which is slower than the usual one with the
-//! same times. So the measured run only notes which request took longest, and one drive is run once more, with recording,
-//! until that request has ended.
+//! Recording flash operations takes a scheduler that goes from event to event, which is slower than the usual one with
+//! the same times. So the measured run only notes which request took longest, and one drive is run once more, with
+//! recording, until that request has ended.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -92,8 +92,8 @@ struct Seen<'a> {
     request: &'a TimelineRequest,
 }
 
-/// The stretch around the slowest request, without the candidate's name; nothing where the request is not among what was
-/// recorded.
+/// The stretch around the slowest request, without the candidate's name; nothing where the request
+/// is not among what was recorded.
 fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> Option<SlowStretch> {
     let mut arrivals: BTreeMap<(u64, u64, u64, u64), VecDeque<Nanos>> = BTreeMap::new();
     for end in ends {
@@ -193,9 +193,9 @@ impl<'a> Dies<'a> {
         Self { of_die, of_request }
     }
 
-    /// Where the time of a request went: until the drive took it, to the queue; from then on to what the die was doing on
-    /// which its last operation was done, and, while that die had nothing to do, to what the request's other operations
-    /// were doing. The parts add up to the response time.
+    /// Where the time of a request went: until the drive took it, to the queue; from then on to what the die was doing
+    /// on which its last operation was done, and, while that die had nothing to do, to what the request's other
+    /// operations were doing. The parts add up to the response time.
     fn parts(&self, seen: &Seen<'_>) -> Parts {
         let mut parts = Parts::default();
         let (taken, end) = (seen.request.arrival_ns, seen.end.0);
@@ -218,8 +218,8 @@ impl<'a> Dies<'a> {
     }
 }
 
-/// Shares out the time from `within.0` to `within.1` among `operations`, which are in the order of their beginnings, and gives
-/// back what is left.
+/// Shares out the time from `within.0` to `within.1` among `operations`, which are in the order of their
+/// beginnings, and gives back what is left.
 fn sweep(operations: &[&TimelineOperation], request: u32, within: (u64, u64), parts: &mut Parts) -> Vec<(u64, u64)> {
     let (mut at, to) = within;
     let mut rest = Vec::new();
@@ -274,8 +274,8 @@ mod tests {
         TimelineRequest { kind: "write".into(), offset_bytes: 4096, length_bytes: 4096, arrival_ns, start_ns, end_ns }
     }
 
-    /// A write arrives at 10, is taken at 20, waits for cleaning until 50 and another request until 70, stands idle for 5, waits
-    /// 3 for the bus, and works until 100, with 2 for the link.
+    /// A write arrives at 10, is taken at 20, waits for cleaning until 50 and another request until 70, stands idle for
+    /// 5, waits 3 for the bus, and works until 100, with 2 for the link.
     #[test]
     fn the_time_of_a_request_goes_to_what_its_die_did_meanwhile() {
         let timeline = TimelineReport {

@@ -186,7 +186,8 @@ fn performance(evidence: &Evidence<'_>, recommended: Option<&Candidate>, finding
             say(
                 level,
                 format!(
-                    "Today, as measured in the trace, 99 % of requests in the busiest hour take at most {}; {} is {compared} that.",
+                    "Today, as measured in the trace, 99 % of requests in the busiest hour take at most {}; {} is \
+                    {compared} that.",
                     words::time(today),
                     best.title
                 ),
@@ -198,7 +199,8 @@ fn performance(evidence: &Evidence<'_>, recommended: Option<&Candidate>, finding
         say(
             level,
             format!(
-                "What it would run out of first is its {}: {} busy on average, {} in the busiest interval, {} after the start.",
+                "What it would run out of first is its {}: {} busy on average, {} in the busiest interval, {} after \
+                the start.",
                 words::resource(&limit.resource),
                 words::percent(limit.utilisation),
                 words::percent(limit.peak.min(1.0)),
@@ -247,7 +249,8 @@ fn lifetime(evidence: &Evidence<'_>, recommended: Option<&Candidate>, findings: 
             say(
                 Level::Bad,
                 format!(
-                    "The flash of {} lasts only {} under this load at a capacity of {} (write amplification {}); {} of it would last {}.",
+                    "The flash of {} lasts only {} under this load at a capacity of {} (write amplification {}); {} of \
+                    it would last {}.",
                     candidate.title,
                     words::years(*years),
                     words::bytes(endurance.lifetime_capacity_bytes as f64),

@@ -62,7 +62,7 @@ impl Bench {
         self.rate_with_setup(unit, || (), |()| work())
     }
 
-    /// The same with a set-up before each run that is not timed.
+    /// Measures like [`Self::rate`], with a set-up before each run that is not timed.
     #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
     #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
     pub fn rate_with_setup<S>(

@@ -2,16 +2,16 @@
 //! volumes run the same ones. And miss-ratio curves: how much a cache of each size would help.
 
 mod engine;
+mod extent;
 pub mod mrc;
 mod placement;
 mod stripe;
 
-pub use engine::{
-    DataRef, DeviceIndex, Effect, Engine, Input, IoId, LogicalExtent, MapRecord, PhysicalExtent, Place, RecordNumber,
-};
+pub use engine::{Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, RecordNumber};
+pub use extent::{DeviceIndex, LogicalExtent, PhysicalExtent, Place};
 pub use placement::{
-    BuildPlacement, Checkpoint, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEngine,
-    PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit,
-    StaticSplitSettings, UnmetShare, Wishes,
+    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEngine, PlacementEntry,
+    PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit, StaticSplitSettings,
+    UnmetShare, Wishes,
 };
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

@@ -1,6 +1,6 @@
-//! Mutated inputs by the million, the same on every machine: `cargo run --release -p esker-trace --example fuzz -- [INPUTS
-//! PER FORMAT] [SEED] [FORMAT] [FIRST]`. Ends with status 1 at the first input that makes a parser panic or hang, and
-//! says how to repeat it. `-- corpus FOLDER` writes the valid traces it begins with, as seeds for cargo-fuzz.
+//! Mutated inputs by the million, the same on every machine: `cargo run --release -p esker-trace --example fuzz --
+//! [INPUTS PER FORMAT] [SEED] [FORMAT] [FIRST]`. Ends with status 1 at the first input that makes a parser panic or
+//! hang, and says how to repeat it. `-- corpus FOLDER` writes the valid traces it begins with, as seeds for cargo-fuzz.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
 
 #[path = "../tests/common/mutate.rs"]

@@ -57,8 +57,8 @@ impl DenseMap {
         Self::starting_at(touched, 0)
     }
 
-    /// The same from address `base`, a multiple of 1 MiB (asserted): several traces lie side by side when each one begins
-    /// at the [`end`](Self::end) of the one before.
+    /// The same from address `base`, a multiple of 1 MiB (asserted): several traces lie side by side when each one
+    /// begins at the [`end`](Self::end) of the one before.
     pub fn starting_at(touched: &TouchedAreas, base: u64) -> Self {
         assert!(base.is_multiple_of(AREA_BYTES), "a dense map begins at a multiple of {AREA_BYTES}, not at {base}");
         let mut map = Self { base, ..Self::default() };
@@ -96,8 +96,8 @@ impl DenseMap {
         self.directory.push(range.to);
     }
 
-    /// The dense address of byte `offset` of `volume`; `None` where its area was not touched. O(1) where areas are spread
-    /// evenly, never worse than O(log n).
+    /// The dense address of byte `offset` of `volume`; `None` where its area was not touched. O(1) where areas are
+    /// spread evenly, never worse than O(log n).
     #[inline]
     pub fn map(&self, volume: VolumeIndex, offset: u64) -> Option<u64> {
         let range = self.volumes.get(volume.0 as usize)?;

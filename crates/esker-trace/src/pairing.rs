@@ -89,9 +89,9 @@ struct Waiting {
     left: u64,
 }
 
-/// Pairs events. Requests are queue events where the trace has any, else dispatch events; their response time runs to the
-/// completion of the same range of the same device. Requests that were merged or split below the queue are paired by the
-/// ranges they cover. What waits is bounded in number and time.
+/// Pairs events. Requests are queue events where the trace has any, else dispatch events; their response time runs to
+/// the completion of the same range of the same device. Requests that were merged or split below the queue are paired
+/// by the ranges they cover. What waits is bounded in number and time.
 #[derive(Debug)]
 pub(crate) struct Pairing {
     requests: Requests,

@@ -65,8 +65,8 @@ impl std::fmt::Debug for TraceReader {
 }
 
 impl TraceReader {
-    /// Opens one trace: a file (gzip, zstd and xz are undone by themselves), `-` for standard input, or the files per CPU
-    /// of one blktrace recording, which are merged by time.
+    /// Opens one trace: a file (gzip, zstd and xz are undone by themselves), `-` for standard input, or the files per
+    /// CPU of one blktrace recording, which are merged by time.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, TraceError> {
         assert!(!paths.is_empty(), "a trace has at least one file");
         let inputs = paths.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>, _>>()?;
@@ -141,7 +141,8 @@ impl TraceReader {
         self.format
     }
 
-    /// Names of the volumes seen so far, in order of appearance; a record's [`crate::VolumeIndex`] is an index into them.
+    /// Names of the volumes seen so far, in order of appearance; a record's
+    /// [`crate::VolumeIndex`] is an index into them.
     pub fn volumes(&self) -> &[String] {
         self.sink.volumes.names()
     }
@@ -162,8 +163,8 @@ impl TraceReader {
     }
 }
 
-/// Puts the files of one blktrace recording (`NAME.blktrace.0`, `NAME.blktrace.1`, ... also with `.gz`, `.zst` or `.xz`)
-/// together, in the place of the first of them; every other path is a trace of its own.
+/// Puts the files of one blktrace recording (`NAME.blktrace.0`, `NAME.blktrace.1`, ... also with `.gz`, `.zst` or
+/// `.xz`) together, in the place of the first of them; every other path is a trace of its own.
 pub fn group_inputs(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut groups: Vec<(Option<PathBuf>, Vec<PathBuf>)> = Vec::new();
     for path in paths {

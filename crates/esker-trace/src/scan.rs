@@ -212,8 +212,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// One of two bytes (letters in lower case, here in either) that stand for reads and writes. Which of them it is cannot be foreseen,
-    /// so there is no branch on it.
+    /// One of two bytes (letters in lower case, here in either) that stand for reads and writes. Which of them it is
+    /// cannot be foreseen, so there is no branch on it.
     #[inline(always)]
     pub(crate) fn one_of(&mut self, read: u8, write: u8, what: &'static str) -> Result<Operation, Expected> {
         let either_case = if read.is_ascii_alphabetic() { 0x20 } else { 0 };

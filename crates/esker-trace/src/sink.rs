@@ -70,8 +70,8 @@ impl Sink {
         }
     }
 
-    /// Takes a request. Reads, writes and trims of nothing are counted and left out. The error says what would have been
-    /// expected.
+    /// Takes a request. Reads, writes and trims of nothing are counted and left out. The error says
+    /// what would have been expected.
     #[inline(always)]
     pub(crate) fn request(&mut self, found: Found) -> Result<(), &'static str> {
         let Found { at, offset, length, volume, operation, response } = found;

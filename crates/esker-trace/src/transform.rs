@@ -8,7 +8,8 @@ use thiserror::Error;
 use crate::{Operation, Record};
 
 /// What to keep of a trace, and how to change it. First records are selected as they stand in the trace (`volumes`,
-/// `operations`, `from`/`until`, `address_from`/`address_to`), then changed (`shift_bytes`, `speed`), then counted (`head`).
+/// `operations`, `from`/`until`, `address_from`/`address_to`), then changed (`shift_bytes`,
+/// `speed`), then counted (`head`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilterSettings {

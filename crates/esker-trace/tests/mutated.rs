@@ -1,5 +1,5 @@
-//! No parser panics, hangs or lets anything illegal through, whatever it reads. `cargo run --release --example fuzz` does
-//! a million of these inputs per format.
+//! No parser panics, hangs or lets anything illegal through, whatever it reads. `cargo run --release --example fuzz`
+//! does a million of these inputs per format.
 
 #[path = "common/mutate.rs"]
 mod mutate;

@@ -22,7 +22,7 @@ pub trait Backend: Send {
     /// Makes the range read as zeroes; `durable` as in [`write`](Self::write).
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()>;
 
-    /// Says that the range's content is no longer needed. What it reads as afterwards is open.
+    /// Gives up the range's content. What it reads as afterwards is open.
     fn trim(&mut self, offset: u64, length: u64) -> io::Result<()>;
 
     /// Makes all writes that have returned durable. After an error, of this or of a durable write, any of them may be

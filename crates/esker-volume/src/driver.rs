@@ -10,8 +10,8 @@ use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::journal::Journal;
 
-/// A device of a volume: where its bytes are and, where it should behave like another device, a model that says how long
-/// everything takes.
+/// A device of a volume: where its bytes are and, where it should behave like another device, a model that
+/// says how long everything takes.
 pub struct Store {
     backend: Box<dyn Backend>,
     pace: Option<Pace>,
@@ -61,8 +61,8 @@ pub struct Reply {
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
 
-/// Runs an engine over stores. Single-threaded: [`submit`](Self::submit) takes requests, [`step`](Self::step) does what is
-/// due, [`next_reply`](Self::next_reply) hands back what ended.
+/// Runs an engine over stores. Single-threaded: [`submit`](Self::submit) takes requests, [`step`](Self::step) does what
+/// is due, [`next_reply`](Self::next_reply) hands back what ended.
 ///
 /// Events are stepped through in the order of the times at which they were due, not at which the driver woke up: waking
 /// up late never changes their order.

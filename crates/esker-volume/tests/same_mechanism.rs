@@ -197,10 +197,12 @@ proptest! {
         let mut open: BTreeMap<Tag, (Request, Vec<u8>)> = BTreeMap::new();
         let mut tags = TagSlab::default();
         let all = Request::read(Lba(0), driver.capacity());
-        let list = requests.into_iter().map(|(gap, kind, start, sectors, fua)| (gap, request(kind, start, sectors, fua)));
+        let list = requests.into_iter();
+        let list = list.map(|(gap, kind, start, sectors, fua)| (gap, request(kind, start, sectors, fua)));
         for (gap, request) in list.chain([(0, all)]) {
             clock.0.set(clock.now() + Nanos::from_micros(gap));
-            let overlaps = |other: &Request| other.start.byte_offset() < request.end_byte() && request.start.byte_offset() < other.end_byte();
+            let (start, end) = (request.start.byte_offset(), request.end_byte());
+            let overlaps = |other: &Request| other.start.byte_offset() < end && start < other.end_byte();
             loop {
                 driver.step();
                 while let Some(Reply { tag, result, data }) = driver.next_reply() {

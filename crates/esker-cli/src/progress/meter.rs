@@ -55,9 +55,9 @@ impl Meter {
         (self.done, self.total) = (done, total);
     }
 
-    /// Time that is left if the work goes on as it has so far. `None` while that cannot be known: at the begin, when all
-    /// is done that was expected, and when the work has stood still for longer than the estimate (what was counted is
-    /// then not what takes the time).
+    /// Time that is left if the work goes on as it has so far. `None` while that cannot be known: at the begin, when
+    /// all is done that was expected, and when the work has stood still for longer than the estimate (what was counted
+    /// is then not what takes the time).
     pub(super) fn time_left(&self, now: Duration) -> Option<Duration> {
         let elapsed = now.saturating_sub(self.begin);
         if self.done == 0 || self.done >= self.total || elapsed < EARLIEST {

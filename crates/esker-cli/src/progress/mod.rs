@@ -33,7 +33,8 @@ fn now() -> Duration {
     BEGIN.get_or_init(Instant::now).elapsed()
 }
 
-/// When the next line is due: one schedule for all that the program does, so that a hundred small traces are told of, too.
+/// When the next line is due: one schedule for all that the program does, so that a hundred
+/// small traces are told of, too.
 static SCHEDULE: Mutex<Schedule> = Mutex::new(Schedule::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -22,9 +22,9 @@ pub(crate) fn seed() -> u64 {
 /// Longer than any case takes on a busy machine, by orders of magnitude.
 const HANGS: Duration = Duration::from_secs(120);
 
-/// Most resident memory that the running process `id` has had since its program began, in bytes; `None` before that, and once
-/// it has ended.
-/// What the kernel tells of ended children would not do: it counts the memory of this process, whose copy they begin as.
+/// Most resident memory that the running process `id` has had since its program began, in bytes; `None` before that,
+/// and once it has ended. What the kernel tells of ended children would not do: it counts the memory of this
+/// process, whose copy they begin as.
 fn peak_memory(id: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     // Until it has its own name it still is a copy of this process.
@@ -48,8 +48,8 @@ pub(crate) fn run(folder: &Path, arguments: &[String]) -> Result<Ended, String> 
     run_within(folder, arguments, u64::MAX)
 }
 
-/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident: it is looked at every 20 ms and more often at
-/// the beginning, so that a peak in the last moment may go unseen.
+/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident: it is looked at every 20 ms and more
+/// often at the beginning, so that a peak in the last moment may go unseen.
 #[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 pub(crate) fn run_within(folder: &Path, arguments: &[String], memory_max: u64) -> Result<Ended, String> {
     let name = format!("stderr-{:?}", std::thread::current().id());

@@ -67,7 +67,16 @@ fn a_broken_line_names_its_place() {
 fn a_misspelt_key() {
     let folder = with(&[(
         "typo.toml",
-        b"[workload]\nsynthetic = { requests = 10, size = \"4KiB\" }\n\n[device.d]\nkind = \"constant\"\nservise_time = \"1ms\"\ncapacity = \"1GiB\"\n\n[run]\ntarget = \"d\"\n",
+        b"[workload]\n\
+        synthetic = { requests = 10, size = \"4KiB\" }\n\
+        \n\
+        [device.d]\n\
+        kind = \"constant\"\n\
+        servise_time = \"1ms\"\n\
+        capacity = \"1GiB\"\n\
+        \n\
+        [run]\n\
+        target = \"d\"\n",
     )]);
     let error = esker_refuses(folder.path(), &["sim", "typo.toml"]);
     assert!(
@@ -80,7 +89,16 @@ fn a_misspelt_key() {
 fn a_value_without_its_unit() {
     let folder = with(&[(
         "unit.toml",
-        b"[workload]\nsynthetic = { requests = 10, size = \"4KiB\" }\n\n[device.d]\nkind = \"constant\"\nservice_time = 25\ncapacity = \"1GiB\"\n\n[run]\ntarget = \"d\"\n",
+        b"[workload]\n\
+        synthetic = { requests = 10, size = \"4KiB\" }\n\
+        \n\
+        [device.d]\n\
+        kind = \"constant\"\n\
+        service_time = 25\n\
+        capacity = \"1GiB\"\n\
+        \n\
+        [run]\n\
+        target = \"d\"\n",
     )]);
     let error = esker_refuses(folder.path(), &["sim", "unit.toml"]);
     assert!(error.contains("unit.toml:6") && error.contains("needs a unit"), "{error}");
@@ -90,7 +108,17 @@ fn a_value_without_its_unit() {
 fn an_impossible_geometry() {
     let folder = with(&[(
         "impossible.toml",
-        b"[workload]\nsynthetic = { requests = 10, size = \"4KiB\" }\n\n[device.ssd]\nkind = \"ssd\"\npreset = \"samsung-k9xxg08-slc-32g\"\nover_provisioning = \"2%\"\ncleaning = { threshold = \"5%\" }\n\n[run]\ntarget = \"ssd\"\n",
+        b"[workload]\n\
+        synthetic = { requests = 10, size = \"4KiB\" }\n\
+        \n\
+        [device.ssd]\n\
+        kind = \"ssd\"\n\
+        preset = \"samsung-k9xxg08-slc-32g\"\n\
+        over_provisioning = \"2%\"\n\
+        cleaning = { threshold = \"5%\" }\n\
+        \n\
+        [run]\n\
+        target = \"ssd\"\n",
     )]);
     let error = esker_refuses(folder.path(), &["sim", "impossible.toml"]);
     assert!(error.contains("impossible.toml:") && error.contains("hint:"), "{error}");

@@ -15,8 +15,8 @@ fn points(arguments: &[&str]) -> Vec<(u64, f64)> {
     answer["points"].as_array().unwrap().iter().map(point).collect()
 }
 
-/// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", FAST 2003: hit ratios of LRU in per cent, by
-/// cache size in pages of 512 bytes (what a block of these traces is).
+/// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", FAST 2003: hit ratios of LRU in per cent,
+/// by cache size in pages of 512 bytes (what a block of these traces is).
 #[test]
 fn published_hit_ratios_of_the_arc_paper() {
     let oltp: &[(u64, f64)] = &[(1000, 32.83), (2000, 42.47), (5000, 53.65), (10_000, 60.70), (15_000, 64.63)];

@@ -11,7 +11,7 @@ fn run(drive: &str) -> (String, Value) {
     (printed, flash["recovery"].clone())
 }
 
-/// The same with all that is told about the drive's flash.
+/// What such an experiment prints, and all that its results tell about the drive's flash.
 fn run_drive(drive: &str) -> (String, Value) {
     let experiment = format!(
         r#"
@@ -88,7 +88,10 @@ fn a_power_failure_says_what_was_lost_and_how_data_were_found_again() {
 fn a_protected_buffer_says_what_capacitors_did() {
     let buffer = r#"write_buffer = { size = "1MiB", latency = "10us", power_protected = true }"#;
     let (printed, recovery) = run(&format!(
-        "{buffer}\nblock_summary = true\nftl = {{ kind = \"dftl\", cache = \"1KiB\" }}\npower_failure = {{ after_requests = 1500 }}"
+        "{buffer}\n\
+        block_summary = true\n\
+        ftl = {{ kind = \"dftl\", cache = \"1KiB\" }}\n\
+        power_failure = {{ after_requests = 1500 }}"
     ));
     assert!(count(&recovery, "saved_pages") > 1 && count(&recovery, "lost_pages") == 0, "{recovery}");
     let saved = words::duration(recovery["save_s"].as_f64().unwrap());

@@ -41,8 +41,8 @@ impl Link {
         self.out_free
     }
 
-    /// When the data of a read whose access ends at `end` have gone out: behind the last sector, or later where the link
-    /// is slower than the medium or still busy.
+    /// When the data of a read whose access ends at `end` have gone out: behind the last sector, or later where the
+    /// link is slower than the medium or still busy.
     #[inline]
     pub(super) fn data_out_behind(&mut self, access: &Access, end: Nanos, bytes: u64) -> Nanos {
         if self.rate.is_none() {

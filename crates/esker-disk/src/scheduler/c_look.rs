@@ -14,8 +14,8 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 };
 
 /// Commands by address, equal addresses in order of arrival. A sweep only goes forward, and of the commands for one
-/// address it serves those that were there when it came by: whatever arrives meanwhile, a command is served in this sweep
-/// or in the next.
+/// address it serves those that were there when it came by: whatever arrives meanwhile, a command is
+/// served in this sweep or in the next.
 #[derive(Default)]
 struct CLook {
     waiting: BTreeMap<(u64, u64), Waiting>,
@@ -87,8 +87,8 @@ mod tests {
     }
 
     proptest! {
-        /// While others keep coming at the worst places, the wait is bounded by two sweeps, and a sweep by the number of
-        /// addresses times the queue.
+        /// While others keep coming at the worst places, the wait is bounded by two sweeps, and a sweep by the
+        /// number of addresses times the queue.
         #[test]
         fn every_command_is_served_within_two_sweeps(
             starts in prop::collection::vec(0..6u64, 400),

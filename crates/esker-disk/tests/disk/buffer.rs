@@ -75,7 +75,8 @@ fn the_least_recently_used_segment_goes() {
 
 #[test]
 fn writes_end_in_the_buffer_until_it_is_full() {
-    // The first two fit into 8 sectors. There is room for the third when the first, which began at once, is on the medium.
+    // The first two fit into 8 sectors. There is room for the third when the first, which
+    // began at once, is on the medium.
     let writes = [write(0, 50, 4), write(1, 70, 4), write(2, 54, 4)];
     assert_eq!(responses(&buffered(), &writes), [0, 0, 5_400 - 2]);
     // One that never fits ends on the medium.

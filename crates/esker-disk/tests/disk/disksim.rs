@@ -26,8 +26,8 @@ fn millis(value: f64) -> Nanos {
     Nanos::from_secs_f64(value / 1e3)
 }
 
-/// A drive of `dm_layout_g1` zones without its buffer. Of the four overheads each for reads and writes (hit or miss, after a
-/// read or a write) the model has one: their mean.
+/// A drive of `dm_layout_g1` zones without its buffer. Of the four overheads each for reads and writes (hit or miss,
+/// after a read or a write) the model has one: their mean.
 pub(crate) fn settings(model: &Path, specs: &Path, seek: SeekSettings) -> DiskSettings {
     let model = std::fs::read_to_string(model).expect("readable");
     let head = numbers(&model);

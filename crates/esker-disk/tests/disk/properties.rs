@@ -37,6 +37,11 @@ fn any_zone() -> impl Strategy<Value = ZoneSettings> {
     )
 }
 
+/// All schedulers, and one that there is not.
+fn scheduler_names() -> Vec<&'static str> {
+    SCHEDULERS.iter().map(|entry| entry.name).chain(["sstff"]).collect()
+}
+
 fn any_seek() -> impl Strategy<Value = SeekSettings> {
     let fine = || prop_oneof![20 => 0..1_000_000_000u64, 1 => Just(u64::MAX)].prop_map(Picoseconds);
     prop_oneof![
@@ -62,7 +67,7 @@ prop_compose! {
         times in [time(0..1_000_000), time(0..1_000_000), time(0..1_000_000), time(0..1_000_000)],
         bus_rate in prop::option::of(prop_oneof![Just(0), 1_000_000..1_000_000_000u64].prop_map(ByteRate)),
         cache in prop::option::of((number(1..5), 0..40_000u64, 0..40_000u64, any::<bool>(), 0..40_000u64)),
-        scheduler in prop::sample::select(SCHEDULERS.iter().map(|entry| entry.name).chain(["sstff"]).collect::<Vec<_>>()),
+        scheduler in prop::sample::select(scheduler_names()),
         queue_depth in number(1..40),
     ) -> DiskSettings {
         DiskSettings {
@@ -160,9 +165,11 @@ proptest! {
             let place = geometry.locate(address);
             prop_assert!(place.cylinder < geometry.cylinders() && place.surface < surfaces);
             let mut left = place.cylinder;
-            let zone = settings.zones.iter().find(|zone| match left.checked_sub(zone.cylinders + zone.unused_cylinders) {
-                Some(rest) => { left = rest; false }
-                None => true,
+            let zone = settings.zones.iter().find(|zone| {
+                match left.checked_sub(zone.cylinders + zone.unused_cylinders) {
+                    Some(rest) => { left = rest; false }
+                    None => true,
+                }
             }).unwrap();
             prop_assert!(left < zone.cylinders, "a sector in an unused cylinder");
             prop_assert!(place.sector < zone.sectors_per_track);

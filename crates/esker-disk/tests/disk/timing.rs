@@ -27,7 +27,7 @@ fn an_access_is_the_sum_of_its_parts() {
     // Cylinder 10, surface 0: seek 1.09 ms. Skew per cylinder: head switch 0.5 + settle 0.2 = 7 sectors, next cylinder
     // 1.0 + 0.2 = 12 sectors; 10 cylinders: 190 sectors, which is 90. It begins at 9 ms of each turn.
     assert_eq!(alone(&settings, 0, Request::read(Lba(2_000), sectors(1))), 9_100_000);
-    // The same at 9 ms: 10.09 ms stand at 0.09 ms of the turn; waits 8.91 ms.
+    // This sector at 9 ms: 10.09 ms stand at 0.09 ms of the turn; waits 8.91 ms.
     assert_eq!(alone(&settings, 9_000, Request::read(Lba(2_000), sectors(1))), 1_090_000 + 8_910_000 + 100_000);
     // A write settles 0.2 ms longer but waits as much less.
     assert_eq!(alone(&settings, 9_000, Request::write(Lba(2_000), sectors(1))), 10_100_000);
@@ -45,7 +45,8 @@ fn crossing_a_track_costs_the_skew_and_not_a_turn() {
     let settings = round_numbers();
     // 2 sectors, the head switch hidden in 7 sectors of skew, 2 sectors.
     assert_eq!(alone(&settings, 0, Request::read(Lba(98), sectors(4))), 9_800_000 + 200_000 + 700_000 + 200_000);
-    // From surface 1 to the next cylinder: 12 sectors of skew. Sector 198 is at 98 + 7 = 105, that is 5 of the next turn.
+    // From surface 1 to the next cylinder: 12 sectors of skew. Sector 198 is at 98 + 7 =
+    // 105, that is 5 of the next turn.
     let positioned = 500_000;
     let wait = 500_000 - positioned;
     assert_eq!(

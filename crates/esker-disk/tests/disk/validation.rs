@@ -1,5 +1,6 @@
-//! How far is the model from real drives? The measure is the demerit figure of Ruemmler and Wilkes (IEEE Computer, March
-//! 1994): the root mean square of the horizontal distance between the two distribution functions of service times.
+//! How far is the model from real drives? The measure is the demerit figure of Ruemmler and Wilkes
+//! (IEEE Computer, March 1994): the root mean square of the horizontal distance between the two
+//! distribution functions of service times.
 
 use esker_core::{ByteRate, Bytes, Device, Nanos, TagSlab};
 use esker_disk::{CacheSettings, Disk, DiskSettings};
@@ -66,7 +67,8 @@ fn compare(name: &str, part: &str, model: &[Nanos], requests: &[Measured], which
     let real: Vec<Nanos> = chosen.iter().map(|&index| requests[index].service).collect();
     let (demerit, mean) = (demerit(&model, &real), mean_ms(&real));
     println!(
-        "{name:<12} {part:<32} {:>6} requests  measured {mean:>7.3} ms  model {:>7.3} ms  demerit {demerit:.3} ms ({:.1} %)",
+        "{name:<12} {part:<32} {:>6} requests  measured {mean:>7.3} ms  model {:>7.3} ms  demerit {demerit:.3} ms \
+        ({:.1} %)",
         chosen.len(),
         mean_ms(&model),
         100.0 * demerit / mean
@@ -74,7 +76,8 @@ fn compare(name: &str, part: &str, model: &[Nanos], requests: &[Measured], which
     demerit
 }
 
-/// How the model does without a buffer, with one that only reads ahead, and as the drive was set, over some of the requests.
+/// How the model does without a buffer, with one that only reads ahead, and as the drive was
+/// set, over some of the requests.
 struct Demerits {
     bare: f64,
     reading: f64,
@@ -106,8 +109,8 @@ fn is_far(requests: &[Measured], index: usize) -> bool {
     index > 0 && requests[index].request.start.0.abs_diff(requests[index - 1].request.end_byte() / 512) > 2_000
 }
 
-/// Far reads show the mechanics alone; all requests need the buffer. DiskSim, calibrated to the same drives, is said to come
-/// within 0.268 ms (Atlas 10K) and 0.107 ms (Cheetah 9LP) over all requests.
+/// Far reads show the mechanics alone; all requests need the buffer. DiskSim, calibrated to the same drives, is said to
+/// come within 0.268 ms (Atlas 10K) and 0.107 ms (Cheetah 9LP) over all requests.
 #[test]
 fn two_drives_with_read_ahead_and_write_back_are_met() {
     for (name, far_limit, all_limit) in [("atlas10k", 0.15, 0.2), ("cheetah9LP", 0.1, 0.3)] {
@@ -129,7 +132,8 @@ fn two_drives_with_read_ahead_and_write_back_are_met() {
 }
 
 /// A drive of 1991 that writes through: its writes show the mechanics too. Its link is slower than its medium; rate and
-/// overhead are those of the reads that the trace marks as hits (1.05 ms + 0.169 ms per sector), so those prove nothing.
+/// overhead are those of the reads that the trace marks as hits (1.05 ms + 0.169 ms per
+/// sector), so those prove nothing.
 #[test]
 fn a_drive_that_writes_through_is_met() {
     let name = "hp_c2247a";
@@ -153,8 +157,9 @@ fn a_drive_that_writes_through_is_met() {
     let write = |index: usize| requests[index].request.kind.is_write();
     let writes = validate(name, &settings, cache, &requests, "far writes", |i| write(i) && is_far(&requests, i));
     assert!(writes.bare < 0.5, "{}", writes.bare);
-    // Far reads come out 1.4 ms too short: this drive sends nothing before three quarters of a read are in its buffer (high
-    // water mark 0.75) and then holds the bus, where the model sends sector by sector. Hence 0.645 ms in all; DiskSim 0.090.
+    // Far reads come out 1.4 ms too short: this drive sends nothing before three quarters of a read are in its
+    // buffer (high water mark 0.75) and then holds the bus, where the model sends sector by sector. Hence
+    // 0.645 ms in all; DiskSim 0.090.
     let all = validate(name, &settings, cache, &requests, "all", |_| true);
     assert!(all.as_set < 0.8, "{}", all.as_set);
 }

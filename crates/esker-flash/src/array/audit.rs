@@ -2,7 +2,8 @@
 
 use super::tally::Direction;
 
-/// When each die, each bus and the control lines of each gang were last occupied. Without debug assertions it holds and does nothing.
+/// When each die, each bus and the control lines of each gang were last occupied. Without debug
+/// assertions it holds and does nothing.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
     #[cfg(debug_assertions)]
@@ -16,7 +17,8 @@ pub(super) struct Audit {
 #[cfg(debug_assertions)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Gang {
-    /// Of transfers that ran together last: when they began, when the last of them that is known of ended, and where to.
+    /// Of transfers that ran together last: when they began, when the last of them that
+    /// is known of ended, and where to.
     strobes: (u64, u64, Direction),
     command: u64,
 }

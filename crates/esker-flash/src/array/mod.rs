@@ -1,9 +1,9 @@
 //! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
 //!
 //! There are two schedulers. [`granted`] holds the rules for the usual drive, first in, first out, and decides in long
-//! runs: millions of operations a second. [`queued`] goes from event to event, and so can do what needs a look at all that
-//! waits: reads first, several planes at once, suspended programs, gangs with shared control, pages that span dies. Where
-//! the first can do what is asked, it is used.
+//! runs: millions of operations a second. [`queued`] goes from event to event, and so can do what needs a look at all
+//! that waits: reads first, several planes at once, suspended programs, gangs with shared control, pages that span
+//! dies. Where the first can do what is asked, it is used.
 
 mod audit;
 mod delivery;
@@ -152,10 +152,11 @@ impl Array {
         matches!(self, Self::Granted(array) if array.takes_runs())
     }
 
-    /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited belong to
-    /// `request`, and need only what `cover` says of pages that are read; says how many of them it will tell the end of: where
-    /// one waits for another, that may be the later one alone, with the time at which the earlier one began. Where `more_steps` is not
-    /// empty, it has for each operation how many decoding steps its read takes beyond the first.
+    /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited
+    /// belong to `request`, and need only what `cover` says of pages that are read; says how many of them it
+    /// will tell the end of: where one waits for another, that may be the later one alone, with the time at
+    /// which the earlier one began. Where `more_steps` is not empty, it has for each operation how many decoding
+    /// steps its read takes beyond the first.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -171,8 +172,8 @@ impl Array {
         }
     }
 
-    /// Operations of the translation layer's `die` that it has before it; where that is several dies, of the one with the fewest.
-    /// All of them are ones that the host or [`BACKGROUND`] waits for.
+    /// Operations of the translation layer's `die` that it has before it; where that is several dies, of the one with
+    /// the fewest. All of them are ones that the host or [`BACKGROUND`] waits for.
     pub(crate) fn waiting(&self, die: u32) -> u32 {
         match self {
             Self::Granted(array) => array.waiting(die),

@@ -10,7 +10,8 @@ pub(super) enum Register {
     /// The flash page of this number.
     Page(u64),
     /// A unit of this flash page was copied to the same plane. The controller brought the other valid ones of it along,
-    /// so that further copies find theirs, whatever is programmed or erased in between; for all else it has to be sensed.
+    /// so that further copies find theirs, whatever is programmed or erased in between;
+    /// for all else it has to be sensed.
     Copied(u64),
 }
 

@@ -159,8 +159,8 @@ impl Code {
         self.data_bits * u64::from(self.codewords)
     }
 
-    /// Probability that `step` and those before it leave a codeword undecoded of whose bits the share `rate` is wrong: that it
-    /// has more errors than it corrects. Interpolated between exact values; see [`Table`].
+    /// Probability that `step` and those before it leave a codeword undecoded of whose bits the share `rate` is wrong:
+    /// that it has more errors than it corrects. Interpolated between exact values; see [`Table`].
     fn codeword_failure(&mut self, step: usize, rate: f64) -> f64 {
         let Self { bits, corrects, table, .. } = self;
         table.at(step, rate, |rate| ln_tail(*bits, corrects[step], rate))
@@ -172,8 +172,8 @@ impl Code {
         -(f64::from(self.codewords) * (-codeword).ln_1p()).exp_m1()
     }
 
-    /// Uncorrectable bit-error rate of pages of whose bits the share `rate` is wrong: codewords that the last step leaves
-    /// undecoded, per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
+    /// Uncorrectable bit-error rate of pages of whose bits the share `rate` is wrong: codewords that the last step
+    /// leaves undecoded, per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
     pub(crate) fn uncorrectable_bit_error_rate(&mut self, rate: f64) -> f64 {
         self.codeword_failure(self.steps - 1, rate) / self.data_bits as f64
     }
@@ -210,16 +210,16 @@ pub(crate) fn decoding(settings: &EccSettings, timing: &Timing) -> Result<Decodi
     Ok(decoding)
 }
 
-/// Parity of a BCH code that corrects `errors` in a codeword with `data`: m bits for each, where the codeword has at most
-/// 2^m - 1 bits.
+/// Parity of a BCH code that corrects `errors` in a codeword with `data`: m bits for each, where the
+/// codeword has at most 2^m - 1 bits.
 fn bch_parity(data: Bytes, errors: u32) -> Bytes {
     let bits = |m: u64| m * u64::from(errors);
     let m = (1..64).find(|m| 8 * data.0 + bits(*m) < 1 << m).unwrap_or(63);
     Bytes(bits(m).div_ceil(8))
 }
 
-/// The largest share of wrong bits at which codes of `code_rate` can correct them from hard decisions: that at which a binary
-/// symmetric channel has this capacity (Shannon 1948).
+/// The largest share of wrong bits at which codes of `code_rate` can correct them from hard decisions: that at which a
+/// binary symmetric channel has this capacity (Shannon 1948).
 fn hard_limit(code_rate: f64) -> f64 {
     let entropy = |p: f64| -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
     let (mut low, mut high) = (1e-12, 0.5);
@@ -260,8 +260,9 @@ fn ln_tail(bits: u64, corrects: u32, rate: f64) -> f64 {
     }
 }
 
-/// Logarithms of failure probabilities at shares of wrong bits that grow by 1/128 from one row to the next, worked out when
-/// they are first needed. In between they are interpolated, which changes no probability by more than a thousandth.
+/// Logarithms of failure probabilities at shares of wrong bits that grow by 1/128 from one row to the
+/// next, worked out when they are first needed. In between they are interpolated, which changes no
+/// probability by more than a thousandth.
 #[derive(Clone, Debug)]
 struct Table {
     steps: usize,

@@ -1,8 +1,9 @@
 //! Bit errors, and the code that corrects them.
 //!
-//! A layer of its own between the translation layer and the array: it follows the operations that were emitted, keeps what
-//! the errors of a page depend on, block by block, and says of each read how many decoding steps it takes. Translation
-//! layers know nothing of it, and time is that of pushing: what passes until the die gets there changes no error rate.
+//! A layer of its own between the translation layer and the array: it follows the operations that were
+//! emitted, keeps what the errors of a page depend on, block by block, and says of each read how many decoding
+//! steps it takes. Translation layers know nothing of it, and time is that of pushing: what passes until the
+//! die gets there changes no error rate.
 
 mod code;
 mod rate;
@@ -27,7 +28,8 @@ pub(crate) const STEPS_MAX: usize = 8;
 /// What the errors in a block's pages depend on.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// When its first page was programmed, without those at the start; all count as programmed then. [`Nanos::NEVER`] before.
+    /// When its first page was programmed, without those at the start; all count as programmed
+    /// then. [`Nanos::NEVER`] before.
     programmed: Nanos,
     /// So many of its first pages were there at the start.
     old_pages: u32,
@@ -150,13 +152,14 @@ impl Ecc {
         &self.code
     }
 
-    /// Steps beyond the first of each operation of the list that was judged last, one number for each of its flash pages.
+    /// Steps beyond the first of each operation of the list that was judged last, one
+    /// number for each of its flash pages.
     pub(crate) fn more_steps(&self) -> &[u8] {
         &self.more_steps
     }
 
-    /// Follows `ops`, which were emitted at `now`, and works out the steps that each of them takes. Reads for the host bring
-    /// what `cover` says. Says whether one failed that a request waits for.
+    /// Follows `ops`, which were emitted at `now`, and works out the steps that each of them takes. Reads for the host
+    /// bring what `cover` says. Says whether one failed that a request waits for.
     pub(crate) fn judge(&mut self, now: Nanos, ops: &[FlashOp], cover: Option<&Cover>) -> bool {
         self.more_steps.clear();
         self.failed.clear();
@@ -207,7 +210,8 @@ impl Ecc {
         request_failed
     }
 
-    /// Flash pages of `from` that could not be read, as [`Self::failed`] says from `first` on, were to be moved to `to`.
+    /// Flash pages of `from` that could not be read, as [`Self::failed`] says from
+    /// `first` on, were to be moved to `to`.
     fn lose(&mut self, first: usize, from: PhysicalPage, to: PhysicalPage) {
         for part in 0..self.flash_pages {
             if self.failed[first + part as usize] {
@@ -228,8 +232,8 @@ impl Ecc {
         self.stale
     }
 
-    /// Reads the flash pages of `page`, or those that `cover` names, and notes how that went. Says whether the page should be
-    /// written again.
+    /// Reads the flash pages of `page`, or those that `cover` names, and notes how that went. Says whether
+    /// the page should be written again.
     fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause, cover: Option<&Cover>) -> bool {
         let mut any_stale = false;
         for part in 0..self.flash_pages {

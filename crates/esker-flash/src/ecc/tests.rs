@@ -178,7 +178,8 @@ fn reads_disturb_their_block_until_it_is_erased() {
         }
         steps
     };
-    // Twelve sensings make 150 wrong bits; a read of the second step senses five times, so that three more reads make 350.
+    // Twelve sensings make 150 wrong bits; a read of the second step senses five times, so
+    // that three more reads make 350.
     assert_eq!(steps(&mut ecc, 16), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
     assert_eq!(ecc.counts().failed[0], 0);
     assert_eq!(steps(&mut ecc, 1), [1]);

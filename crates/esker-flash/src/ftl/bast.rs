@@ -27,8 +27,8 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block as long as that can be programmed at its offset, then to the next page of its log block.
-/// A full log block is merged, and so is another one's when all log blocks are in use.
+/// A page goes to its data block as long as that can be programmed at its offset, then to the next page of its log
+/// block. A full log block is merged, and so is another one's when all log blocks are in use.
 #[derive(Debug)]
 struct Bast {
     logs: Associated<BlockIndex>,

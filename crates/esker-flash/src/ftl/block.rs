@@ -33,9 +33,9 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
 };
 
 /// A page that cannot be programmed in its data block, since that was programmed at or beyond its offset, begins a
-/// rewrite: a free block becomes the data block, and takes the pages before it and itself. Pages that follow in ascending
-/// order go there, too, and what they leave out is copied. The rest is copied once the rewrite is closed: when the block
-/// is written at a lower offset again, or another rewrite needs its place.
+/// rewrite: a free block becomes the data block, and takes the pages before it and itself. Pages that follow in
+/// ascending order go there, too, and what they leave out is copied. The rest is copied once the rewrite is closed:
+/// when the block is written at a lower offset again, or another rewrite needs its place.
 #[derive(Debug)]
 struct Block {
     /// Logical blocks amid being rewritten, each with its former data block.

@@ -7,8 +7,8 @@ use esker_results::{MappingCounts, MergeCounts};
 /// What a translation layer counted since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FtlCounters {
-    /// Merges by kind; `None` where single pages are mapped, so that every victim of cleaning is a merge: a switch merge
-    /// where it held no valid page, a partial one where it did.
+    /// Merges by kind; `None` where single pages are mapped, so that every victim of cleaning is a merge: a switch
+    /// merge where it held no valid page, a partial one where it did.
     pub merges: Option<MergeCounts>,
     /// Full merges by the number of data blocks that took part (Kim 2009, figure 3.10).
     pub full_merge_data_blocks: BTreeMap<u32, u64>,

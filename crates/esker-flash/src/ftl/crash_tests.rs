@@ -331,8 +331,8 @@ fn a_stationary_start_survives_power_failures() {
     survives_after_a_stationary_start(&cached);
 }
 
-/// A block-mapped layer with values for its parameters that are drawn, on so few blocks that it merges all the time, and
-/// half the time not one of them to spare.
+/// A block-mapped layer with values for its parameters that are drawn, on so few blocks that it merges all the time,
+/// and half the time not one of them to spare.
 fn block_mapped(kind: &str) {
     let entry = FTLS.iter().find(|entry| entry.name == kind).unwrap();
     survive(10_000, |rng| {

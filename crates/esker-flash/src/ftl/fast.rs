@@ -20,9 +20,10 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block as long as that can be programmed at its offset. Else the first page of a logical block
-/// opens the sequential log block, after the former one was merged, and the pages that follow it without a gap go there,
-/// too. All other pages go to the shared log blocks, one after the other; when all of them are full, the oldest is emptied.
+/// A page goes to its data block as long as that can be programmed at its offset. Else the first page of a
+/// logical block opens the sequential log block, after the former one was merged, and the pages that follow it
+/// without a gap go there, too. All other pages go to the shared log blocks, one after the other; when all of
+/// them are full, the oldest is emptied.
 #[derive(Debug)]
 struct Fast {
     sequential: Option<Sequential>,

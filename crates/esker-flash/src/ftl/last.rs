@@ -72,9 +72,9 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block as long as that can be programmed at its offset. Else pages of large writes go to their
-/// offsets in a sequential log block of their logical block, and pages of small ones to the shared log blocks for hot or
-/// for cold pages.
+/// A page goes to its data block as long as that can be programmed at its offset. Else pages of large writes go to
+/// their offsets in a sequential log block of their logical block, and pages of small ones to the shared log
+/// blocks for hot or for cold pages.
 #[derive(Debug)]
 struct Last {
     sequential: Associated<BlockIndex>,
@@ -116,7 +116,8 @@ impl Last {
         opened > 0 && self.opens - opened <= self.window
     }
 
-    /// Empties a shared log block: a dead one if there is any, else the one with the fewest data blocks among the oldest.
+    /// Empties a shared log block: a dead one if there is any, else the one with the
+    /// fewest data blocks among the oldest.
     fn merge_shared<S: OpSink>(
         &mut self,
         hot: bool,

@@ -44,7 +44,9 @@
 //!             flash.read(at, Cause::Host, ops);
 //!         }
 //!     }
-//!     fn write(&mut self, page: LogicalPage, _: Part, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+//!     fn write(
+//!         &mut self, page: LogicalPage, _: Part, flash: &mut FlashState, ops: &mut OpList,
+//!     ) -> Result<(), FtlError> {
 //!         if self.find(page).is_some() || self.next == self.geometry.pages() {
 //!             return Err(FtlError::NoSpace);
 //!         }
@@ -76,10 +78,11 @@
 //! }
 //! ```
 //!
-//! and one line, `write_once::ENTRY`, in [`FTLS`]. The tests that walk the registry (the map property, the timing suite)
-//! cover it from then on, and `ftl = "write-once"` selects it. A layer that maps single pages, such as one with a cached
-//! map, builds on [`Pools`], which has the frontiers, the free blocks and the cleaning. A layer that maps whole blocks,
-//! with or without log blocks, is a `Scheme` of `blocks`, which has the data blocks, the free blocks and the merges.
+//! and one line, `write_once::ENTRY`, in [`FTLS`]. The tests that walk the registry (the map property, the
+//! timing suite) cover it from then on, and `ftl = "write-once"` selects it. A layer that maps single pages,
+//! such as one with a cached map, builds on [`Pools`], which has the frontiers, the free blocks and the
+//! cleaning. A layer that maps whole blocks, with or without log blocks, is a `Scheme` of `blocks`, which has
+//! the data blocks, the free blocks and the merges.
 
 mod bast;
 mod block;
@@ -139,13 +142,14 @@ pub trait Ftl: fmt::Debug + Send {
         let _ = (page, flash);
     }
 
-    /// The next `pages` writes belong to one request. Layers that tell sequential from random writes by the size of requests
-    /// heed it.
+    /// The next `pages` writes belong to one request. Layers that tell sequential from random writes
+    /// by the size of requests heed it.
     fn begin_request(&mut self, pages: u32) {
         let _ = pages;
     }
 
-    /// All pages of a request have been asked for: what can wait until then, and what the request need not wait for, is emitted here.
+    /// All pages of a request have been asked for: what can wait until then, and what the request need
+    /// not wait for, is emitted here.
     fn end_request(&mut self, flash: &mut FlashState, ops: &mut OpList) {
         let _ = (flash, ops);
     }
@@ -167,8 +171,8 @@ pub trait Ftl: fmt::Debug + Send {
         false
     }
 
-    /// Writes the data of `page` to another place. `read` is the operation among `ops` that brings them, as [`Self::read`] has
-    /// just emitted it.
+    /// Writes the data of `page` to another place. `read` is the operation among `ops` that brings them, as
+    /// [`Self::read`] has just emitted it.
     fn refresh(
         &mut self,
         page: LogicalPage,
@@ -211,11 +215,11 @@ pub trait Ftl: fmt::Debug + Send {
         false
     }
 
-    /// Finds out after a power failure where the data are, on a layer that was just built, from what is on flash alone. Emits
-    /// the reads that this takes, and what is needed to go on.
+    /// Finds out after a power failure where the data are, on a layer that was just built, from what is on flash alone.
+    /// Emits the reads that this takes, and what is needed to go on.
     ///
-    /// Afterwards each page reads as what was last written to it and acknowledged, or as something that was written later.
-    /// A trimmed page may read as anything that was written to it before, unless the layer says more.
+    /// Afterwards each page reads as what was last written to it and acknowledged, or as something that was written
+    /// later. A trimmed page may read as anything that was written to it before, unless the layer says more.
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
         let _ = (flash, ops);
         Err(FtlError::CannotRecover)

@@ -185,8 +185,8 @@ impl Ftl for PageFtl {
         true
     }
 
-    /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas of the
-    /// others. The newest version of each page counts.
+    /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas
+    /// of the others. The newest version of each page counts.
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
         let Self { map, pools, .. } = self;
         let mut newest = vec![0; map.len()];

@@ -43,8 +43,8 @@ pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<Found
     }
 }
 
-/// Reads what the spare areas of `block` say, from its summary where it has one, else page by page, up to the first that is
-/// erased unless the block may have `gaps`. Tells `each` of those that can be read.
+/// Reads what the spare areas of `block` say, from its summary where it has one, else page by page, up to the first
+/// that is erased unless the block may have `gaps`. Tells `each` of those that can be read.
 pub(crate) fn scan_block<S: OpSink>(
     block: BlockIndex,
     gaps: bool,

@@ -36,9 +36,9 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to the first block, of the data block and its replacements in order, that can be programmed at its offset.
-/// Where none can, the chain grows; a chain of K replacements is merged first, and so is the longest one, the one that
-/// grew longest ago among equals, when the pool has no replacement block left.
+/// A page goes to the first block, of the data block and its replacements in order, that can be programmed at its
+/// offset. Where none can, the chain grows; a chain of K replacements is merged first, and so is the longest one, the
+/// one that grew longest ago among equals, when the pool has no replacement block left.
 #[derive(Debug)]
 struct ReplacementBlock {
     /// Replacement blocks, in the order in which their logical blocks' chains grew last.

@@ -94,8 +94,8 @@ pub(super) fn settings() -> SsdSettings {
     }
 }
 
-/// Drives a layer and a map side by side. Every write bears a number of its own; `content` has it by physical page, kept
-/// up from the emitted operations alone, as a real array would.
+/// Drives a layer and a map side by side. Every write bears a number of its own; `content` has it by physical page,
+/// kept up from the emitted operations alone, as a real array would.
 struct Pair {
     ftl: Box<dyn Ftl>,
     flash: FlashState,

@@ -1,14 +1,14 @@
 //! What a power failure leaves in the cells.
 //!
 //! A drive that loses power has performed, on each die, a prefix of what it was given. So that this state can be worked
-//! out, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages, and the changes
-//! that may not have been performed yet.
+//! out, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages, and the
+//! changes that may not have been performed yet.
 //!
-//! The order of operations on different dies matters in three places, and there the controller waits: an erase, a program
-//! of a page of the map, and in block-mapped layers the first program of a block, begin once everything that was issued
-//! before for their pool has ended. Otherwise data could be erased whose newer version is still on its way to another die,
-//! the map could speak of data that never came, and all free blocks of one die could fill while another stands still, so that
-//! none is left to merge in. A copy waits for the program of what it reads.
+//! The order of operations on different dies matters in three places, and there the controller waits: an erase, a
+//! program of a page of the map, and in block-mapped layers the first program of a block, begin once everything that
+//! was issued before for their pool has ended. Otherwise data could be erased whose newer version is still on its way
+//! to another die, the map could speak of data that never came, and all free blocks of one die could fill while another
+//! stands still, so that none is left to merge in. A copy waits for the program of what it reads.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -35,8 +35,8 @@ pub enum Spare {
         owner: u32,
         /// When it was programmed: later programs have higher numbers, over the whole device.
         sequence: u64,
-        /// The sequence number of the write that brought the data. Copies keep it: pages of one owner with equal versions
-        /// hold the same.
+        /// The sequence number of the write that brought the data. Copies keep it: pages of one owner
+        /// with equal versions hold the same.
         version: u64,
         /// What the block was opened for, by the numbers of the translation layer; see [`FlashState::open_as`].
         role: u8,
@@ -48,8 +48,8 @@ pub enum Spare {
 pub struct MapPage {
     /// Map entries.
     pub entries: Box<[u32]>,
-    /// Every change of the map of this pool is in pages of the map by now, but for those that speak of data in blocks whose
-    /// first page has at least this sequence number.
+    /// Every change of the map of this pool is in pages of the map by now, but for those that speak of data in blocks
+    /// whose first page has at least this sequence number.
     pub saved_before: u64,
 }
 
@@ -229,7 +229,8 @@ impl FlashState {
         }
     }
 
-    /// Data that are programmed for `pool` from now on lie in blocks that begin with this sequence number or a later one.
+    /// Data that are programmed for `pool` from now on lie in blocks that begin with this
+    /// sequence number or a later one.
     pub(crate) fn oldest_open(&self, pool: u32) -> u64 {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.oldest_open[pool as usize].min(journal.next)
@@ -261,16 +262,16 @@ impl FlashState {
         self.journal.as_ref().expect("a journal is kept").versions[page.0 as usize]
     }
 
-    /// `block`, which is erased, is opened for what the translation layer calls `role`; 0 where it says nothing. Spare areas
-    /// of its pages will say so.
+    /// `block`, which is erased, is opened for what the translation layer calls `role`; 0 where it says nothing. Spare
+    /// areas of its pages will say so.
     pub fn open_as(&mut self, block: BlockIndex, role: u8) {
         if let Some(journal) = &mut self.journal {
             journal.roles[block.0 as usize] = role;
         }
     }
 
-    /// `block`, which was just erased, is given up: a mark in the spare area of its first page says so from then on, as data
-    /// sheets have it for blocks that are bad from the start.
+    /// `block`, which was just erased, is given up: a mark in the spare area of its first page says so from then on, as
+    /// data sheets have it for blocks that are bad from the start.
     pub fn mark_bad(&mut self, block: BlockIndex) {
         if let Some(journal) = &mut self.journal {
             journal.bad.insert(block.0);
@@ -364,9 +365,9 @@ impl FlashState {
         journal.changes.range(journal.changes.len() - count..).map(Change::waits)
     }
 
-    /// Power fails, and each unsettled change is as `fates` say. Each die has kept the order of what it did to a block. Changes
-    /// are settled as soon as they are issued from now on; nothing is known to be valid. Says how many pages and blocks were
-    /// torn.
+    /// Power fails, and each unsettled change is as `fates` say. Each die has kept the order of what it did to a
+    /// block. Changes are settled as soon as they are issued from now on; nothing is known to be valid. Says how
+    /// many pages and blocks were torn.
     pub(crate) fn power_failure_amid(&mut self, fates: &[Fate]) -> (u64, u64) {
         let mut journal = self.journal.take().expect("a journal is kept");
         let changes = std::mem::take(&mut journal.changes);
@@ -390,9 +391,9 @@ impl FlashState {
         self.forget_validity();
     }
 
-    /// Power fails when each die has performed as many of the unsettled changes as `kept` says, or fewer where an operation
-    /// would still have waited for another die (see the module). Where `torn`, a die was amid its next change. Afterwards
-    /// nothing is known to be valid. Says of each unsettled change whether it was performed.
+    /// Power fails when each die has performed as many of the unsettled changes as `kept` says, or fewer where an
+    /// operation would still have waited for another die (see the module). Where `torn`, a die was amid its next
+    /// change. Afterwards nothing is known to be valid. Says of each unsettled change whether it was performed.
     pub fn power_failure(&mut self, kept: &[usize], torn: bool) -> Vec<bool> {
         let mut journal = self.journal.take().expect("a journal is kept");
         let changes = std::mem::take(&mut journal.changes);

@@ -63,8 +63,8 @@ pub enum FlashOpKind {
         /// The page that is programmed.
         to: PhysicalPage,
     },
-    /// Copies of pages that lie side by side, to pages that do. Nobody awaits it. Only an [`OpList`] that was asked to takes
-    /// copies so; every other sink sees single ones.
+    /// Copies of pages that lie side by side, to pages that do. Nobody awaits it. Only an [`OpList`] that was asked to
+    /// takes copies so; every other sink sees single ones.
     CopyRun {
         /// The first page that is read.
         from: PhysicalPage,
@@ -104,8 +104,8 @@ pub trait OpSink {
     /// Takes one operation and names it for later ones of the same list.
     fn emit(&mut self, op: FlashOp) -> OpIndex;
 
-    /// Takes `count` copies, at least one, of pages that lie side by side in a block, to pages that do in another. Names the
-    /// last one.
+    /// Takes `count` copies, at least one, of pages that lie side by side in a block, to pages that do
+    /// in another. Names the last one.
     #[inline]
     fn emit_copies(&mut self, from: PhysicalPage, to: PhysicalPage, count: u32, cause: Cause) -> OpIndex {
         emit_one_by_one(self, from, to, count, cause)

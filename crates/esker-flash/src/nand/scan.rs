@@ -1,5 +1,5 @@
-//! The reads with which a translation layer finds its data again. There may be one for each page of a drive, so they are kept
-//! as runs of consecutive pages, die by die, and handed out little by little.
+//! The reads with which a translation layer finds its data again. There may be one for each page of a drive, so they
+//! are kept as runs of consecutive pages, die by die, and handed out little by little.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,8 @@ use esker_core::PhysicalPage;
 use super::{Cause, FlashOp, FlashOpKind};
 use crate::{BlockIndex, Geometry};
 
-/// Reads of recovery that wait for nothing and that nothing waits for, in the order of emitting; each knows its place in it.
+/// Reads of recovery that wait for nothing and that nothing waits for, in the order of
+/// emitting; each knows its place in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {
     geometry: Geometry,
@@ -48,7 +49,8 @@ pub(crate) struct ScanCounts {
 }
 
 impl Scan {
-    /// Planes are kept `by_plane` where dies may read several at once in any order, so that there is always something to join.
+    /// Planes are kept `by_plane` where dies may read several at once in any order, so that
+    /// there is always something to join.
     pub(crate) fn new(geometry: &Geometry, by_plane: bool) -> Self {
         let lanes = if by_plane { geometry.planes() } else { geometry.dies() };
         Self {
@@ -117,8 +119,8 @@ impl Scan {
         !self.by_plane
     }
 
-    /// Takes out the next reads of `die`, at most `most`, which follow each other in the order of emitting. Says the place of the
-    /// first one there; `None` where nothing is left.
+    /// Takes out the next reads of `die`, at most `most`, which follow each other in the order of emitting. Says the
+    /// place of the first one there; `None` where nothing is left.
     pub(crate) fn take(&mut self, die: u32, most: u32, into: &mut Vec<FlashOp>) -> Option<u64> {
         into.clear();
         if !self.by_plane {

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::EnergySettings;
 
-/// How the flash array is wired and driven. What is left out is a plain array: transfers over shared buses, one plane at a
-/// time, every die first in, first out.
+/// How the flash array is wired and driven. What is left out is a plain array: transfers over shared buses, one plane
+/// at a time, every die first in, first out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArraySettings {
     /// Whether pages are copied inside a plane without crossing the bus.
     pub copy_back: CopyBack,
-    /// The order in which parts of the array take turns, first the one that changes from one turn to the next: all four of
-    /// "channel", "package", "die" and "plane". It numbers the pools, and the write frontiers of a pool.
+    /// The order in which parts of the array take turns, first the one that changes from one turn to the next: all four
+    /// of "channel", "package", "die" and "plane". It numbers the pools, and the write frontiers of a pool.
     pub stripe: Stripe,
     /// Which write frontier of its pool a host write goes to.
     pub placement: Placement,
@@ -28,20 +28,20 @@ pub struct ArraySettings {
     pub multi_plane: MultiPlane,
     /// Which of the operations that wait a die begins with.
     pub scheduling: Scheduling,
-    /// How programs and erases give way to reads for the host; left out, they do not. Needs a `scheduling` that lets reads go
-    /// ahead.
+    /// How programs and erases give way to reads for the host; left out, they do not. Needs a
+    /// `scheduling` that lets reads go ahead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspend: Option<SuspendSettings>,
-    /// Levels of the array that each logical page spans, with a part of it on each of their units. They are written, cleaned
-    /// and erased together.
+    /// Levels of the array that each logical page spans, with a part of it on each of their units. They are
+    /// written, cleaned and erased together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub span: Vec<ArrayLevel>,
     /// Bytes that are mapped as one: a flash page on each unit that `span` reaches, or a power of two times that, on
     /// consecutive pages of the same blocks. Writes of less read the rest first. Left out, one flash page a unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical_page: Option<Bytes>,
-    /// Where logical pages have several flash pages: whether a read for the host brings all of them, and not only those that
-    /// it asks for.
+    /// Where logical pages have several flash pages: whether a read for the host brings all of them, and
+    /// not only those that it asks for.
     pub whole_page_reads: bool,
     /// How a write of a part of a page gets at the rest of it.
     pub rewrite: Rewrite,
@@ -52,9 +52,9 @@ pub struct ArraySettings {
     pub details: bool,
 }
 
-/// Whether pages are copied inside a plane without crossing the bus (Agrawal 2008, sections 2.2 and 4.4). Applies to copies
-/// whose source and target lie in one plane; all others cross the bus twice. Needs frontiers that keep copies in their
-/// plane: `write_frontiers` = "plane", or a pool that is a plane.
+/// Whether pages are copied inside a plane without crossing the bus (Agrawal 2008, sections 2.2 and 4.4). Applies to
+/// copies whose source and target lie in one plane; all others cross the bus twice. Needs frontiers that keep copies in
+/// their plane: `write_frontiers` = "plane", or a pool that is a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyBack {
@@ -108,12 +108,12 @@ pub enum Placement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gang {
-    /// One bus: data of one package at a time, and each package works on its own. With one package a channel this is full
-    /// interconnection.
+    /// One bus: data of one package at a time, and each package works on its own. With one package a
+    /// channel this is full interconnection.
     #[default]
     SharedBus,
-    /// The control lines, with data lines of its own for each package, which works on its own pages (asynchronous). What the
-    /// packages cannot do at the same time follows from `gang_control`.
+    /// The control lines, with data lines of its own for each package, which works on its own pages (asynchronous).
+    /// What the packages cannot do at the same time follows from `gang_control`.
     SharedControl,
     /// The same with one wide page over all packages, which always do the same (synchronous).
     Synchronous,
@@ -123,15 +123,16 @@ pub enum Gang {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GangControl {
-    /// For its command, and while the strobes move data. Transfers in the same direction that are ready at the same moment
-    /// share the strobes and run together, each over the data lines of its package; other transfers, and commands, wait.
+    /// For its command, and while the strobes move data. Transfers in the same direction that are ready at the
+    /// same moment share the strobes and run together, each over the data lines of its package; other
+    /// transfers, and commands, wait.
     #[default]
     Strobes,
-    /// For its command alone ("only be held long enough to issue a command", Agrawal 2008, section 3.3), which takes no time
-    /// of its own here: data move over the lines of each package whatever the others do.
+    /// For its command alone ("only be held long enough to issue a command", Agrawal 2008, section 3.3), which takes no
+    /// time of its own here: data move over the lines of each package whatever the others do.
     Commands,
-    /// Until it has ended: each package of the gang that has something to do does one operation, and the next ones begin when
-    /// the last of them is done (the simulator that was released with Agrawal 2008).
+    /// Until it has ended: each package of the gang that has something to do does one operation, and the next ones
+    /// begin when the last of them is done (the simulator that was released with Agrawal 2008).
     Rounds,
 }
 
@@ -142,8 +143,8 @@ pub enum GangData {
     /// At once, over the data lines of each ("individual data paths", Agrawal 2008, section 3.3).
     #[default]
     Own,
-    /// One flash page after the other, as over one bus (the simulator that was released with Agrawal 2008). A read brings the
-    /// pages of all packages.
+    /// One flash page after the other, as over one bus (the simulator that was released with Agrawal 2008). A read
+    /// brings the pages of all packages.
     Shared,
 }
 
@@ -154,9 +155,10 @@ pub enum Rewrite {
     /// The old page is read to the controller, and the new one programmed from there.
     #[default]
     Controller,
-    /// Where both lie in one plane: the old page is read to the register of the plane, what is new crosses the bus into it, and
-    /// it is programmed from there ("intra-plane copy-back to implement read-modify-write", Agrawal 2008, section 4.3). Charged
-    /// are a read, a transfer and a program. Needs frontiers that can keep a page in its plane, as `copy_back` does.
+    /// Where both lie in one plane: the old page is read to the register of the plane, what is new crosses the bus
+    /// into it, and it is programmed from there ("intra-plane copy-back to implement read-modify-write", Agrawal
+    /// 2008, section 4.3). Charged are a read, a transfer and a program. Needs frontiers that can keep a page in
+    /// its plane, as `copy_back` does.
     InPlane,
 }
 

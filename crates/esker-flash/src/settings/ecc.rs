@@ -4,8 +4,8 @@ use esker_core::{Bytes, Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Bit errors of the cells, and the code that corrects them. Every read of a page then takes as many decoding steps as its
-/// errors need, and may fail.
+/// Bit errors of the cells, and the code that corrects them. Every read of a page then takes as many decoding steps as
+/// its errors need, and may fail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EccSettings {
@@ -13,8 +13,8 @@ pub struct EccSettings {
     pub code: EccCode,
     /// Data that one codeword protects: a page, or a part of it.
     pub codeword: Bytes,
-    /// Parity of one codeword; with its data it crosses the bus and has errors itself. Left out, the share of the page's
-    /// spare bytes, or for "bch" what its first step needs.
+    /// Parity of one codeword; with its data it crosses the bus and has errors itself. Left out, the share of the
+    /// page's spare bytes, or for "bch" what its first step needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity: Option<Bytes>,
     /// Decoding, step by step: what the first one cannot correct goes to the second, and so on. One to eight.
@@ -24,8 +24,9 @@ pub struct EccSettings {
     /// Whether the number of errors of a page is drawn or expected.
     #[serde(default)]
     pub errors: ErrorCount,
-    /// A page that the host reads is written again, elsewhere, when one of its codewords has more errors than this share of
-    /// what the last step corrects (read reclaim). For layers `page` and `dftl`; left out, data are left where they are.
+    /// A page that the host reads is written again, elsewhere, when one of its codewords has more errors
+    /// than this share of what the last step corrects (read reclaim). For layers `page` and `dftl`; left
+    /// out, data are left where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_above: Option<Ratio>,
     /// How long before the start the data were programmed that are in flash then.
@@ -63,8 +64,8 @@ pub struct DecodingStepSettings {
     pub corrects: u32,
     /// From the page's last byte on the bus until it is decoded, or known not to be.
     pub decode: Nanos,
-    /// How often the cells are sensed for it, each time for `timing.page_read`: with other reference voltages, or with more of
-    /// them for soft decisions. The first step has the read's own sensing.
+    /// How often the cells are sensed for it, each time for `timing.page_read`: with other reference voltages, or with
+    /// more of them for soft decisions. The first step has the read's own sensing.
     #[serde(default = "one")]
     pub sensings: u32,
     /// How often the page crosses the bus for it. The first step has the read's own transfer.
@@ -77,9 +78,9 @@ fn one() -> u32 {
 }
 
 /// Share of wrong bits of a page: `fresh` + `wear` x c^`wear_exponent` + `retention` x c^`retention_wear_exponent` x
-/// t^`retention_exponent` + `disturb` x c^`disturb_wear_exponent` x r^`disturb_exponent`, with the erases c of its block, the
-/// time t since it was programmed, and the mean reads r of a page of its block since the erase (the form of Kim, Choi and Min,
-/// "Design Tradeoffs for SSD Reliability", USENIX FAST 2019, section 2).
+/// t^`retention_exponent` + `disturb` x c^`disturb_wear_exponent` x r^`disturb_exponent`, with the erases c of its
+/// block, the time t since it was programmed, and the mean reads r of a page of its block since the erase (the form of
+/// Kim, Choi and Min, "Design Tradeoffs for SSD Reliability", USENIX FAST 2019, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawErrorSettings {

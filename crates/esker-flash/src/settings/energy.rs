@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::SsdError;
 
-/// What the array takes. Kim 2009, table 3.2, has 4.72 uJ for a read, 38.04 uJ for a program, 527.68 uJ for an erase, with
-/// transfers counted there.
+/// What the array takes. Kim 2009, table 3.2, has 4.72 uJ for a read, 38.04 uJ for a program, 527.68 uJ for an
+/// erase, with transfers counted there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnergySettings {

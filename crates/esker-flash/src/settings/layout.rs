@@ -1,4 +1,5 @@
-//! What the wiring of the array comes to: which array the translation layer sees, and which combinations exclude each other.
+//! What the wiring of the array comes to: which array the translation layer sees, and which
+//! combinations exclude each other.
 
 use std::fmt;
 
@@ -62,7 +63,8 @@ impl SsdSettings {
         self.array.span.iter().map(|level| u64::from(*count(&mut array.clone(), *level))).product()
     }
 
-    /// The array as the translation layer sees it: its pages are logical ones, its blocks those that are erased together.
+    /// The array as the translation layer sees it: its pages are logical ones, its blocks
+    /// those that are erased together.
     pub(crate) fn seen(&self) -> GeometrySettings {
         let (mut seen, span, depth) = self.layout();
         let width = self.width();

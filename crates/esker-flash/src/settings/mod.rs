@@ -81,13 +81,13 @@ pub struct SsdSettings {
     pub power_failure: Option<PowerFailureSettings>,
 }
 
-/// A power failure in the run, at one of these moments. New requests wait until the drive has found out where its data are.
-/// A pool keeps at least a free block more than it has write frontiers.
+/// A power failure in the run, at one of these moments. New requests wait until the drive has found out where its data
+/// are. A pool keeps at least a free block more than it has write frontiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerFailureSettings {
-    /// After so many requests, those of the warm-up included. Requests under way end first; what the drive does on its own, for
-    /// its write buffer or in idle time, is cut.
+    /// After so many requests, those of the warm-up included. Requests under way end first; what the drive does on its
+    /// own, for its write buffer or in idle time, is cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_requests: Option<u64>,
     /// At this time of the run, the warm-up included, whatever is under way. Requests under way end with an error.
@@ -145,9 +145,10 @@ pub struct GeometrySettings {
     pub pages_per_block: u32,
     /// Data bytes of a page: a power of two, at least one sector.
     pub page_size: Bytes,
-    /// How many consecutive pages of a block are read from the cells together. Above 1 a page here is the unit that is mapped and
-    /// transferred, and this many of them make a page of the flash: units of one flash page that wait for a die one behind the
-    /// other are sensed once. `timing.page_program` is then a unit's share of the program. Divides `pages_per_block`.
+    /// How many consecutive pages of a block are read from the cells together. Above 1 a page here is the unit
+    /// that is mapped and transferred, and this many of them make a page of the flash: units of one flash page
+    /// that wait for a die one behind the other are sensed once. `timing.page_program` is then a unit's share of
+    /// the program. Divides `pages_per_block`.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub units_per_page: u32,
     /// Bytes of a page beside its data (identification, error correction). They cross the bus with the data.
@@ -199,8 +200,8 @@ pub struct WriteBufferSettings {
     /// Whether pages that were read from flash are kept for further reads.
     #[serde(default)]
     pub keep_reads: bool,
-    /// Whether capacitors bring the content to flash when power fails, from where it is read back. Then flushes have nothing to do, and writes with
-    /// forced unit access end in memory as others do.
+    /// Whether capacitors bring the content to flash when power fails, from where it is read back. Then flushes have
+    /// nothing to do, and writes with forced unit access end in memory as others do.
     #[serde(default)]
     pub power_protected: bool,
 }
@@ -233,9 +234,9 @@ pub struct CleaningSettings {
     /// A pool cleans when its free blocks fall below this share of its blocks.
     #[serde(default = "five_percent")]
     pub threshold: Ratio,
-    /// Below this share of free blocks each page written to a pool also copies some pages of a victim: as many as it takes
-    /// to clean the victim by the time that the space it gives is used up. So no single write waits for a whole block.
-    /// Above `threshold`; left out, writes clean only when they must, and then whole blocks.
+    /// Below this share of free blocks each page written to a pool also copies some pages of a victim: as many as it
+    /// takes to clean the victim by the time that the space it gives is used up. So no single write waits for a whole
+    /// block. Above `threshold`; left out, writes clean only when they must, and then whole blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gradual: Option<Ratio>,
     /// Below this share of free blocks a pool is cleaned while the drive has no requests. Above `threshold`; left out,
@@ -245,12 +246,12 @@ pub struct CleaningSettings {
     /// How long the drive has had no requests before it begins with `background`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_before_background: Nanos,
-    /// Which pages are kept apart in blocks of their own: each kind then has as many write frontiers as `write_frontiers` says.
-    /// For layers `page` and `dftl`.
+    /// Which pages are kept apart in blocks of their own: each kind then has as many write frontiers as
+    /// `write_frontiers` says. For layers `page` and `dftl`.
     #[serde(default, skip_serializing_if = "is_together")]
     pub separate: Separation,
-    /// With `separate` = "hot-cold": a page is hot if it was written among the last writes of its pool, one to two times as
-    /// many as this share of the pool's host pages.
+    /// With `separate` = "hot-cold": a page is hot if it was written among the last writes of its pool, one to two
+    /// times as many as this share of the pool's host pages.
     #[serde(default = "half", skip_serializing_if = "is_half")]
     pub hot_window: Ratio,
 }
@@ -326,8 +327,8 @@ pub enum WriteFrontiers {
     /// One per die, in turn; what is copied while cleaning stays on its die.
     #[default]
     Die,
-    /// One per plane, in turn; what is copied while cleaning stays in its plane (Agrawal 2008, section 3.2: "an active block
-    /// and cleaning state per plane").
+    /// One per plane, in turn; what is copied while cleaning stays in its plane (Agrawal 2008, section 3.2: "an active
+    /// block and cleaning state per plane").
     Plane,
     /// One for the whole pool; successive blocks are taken from its dies in turn.
     Pool,

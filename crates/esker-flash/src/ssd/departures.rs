@@ -4,7 +4,7 @@
 //! While writes wait for room in the buffer, so many pages more may leave, whatever their pools: those would be in the
 //! array, too, if there were no buffer. So a buffer never keeps dies idle that would have work without it.
 
-use std::collections::BTreeSet;
+use esker_core::{Nanos, Timetable};
 
 /// The pools that have something to write, by what their next page is.
 #[derive(Debug)]
@@ -14,8 +14,9 @@ pub(super) struct Departures {
     own: u32,
     /// Pages on their way beyond that, in all pools together.
     beyond: u32,
-    /// Pools by the age of their next page: those that have room, and those that do not.
-    next: [BTreeSet<(u64, u32)>; 2],
+    /// When the next page of each pool was last used, by number instead of time: of pools that have room, and of those
+    /// that do not. All of it changes with every page, and in a timetable that takes a few steps.
+    next: [Timetable; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,8 +29,8 @@ struct Pool {
 impl Departures {
     /// For `pools` pools, of which each may always have `own` pages on their way.
     pub(super) fn new(pools: u32, own: u32) -> Self {
-        let pools = vec![Pool::default(); pools as usize];
-        Self { pools, own, beyond: 0, next: [BTreeSet::new(), BTreeSet::new()] }
+        let next = [Timetable::new(pools as usize), Timetable::new(pools as usize)];
+        Self { pools: vec![Pool::default(); pools as usize], own, beyond: 0, next }
     }
 
     /// The pool whose next page may leave, where `more` pages may be on their way beyond those that each pool always
@@ -37,7 +38,7 @@ impl Departures {
     pub(super) fn first(&self, more: u64) -> Option<u32> {
         let [room, full] = &self.next;
         let first = room.first().or_else(|| full.first().filter(|_| u64::from(self.beyond) < more));
-        first.map(|(_, pool)| *pool)
+        first.map(|pool| pool as u32)
     }
 
     /// The next page of `pool` is one that was last used at `next`; `None` where there is none.
@@ -62,20 +63,11 @@ impl Departures {
 
     #[inline]
     fn change(&mut self, pool: u32, change: impl FnOnce(&mut Pool)) {
-        let before = self.pools[pool as usize];
-        change(&mut self.pools[pool as usize]);
-        let after = self.pools[pool as usize];
-        let place = |state: Pool| state.next.map(|next| (usize::from(state.leaving >= self.own), next));
-        let (before, after) = (place(before), place(after));
-        if before == after {
-            return;
-        }
-        if let Some((full, next)) = before {
-            self.next[full].remove(&(next, pool));
-        }
-        if let Some((full, next)) = after {
-            self.next[full].insert((next, pool));
-        }
+        let state = &mut self.pools[pool as usize];
+        change(state);
+        let (full, next) = (state.leaving >= self.own, state.next.map_or(Nanos::NEVER, Nanos));
+        self.next[usize::from(full)].set(pool as usize, next);
+        self.next[usize::from(!full)].set(pool as usize, Nanos::NEVER);
     }
 }
 

@@ -29,7 +29,8 @@ fn reads(settings: &SsdSettings, count: usize) -> (EccReport, f64) {
     (report(&ssd).ecc.unwrap(), run.statistics.read_response().mean() / 1e3)
 }
 
-/// Probability that one of four codewords of 9,088 bits has more than `corrects` wrong ones at this `rate`, term by term.
+/// Probability that one of four codewords of 9,088 bits has more than `corrects` wrong
+/// ones at this `rate`, term by term.
 fn page_failure(corrects: u32, rate: f64) -> f64 {
     let bits = 9088;
     let (mut term, mut within) = (f64::from(bits).mul_add((-rate).ln_1p(), 0.0).exp(), 0.0);
@@ -45,7 +46,8 @@ fn worn_cells_with_old_data_are_read_again_as_often_as_theory_has_it() {
     let settings = worn();
     let count = 20_000;
     let (ecc, response_us) = reads(&settings, count);
-    // 4,750 erases, 90 days; the 20 s of the run change nothing that counts, and the few reads of a block hardly anything.
+    // 4,750 erases, 90 days; the 20 s of the run change nothing that counts, and the few
+    // reads of a block hardly anything.
     let rate = 1.48e-3 + 1.37e-10 * 4750f64.powf(2.05) + 6.28e-5 * 4750f64.powf(0.14) * 90f64.powf(0.54);
     assert!((ecc.mean_raw_bit_error_rate / rate - 1.0).abs() < 2e-3, "{ecc:?} {rate}");
     let mut undecoded = count as u64;

@@ -15,7 +15,8 @@ fn settings(kind: &str) -> SsdSettings {
     settings.pool = PoolScope::Device;
     settings.ftl = Choice::named(kind);
     if kind == "dftl" {
-        // By algorithm 1 alone each sequentially written page writes a translation page when its entry leaves the cache.
+        // By algorithm 1 alone each sequentially written page writes a translation page
+        // when its entry leaves the cache.
         settings.ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(true));
     }
     settings

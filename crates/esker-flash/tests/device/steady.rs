@@ -152,3 +152,19 @@ fn dftl_begins_where_it_would_end() {
         }
     }
 }
+
+/// Long blocks: a start with too many or too few of them free shows for long, while a pool of short ones is soon where
+/// it belongs.
+#[test]
+fn dftl_begins_at_the_pace_of_gradual_cleaning() {
+    for (victim, starts, pages) in
+        [(Choice::named("greedy"), 4, 512), (choices(3), 8, 256), (Choice::named("random"), 24, 256)]
+    {
+        let mut settings = settings(15, PoolScope::Device, 300);
+        settings.geometry.pages_per_block = pages;
+        settings.cleaning.victim = victim.clone();
+        settings.cleaning.gradual = Some(Ratio::percent(3));
+        settings.ftl = Choice::named("dftl");
+        compare(&format!("dftl, gradual cleaning, {victim:?} {pages}"), &settings, starts, 1 << 17);
+    }
+}

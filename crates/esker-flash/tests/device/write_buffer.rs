@@ -11,7 +11,9 @@ const DEPTH: u64 = 512;
 /// Pages of a buffer for each die where a preset has none: as many as tlc-data-centre has.
 const BUFFER_PAGES_PER_DIE: u64 = 96;
 
-/// A preset with fewer channels and blocks, and a buffer that is smaller in the same proportion as the dies are fewer.
+/// A preset with fewer channels and blocks. Its buffer is smaller in the same proportion as the dies
+/// are fewer, but has room for a page of each request: they are as many as on the whole drive, and without a buffer all
+/// of their data have room somewhere.
 fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
     let mut settings = preset(name);
     let dies = |settings: &SsdSettings| {
@@ -27,13 +29,13 @@ fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
         size: Bytes(before * BUFFER_PAGES_PER_DIE * page),
         ..preset("tlc-data-centre").write_buffer.expect("it has a buffer")
     });
-    buffer.size = Bytes(buffer.size.0 / before * dies(&settings));
+    buffer.size = Bytes((buffer.size.0 / before * dies(&settings)).max(DEPTH * page));
     (settings, buffer)
 }
 
 /// Random requests of a page each, `reads` per cent of them reads, from when the drive has begun to clean. Says how
 /// many were served per second of simulated time.
-fn random_requests(settings: &SsdSettings, depth: u64, reads: u64) -> (f64, Run) {
+fn random_requests(settings: &SsdSettings, reads: u64) -> (f64, Run) {
     let mut ssd = filled(settings);
     let page = settings.geometry.page_size;
     let pages = ssd.capacity().0 / page.0;
@@ -46,8 +48,8 @@ fn random_requests(settings: &SsdSettings, depth: u64, reads: u64) -> (f64, Run)
         };
         (0..count).map(request).collect()
     };
-    let closed = ReplaySettings::closed(depth as usize);
-    let begun = run(&mut ssd, requests(pages / 16 + 2 * depth), &closed).last_event;
+    let closed = ReplaySettings::closed(DEPTH as usize);
+    let begun = run(&mut ssd, requests(pages / 16 + 2 * DEPTH), &closed).last_event;
     let count = 20_000;
     let run = run(&mut ssd, requests(count), &ReplaySettings { start: begun, ..closed });
     (count as f64 / (run.last_event - begun).as_secs_f64(), run)
@@ -69,20 +71,24 @@ fn shapes(settings: &SsdSettings) -> Vec<SsdSettings> {
     found.into_iter().map(|(_, settings)| settings).collect()
 }
 
-/// As deep as the buffer can hold: without one, the data of all requests under way have room somewhere.
-fn depth(settings: &SsdSettings, buffer: &WriteBufferSettings) -> u64 {
-    DEPTH.min(buffer.size.0 / settings.geometry.page_size.0)
+#[test]
+fn buffers_of_presets_have_room_for_a_page_of_each_request() {
+    for name in PRESETS.iter().map(|preset| preset.name) {
+        let settings = preset(name);
+        let page = settings.geometry.page_size.0;
+        let pages = settings.write_buffer.map_or(DEPTH, |buffer| buffer.size.0 / page);
+        assert!(pages >= DEPTH, "{name}: a buffer of {pages} pages for {DEPTH} requests");
+    }
 }
 
 #[test]
 fn a_buffer_never_lowers_saturated_throughput() {
     for preset in PRESETS {
         let (plain, buffer) = scaled(preset.name);
-        let depth = depth(&plain, &buffer);
         for plain in shapes(&plain) {
             let buffered = SsdSettings { write_buffer: Some(buffer), ..plain.clone() };
             let shape = format!("{} with pools {:?}, frontiers {:?}", preset.name, plain.pool, plain.write_frontiers);
-            let (without, with) = (random_requests(&plain, depth, 0).0, random_requests(&buffered, depth, 0).0);
+            let (without, with) = (random_requests(&plain, 0).0, random_requests(&buffered, 0).0);
             assert!(with >= 0.95 * without, "{shape}: {with:.0} writes per second, {without:.0} without a buffer");
         }
     }
@@ -92,9 +98,8 @@ fn a_buffer_never_lowers_saturated_throughput() {
 fn reads_wait_no_longer_for_what_leaves_the_buffer_than_for_writes_without_one() {
     for name in ["tlc-data-centre", "mlc-3d-512g", "z-nand-240g"] {
         let (plain, buffer) = scaled(name);
-        let depth = depth(&plain, &buffer);
         let buffered = SsdSettings { write_buffer: Some(buffer), ..plain.clone() };
-        let mean = |settings| random_requests(settings, depth, 50).1.statistics.read_response().mean();
+        let mean = |settings| random_requests(settings, 50).1.statistics.read_response().mean();
         let (without, with) = (mean(&plain), mean(&buffered));
         assert!(with <= 1.1 * without, "{name}: reads take {with:.0} ns, {without:.0} ns without a buffer");
     }

@@ -1,7 +1,7 @@
 //! Charts: each answers one question, which is its title. One file per chart, one line in [`CHARTS`].
 //!
-//! A chart picks columns out of a workload's JSON; `assets/charts.js` draws it. Where the JSON lacks what a chart needs,
-//! there is no chart.
+//! A chart picks columns out of a workload's JSON; `assets/charts.js` draws it. Where the JSON lacks what a
+//! chart needs, there is no chart.
 
 mod align;
 mod description;
@@ -12,14 +12,16 @@ mod request_sizes;
 mod response_curve;
 mod response_series;
 mod skew;
+mod style;
 mod utilisation;
 mod working_set;
 
 use serde_json::Value;
 
 pub(crate) use description::Chart;
-use description::{Axis, Choice, Clock, Colour, Mark, Scale, Series, Shape, Unit};
+use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};
 pub(crate) use published::figure;
+use style::{Scale, Shape};
 
 use crate::columns::Columns;
 use crate::json::{list, number, text};

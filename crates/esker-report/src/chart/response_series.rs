@@ -17,12 +17,12 @@ const REQUESTS_MEAN_MIN: f64 = 250.0;
 const INTERVALS_MAX: usize = 120;
 
 fn build(source: &Source<'_>) -> Option<Chart> {
-    let mut help = "Of the requests that ended in an interval, 99 % took at most this long. Intervals with fewer than 100 \
-                    requests are left out.";
+    let mut help = "Of the requests that ended in an interval, 99 % took at most this long. Intervals with fewer than \
+                    100 requests are left out.";
     let mut series = lines(source.workload, REQUESTS_MIN);
     if series.is_empty() {
-        help = "Of the requests that ended in an interval, 99 % took at most this long. The intervals have fewer than 100 \
-                requests, so that this is the slowest of them.";
+        help = "Of the requests that ended in an interval, 99 % took at most this long. The intervals have fewer than \
+                100 requests, so that this is the slowest of them.";
         series = lines(source.workload, 1.0);
     }
     let y = Axis::new("p99 of the response time", Unit::Micros, Scale::Log);
@@ -55,8 +55,8 @@ fn neighbours(points: &[Value]) -> usize {
     filled.max(points.len().div_ceil(INTERVALS_MAX))
 }
 
-/// Begin and 99th percentile of neighbouring intervals together. The largest percentile of the parts is one of the whole
-/// in that 99 % of its requests took at most that long.
+/// Begin and 99th percentile of neighbouring intervals together. The largest percentile of the parts is one of the
+/// whole in that 99 % of its requests took at most that long.
 fn merge(points: &[Value], requests_min: f64) -> Option<(f64, f64)> {
     let requests: f64 = points.iter().filter_map(|point| number(point, "requests")).sum();
     let p99 = points.iter().filter_map(|point| number(point, "p99_us")).fold(f64::NAN, f64::max);

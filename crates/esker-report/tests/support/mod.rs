@@ -28,7 +28,10 @@ pub(crate) fn troubled() -> Value {
     let designs = study["workloads"][0]["candidates"].as_array_mut().unwrap();
     for (design, outcome) in designs.iter_mut().zip([
         json!({ "result": "failed", "reason": "the active data (52 GiB) does not fit into 48 GiB" }),
-        json!({ "result": "saturated", "since_s": 31.0, "since_clock": "00:00", "stopped_s": 3631.0, "backlog_requests": 1_000_000 }),
+        json!({
+            "result": "saturated", "since_s": 31.0, "since_clock": "00:00", "stopped_s": 3631.0,
+            "backlog_requests": 1_000_000,
+        }),
     ]) {
         design["outcome"] = outcome;
         for gone in ["requests", "response_curve", "busiest_hour", "endurance"] {
@@ -81,12 +84,21 @@ pub(crate) fn reproduction() -> Value {
         "x": axis("response time, ms", "linear"), "y": axis("share of requests", "linear"),
         "curves": [curve("page map", "measured", (0..100).map(|at| json!([at, f64::from(at) / 100.0])).collect())],
     });
-    let item = |name: &str, claims: Value, figures: Value| json!({ "name": name, "title": "Full merges", "source": "Kim 2009, section 3.5.1", "claims": claims, "figures": figures });
+    let item = |name: &str, claims: Value, figures: Value| {
+        json!({
+            "name": name, "title": "Full merges", "source": "Kim 2009, section 3.5.1",
+            "claims": claims, "figures": figures,
+        })
+    };
     json!({
         "version": "0.1.0", "seed": 1, "command": "esker reproduce --all",
         "items": [
             item("agrawal/table-3", json!([claim("met", json!(0.2)), claim("missed", json!(0.2))]), json!([])),
-            item("kim/figure-3.10", json!([claim("stand-in", json!(0.2)), claim("unreachable", Value::Null)]), json!([bars, lines])),
+            item(
+                "kim/figure-3.10",
+                json!([claim("stand-in", json!(0.2)), claim("unreachable", Value::Null)]),
+                json!([bars, lines]),
+            ),
             item("kim/figure-3.12", json!([claim("beside", Value::Null)]), json!([only])),
         ],
     })

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::flash::is_zero;
+use super::zero::is_zero;
 
 /// Picojoules by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,8 +68,8 @@ pub struct ArrayReport {
 pub struct StepReport {
     /// "read", "program", "erase", "copy-out" and "copy-in" (a copy over the bus), "copy-back", "checked-copy-back",
     /// "rewrite" (a part of a page replaced in the register), "read-again" (for a later decoding step),
-    /// "read-sector" and "program-sector" (spare areas and block summaries), and "read-from-register", "copy-out-from-register"
-    /// and "read-sector-from-register" (units of a flash page that the register held already).
+    /// "read-sector" and "program-sector" (spare areas and block summaries), and "read-from-register",
+    /// "copy-out-from-register" and "read-sector-from-register" (units of a flash page that the register held already).
     pub kind: String,
     /// "host", "cleaning", "mapping" or "wear-levelling".
     pub cause: String,

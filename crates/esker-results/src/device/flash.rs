@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ArrayReport, EnergyReport, TimelineReport};
+use super::zero::is_zero;
+use super::{ArrayReport, EnergyReport, RecoveryReport, TimelineReport};
 
 /// Page operations by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,10 +26,6 @@ pub struct PageOperations {
     /// Pages written again because their data had too many bit errors when they were read.
     #[serde(skip_serializing_if = "is_zero")]
     pub refresh: u64,
-}
-
-pub(super) fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl PageOperations {
@@ -60,8 +57,8 @@ pub struct MergeCounts {
     pub switch: u64,
     /// A block was completed with copies (page-mapped: a victim with valid pages).
     pub partial: u64,
-    /// Data was gathered from several blocks. With shared log blocks, one per log block that was emptied, however many data
-    /// blocks that took.
+    /// Data was gathered from several blocks. With shared log blocks, one per log block that was emptied,
+    /// however many data blocks that took.
     pub full: u64,
 }
 
@@ -85,8 +82,8 @@ pub struct FlashReport {
     pub reads: PageOperations,
     /// Page programs by cause.
     pub programs: PageOperations,
-    /// Pages that the host wrote: what `write_amplification` is per. Less than `programs.host` where a page is programmed
-    /// more than once per host page.
+    /// Pages that the host wrote: what `write_amplification` is per. Less than `programs.host` where a page is
+    /// programmed more than once per host page.
     pub host_page_writes: u64,
     /// Pages that reads of the host asked for.
     pub host_page_reads: u64,
@@ -128,8 +125,8 @@ pub struct FlashReport {
     pub erase_count: EraseCounts,
     /// Rated erases per block.
     pub endurance_cycles: u64,
-    /// Years until the mean block reaches its rated erases, at the erase rate of the measured phase; absent where nothing
-    /// was erased.
+    /// Years until the mean block reaches its rated erases, at the erase rate of the measured phase;
+    /// absent where nothing was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projected_lifetime_years: Option<f64>,
     /// Wear-levelling and bad blocks, where the drive keeps account of them.
@@ -161,7 +158,8 @@ pub struct FlashReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EccReport {
-    /// Page reads by the decoding step that corrected them, the first step first. Spare areas read alone are not among them.
+    /// Page reads by the decoding step that corrected them, the first step first. Spare areas
+    /// read alone are not among them.
     pub reads_by_step: Vec<u64>,
     /// Page reads that no step could correct, by cause. Those that a request waited for ended in an error.
     pub uncorrectable_reads: PageOperations,
@@ -179,75 +177,8 @@ pub struct EccReport {
     pub uncorrectable_bit_error_rate: f64,
 }
 
-/// By which way a drive finds its data again after a power failure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RecoveryWay {
-    /// It reads the spare area of every page.
-    #[default]
-    FullScan,
-    /// It reads the summary of each full block, and the spare areas of the pages of others.
-    Summaries,
-    /// It reads the pages of the map, and only of those blocks more that may have what the map does not know.
-    Directory,
-}
-
-/// What a power failure did to a drive, and how the drive found its data again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RecoveryReport {
-    /// When power failed, in seconds of simulated time.
-    pub at_s: f64,
-    /// How long it took until requests were served again, in seconds of simulated time.
-    pub duration_s: f64,
-    /// Of that, how long capacitors kept the drive going to bring the protected write buffer to flash.
-    pub save_s: f64,
-    /// How it found its data.
-    pub way: RecoveryWay,
-    /// Spare areas, summaries and pages that were read.
-    pub reads: u64,
-    /// Of `reads`, spare areas of single pages.
-    pub spare_area_reads: u64,
-    /// Of `reads`, summaries of blocks.
-    pub summary_reads: u64,
-    /// Of `reads`, pages of the map.
-    pub map_page_reads: u64,
-    /// Blocks of which more than one spare area was read, the summary left out.
-    pub scanned_blocks: u64,
-    /// Pages that were programmed, where recovery had to write.
-    pub programs: u64,
-    /// Blocks that were erased.
-    pub erases: u64,
-    /// Requests that were under way when power failed, and ended with an error then.
-    pub interrupted_requests: u64,
-    /// Those of them that write.
-    pub interrupted_writes: u64,
-    /// Programs and erases that dies were amid when power failed.
-    pub interrupted_operations: u64,
-    /// Programs and erases that were waiting for their dies when power failed, and were never begun.
-    pub dropped_operations: u64,
-    /// Pages that cannot be read, since their program was interrupted.
-    pub torn_pages: u64,
-    /// Blocks that have to be erased again, since their erase was interrupted.
-    pub torn_blocks: u64,
-    /// Pages with writes that had ended, of which the write buffer lost some.
-    pub lost_pages: u64,
-    /// Pages of the write buffer that the flash lacked, and that its protection saved.
-    pub saved_pages: u64,
-    /// Host pages of which data were found on flash.
-    pub found_pages: u64,
-    /// Of these, pages that hold an earlier write than the last one that had been given to flash when power failed; without those
-    /// that a protected write buffer saved.
-    pub older_pages: u64,
-    /// Of these, pages without data for the drive when power failed: trimmed ones that came back.
-    pub returned_pages: u64,
-    /// Host pages for which the drive had given data to flash when power failed, and found none there; without those that a
-    /// protected write buffer saved.
-    pub missing_pages: u64,
-}
-
-/// What a translation layer with its map on flash did about it. The counts of page operations are (1) to (8) of Kim 2009,
-/// table 3.4.
+/// What a translation layer with its map on flash did about it. The counts of page operations are (1)
+/// to (8) of Kim 2009, table 3.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MappingCounts {
@@ -346,8 +277,8 @@ pub struct WearReport {
     pub remaining_mean: f64,
     /// Their standard deviation over blocks.
     pub remaining_stddev: f64,
-    /// Blocks by the erases that they have left, in tenths of the mean: below a tenth of it, which includes those without any, from
-    /// one tenth on, and so on; the last ones have twice the mean or more.
+    /// Blocks by the erases that they have left, in tenths of the mean: below a tenth of it, which includes those
+    /// without any, from one tenth on, and so on; the last ones have twice the mean or more.
     pub remaining_by_tenths: [u64; 21],
     /// Blocks that have reached their rated erases.
     pub expired_blocks: u64,
@@ -389,8 +320,8 @@ pub struct CleaningReport {
     pub blocks: u64,
     /// Valid pages that were moved out of them.
     pub pages_moved: u64,
-    /// Of these, pages that were copied inside their plane, without crossing the bus twice; fractions of a page that spans
-    /// several planes are left out.
+    /// Of these, pages that were copied inside their plane, without crossing the bus twice; fractions of a page that
+    /// spans several planes are left out.
     pub copy_backs: u64,
     /// Cleaning efficiency: superseded pages per page of the cleaned blocks, from 0 to 1.
     pub efficiency: f64,

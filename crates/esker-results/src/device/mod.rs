@@ -3,7 +3,9 @@
 mod array;
 mod disk;
 mod flash;
+mod recovery;
 mod timeline;
+mod zero;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use array::*;
 pub use disk::*;
 pub use flash::*;
+pub use recovery::*;
 pub use timeline::*;
 
 use crate::LatencySummary;

@@ -12,8 +12,8 @@ pub enum ClaimVerdict {
     Met,
     /// Outside its tolerance.
     Missed,
-    /// Within its tolerance by construction: the run was stopped at the published value, or ours follows from another of our
-    /// values as the published one does from the paper's. It tests nothing and does not count as met.
+    /// Within its tolerance by construction: the run was stopped at the published value, or ours follows from another
+    /// of our values as the published one does from the paper's. It tests nothing and does not count as met.
     Derived,
     /// Measured on a stand-in for a trace that cannot be had.
     StandIn,
@@ -38,8 +38,8 @@ pub struct Claim {
     pub ratio: Option<f64>,
     /// Largest deviation of the ratio from 1 that counts as met.
     pub tolerance: Option<f64>,
-    /// Largest difference between the measured and the published value that counts as met, in the claim's unit. Where both tolerances
-    /// are given, one of them is enough.
+    /// Largest difference between the measured and the published value that counts as met, in the claim's unit. Where
+    /// both tolerances are given, one of them is enough.
     pub tolerance_absolute: Option<f64>,
     /// Largest factor between the measured and the published value, either way, within which a stand-in counts as near.
     pub tolerance_factor: Option<f64>,
@@ -65,8 +65,8 @@ impl Claim {
         }
     }
 
-    /// Holds `measured` against `published`: they may differ by `tolerance_absolute`, in the claim's unit. For shares and published
-    /// values near zero, of which a ratio says little.
+    /// Holds `measured` against `published`: they may differ by `tolerance_absolute`, in the claim's unit. For shares
+    /// and published values near zero, of which a ratio says little.
     pub fn within_absolute(
         item: &str,
         claim: &str,
@@ -85,7 +85,8 @@ impl Claim {
         }
     }
 
-    /// Holds that the values, largest first, are in strictly descending order. `reason` is followed by what was measured.
+    /// Holds that the values, largest first, are in strictly descending order. `reason` is
+    /// followed by what was measured.
     pub fn descending(item: &str, claim: &str, values: &[(&str, f64)], reason: &str) -> Self {
         let met = values.windows(2).all(|pair| pair[0].1 > pair[1].1);
         let found: Vec<String> = values.iter().map(|(name, value)| format!("{name} {}", published(*value))).collect();
@@ -125,12 +126,13 @@ impl Claim {
         }
     }
 
-    /// Says why a published value cannot be measured.
+    /// A published value that cannot be measured, and why.
     pub fn unreachable(item: &str, claim: &str, published: Option<f64>, reason: &str) -> Self {
         Self { published, ..Self::bare(item, claim, ClaimVerdict::Unreachable, reason) }
     }
 
-    /// Turns a claim that is met into one that holds by construction; `because` says how. One that is missed stays missed.
+    /// Turns a claim that is met into one that holds by construction; `because` says how.
+    /// One that is missed stays missed.
     pub fn by_construction(mut self, because: &str) -> Self {
         if self.verdict == ClaimVerdict::Met {
             self.verdict = ClaimVerdict::Derived;
@@ -139,8 +141,9 @@ impl Claim {
         self
     }
 
-    /// Marks that the value was measured on something that stands in for what the paper used: it is neither met nor missed, and the
-    /// reason says whether it holds there. A stand-in without a tolerance of its own gets [`STAND_IN_FACTOR`].
+    /// Marks that the value was measured on something that stands in for what the paper used: it is
+    /// neither met nor missed, and the reason says whether it holds there. A stand-in without a tolerance
+    /// of its own gets [`STAND_IN_FACTOR`].
     pub fn on_stand_in(mut self, stand_in: &str) -> Self {
         if self.verdict == ClaimVerdict::Beside
             && let Some(ratio) = self.ratio
@@ -189,8 +192,8 @@ impl Claim {
     }
 }
 
-/// Values measured on a stand-in count as near within this factor, where the claim states no tolerance: a stand-in has the
-/// published means of its trace, not its requests.
+/// Values measured on a stand-in count as near within this factor, where the claim states no tolerance: a stand-in has
+/// the published means of its trace, not its requests.
 pub const STAND_IN_FACTOR: f64 = 2.0;
 
 /// How many claims came out how.

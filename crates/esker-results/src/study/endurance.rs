@@ -32,7 +32,7 @@ pub struct Endurance {
     /// Bytes that the host writes per day, at the trace's mean rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host_bytes_per_day: Option<f64>,
-    /// The same in capacities of the drive (`lifetime_capacity_bytes`).
+    /// Bytes that the host writes per day, in capacities of the drive (`lifetime_capacity_bytes`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day: Option<f64>,
     /// Capacity for which the lifetime is told: that of the drive as sold (its preset), or of the simulated part where

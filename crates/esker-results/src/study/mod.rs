@@ -88,8 +88,8 @@ pub struct WorkloadStudy {
     pub measured: Option<Measured>,
     /// The designs, in the order of the report.
     pub candidates: Vec<Candidate>,
-    /// The slowest request of a drive and those around it: of the recommended one or, where that has no flash, of the first
-    /// that served everything.
+    /// The slowest request of a drive and those around it: of the recommended one or, where that has no flash, of
+    /// the first that served everything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub slowest: Option<SlowStretch>,
     /// How much cache helps.
@@ -291,7 +291,7 @@ pub enum Outcome {
     Saturated {
         /// Since when requests had been waiting without a break, seconds after the start.
         since_s: f64,
-        /// The same as hh:mm after the start, with days before it where there are any.
+        /// Since when they had been waiting, as hh:mm after the start, with days before it where there are any.
         since_clock: String,
         /// When it was stopped.
         stopped_s: f64,

@@ -35,8 +35,8 @@ pub struct SlowRequest {
     pub parts: ResponseParts,
 }
 
-/// Where the time of a request went: once the drive has taken it, to what the flash die did meanwhile that did the last of its
-/// work. The parts add up to the response time.
+/// Where the time of a request went: once the drive has taken it, to what the flash die did meanwhile that did the last
+/// of its work. The parts add up to the response time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResponseParts {

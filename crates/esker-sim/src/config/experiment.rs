@@ -52,7 +52,8 @@ impl Experiment {
         Ok(Self::from_str(&text, &origin)?.in_folder(path.parent().unwrap_or(Path::new(""))))
     }
 
-    /// Reads the text of an experiment file; `origin` names it in errors. Paths in it are relative to the current folder.
+    /// Reads the text of an experiment file; `origin` names it in errors. Paths in it are
+    /// relative to the current folder.
     pub fn from_str(text: &str, origin: &str) -> Result<Self, ConfigError> {
         let document = Arc::new(Document { origin: origin.to_string(), text: text.to_string() });
         let mut raw = document.parse()?;
@@ -82,7 +83,7 @@ impl Experiment {
         Self::from_str(&text, origin)
     }
 
-    /// The same with paths relative to `folder`.
+    /// Reads relative paths from `folder` on.
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = folder.to_path_buf();
         self
@@ -124,7 +125,7 @@ impl Experiment {
         &self.dimensions
     }
 
-    /// The same experiment with other values in place: one of each dimension, by its index.
+    /// This experiment with other values in place: one of each dimension, by its index.
     pub fn point(&self, choice: &[usize]) -> Result<Self, ConfigError> {
         assert_eq!(choice.len(), self.dimensions.len(), "one value of each dimension");
         let mut raw = self.raw.clone();
@@ -140,8 +141,8 @@ impl Experiment {
         Self::resolve(self.document.clone(), self.folder.clone(), raw, self.dimensions.clone())
     }
 
-    /// The same experiment with the dotted `key` set to `value`, which is TOML (`"32KiB"` with its quotes, `4`, `{ kind =
-    /// "dftl" }`).
+    /// This experiment with the dotted `key` set to `value`, which is TOML (`"32KiB"` with its quotes, `4`,
+    /// `{ kind = "dftl" }`).
     pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
         let fault = |message: String| ConfigError {
             origin: self.origin().to_string(),

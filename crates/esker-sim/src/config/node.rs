@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// Says that all of it was written at `at` (a preset stands where its name stands).
+    /// Gives all of it the place `at` (a preset stands where its name stands).
     pub(crate) fn moved_to(mut self, at: &Span) -> Self {
         fn visit(node: &mut Node, at: &Span) {
             node.at = at.clone();
@@ -145,8 +145,8 @@ impl Node {
         }
     }
 
-    /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of one kind
-    /// mean nothing to another.
+    /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of
+    /// one kind mean nothing to another.
     pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
         let Some((key, rest)) = path.split_first() else {
             *self = node;

@@ -38,7 +38,8 @@ impl Finding {
         Self { at, key: key.to_string(), message: message.into(), hint, unknown_key: None }
     }
 
-    /// Where a key of the table at `path` is unknown: the table knows these keys, too, which are read before the others.
+    /// Where a key of the table at `path` is unknown: the table knows these keys, too,
+    /// which are read before the others.
     pub(crate) fn also_knows(mut self, path: &str, more: &[&str]) -> Self {
         if let Some((found, known)) = self.unknown_key.as_deref()
             && self.key == join(path, found)

@@ -15,8 +15,8 @@ pub struct RunSettings {
     /// Seed of everything random in the run; each device and the workload draw their own from it.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Requests that are served before measuring starts. Measuring starts once the last of them has ended; where that is
-    /// after the next arrival, all later arrivals are moved back by the difference.
+    /// Requests that are served before measuring starts. Measuring starts once the last of them has ended; where that
+    /// is after the next arrival, all later arrivals are moved back by the difference.
     #[serde(default)]
     pub warm_up_requests: u64,
     /// Length of the intervals of `series` in the results; none without it.

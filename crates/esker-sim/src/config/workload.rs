@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSettings {
-    /// Trace file, relative to the experiment's folder; `-` for standard input. A list for the files per CPU of one blktrace
-    /// recording, and for several traces as one workload: their volumes lie side by side, and they keep their relation in
-    /// time where all have absolute times; else all begin together.
+    /// Trace file, relative to the experiment's folder; `-` for standard input. A list for the files per CPU of one
+    /// blktrace recording, and for several traces as one workload: their volumes lie side by side, and they keep their
+    /// relation in time where all have absolute times; else all begin together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<OneOrMore>,
     /// Made-up requests instead of a trace.
@@ -44,8 +44,8 @@ pub struct WorkloadSettings {
     /// Only the first so many requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
-    /// The whole trace so many times, to age a drive with it; 1 where it is left out. By arrival times the next pass begins one
-    /// mean gap between requests after the last arrival.
+    /// The whole trace so many times, to age a drive with it; 1 where it is left out. By arrival times the next pass
+    /// begins one mean gap between requests after the last arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<NonZeroU32>,
     /// What to do with addresses that the target does not have.

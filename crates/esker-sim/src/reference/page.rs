@@ -11,10 +11,11 @@ const HEAD: &str = r#"# Experiment files
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test reference`. Changes by hand are lost. -->
 
 An experiment file is TOML. It says what is asked (`[workload]`), of which devices (`[device.NAME]`), how it is run
-(`[run]`) and, for a grid of runs, which keys take which values (`[sweep]`). `examples/` has a file for each kind of use.
+(`[run]`) and, for a grid of runs, which keys take which values (`[sweep]`). `examples/` has a file for each kind of
+use.
 
-- Every value with a unit carries it: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB` are powers of
-  1000, `KiB`, `MiB`, `GiB`, `TiB` powers of 1024.
+- Every value with a unit carries it: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB` are
+  powers of 1000, `KiB`, `MiB`, `GiB`, `TiB` powers of 1024.
 - A mistake is one line with file, line, column and key; unknown keys suggest the nearest one.
 - A preset's keys lie under those of the table: any of them may be overridden. A table whose `kind` changes begins anew,
   since the keys of one kind mean nothing to another.
@@ -22,31 +23,35 @@ An experiment file is TOML. It says what is asked (`[workload]`), of which devic
   again gives the same bytes. Numbers in results are described in `docs/schema/results-1.json`.
 "#;
 
+const VOLUMES: &str = r#"
+Several volumes of one trace lie side by side in the target's address space, in order of appearance, each at a multiple
+of 1 MiB. Reads and writes are widened to whole sectors of 512 bytes, trims narrowed to those that lie wholly within
+them: a trim never forgets bytes that nobody trimmed. (A drive forgets whole pages only, an array and a hybrid pass
+trims on to their devices.)
+"#;
+
 const DEVICES: &str = r#"
 ## `[device.NAME]`
 
-One table per device. The device that `run.target` names serves the workload; a composite device names its children, each
-of which has one parent. Names are made of letters, digits, `-` and `_`. Where `child` and `count` make several devices
-of one table, they are called `NAME.0`, `NAME.1` and so on in results.
+One table per device. The device that `run.target` names serves the workload; a composite device names its children,
+each of which has one parent. Names are made of letters, digits, `-` and `_`. Where `child` and `count` make several
+devices of one table, they are called `NAME.0`, `NAME.1` and so on in results.
 "#;
 
 const SWEEP: &str = r#"
 ## `[sweep]`
 
-Each key is the dotted key of another one, its value a list of values for it: `"device.flash.cleaning.threshold" = ["5%",
-"10%"]`. All combinations are run, the first key varying slowest, on all cores. Each combination's results are one file,
-named after a hash of its resolved configuration, and are not run again while that file is there; a summary has one row
-per combination. A `kind` that is swept begins its table anew.
+Each key is the dotted key of another one, its value a list of values for it:
+`"device.flash.cleaning.threshold" = ["5%", "10%"]`. All combinations are run, the first key varying slowest, on all
+cores. Each combination's results are one file, named after a hash of its resolved configuration, and are not run again
+while that file is there; a summary has one row per combination. A `kind` that is swept begins its table anew.
 "#;
 
 /// The page, in Markdown.
 pub fn experiments_page() -> String {
     let mut page = HEAD.to_string();
     table::<WorkloadSettings>(&mut page, "## `[workload]`");
-    page += "\nSeveral volumes of one trace lie side by side in the target's address space, in order of appearance, each at a\n\
-             multiple of 1 MiB. Reads and writes are widened to whole sectors of 512 bytes, trims narrowed to those that lie wholly\n\
-             within them: a trim never forgets bytes that nobody trimmed. (A drive forgets whole pages only, an array and a\n\
-             hybrid pass trims on to their devices.)\n";
+    page += VOLUMES;
     table::<RunSettings>(&mut page, "## `[run]`");
     page += DEVICES;
     table::<CommonSettings>(&mut page, "### Every kind");

@@ -16,7 +16,8 @@ use esker_results::RunResults;
 use thiserror::Error;
 
 use crate::config::{ConfigError, Experiment};
-use crate::run::{RunError, RunOptions, run_workload};
+use crate::run::{RunOptions, run_workload};
+use crate::run_error::RunError;
 use store::{name_of, read_stored, write_stored};
 use workloads::Workloads;
 
@@ -121,8 +122,8 @@ struct Point {
     name: String,
 }
 
-/// Runs every point of the experiment's grid whose results are not in the directory yet. The bytes of each file depend on
-/// its point alone, not on the number of threads.
+/// Runs every point of the experiment's grid whose results are not in the directory yet. The bytes of each file depend
+/// on its point alone, not on the number of threads.
 pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, SweepError> {
     let points = points(experiment, options.shard)?;
     std::fs::create_dir_all(options.directory)

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 
 use crate::config::Experiment;
-use crate::run::RunError;
+use crate::run_error::RunError;
 use crate::workload::Workload;
 
 /// Workloads by what determines them. One is kept as long as some point uses it.

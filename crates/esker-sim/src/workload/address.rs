@@ -161,8 +161,8 @@ fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
 }
 
 /// The requests that `record` stands for once `map` has closed up the areas that nothing touches, in whole sectors.
-/// None for a request of no bytes, and for a trim that only covers such areas or no whole sector; several for a trim over
-/// several areas.
+/// None for a request of no bytes, and for a trim that only covers such areas or no whole sector; several
+/// for a trim over several areas.
 #[inline]
 pub fn dense_requests(map: &DenseMap, record: &Record) -> impl Iterator<Item = Request> + use<> {
     let (one, many) = dense(map, record);
@@ -282,7 +282,8 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_the_record_requests_end_within_the_capacity(
-            offset: u64, length: u32, sectors in 1u64..1 << 40, ends in prop::collection::vec(any::<u64>(), 1..4), volume in 0u32..4,
+            offset: u64, length: u32, sectors in 1u64..1 << 40,
+            ends in prop::collection::vec(any::<u64>(), 1..4), volume in 0u32..4,
         ) {
             let record = record(volume, offset.min(u64::MAX - u64::from(length)), length);
             let (space, capacity) = (AddressSpace::new(&ends), sectors * 512);

@@ -14,7 +14,7 @@ use esker_results::LeftOut;
 use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas};
 
 use crate::config::{BeyondCapacity, Experiment};
-use crate::run::RunError;
+use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
 use passes::Passes;
 

@@ -9,7 +9,7 @@ use esker_trace::{Filter, Filtered, ReadOptions, Record, Spool, SpoolWriter, Tra
 use super::Collector;
 use super::together::{Together, places, volume_names};
 use crate::config::{Experiment, WorkloadSettings};
-use crate::run::RunError;
+use crate::run_error::RunError;
 
 /// What was read.
 pub(super) struct Collected {

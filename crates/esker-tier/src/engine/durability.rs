@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use esker_core::Tag;
 
-use super::{DeviceIndex, Effect, IoId, LogicalExtent, Place, RecordNumber};
+use super::{Effect, IoId, RecordNumber};
+use crate::extent::{DeviceIndex, LogicalExtent, Place};
 
 /// Books of what is durable.
 #[derive(Debug)]

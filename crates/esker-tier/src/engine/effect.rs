@@ -2,9 +2,7 @@
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, Tag, Telemetry};
 
-/// A device of an engine, by its place in the engine's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceIndex(pub u16);
+use crate::extent::{DeviceIndex, LogicalExtent, Place};
 
 /// A request to a device while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,30 +11,6 @@ pub struct IoId(pub Tag);
 /// Records are numbered from 1 without gaps; 0 stands for "none yet".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordNumber(pub u64);
-
-/// A piece of the host's address space, the unit of placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LogicalExtent(pub u32);
-
-/// A piece of a device, as large as a logical extent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PhysicalExtent(pub u32);
-
-/// Where an extent's data lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// The device.
-    pub device: DeviceIndex,
-    /// The piece of it.
-    pub extent: PhysicalExtent,
-}
-
-impl Place {
-    /// The place `count` extents further on the same device.
-    pub(crate) fn after(self, count: u32) -> Self {
-        Self { extent: PhysicalExtent(self.extent.0 + count), ..self }
-    }
-}
 
 /// A change of the map, for the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,8 +153,8 @@ pub enum Effect {
         /// The change.
         record: MapRecord,
     },
-    /// Make all records up to this number durable, those that are still on their way to the journal too, and answer with
-    /// [`Input::Durable`].
+    /// Make all records up to this number durable, those that are still on their way to the journal too, and
+    /// answer with [`Input::Durable`].
     Harden {
         /// The last of them.
         through: RecordNumber,

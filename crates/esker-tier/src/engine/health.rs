@@ -2,7 +2,7 @@
 
 use esker_core::{DeviceError, DeviceState, RequestKind};
 
-use super::DeviceIndex;
+use crate::extent::DeviceIndex;
 
 /// The states of the devices and of the journal.
 #[derive(Debug)]

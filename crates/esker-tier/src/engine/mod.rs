@@ -1,6 +1,7 @@
 //! Engines turn requests of the host into requests to devices. The simulator runs them over models of devices, the volume
 //! over files: what runs in one runs in the other.
 
+mod checkpoint;
 mod durability;
 mod effect;
 mod health;
@@ -10,14 +11,13 @@ use std::fmt::Debug;
 
 use esker_core::{Bytes, DeviceState, Nanos, Ratio};
 
+pub use checkpoint::Checkpoint;
 pub(crate) use durability::{Durability, Waiting};
-pub use effect::{
-    DataRef, DeviceIndex, Effect, Input, IoId, LogicalExtent, MapRecord, PhysicalExtent, Place, RecordNumber,
-};
+pub use effect::{DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
 
-use crate::placement::Checkpoint;
+use crate::extent::DeviceIndex;
 
 /// A state machine between a host and devices: it takes [`Input`]s with their times and answers with [`Effect`]s. It reads
 /// no clock, does no I/O and sees no data.

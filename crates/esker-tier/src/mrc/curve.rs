@@ -58,8 +58,8 @@ impl MissRatioCurve {
         self.points.last().map_or(0.0, |point| point.miss_ratio)
     }
 
-    /// The smallest cache with at least `share` of the hits that any size can have. With 0.9: the knee of the curve, after
-    /// which more cache gives little.
+    /// The smallest cache with at least `share` of the hits that any size can have. With 0.9: the knee of the curve,
+    /// after which more cache gives little.
     pub fn smallest_with_share_of_hits(&self, share: f64) -> CurvePoint {
         let all_hits = 1.0 - self.lowest_miss_ratio();
         let wanted = 1.0 - share * all_hits;
@@ -68,8 +68,8 @@ impl MissRatioCurve {
         *first.or(self.points.last()).expect("a curve has at least one point")
     }
 
-    /// At most `points_max` points that keep the curve's shape: steps are spread evenly over size and over miss ratio, so
-    /// that neither cliffs nor plateaus are lost. First and last point stay.
+    /// At most `points_max` points that keep the curve's shape: steps are spread evenly over size and over miss ratio,
+    /// so that neither cliffs nor plateaus are lost. First and last point stay.
     pub fn thinned(&self, points_max: usize) -> Self {
         let points_max = points_max.max(2);
         if self.points.len() <= points_max {

@@ -3,8 +3,8 @@
 /// A set of points in time with a fast count of those after one of them.
 ///
 /// One bit per time, and above the bits three layers of counts with up to 64 entries under one: a change touches one
-/// entry per layer, a count adds up at most 64 neighbours per layer (which the compiler does several at once). A Fenwick
-/// tree touches a new cache line per level of a binary tree instead.
+/// entry per layer, a count adds up at most 64 neighbours per layer (which the compiler does several at once). A
+/// Fenwick tree touches a new cache line per level of a binary tree instead.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveTimes {
     words: Vec<u64>,
@@ -105,7 +105,8 @@ mod tests {
     proptest! {
         #[test]
         fn counts_are_those_of_a_set(
-            capacity in 1usize..5_000_000, live_share in 0usize..=100, flips in prop::collection::vec(any::<u64>(), 0..200),
+            capacity in 1usize..5_000_000, live_share in 0usize..=100,
+            flips in prop::collection::vec(any::<u64>(), 0..200),
         ) {
             let live = (capacity * live_share / 100).min(50_000);
             let mut times = LiveTimes::new(capacity, live);

@@ -1,7 +1,8 @@
 //! Miss-ratio curves: how many accesses a least-recently-used cache of each size would miss, found in one pass.
 //!
 //! Exactly ([`ExactCurve`]: the stack distances of Mattson et al. 1970), or from a sample of the objects ([`Shards`],
-//! Waldspurger et al., FAST 2015). What the objects are is the caller's choice; [`CurveBuilder`] makes them from requests.
+//! Waldspurger et al., FAST 2015). What the objects are is the caller's choice;
+//! [`CurveBuilder`] makes them from requests.
 
 mod builder;
 mod curve;

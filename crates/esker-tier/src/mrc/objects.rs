@@ -20,8 +20,8 @@ pub enum CurveObjects {
     Pages,
     /// Sectors of 512 bytes, likewise: the pages of the ARC paper's traces.
     Sectors,
-    /// The requests' first bytes, sizes ignored: what much of the caching literature means by an object. Two requests are
-    /// for the same object if they begin at the same byte.
+    /// The requests' first bytes, sizes ignored: what much of the caching literature means by an object. Two requests
+    /// are for the same object if they begin at the same byte.
     StartBlock,
 }
 

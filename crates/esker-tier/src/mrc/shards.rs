@@ -1,8 +1,8 @@
-//! SHARDS: the curve from a sample of the objects (Waldspurger, Park, Garthwaite, Ahmad: "Efficient MRC construction with
-//! SHARDS", FAST 2015).
+//! SHARDS: the curve from a sample of the objects (Waldspurger, Park, Garthwaite, Ahmad: "Efficient MRC
+//! construction with SHARDS", FAST 2015).
 //!
-//! An object is in the sample if its hash lies below a threshold, so all of its accesses are or none. A sample at rate R
-//! sees distances R times as long as they are, and each of its accesses stands for 1/R.
+//! An object is in the sample if its hash lies below a threshold, so all of its accesses are or none. A sample at rate
+//! R sees distances R times as long as they are, and each of its accesses stands for 1/R.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +21,8 @@ pub enum SampleSize {
 
 /// A sampled curve in the making.
 ///
-/// Both variants correct the total as the paper's SHARDS-adj does (section 3.4): a sample that got more or fewer accesses
-/// than its rate says is mended at the smallest distance, where the popular objects that cause this are.
+/// Both variants correct the total as the paper's SHARDS-adj does (section 3.4): a sample that got more or fewer
+/// accesses than its rate says is mended at the smallest distance, where the popular objects that cause this are.
 #[derive(Clone, Debug)]
 pub struct Shards {
     size: SampleSize,
@@ -31,7 +31,8 @@ pub struct Shards {
     /// Objects whose hash lies below are in the sample.
     threshold: u64,
     stack: StackDistances,
-    /// Accesses by scaled size that hits, at the present rate in `at_rate`, and from before the rate changed in `earlier`.
+    /// Accesses by scaled size that hits, at the present rate in `at_rate`, and from before
+    /// the rate changed in `earlier`.
     at_rate: Vec<u64>,
     earlier: BTreeMap<u64, f64>,
     earlier_weight: f64,
@@ -274,7 +275,9 @@ mod tests {
         }
 
         #[test]
-        fn any_sample_falls_from_one(ids in prop::collection::vec(0u64..3000, 1..800), seed: u64, objects in 1usize..50) {
+        fn any_sample_falls_from_one(
+            ids in prop::collection::vec(0u64..3000, 1..800), seed: u64, objects in 1usize..50,
+        ) {
             for size in [SampleSize::Rate(0.03), SampleSize::Objects(objects)] {
                 let curve = sampled(&ids, size, seed);
                 prop_assert!(curve.points.windows(2).all(|pair| pair[0].miss_ratio >= pair[1].miss_ratio));

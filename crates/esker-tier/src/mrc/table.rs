@@ -80,7 +80,8 @@ impl LastUse {
         Some(time)
     }
 
-    /// Brings the places of `ids` into the processor's cache. Their misses overlap here, one after another they would not.
+    /// Brings the places of `ids` into the processor's cache. Their misses overlap here,
+    /// one after another they would not.
     #[inline]
     pub(super) fn warm(&self, ids: &[u64]) {
         if self.entries.is_empty() {
@@ -126,7 +127,8 @@ mod tests {
             let mut table = LastUse::default();
             let mut naive = BTreeMap::new();
             for (time, (id, remove)) in steps.into_iter().enumerate() {
-                // Ids that share their low bits after mixing are found by luck only; many steps over few ids wrap and chain.
+                // Ids that share their low bits after mixing are found by luck only; many
+                // steps over few ids wrap and chain.
                 if remove {
                     prop_assert_eq!(table.remove(id), naive.remove(&id));
                 } else {

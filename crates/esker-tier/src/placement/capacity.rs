@@ -3,7 +3,8 @@
 use esker_core::Bytes;
 
 use super::{PlacementEngine, SettingsError};
-use crate::engine::{DeviceIndex, Engine};
+use crate::engine::Engine;
+use crate::extent::DeviceIndex;
 
 /// A share of the extents that a policy asks of a device, and that the device cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{LogicalExtent, Place};
+use crate::extent::{LogicalExtent, Place};
 
 /// Copies under way at most; each needs a buffer of an extent.
 pub(super) const COPIES_MAX: usize = 16;

@@ -4,7 +4,8 @@
 //! Without the first rule a crash could bring back a map that points to somebody else's data; without the second a read
 //! could return them; without the third the unwritten part of the next extent there would show them.
 
-use crate::engine::{Place, RecordNumber};
+use crate::engine::RecordNumber;
+use crate::extent::Place;
 
 #[derive(Clone, Copy, Debug)]
 struct Leaving {

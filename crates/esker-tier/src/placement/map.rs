@@ -1,7 +1,8 @@
 //! Which logical extent lies where, and what is free.
 
 use super::RestoreError;
-use crate::engine::{DeviceIndex, LogicalExtent, MapRecord, PhysicalExtent, Place};
+use crate::engine::MapRecord;
+use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent, Place};
 
 /// How far the journal knows of an extent's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

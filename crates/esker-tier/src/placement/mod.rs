@@ -15,10 +15,8 @@ use std::collections::VecDeque;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
 
-use crate::engine::{
-    DataRef, DeviceIndex, Durability, Effect, Engine, Health, Hosts, Input, IoId, LogicalExtent, MapRecord, Place,
-    Waiting,
-};
+use crate::engine::{Checkpoint, DataRef, Durability, Effect, Engine, Health, Hosts, Input, IoId, MapRecord, Waiting};
+use crate::extent::{DeviceIndex, LogicalExtent, Place};
 use copies::Copies;
 use leaving::LeavingPlaces;
 use map::{ExtentMap, Recorded};
@@ -28,7 +26,7 @@ pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEntry, PlacementError,
     PolicySettings, StaticSplit, StaticSplitSettings, Wishes,
 };
-pub use settings::{Checkpoint, PlacementSettings, RestoreError, SettingsError};
+pub use settings::{PlacementSettings, RestoreError, SettingsError};
 
 /// Most devices of one engine.
 const DEVICES_MAX: usize = 1024;

@@ -6,7 +6,8 @@ use super::copies::Next;
 use super::leaving::Ready;
 use super::map::Recorded;
 use super::{Event, Io, MoveOutcome, Part, PlacementEngine};
-use crate::engine::{DataRef, DeviceIndex, Effect, IoId, LogicalExtent, MapRecord, Place};
+use crate::engine::{DataRef, Effect, IoId, MapRecord};
+use crate::extent::{DeviceIndex, LogicalExtent, Place};
 
 impl PlacementEngine {
     /// Tells the policy of `event`.

@@ -4,7 +4,7 @@ use esker_core::{Bytes, Hint};
 use thiserror::Error;
 
 use super::policy::{PlacementError, PolicySettings};
-use crate::engine::{LogicalExtent, Place, RecordNumber};
+use crate::extent::Place;
 
 /// What a [`PlacementEngine`](super::PlacementEngine) is made from: fixed for the life of a volume.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,15 +69,6 @@ impl Hint for SettingsError {
             _ => None,
         }
     }
-}
-
-/// The map at one moment, from which (and from the records after it) an engine is restored.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// The last record that it covers.
-    pub through: RecordNumber,
-    /// All mapped extents, rising.
-    pub extents: Vec<(LogicalExtent, Place)>,
 }
 
 /// Why an engine cannot be restored.

@@ -7,7 +7,8 @@ use esker_core::{Priority, Rng, Telemetry};
 use proptest::prelude::*;
 
 use super::*;
-use crate::engine::{PhysicalExtent, RecordNumber};
+use crate::engine::RecordNumber;
+use crate::extent::PhysicalExtent;
 
 const EXTENT: u64 = 4;
 
@@ -429,14 +430,15 @@ proptest! {
         world.drain();
     }
 
-    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds a value that was
-    /// written since.
+    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds
+    /// a value that was written since.
     #[test]
     fn what_was_promised_survives_a_crash(operations in operations(), seed: u64) {
         until_a_crash(World::new(settings(&[16, 16], "[1, 1]"), seed), operations).unwrap();
     }
 
-    /// The same where flushes, durable writes and the journal fail now and then, and drop what they held back.
+    /// Promises hold after a crash also where flushes, durable writes and the journal fail now and then, and drop what
+    /// they held back.
     #[test]
     fn what_was_promised_survives_failures_and_a_crash(operations in operations(), seed: u64, failures in 2u64..12) {
         let world = World::new(settings(&[16, 16], "[1, 1]"), seed);

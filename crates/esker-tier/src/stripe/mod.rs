@@ -7,7 +7,8 @@ mod tests;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag, TagSlab};
 use thiserror::Error;
 
-use crate::engine::{DataRef, DeviceIndex, Effect, Engine, Health, Hosts, Input, IoId};
+use crate::engine::{DataRef, Effect, Engine, Health, Hosts, Input, IoId};
+use crate::extent::DeviceIndex;
 use stripes::{Piece, Stripes};
 
 /// What a [`StripeEngine`] is made from: fixed for the life of a volume.

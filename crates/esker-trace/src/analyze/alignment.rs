@@ -29,7 +29,8 @@ impl Phases {
         self.0[0]
     }
 
-    /// The shift that aligns nearly everything that can be, where there is one. `requests` counts all, whatever their size.
+    /// The shift that aligns nearly everything that can be, where there is one. `requests`
+    /// counts all, whatever their size.
     pub(super) fn misalignment(&self, requests: u64) -> Option<Misalignment> {
         let alignable: u64 = self.0.iter().sum();
         let (phase, &count) = self.0.iter().enumerate().max_by_key(|&(phase, count)| (count, 7 - phase))?;

@@ -100,8 +100,8 @@ impl Curve<'_> {
         (y0 as f64 + slope * (x - x0 as f64)) / self.accesses as f64
     }
 
-    /// All vertices where they are few enough; else half of the points at logarithmic steps, half at even ones, since the
-    /// curve is steep where pages are hottest.
+    /// All vertices where they are few enough; else half of the points at logarithmic steps, half at even ones, since
+    /// the curve is steep where pages are hottest.
     fn points(&self, points_max: usize) -> Vec<LorenzPoint> {
         let share = |&(pages, accesses): &(u64, u64)| LorenzPoint {
             page_share: pages as f64 / self.pages as f64,

@@ -94,8 +94,9 @@ impl TouchedAreas {
         &self.areas
     }
 
-    /// Brings what counting these records needs into the processor's cache: first the places in the index, then the areas,
-    /// then the counters. Within each step the cache misses overlap; record by record they would come one after another.
+    /// Brings what counting these records needs into the processor's cache: first the places in the
+    /// index, then the areas, then the counters. Within each step the cache misses overlap; record by
+    /// record they would come one after another.
     pub(super) fn warm(&self, records: &[Record]) {
         if self.areas.len() < WARM_FROM {
             return;

@@ -1,7 +1,7 @@
 //! Blocks of records, a few bytes each.
 //!
-//! A block stands for itself. Every record is a header of two bytes and up to five fields, little endian, each of as many
-//! bytes as its value needs:
+//! A block stands for itself. Every record is a header of two bytes and up to five fields, little endian, each of as
+//! many bytes as its value needs:
 //!
 //! ```text
 //! header   bits 0-1    operation: 0 read, 1 write, 2 trim, 3 flush
@@ -194,7 +194,8 @@ impl BlockDecoder {
         self.remaining
     }
 
-    /// Appends up to `limit` of the block's next records to `out`. `bytes` is the block and [`BLOCK_PADDING`] bytes more.
+    /// Appends up to `limit` of the block's next records to `out`. `bytes` is the block
+    /// and [`BLOCK_PADDING`] bytes more.
     pub(crate) fn decode(&mut self, bytes: &[u8], limit: usize, out: &mut Vec<Record>) -> Result<(), Damaged> {
         let end = bytes.len().checked_sub(BLOCK_PADDING).ok_or(Damaged)?;
         let count = self.remaining.min(limit);

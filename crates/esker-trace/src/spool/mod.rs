@@ -34,8 +34,8 @@ struct Block {
 
 /// Packs records as they come.
 ///
-/// Takes about 8 to 15 bytes per record. What is more than the limit goes to a file in the system's folder for temporary
-/// files that has no name, so that it is gone with the process.
+/// Takes about 8 to 15 bytes per record. What is more than the limit goes to a file in the system's folder for
+/// temporary files that has no name, so that it is gone with the process.
 #[derive(Debug)]
 pub struct SpoolWriter {
     encoder: BlockEncoder,

@@ -15,14 +15,14 @@ pub enum AddressPattern {
     Uniform {},
     /// Each request continues the one before; from the end of the footprint back to its begin.
     Sequential {},
-    /// A few places are very popular: the place of rank r comes with probability proportional to 1/r^exponent. Ranks are
-    /// scattered over the footprint.
+    /// A few places are very popular: the place of rank r comes with probability proportional to 1/r^exponent. Ranks
+    /// are scattered over the footprint.
     Zipf {
         /// 0 is uniform, 1 the classical law.
         exponent: f64,
     },
-    /// Some places are hot, the others cold; within each group all are equally probable. Hot places are scattered over the
-    /// footprint.
+    /// Some places are hot, the others cold; within each group all are equally probable. Hot places
+    /// are scattered over the footprint.
     HotCold {
         /// Share of the places that are hot.
         hot_share: Ratio,

@@ -2,8 +2,8 @@
 
 use esker_core::mix64;
 
-/// A bijection of `0..count`, so that popular ranks lie scattered over the address space: a Feistel network over the next
-/// even number of bits, walked until it lands inside (at most four steps on average).
+/// A bijection of `0..count`, so that popular ranks lie scattered over the address space: a Feistel network over the
+/// next even number of bits, walked until it lands inside (at most four steps on average).
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     count: u64,

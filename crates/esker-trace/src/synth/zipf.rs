@@ -2,9 +2,9 @@
 
 use esker_core::Rng;
 
-/// Ranks `0..count`, rank r with probability proportional to `1 / (r + 1)^exponent`. Exact, and O(1) in time and memory:
-/// rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
-/// distributions", ACM TOMACS 1996).
+/// Ranks `0..count`, rank r with probability proportional to `1 / (r + 1)^exponent`. Exact, and O(1) in time and
+/// memory: rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+/// discrete distributions", ACM TOMACS 1996).
 #[derive(Clone, Copy, Debug)]
 pub struct Zipf {
     count: f64,

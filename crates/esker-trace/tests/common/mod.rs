@@ -56,8 +56,8 @@ pub(crate) fn forced(format: &str) -> ReadOptions {
     ReadOptions { format: Some(format.into()), ..ReadOptions::default() }
 }
 
-/// A trace that `format` can hold exactly: its volumes in order of appearance, and its records in order of time. Ranges do
-/// not overlap, since formats of events could not tell which of two requests for one range completed.
+/// A trace that `format` can hold exactly: its volumes in order of appearance, and its records in order of time. Ranges
+/// do not overlap, since formats of events could not tell which of two requests for one range completed.
 pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value = (Vec<String>, Vec<Record>)> {
     let holds = format.holds;
     let record = (

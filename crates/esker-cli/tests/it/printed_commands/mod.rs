@@ -1,6 +1,6 @@
-//! Every command that README, documents, examples and `--help` print is run as it is printed, by a shell, on small files of
-//! the names printed there. A new one fails here until its files (`stand_ins`) are there; what would take long is
-//! replaced in `INSTEAD`, with the reason.
+//! Every command that README, documents, examples and `--help` print is run as it is printed, by a shell, on small
+//! files of the names printed there. A new one fails here until its files (`stand_ins`) are there; what would take long
+//! is replaced in `INSTEAD`, with the reason.
 
 mod collect;
 mod stand_ins;

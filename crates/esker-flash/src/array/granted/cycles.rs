@@ -1,9 +1,9 @@
 //! Dies behind one bus that all do the same again and again.
 //!
-//! Merges and cleaning give a die dozens of copies in a row. While each die behind a bus that does anything copies within
-//! itself, nothing but the times of asking and the bus decides what comes next. So once all of them ask at the same times as
-//! when the first of them began its last copy, relative to it, the cycle goes on until one of them has nothing left to
-//! repeat, or until something else may come.
+//! Merges and cleaning give a die dozens of copies in a row. While each die behind a bus that does anything copies
+//! within itself, nothing but the times of asking and the bus decides what comes next. So once all of them ask at the
+//! same times as when the first of them began its last copy, relative to it, the cycle goes on until one of them has
+//! nothing left to repeat, or until something else may come.
 
 use super::Granted;
 use super::op::NEVER;
@@ -36,8 +36,8 @@ impl Cycle {
 }
 
 impl Granted {
-    /// Grants at once all cycles that end before `now`, where die `first` asks before all others behind `bus`, and is about to
-    /// begin a copy that is not its last. Says whether there were any.
+    /// Grants at once all cycles that end before `now`, where die `first` asks before all others behind `bus`, and is
+    /// about to begin a copy that is not its last. Says whether there were any.
     #[inline(never)]
     pub(super) fn grant_cycles(&mut self, bus: usize, first: usize, now: u64) -> bool {
         let start = bus * self.dies_per_bus;
@@ -64,8 +64,8 @@ impl Granted {
         true
     }
 
-    /// Compares `bus` with what it was when die `first` last stood there, and keeps what it is now. Says how many cycles end before
-    /// `now`, and how long those take.
+    /// Compares `bus` with what it was when die `first` last stood there, and keeps what it is now. Says how many
+    /// cycles end before `now`, and how long those take.
     fn cycles_before(&mut self, bus: usize, first: usize, now: u64) -> Option<(u64, u64)> {
         let ask = self.asks[first];
         let start = bus * self.dies_per_bus;

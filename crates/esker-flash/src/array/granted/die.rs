@@ -136,8 +136,8 @@ impl Die {
         step as usize * CAUSES + self.current.cause as usize
     }
 
-    /// When all that was queued will have ended, with the next transfer asked for at `ask`, a bus that is not free before
-    /// `bus_free`, and no waiting after that.
+    /// When all that was queued will have ended, with the next transfer asked for at `ask`, a bus that is not free
+    /// before `bus_free`, and no waiting after that.
     pub(super) fn done_by(&self, ask: u64, bus_free: u64) -> u64 {
         match self.part_done_by(ask, bus_free) {
             NEVER => self.free.saturating_add(self.planned - self.reached),
@@ -173,7 +173,8 @@ impl Die {
         self.start + self.part.before
     }
 
-    /// The next part was granted, and ends at `end`. Says when the same operation asks again; `None` where it ends then.
+    /// The next part was granted, and ends at `end`. Says when the same operation asks
+    /// again; `None` where it ends then.
     #[inline(always)]
     pub(super) fn go_on(&mut self, end: u64, parts: &Parts, timing: &Timing) -> Option<u64> {
         self.busy += self.part.busy();
@@ -212,8 +213,8 @@ impl Die {
         None
     }
 
-    /// What was read up to `end` could not be decoded, and is read again. The die waits for the decoder until it knows. Says
-    /// when it asks for the bus.
+    /// What was read up to `end` could not be decoded, and is read again. The die waits for the decoder until it knows.
+    /// Says when it asks for the bus.
     #[cold]
     fn read_again(&mut self, end: u64, timing: &Timing) -> u64 {
         self.start = end + self.part.decode;
@@ -246,8 +247,8 @@ impl Die {
         self.part.goes_on && self.repeats_left() > 0
     }
 
-    /// The current operation was done `repeats` times more, which took until `later` than it would have been: `work` each, of
-    /// which `decode` in the decoder.
+    /// The current operation was done `repeats` times more, which took until `later` than it would have been: `work`
+    /// each, of which `decode` in the decoder.
     #[inline]
     pub(super) fn skip_repeats(&mut self, repeats: u32, later: u64, work: u64, decode: u64) {
         self.current.count -= repeats;

@@ -26,11 +26,11 @@ impl Granted {
         }
     }
 
-    /// Decides all grants to dies that asked before `now` behind `bus`, one of whose dies waits for something behind another
-    /// one, and behind all others of its island.
+    /// Decides all grants to dies that asked before `now` behind `bus`, one of whose dies waits for something behind
+    /// another one, and behind all others of its island.
     ///
-    /// Each bus goes on alone until the next operation of one of its dies is such a one. When all have come so far or up to
-    /// `now`, the earliest grant of those that are blocked is safe: whatever they wait for ends later.
+    /// Each bus goes on alone until the next operation of one of its dies is such a one. When all have come so far or
+    /// up to `now`, the earliest grant of those that are blocked is safe: whatever they wait for ends later.
     #[cold]
     fn catch_up_together(&mut self, bus: u32, now: u64) {
         let (island, buses) = (self.buses_per_island.quotient(bus), self.buses_per_island.get());
@@ -99,8 +99,8 @@ impl Granted {
         first
     }
 
-    /// Gives the bus to `die`, which asked before all others behind it, and works out when it asks next. Says whether that let
-    /// another die begin.
+    /// Gives the bus to `die`, which asked before all others behind it, and works out when it asks next. Says
+    /// whether that let another die begin.
     #[inline(always)]
     fn grant(&mut self, index: usize) -> bool {
         let ask = self.asks[index];
@@ -138,8 +138,8 @@ impl Granted {
         signals != NOBODY
     }
 
-    /// Gives the bus to `die` again and again while it does the same and nobody else asks, which is before `limit`; but not for
-    /// the last time. Says whether it could.
+    /// Gives the bus to `die` again and again while it does the same and nobody else asks, which is before `limit`; but
+    /// not for the last time. Says whether it could.
     #[inline(never)]
     fn grant_repeats(&mut self, index: usize, limit: u64) -> bool {
         let die = &mut self.dies[index];
@@ -189,8 +189,8 @@ impl Granted {
         }
     }
 
-    /// The operation behind `mark` began and ends at these times. Those that wait for it begin then, where they are their die's
-    /// next.
+    /// The operation behind `mark` began and ends at these times. Those that wait for it begin then,
+    /// where they are their die's next.
     fn signal(&mut self, mut mark: u32, end: u64, begun: u64) {
         while mark != NOBODY {
             let state = &mut self.marks[mark];

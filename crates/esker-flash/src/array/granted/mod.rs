@@ -1,22 +1,22 @@
 //! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
 //!
 //! A die does its operations first in, first out. A read occupies it from the cell read until its register has been
-//! drained over the bus; a program from the moment it asks for the bus until the cells are written; an erase asks too, but
-//! needs no bus. A bus serves the dies in the order in which they ask, ties by the order in which the operations were pushed.
-//! Interleaving follows from these two rules; it is never a formula.
+//! drained over the bus; a program from the moment it asks for the bus until the cells are written; an erase asks too,
+//! but needs no bus. A bus serves the dies in the order in which they ask, ties by the order in which the operations
+//! were pushed. Interleaving follows from these two rules; it is never a formula.
 //!
 //! # Why there are so few events
 //!
 //! Once a die is granted the bus, everything about its operation is known: when the transfer ends, when the operation
-//! ends, and when the next operation of the die will ask for the bus. So the whole schedule is a sequence of grants, one
-//! per transfer, in the order of (time of asking, sequence). And a grant to a die that asks at time t can be decided as
-//! soon as the simulation has reached t, since nothing that is pushed later can ask earlier. Buses never disturb one another
-//! but where a die waits for an operation behind another bus; those that may belong to one *island*. Grants are therefore
-//! decided late and in runs: when something is pushed to a die behind the bus, or when an operation that a host request waits
-//! for could have ended ([`grants`]); and what dies do again and again is decided at once ([`cycles`]). What remains of the
-//! event queue is one entry per die: the earliest time at which the next such operation can end, given that the bus is free
-//! whenever the die asks. The array's tests hold a plain event-by-event scheduler, and the property that both give the same
-//! times.
+//! ends, and when the next operation of the die will ask for the bus. So the whole schedule is a sequence of grants,
+//! one per transfer, in the order of (time of asking, sequence). And a grant to a die that asks at time t can be
+//! decided as soon as the simulation has reached t, since nothing that is pushed later can ask earlier. Buses never
+//! disturb one another but where a die waits for an operation behind another bus; those that may belong to one
+//! *island*. Grants are therefore decided late and in runs: when something is pushed to a die behind the bus, or when
+//! an operation that a host request waits for could have ended ([`grants`]); and what dies do again and again is
+//! decided at once ([`cycles`]). What remains of the event queue is one entry per die: the earliest time at which the
+//! next such operation can end, given that the bus is free whenever the die asks. The array's tests hold a plain
+//! event-by-event scheduler, and the property that both give the same times.
 
 mod cycles;
 mod die;
@@ -132,8 +132,8 @@ impl Granted {
         self.wakes.set(index, Nanos(at));
     }
 
-    /// When a die has done as much as `planned` at the earliest: without waiting for the bus but for its next transfer, or
-    /// where its next operation waits for another die, after the same of that one.
+    /// When a die has done as much as `planned` at the earliest: without waiting for the bus but for its next transfer,
+    /// or where its next operation waits for another die, after the same of that one.
     #[inline]
     fn earliest_end(&self, mut index: usize, mut planned: u64) -> u64 {
         let mut work = 0;
@@ -195,8 +195,8 @@ impl Granted {
         tally
     }
 
-    /// Per die, for how long after `now` what it was given will keep it busy, as far as that is known: waiting for the bus
-    /// is left out beyond the next transfer.
+    /// Per die, for how long after `now` what it was given will keep it busy, as far as that is known: waiting for the
+    /// bus is left out beyond the next transfer.
     pub(crate) fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
         self.settle(now);
         into.clear();

@@ -65,8 +65,8 @@ impl Kind {
 
 /// One operation, or several of two parts in a row.
 ///
-/// In this order, and with a kind of four bytes, by which an absent operation is told: so operations are copied in pieces of four bytes and
-/// more. Odd ones are copied as two that overlap, and the processor stalls when they are read.
+/// In this order, and with a kind of four bytes, by which an absent operation is told: so operations are copied in
+/// pieces of four bytes and more. Odd ones are copied as two that overlap, and the processor stalls when they are read.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct DieOp {
@@ -95,7 +95,8 @@ impl DieOp {
         self.signals == NOBODY && self.request == NOBODY && self.more_steps == 0
     }
 
-    /// Whether `next`, which comes behind it, does the same once more, so that both are one operation of a higher count.
+    /// Whether `next`, which comes behind it, does the same once more, so that both are
+    /// one operation of a higher count.
     #[inline(always)]
     pub(super) fn continues_with(&self, next: &Self) -> bool {
         next.kind.has_two_parts()

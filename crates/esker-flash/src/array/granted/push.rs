@@ -122,8 +122,8 @@ impl Granted {
         }
     }
 
-    /// Lets operation `index` of a list wait for operation `after`. On one die the order of pushing is enough, unless a page
-    /// has to be decoded first.
+    /// Lets operation `index` of a list wait for operation `after`. On one die the order of pushing is enough, unless
+    /// a page has to be decoded first.
     fn tie(&mut self, after: usize, index: usize, ops: &[FlashOp], request: u32) {
         let (first, op) = (&ops[after], &ops[index]);
         let die = self.last_die(first);
@@ -254,8 +254,8 @@ impl Granted {
         }
     }
 
-    /// Takes `op` of `die` through the registers of its planes. Says what it is where it finds its flash page there: it was pushed
-    /// no later than what came before it on the die ended.
+    /// Takes `op` of `die` through the registers of its planes. Says what it is where it finds its flash page there: it
+    /// was pushed no later than what came before it on the die ended.
     #[inline(never)]
     fn through_registers(&mut self, now: u64, die: DieIndex, op: &DieOp, pages: [PhysicalPage; 2]) -> Kind {
         let state = &self.dies[die.0 as usize];

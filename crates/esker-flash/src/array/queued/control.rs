@@ -17,8 +17,8 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Whether the strobes drive something that began before `now`. What begins at `now` comes after the commands of that
-    /// moment, which take no time.
+    /// Whether the strobes drive something that began before `now`. What begins at `now` comes after the commands of
+    /// that moment, which take no time.
     fn is_held(&self, now: u64) -> bool {
         self.transfers > 0 && self.since < now
     }
@@ -77,8 +77,8 @@ impl Queued {
         }
     }
 
-    /// Gives the strobes of `channel` to the die that asked first, and to all others that ask for the same direction at this
-    /// moment and have the data lines of their package to themselves. Says whether any did.
+    /// Gives the strobes of `channel` to the die that asked first, and to all others that ask for the same direction at
+    /// this moment and have the data lines of their package to themselves. Says whether any did.
     fn grant_together(&mut self, channel: u32, now: u64) -> bool {
         let control = &self.controls[channel as usize];
         if control.is_held(now) {

@@ -165,8 +165,8 @@ impl Queued {
         (passed, suspended.reads_before)
     }
 
-    /// The first read for the host that may begin now; while something is suspended, only such as waited by then. Each of
-    /// them waits for all that it must not pass.
+    /// The first read for the host that may begin now; while something is suspended, only such as waited by then. Each
+    /// of them waits for all that it must not pass.
     fn next_host_read(&self, index: usize) -> Option<usize> {
         let die = &self.dies[index];
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
@@ -178,7 +178,7 @@ impl Queued {
     /// Takes the operation at `position`, and all that is joined with it, and begins its pages.
     pub(super) fn begin(&mut self, index: usize, position: usize, start: u64, now: u64) {
         let positions = self.joined(index, position);
-        let work: u64 = positions.iter().map(|at| self.ops[self.dies[index].queue[*at]].work(&self.timing)).sum();
+        let work: u64 = positions.iter().map(|at| self.work(&self.ops[self.dies[index].queue[*at]])).sum();
         let die = &mut self.dies[index];
         die.wants = None;
         die.turn = 0;
@@ -221,8 +221,8 @@ impl Queued {
         }
     }
 
-    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there no later than what came before
-    /// it ended.
+    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there no later
+    /// than what came before it ended.
     fn finds_page(&self, index: usize, op: &Op) -> bool {
         let die = &self.dies[index];
         let register = die.registers.get(op.plane as usize);

@@ -10,8 +10,8 @@ use super::phases::Die;
 use super::{Deliveries, NEVER, Ops, Queued};
 use crate::nand::{Fate, FlashOp, FlashOpKind};
 
-/// Programs and erases that were pushed, in order. Those that have to wait for all before them of their pool do so here,
-/// where others only promise it (see `nand/journal.rs`).
+/// Programs and erases that were pushed, in order. Those that have to wait for all before them of their pool do so
+/// here, where others only promise it (see `nand/journal.rs`).
 #[derive(Debug)]
 pub(super) struct Followed {
     /// Of all parts of a pool.
@@ -107,8 +107,8 @@ impl Queued {
         Nanos(self.dies.iter().map(rest).max().unwrap_or(0))
     }
 
-    /// Power fails: all dies stop, and forget what they were given. What they are amid was counted whole. Says what became of each change after those that
-    /// [`Self::changes`] says were performed. Changes are not followed any more.
+    /// Power fails: all dies stop, and forget what they were given. What they are amid was counted whole. Says what
+    /// became of each change after those that [`Self::changes`] says were performed. Changes are not followed any more.
     pub(crate) fn cut(&mut self) -> Vec<Fate> {
         for index in 0..self.dies.len() {
             let die = &self.dies[index];

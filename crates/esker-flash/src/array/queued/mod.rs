@@ -1,12 +1,12 @@
 //! Dies and buses one event at a time: dies may do things out of order, together or with interruptions.
 //!
-//! Every operation is a row of phases on its die: cell work before a transfer, the transfer, cell work after it. What ends
-//! at an instant ends first, in any order; then each die that is idle picks what to do, and each bus that is free picks the
-//! die that asked first, ties by the order in which operations were pushed. Since picking waits until all of an instant's
-//! operations are known, it sees all of one request.
+//! Every operation is a row of phases on its die: cell work before a transfer, the transfer, cell work after it. What
+//! ends at an instant ends first, in any order; then each die that is idle picks what to do, and each bus that is free
+//! picks the die that asked first, ties by the order in which operations were pushed. Since picking waits until all of
+//! an instant's operations are known, it sees all of one request.
 //!
-//! First in, first out and without anything else this gives the times of [`super::granted`]; a property holds them against
-//! each other.
+//! First in, first out and without anything else this gives the times of [`super::granted`]; a property
+//! holds them against each other.
 
 mod control;
 mod decide;
@@ -21,7 +21,7 @@ use esker_core::{Nanos, PhysicalPage, Timetable};
 
 use super::audit::Audit;
 use super::delivery::Deliveries;
-use super::tally::{Step, Tally};
+use super::tally::{STEPS, Step, Tally};
 use super::{BACKGROUND, Cover, Ended, NO_REQUEST, Performed};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpIndex, Timing, Transfer};
 use crate::{ArraySettings, CopyBack, Gang, Geometry, Rewrite, Scheduling};
@@ -29,7 +29,7 @@ use control::Control;
 use followed::Followed;
 pub(super) use layout::Layout;
 use op::{How, NO_CHANGE, Op, Ops, Touch};
-use phases::{Bus, Die};
+use phases::{Bus, Die, Shape};
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
@@ -58,6 +58,7 @@ pub(crate) struct Queued {
     geometry: Geometry,
     layout: Layout,
     timing: Timing,
+    shapes: [Shape; STEPS],
     settings: ArraySettings,
     ops: Ops,
     dies: Vec<Die>,
@@ -80,7 +81,8 @@ pub(crate) struct Queued {
     /// What ended, where that is recorded.
     performed: Option<Vec<Performed>>,
     followed: Option<Followed>,
-    /// Of the list that is being pushed, by the last read of a part's pages that are decoded one by one: those before it.
+    /// Of the list that is being pushed, by the last read of a part's pages that are
+    /// decoded one by one: those before it.
     beside: BTreeMap<u32, Vec<u32>>,
     /// Of the operation that is being pushed, its number among changes and whether it waits for those before it.
     change: (u64, bool),
@@ -96,6 +98,7 @@ impl Queued {
         Self {
             geometry: *geometry,
             timing: *timing,
+            shapes: Shape::of_steps(timing),
             settings: settings.clone(),
             ops: Ops::default(),
             dies: (0..dies).map(|_| Die::new(registers)).collect(),
@@ -199,8 +202,8 @@ impl Queued {
             && (index + 1..ops.len()).filter(follows).any(|later| self.rewritten(ops, later).is_some())
     }
 
-    /// What `op` means for one part of its pages, where it may read the page of `old` along with it. Says which of the die's
-    /// operations ends it.
+    /// What `op` means for one part of its pages, where it may read the page of `old` along with it. Says which
+    /// of the die's operations ends it.
     #[expect(clippy::too_many_arguments, reason = "all of them differ from part to part or from list to list")]
     fn push_part(
         &mut self,
@@ -283,8 +286,8 @@ impl Queued {
         }
     }
 
-    /// Lets a part's pages be read, all of them or those that `cover` names. Says the last one; where each is decoded on its own
-    /// (`more_steps` has a number for each flash page), the others stand [`Self::beside`] it.
+    /// Lets a part's pages be read, all of them or those that `cover` names. Says the last one; where each is decoded
+    /// on its own (`more_steps` has a number for each flash page), the others stand [`Self::beside`] it.
     fn enqueue_read(
         &mut self,
         now: u64,
@@ -316,7 +319,7 @@ impl Queued {
 
     fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
         let die = op.die as usize;
-        let work = op.work(&self.timing);
+        let work = self.work(&op);
         let is_host_read = op.is_host_read();
         let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
         let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
@@ -352,7 +355,8 @@ impl Queued {
 
     /// Lets `op` wait again, at its old place in its die's queue.
     fn put_back(&mut self, op: u32) {
-        let (die, work) = (&mut self.dies[self.ops[op].die as usize], self.ops[op].work(&self.timing));
+        let work = self.work(&self.ops[op]);
+        let die = &mut self.dies[self.ops[op].die as usize];
         die.queued += work;
         let ops = &self.ops;
         let insert = |queue: &mut VecDeque<u32>| {

@@ -2,8 +2,8 @@
 
 use super::super::BACKGROUND;
 use super::super::tally::Step;
+use super::NOBODY;
 use super::layout::Place;
-use super::{NOBODY, Timing};
 use crate::nand::Cause;
 
 /// No change of the cells, or none that is followed.
@@ -26,8 +26,8 @@ pub(super) enum How {
 }
 
 impl Touch {
-    /// Whether the two have to keep their order: pages of a block are programmed in order, read after they were programmed,
-    /// and erased after they were read.
+    /// Whether the two have to keep their order: pages of a block are programmed in order, read after they were
+    /// programmed, and erased after they were read.
     pub(super) fn conflicts_with(&self, other: &Self) -> bool {
         self.block == other.block
             && match (self.how, other.how) {
@@ -111,15 +111,6 @@ impl Op {
             waits: 0,
             followers: Vec::new(),
         }
-    }
-
-    /// How long it takes alone.
-    pub(super) fn work(&self, timing: &Timing) -> u64 {
-        if self.step == Step::ReadAgain {
-            let step = &timing.decoding.steps[self.decoding as usize];
-            return step.sense + step.transfer;
-        }
-        u64::from(self.pages) * (self.step.cells(timing) + self.step.transfer(timing))
     }
 
     /// Whether it is a read that a request of the host waits for, be it for data or for the map.

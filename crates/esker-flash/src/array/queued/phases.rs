@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use esker_core::Nanos;
 
 use super::super::register::Register;
-use super::super::tally::Step;
+use super::super::tally::{STEPS, Step};
 use super::super::{Ended, Performed};
 use super::op::Op;
 use super::{Decoded, Known, NOBODY, Queued};
+use crate::nand::Timing;
 
 /// A bus.
 #[derive(Clone, Debug, Default)]
@@ -91,32 +92,56 @@ impl Die {
 }
 
 /// Times of an operation, page by page: before, in and after its transfer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
     pub(super) before: u64,
     pub(super) transfer: u64,
     pub(super) after: u64,
 }
 
+impl Shape {
+    /// Of every step, where it is always the same: worked out once, since it is asked for several times per operation.
+    pub(super) fn of_steps(timing: &Timing) -> [Self; STEPS] {
+        let mut shapes = [Self::default(); STEPS];
+        for step in Step::ALL {
+            let before = match step {
+                Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked | Step::Rewrite => {
+                    timing.page_read.0
+                }
+                _ => 0,
+            };
+            let (transfer, after) = (step.transfer(timing), step.cells(timing) - before);
+            shapes[step as usize] = Self { before, transfer, after };
+        }
+        shapes
+    }
+
+    fn all(self) -> u64 {
+        self.before + self.transfer + self.after
+    }
+}
+
 impl Queued {
+    #[inline]
     fn shape(&self, op: &Op) -> Shape {
-        let (timing, step) = (&self.timing, op.step);
-        if step == Step::ReadAgain {
-            let step = &timing.decoding.steps[op.decoding as usize];
+        if op.step == Step::ReadAgain {
+            let step = &self.timing.decoding.steps[op.decoding as usize];
             return Shape { before: step.sense, transfer: step.transfer, after: 0 };
         }
-        let (read, all) = (timing.page_read.0, step.cells(timing));
-        let before = match step {
-            Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked | Step::Rewrite => read,
-            _ => 0,
-        };
-        Shape { before, transfer: step.transfer(timing), after: all - before }
+        self.shapes[op.step as usize]
+    }
+
+    /// How long `op` takes alone.
+    #[inline]
+    pub(super) fn work(&self, op: &Op) -> u64 {
+        let pages = if op.step == Step::ReadAgain { 1 } else { u64::from(op.pages) };
+        pages * self.shape(op).all()
     }
 
     /// Of `op`, which `die` is amid, what comes after its present phase.
     pub(super) fn ahead(&self, die: &Die, op: u32) -> u64 {
         let shape = self.shape(&self.ops[op]);
-        let pages = u64::from(self.ops[op].pages).saturating_sub(1) * (shape.before + shape.transfer + shape.after);
+        let pages = u64::from(self.ops[op].pages).saturating_sub(1) * shape.all();
         let transfers = |turn: usize| (die.group.len() - turn) as u64 * shape.transfer;
         let rest = match die.phase {
             Phase::Commanding => shape.before + transfers(die.turn) + shape.after,

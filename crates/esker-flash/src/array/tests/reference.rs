@@ -87,8 +87,8 @@ enum Doing {
     Failed,
 }
 
-/// One die, one operation; one bus, one transfer; everything else follows. Buses of a gang that shares strobes carry in one
-/// direction, from one moment on, and commands wait meanwhile.
+/// One die, one operation; one bus, one transfer; everything else follows. Buses of a gang that shares strobes carry in
+/// one direction, from one moment on, and commands wait meanwhile.
 pub(super) struct Scheduler {
     timing: Timing,
     dies_per_bus: usize,

@@ -37,7 +37,8 @@ fn code(settings: &EccSettings, spare: u64) -> Code {
     Code::new(settings, &geometry(spare)).unwrap()
 }
 
-/// Probability of more than `corrects` of `bits` wrong: every term of the binomial distribution, each from the one before.
+/// Probability of more than `corrects` of `bits` wrong: every term of the binomial
+/// distribution, each from the one before.
 fn direct_tail(bits: u32, corrects: u32, rate: f64) -> f64 {
     let mut term = (1.0 - rate).powi(bits as i32);
     let mut upper = 0.0;

@@ -1,18 +1,18 @@
 //! What block-mapped layers share, with log blocks or without: the data blocks, the free blocks, moving pages, merging.
 //!
-//! Logical blocks go to the pools in turn, channels first, as the page-mapped layer's pages do. Each pool is a layer of its
-//! own, with its own data blocks, update blocks and free blocks, so that pools work at the same time and no merge leaves
-//! its pool.
+//! Logical blocks go to the pools in turn, channels first, as the page-mapped layer's pages do. Each pool is a
+//! layer of its own, with its own data blocks, update blocks and free blocks, so that pools work at the same
+//! time and no merge leaves its pool.
 //!
-//! A layer is a [`Scheme`]: it says which block takes a page, and merges where there is none. Where the valid data of each
-//! page lie is kept here, page by page. That is the simulator's index and not the controller's map: the controller finds
-//! a page by its logical block, in the data block or in an update block that belongs to it. [`BlockMapped`]'s check asserts
-//! that it could, and [`Scheme::map_bytes`] counts what its tables take.
+//! A layer is a [`Scheme`]: it says which block takes a page, and merges where there is none. Where the valid data of
+//! each page lie is kept here, page by page. That is the simulator's index and not the controller's map: the controller
+//! finds a page by its logical block, in the data block or in an update block that belongs to it. [`BlockMapped`]'s
+//! check asserts that it could, and [`Scheme::map_bytes`] counts what its tables take.
 //!
-//! The spare area of each page says its number within the pool, its sequence number, its version, and whether its block is a
-//! shared log block. That is enough to find every role again (see [`recovery`]): a block whose pages are all of one logical
-//! block and at their offsets can be its data block, or complete it; any other one is a log block, or belongs to a
-//! superblock.
+//! The spare area of each page says its number within the pool, its sequence number, its version, and whether its
+//! block is a shared log block. That is enough to find every role again (see [`recovery`]): a block whose pages are
+//! all of one logical block and at their offsets can be its data block, or complete it; any other one is a log
+//! block, or belongs to a superblock.
 
 mod associated;
 mod log;
@@ -90,8 +90,8 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
         true
     }
 
-    /// Takes over, before anything else, what holds data after a power failure, the block that was opened first first. Merges
-    /// what it has no role for.
+    /// Takes over, before anything else, what holds data after a power failure, the block that was opened first first.
+    /// Merges what it has no role for.
     fn adopt<S: OpSink>(
         &mut self,
         kept: &[Kept],

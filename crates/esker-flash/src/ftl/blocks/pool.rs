@@ -211,8 +211,8 @@ impl BlockPool {
         Ok((at.offset >= flash.written_in(data)).then_some(data))
     }
 
-    /// A free block for logical block `block`. Its blocks lie in one part, as far as that has free ones, so that merging it
-    /// leaves the others alone.
+    /// A free block for logical block `block`. Its blocks lie in one part, as far as that has free ones, so that
+    /// merging it leaves the others alone.
     pub(in crate::ftl) fn take_for(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
         self.take(self.turns[block as usize % self.turns.len()])
     }
@@ -343,8 +343,8 @@ impl BlockPool {
         }
     }
 
-    /// Gathers all data of logical block `block` in a free block, which becomes its data block, and erases the former one.
-    /// A full merge, but for erasing the update blocks.
+    /// Gathers all data of logical block `block` in a free block, which becomes its data block, and erases the former
+    /// one. A full merge, but for erasing the update blocks.
     pub(in crate::ftl) fn gather<S: OpSink>(
         &mut self,
         block: u32,
@@ -396,8 +396,8 @@ impl BlockPool {
         Ok(())
     }
 
-    /// Whether `update`, which holds pages of logical block `block` alone, can become its data block once the pages that lie
-    /// in a block of `from` were added: its own are at their offsets, the others beyond them.
+    /// Whether `update`, which holds pages of logical block `block` alone, can become its data block once the pages
+    /// that lie in a block of `from` were added: its own are at their offsets, the others beyond them.
     pub(in crate::ftl) fn can_complete(
         &self,
         block: u32,
@@ -413,9 +413,9 @@ impl BlockPool {
         })
     }
 
-    /// Copies the pages of logical block `block` that lie in a block of `from` to their offsets in `update`, which becomes
-    /// its data block. A switch merge where no page was copied, neither now nor, as `copies` says, before; else a partial one;
-    /// but for erasing those blocks.
+    /// Copies the pages of logical block `block` that lie in a block of `from` to their offsets in `update`, which
+    /// becomes its data block. A switch merge where no page was copied, neither now nor, as `copies` says, before; else
+    /// a partial one; but for erasing those blocks.
     pub(in crate::ftl) fn complete<S: OpSink>(
         &mut self,
         block: u32,
@@ -446,8 +446,8 @@ impl BlockPool {
         size_of_val(&*self.map) + size_of_val(&*self.data) + free
     }
 
-    /// Asserts that every block has one role, and that every page is where the controller would look for it. Says how many
-    /// pages have data.
+    /// Asserts that every block has one role, and that every page is where the controller would look for it.
+    /// Says how many pages have data.
     pub(super) fn check(&self, updates: &[(BlockIndex, Option<u32>)], flash: &FlashState) -> u64 {
         const UNSEEN: u32 = u32::MAX;
         const SHARED: u32 = u32::MAX - 1;

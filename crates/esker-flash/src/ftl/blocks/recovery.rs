@@ -1,15 +1,16 @@
 //! What a pool's blocks hold after a power failure, and which of them are still needed.
 //!
-//! The controller reads all spare areas. Of each logical page the highest version counts. Copies keep the version of what
-//! they copy, so several pages may have it, and all of them hold the same; that is how an interrupted merge is finished or
-//! undone: a block is given up if all that counts in it also lies in blocks that stay. Blocks are asked in the order in
-//! which they were opened. So where all pages of a former data block have arrived elsewhere it goes, and where some have
-//! not, the block that they were on their way to goes instead, unless it has something of its own.
+//! The controller reads all spare areas. Of each logical page the highest version counts. Copies keep the version of
+//! what they copy, so several pages may have it, and all of them hold the same; that is how an interrupted merge is
+//! finished or undone: a block is given up if all that counts in it also lies in blocks that stay. Blocks are asked in
+//! the order in which they were opened. So where all pages of a former data block have arrived elsewhere it goes, and
+//! where some have not, the block that they were on their way to goes instead, unless it has something of its own.
 //!
 //! What stays never takes more blocks than were in use before the merge that was interrupted, whatever the order of
-//! operations on different dies: the first program of a block waits for all operations before it. Where power may fail, a
-//! layer keeps one free block more than its merges need (see [`super::BlockNeeds`]); with it, logical blocks whose pages lie
-//! in more blocks than the layer has roles for are gathered. That takes torn pages, or trimmed ones that came back.
+//! operations on different dies: the first program of a block waits for all operations before it. Where power
+//! may fail, a layer keeps one free block more than its merges need (see [`super::BlockNeeds`]); with it,
+//! logical blocks whose pages lie in more blocks than the layer has roles for are gathered. That takes torn
+//! pages, or trimmed ones that came back.
 
 use esker_core::PhysicalPage;
 
@@ -61,8 +62,8 @@ struct Scanned {
 }
 
 impl BlockPool {
-    /// Finds out what every block holds, erases what is not needed, and says what stays, the block that was opened first
-    /// first. Programs may have left `gaps`.
+    /// Finds out what every block holds, erases what is not needed, and says what stays, the block that was opened
+    /// first first. Programs may have left `gaps`.
     pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, flash: &mut FlashState, sink: &mut S) -> Vec<Kept> {
         let mut newest: Vec<u64> = zeroed(self.slots());
         let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, flash, sink)).collect();
@@ -135,9 +136,9 @@ impl BlockPool {
         Kept { block: scanned.block, role: scanned.role, logical, latest: scanned.latest, fit }
     }
 
-    /// Makes the first block of each logical block that has its pages at their offsets its data block. Says what there is
-    /// beside those, the logical block that was written longest ago first. All of `kept` hold pages of one logical block
-    /// each.
+    /// Makes the first block of each logical block that has its pages at their offsets its data block. Says
+    /// what there is beside those, the logical block that was written longest ago first. All of `kept` hold
+    /// pages of one logical block each.
     pub(in crate::ftl) fn assign_data(&mut self, kept: impl Iterator<Item = Kept>) -> Vec<Beside> {
         let mut kept: Vec<Kept> = kept.collect();
         kept.sort_by_key(|kept| kept.logical);

@@ -228,8 +228,8 @@ fn random_writes_of_one_block_fill_its_own_log_block() {
     // Seven pages from the log block, one from the data block; both are erased.
     case.write([first(2)]);
     assert_eq!(case.cost(), cost(8, 2, (0, 0, 1)));
-    // A third logical block needs a log block: that of block 3, which was written longest ago (page 4 is not in its place),
-    // or that of block 2, which has had its own longest (pages 0 and 1 are).
+    // A third logical block needs a log block: that of block 3, which was written longest ago (page 4 is not in its
+    // place), or that of block 2, which has had its own longest (pages 0 and 1 are).
     let lru = cost(8, 2, (0, 0, 1));
     let fifo = cost(6, 1, (0, 1, 0));
     for (eviction, expected) in [("lru", lru), ("fifo", fifo)] {
@@ -353,8 +353,8 @@ fn a_superblock_gathers_what_was_scattered_over_it() {
 
 #[test]
 fn a_trimmed_block_takes_no_copies() {
-    // Only what was written since is copied: nothing in place or in sequence, one page out of an appended log. The other
-    // seven copies are those of the next logical block.
+    // Only what was written since is copied: nothing in place or in sequence, one page out of an appended log. The
+    // other seven copies are those of the next logical block.
     for (kind, parameters, copies) in [("block", vec![], 7), ("bast", vec![log(1)], 1 + 7), ("fast", vec![log(2)], 7)] {
         let mut case = Case::new(kind, &parameters);
         let mut ops = OpList::default();

@@ -33,8 +33,8 @@ impl Segment {
 /// Entries of the map by where they are kept; who needs one by its slot in the map finds that in the map itself.
 ///
 /// Segmented LRU (Karedla et al. 1994, which Kim 2009, section 3.3.2, names): an entry comes into the probationary
-/// segment; a hit brings it to the head of the protected one, whose last entry goes back to the head of the probationary
-/// segment where there are too many. The last of the probationary segment is evicted.
+/// segment; a hit brings it to the head of the protected one, whose last entry goes back to the head of the
+/// probationary segment where there are too many. The last of the probationary segment is evicted.
 #[derive(Debug)]
 pub(super) struct Cache {
     entries: Vec<Entry>,

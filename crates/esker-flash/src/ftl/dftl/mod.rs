@@ -81,11 +81,13 @@ pub(crate) static ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// Bytes of an entry on flash: "if 4 Bytes are needed to represent the physical page address" (Kim 2009, section 3.3.1).
+/// Bytes of an entry on flash: "if 4 Bytes are needed to represent the physical page
+/// address" (Kim 2009, section 3.3.1).
 const FLASH_ENTRY_SIZE: u64 = 4;
 /// Map entries have one bit to say that they are cached, and physical pages are counted from one there.
 const PAGES_MAX: u32 = (1 << 31) - 2;
-/// With `late_write_back`: so many pages of a request, or an eighth of a small cache, may miss without waiting for others to leave.
+/// With `late_write_back`: so many pages of a request, or an eighth of a small cache, may miss
+/// without waiting for others to leave.
 const KEPT_VACANT_MAX: u32 = 32;
 /// What the parameters say beside the size of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +98,8 @@ struct Settings {
     entries_per_page: u32,
     /// Whether writing an evicted entry back cleans its neighbours in the translation page, too.
     batch_evictions: bool,
-    /// Entries for which there is room in the cache between requests, so that they need not wait until others have left.
+    /// Entries for which there is room in the cache between requests, so that they need
+    /// not wait until others have left.
     kept_vacant: u32,
 }
 
@@ -251,18 +254,18 @@ impl Dftl {
         }
     }
 
-    /// Whether the map knows of `slot` at all; where it does not, nothing was ever written nearby, and nothing has to be
-    /// looked up.
+    /// Whether the map knows of `slot` at all; where it does not, nothing was ever written nearby,
+    /// and nothing has to be looked up.
     #[inline]
     fn is_known(&self, slot: u32) -> bool {
         self.tables.cached(slot).is_some() || self.tables.located(self.tables.translation_page_of(slot)).is_some()
     }
 }
 
-/// Blocks that a pool has to keep free, so that cleaning can always go on: those that the settings ask for, and at least
-/// one for each frontier of data, two for each of the map, and two for the victim's pages. Then, blocks that the map may
-/// take: four times its own size, so that cleaning them copies next to nothing, but at most half of what data can spare.
-/// Refuses a drive that would leave cleaning no page to gain.
+/// Blocks that a pool has to keep free, so that cleaning can always go on: those that the settings ask for, and at
+/// least one for each frontier of data, two for each of the map, and two for the victim's pages. Then, blocks that the
+/// map may take: four times its own size, so that cleaning them copies next to nothing, but at most half of what data
+/// can spare. Refuses a drive that would leave cleaning no page to gain.
 fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32, u32), SsdError> {
     let space = context.space;
     let (open, frontiers) = (space.open_blocks(), space.open_blocks() + space.frontiers);
@@ -322,8 +325,8 @@ impl Ftl for Dftl {
         self.tables.expect_write(self.striping.locate(page.0).1, flash);
     }
 
-    /// With `late_write_back`, makes room for what later requests bring. Where there is no space on flash they find the cache full, and try
-    /// again.
+    /// With `late_write_back`, makes room for what later requests bring. Where there is no space on flash they find
+    /// the cache full, and try again.
     fn end_request(&mut self, flash: &mut FlashState, ops: &mut OpList) {
         while self.tables.cache.len() + self.settings.kept_vacant > self.tables.cache.capacity()
             && self.evict(false, flash, ops).is_ok()
@@ -375,8 +378,8 @@ impl Ftl for Dftl {
         let slot = self.striping.locate(page.0).1;
         if self.is_known(slot) {
             let (index, _) = self.translate_in_any_case(slot, flash, ops);
-            // Where power may fail: flash speaks of a page that was superseded before, and may hold data of another by now.
-            // Of a page that is written again the data are found; of this one only its translation page can tell.
+            // Where power may fail: flash speaks of a page that was superseded before, and may hold data of another by
+            // now. Of a page that is written again the data are found; of this one only its translation page can tell.
             let save = flash.keeps_journal() && self.tables.cache.is_dirty(index);
             let block = if save { self.place_for(slot, flash, ops).ok() } else { None };
             let old = tables::page_of(self.tables.cache.page(index));

@@ -53,16 +53,17 @@ pub(super) struct Tables {
     translation_pages_per_pool: Divisor,
     /// Per pool what its translation pages still have to be told.
     updates: Vec<Updates>,
-    /// Per pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a sequence number with which, or
-    /// later, the block begins that has the data. Those that were saved or changed again are dropped when they come up.
+    /// Per pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a sequence
+    /// number with which, or later, the block begins that has the data. Those that were saved or changed
+    /// again are dropped when they come up.
     unsaved: Vec<VecDeque<(u32, u32, u64)>>,
     /// Per pool the same sequence number for what recovery found and did not save yet; [`u64::MAX`] for nothing.
     pub(super) recovering: Vec<u64>,
     pub(super) counts: MappingCounts,
 }
 
-/// Translation pages with entries of pages that cleaning moved, and that were not cached then. They are written before the
-/// block is erased from which the pages come; until then the controller knows better than flash.
+/// Translation pages with entries of pages that cleaning moved, and that were not cached then. They are written before
+/// the block is erased from which the pages come; until then the controller knows better than flash.
 #[derive(Clone, Debug)]
 struct Updates {
     pages: Vec<u32>,
@@ -170,7 +171,8 @@ impl Tables {
         }
     }
 
-    /// The entry at `index` says `page` from now on, where a journal is kept, for data in a block of `pool` that begins with sequence number `since` or later.
+    /// The entry at `index` says `page` from now on, where a journal is kept, for data in a block of `pool` that begins
+    /// with sequence number `since` or later.
     pub(super) fn change_before(&mut self, index: u32, page: u32, pool: usize, since: u64) {
         self.cache.change(index, page);
         self.unsaved[pool].push_back((self.cache.slot(index), page, since));
@@ -256,8 +258,8 @@ impl Tables {
         }
     }
 
-    /// Reads translation page `page`, where it exists, and writes it anew to `block`. Says which block holds a superseded
-    /// page now, and how many valid ones that has left.
+    /// Reads translation page `page`, where it exists, and writes it anew to `block`. Says which block holds a
+    /// superseded page now, and how many valid ones that has left.
     pub(super) fn rewrite<S: OpSink>(
         &mut self,
         page: u32,

@@ -135,7 +135,8 @@ fn an_evicted_change_is_written_back_and_a_missing_entry_is_read_before_the_data
     let mut drive = Drive::with_cache(2);
     drive.write(0);
     drive.write(4);
-    // Entry 0 goes: its translation page is new, in the first block of the map (block 1). Page 8 has no translation page.
+    // Entry 0 goes: its translation page is new, in the first block of the map (block 1).
+    // Page 8 has no translation page.
     assert_eq!(drive.write(8), vec![program(4, Cause::Mapping, None), program(2, Cause::Host, None)]);
     // Entry 4 goes, translation page 1; entry 0 comes from translation page 0, and its data wait for that.
     assert_eq!(
@@ -276,8 +277,8 @@ fn cleaning_updates_in_batches_and_leaves_cached_entries_alone() {
     drive.ftl.check(&drive.flash);
 }
 
-/// With room for every entry in the cache, no translation page is ever written, and the drive cleans as one with its map
-/// in memory.
+/// With room for every entry in the cache, no translation page is ever written, and the drive cleans
+/// as one with its map in memory.
 #[test]
 fn with_the_whole_map_cached_it_is_the_page_ftl() {
     let mut dftl = settings(10_000, &[]);

@@ -81,8 +81,9 @@ impl Pools {
         Self::build(context, None, context.space.reserve)
     }
 
-    /// Pools of erased blocks that also hold a map, in blocks of its own: with as many write frontiers for it as for data.
-    /// `reserve` blocks of a pool are kept free. Its map may take `allowance` blocks before it has to be cleaned itself.
+    /// Pools of erased blocks that also hold a map, in blocks of its own: with as many write frontiers for
+    /// it as for data. `reserve` blocks of a pool are kept free. Its map may take `allowance` blocks
+    /// before it has to be cleaned itself.
     pub fn with_map(context: &FtlContext<'_>, reserve: u32, allowance: u32) -> Result<Self, SsdError> {
         Self::build(context, Some(allowance), reserve)
     }
@@ -103,8 +104,8 @@ impl Pools {
         Ok(Self { pools, blocks_per_pool: crate::divide::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
     }
 
-    /// The block that the page of `owner`, which the host writes to `pool`, goes to, with room for it. Cleans first where the
-    /// free blocks fell below the reserve; `owners` are told where each copied page is now.
+    /// The block that the page of `owner`, which the host writes to `pool`, goes to, with room for it. Cleans first
+    /// where the free blocks fell below the reserve; `owners` are told where each copied page is now.
     #[inline]
     pub fn place<S: OpSink>(
         &mut self,
@@ -172,11 +173,11 @@ impl Pools {
         Ok(false)
     }
 
-    /// Takes over the blocks as a power failure left them; `found` has all of them. The pools are fresh, and `flash` knows
-    /// which pages are valid.
+    /// Takes over the blocks as a power failure left them; `found` has all of them. The pools are fresh, and
+    /// `flash` knows which pages are valid.
     ///
-    /// A block that was being written is written on behind its last page, as far as there are frontiers for such blocks;
-    /// others are closed as they are.
+    /// A block that was being written is written on behind its last page, as far as there are frontiers for such
+    /// blocks; others are closed as they are.
     pub fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
         let size = self.blocks_per_pool.get() as usize;
         for (pool, found) in self.pools.iter_mut().zip(found.chunks_exact(size)) {

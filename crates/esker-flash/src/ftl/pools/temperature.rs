@@ -5,10 +5,10 @@ use esker_core::Ratio;
 use crate::memory::zeroed;
 use crate::{Separation, Space, SsdError, SsdSettings};
 
-/// Remembers which pages were written in the current window of writes, and which in the one before. So a page is hot while
-/// it was last written less than one to two windows ago. Frequency and recency are the same here, as they are for the
-/// Bloom filters of Park and Du ("Hot data identification for flash-based storage systems using multiple bloom filters", MSST
-/// 2011), which save memory at the price of mistakes; these tables make none about the past.
+/// Remembers which pages were written in the current window of writes, and which in the one before. So a page is hot
+/// while it was last written less than one to two windows ago. Frequency and recency are the same here, as they are for
+/// the Bloom filters of Park and Du ("Hot data identification for flash-based storage systems using multiple bloom
+/// filters", MSST 2011), which save memory at the price of mistakes; these tables make none about the past.
 #[derive(Clone, Debug)]
 pub(super) struct Temperature {
     /// A bit per page of the pool.

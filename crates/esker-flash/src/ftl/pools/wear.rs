@@ -129,8 +129,8 @@ impl Wear {
         left * u128::from(share.as_parts_per_billion()) / 1_000_000_000
     }
 
-    /// Whether `block` may be cleaned now. Below (1 - age variance) of the mean remaining life the probability falls from 1
-    /// to 0 with the block's own.
+    /// Whether `block` may be cleaned now. Below (1 - age variance) of the mean remaining life the probability falls
+    /// from 1 to 0 with the block's own.
     pub(super) fn allows(&mut self, block: u32, flash: &FlashState) -> bool {
         if self.settings.levelling == WearLevelling::None {
             return true;
@@ -170,8 +170,8 @@ impl Wear {
         if own < self.share_of_mean(self.settings.retirement_age) { Fate::TakesColdData } else { Fate::Free }
     }
 
-    /// The coldest of the closed blocks `candidates`: of those with more than the mean life left, the one with most of it,
-    /// and among equals the one erased longest ago.
+    /// The coldest of the closed blocks `candidates`: of those with more than the mean life left, the one with most of
+    /// it, and among equals the one erased longest ago.
     pub(super) fn coldest(&self, candidates: impl Iterator<Item = u32>, flash: &FlashState) -> Option<u32> {
         let mean = self.share_of_mean(Ratio::ONE);
         candidates

@@ -44,8 +44,8 @@ const ERASE: u64 = 1 << 32;
 
 /// The cells of an array: which pages are programmed and valid, and what their spare areas say.
 ///
-/// Pages of a block are programmed in ascending order (Kim 2009, section 2.3.2: the rule of large-block NAND). A program
-/// may skip ahead; what it skipped stays unprogrammed, and cannot be used before the next erase.
+/// Pages of a block are programmed in ascending order (Kim 2009, section 2.3.2: the rule of large-block NAND). A
+/// program may skip ahead; what it skipped stays unprogrammed, and cannot be used before the next erase.
 #[derive(Clone, Debug)]
 pub struct FlashState {
     geometry: Geometry,

@@ -20,8 +20,8 @@ impl FlashState {
         sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause: Cause::Mapping, after: None, awaited })
     }
 
-    /// Programs the next page of `block` with a page of the map once `after` has ended. The request waits for it where it
-    /// is `awaited`.
+    /// Programs the next page of `block` with a page of the map once `after` has ended. The request
+    /// waits for it where it is `awaited`.
     #[inline]
     pub fn program_map<S: OpSink>(
         &mut self,
@@ -140,8 +140,9 @@ impl FlashState {
         (copy, to)
     }
 
-    /// Moves the data of `count` pages from `from` on, which lie in one block and are valid, to as many from the page `offset` of
-    /// `block` on, as [`Self::copy_at`] does one by one. Says the last copy, and where the first page lies now.
+    /// Moves the data of `count` pages from `from` on, which lie in one block and are valid, to as many
+    /// from the page `offset` of `block` on, as [`Self::copy_at`] does one by one. Says the last copy, and
+    /// where the first page lies now.
     pub fn copy_run<S: OpSink>(
         &mut self,
         from: PhysicalPage,

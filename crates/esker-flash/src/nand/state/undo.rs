@@ -34,8 +34,8 @@ impl FlashState {
         self.counts.programs[cause as usize] -= 1;
     }
 
-    /// `block` was not erased after all, and holds pages of `owners`, of which some were written; or its erase was begun,
-    /// and what it holds cannot be read.
+    /// `block` was not erased after all, and holds pages of `owners`, of which some were written; or its erase was
+    /// begun, and what it holds cannot be read.
     pub(in crate::nand) fn undo_erase(&mut self, block: BlockIndex, cause: Cause, held: Option<(&[u32], u16)>) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
@@ -56,8 +56,8 @@ impl FlashState {
         let first = self.geometry.first_page(block).0 as usize;
         self.owners[first..first + owners.len()].copy_from_slice(owners);
     }
-    /// The next program of `block` goes to page `offset` at the earliest: behind what recovery found there, or, to leave
-    /// pages unused until the next erase, beyond.
+    /// The next program of `block` goes to page `offset` at the earliest: behind what recovery found there, or, to
+    /// leave pages unused until the next erase, beyond.
     pub(crate) fn set_written(&mut self, block: BlockIndex, offset: u32) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);

@@ -1,8 +1,9 @@
 //! Agrawal 2008, figure 6: what interleaving within a package brings, and how many operations wait for a package.
 //!
-//! Rates are one over the mean response, as in table 4, over that of the baseline. Interleaving dies: the two dies of a package work on their
-//! own. Interleaving planes: pairs of planes of a die read, program and erase at once. How many operations wait follows from the first
-//! 2,000 requests, one by one: the time from a request's arrival to the beginning of each of its flash operations.
+//! Rates are one over the mean response, as in table 4, over that of the baseline. Interleaving dies: the two dies of a
+//! package work on their own. Interleaving planes: pairs of planes of a die read, program and erase at once. How many
+//! operations wait follows from the first 2,000 requests, one by one: the time from a request's arrival to the
+//! beginning of each of its flash operations.
 
 use esker_results::{FlashReport, RunResults};
 

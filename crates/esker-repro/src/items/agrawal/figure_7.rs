@@ -1,12 +1,14 @@
 //! Agrawal 2008, figure 7: gangs with shared control, asynchronous and synchronous, against the baseline.
 //!
-//! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages. Synchronous: one logical page over the
-//! gang; where only a part of it is written, the rest is read to the registers and programmed from there, inside the planes (section 4.3).
-//! For that planes are the pools, of gangs of both kinds: what replaces a page has to lie in its plane.
+//! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages. Synchronous:
+//! one logical page over the gang; where only a part of it is written, the rest is read to the registers and
+//! programmed from there, inside the planes (section 4.3). For that planes are the pools, of gangs of both kinds: what
+//! replaces a page has to lie in its plane.
 //!
-//! There are two models. In the simulator that was released with the paper, and so most likely in the figure, a synchronous gang
-//! moves its packages' pages one after the other, as over one bus, and an asynchronous one works in rounds: the claim is held to
-//! that one. Beside it stand gangs as section 3.3 describes them, each package with data lines of its own.
+//! There are two models. In the simulator that was released with the paper, and so most likely in the figure, a
+//! synchronous gang moves its packages' pages one after the other, as over one bus, and an asynchronous one
+//! works in rounds: the claim is held to that one. Beside it stand gangs as section 3.3 describes them, each
+//! package with data lines of its own.
 
 use super::workloads::{ALL, IOZONE, TPCC, Workload, response_ms};
 use crate::traces;
@@ -64,15 +66,16 @@ const ALLOCATION: [(&str, &str); 2] =
     [("device.flash.pool", "\"plane\""), ("device.flash.array.copy_back", "\"unchecked\"")];
 const RUNS: usize = 1 + GANGS.len() * KINDS.len();
 
-const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"; gangs as in the authors' released simulator, with which the figure was made";
-const TOGETHER: &str = "above 1 where the synchronous gang is slower; packages in synchrony erase at the same time, where a large request waits once for \
-    all of them";
+const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"; gangs as in the authors' released simulator, \
+    with which the figure was made";
+const TOGETHER: &str = "above 1 where the synchronous gang is slower; packages in synchrony erase at the same time, \
+    where a large request waits once for all of them";
 const FITS: &str = "above 1 where the synchronous gang is slower; requests of 8 KiB are whole pages of a gang of 2";
 const SMALL: &str = "above 1 where the synchronous gang is slower";
-const KEEPS_UP: &str = "\"could not support the IOzone workload in simulated real-time\"; each package with data lines of its own, as section \
-    3.3 has it: 32 KiB take 305.6 us, 107 MB/s, and the trace brings 39";
-const OVERWHELMED: &str = "\"could not support the IOzone workload in simulated real-time\"; pages of the gang one after the other, as in \
-    the released simulator";
+const KEEPS_UP: &str = "\"could not support the IOzone workload in simulated real-time\"; each package with data lines \
+    of its own, as section 3.3 has it: 32 KiB take 305.6 us, 107 MB/s, and the trace brings 39";
+const OVERWHELMED: &str = "\"could not support the IOzone workload in simulated real-time\"; pages of the gang one \
+    after the other, as in the released simulator";
 const HEAD: &str = "the first 100,000 requests of IOzone";
 
 fn keys<'a>(kind: &'a Kind, (gang, channels): (&'a str, &'a str)) -> Vec<(&'a str, &'a str)> {
@@ -149,7 +152,9 @@ fn figure(title: &str, normalised: &[Vec<f64>], kinds: &[usize]) -> Figure {
     let curves = kinds.iter().flat_map(|kind| (0..GANGS.len()).map(move |size| (*kind, size)));
     Figure {
         title: title.into(),
-        note: "Over those of the baseline, eight packages fully connected. The text gives no values. TPC-C and Exchange are made up.".into(),
+        note: "Over those of the baseline, eight packages fully connected. The text gives no values. TPC-C and \
+            Exchange are made up."
+            .into(),
         x: Axis::categories("workload", ALL.iter().map(|workload| workload.name)),
         y: Axis::logarithmic("mean response over that of the baseline"),
         curves: curves

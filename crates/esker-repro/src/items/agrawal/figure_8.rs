@@ -1,7 +1,7 @@
 //! Agrawal 2008, figure 8: latency and moved pages against the share of free blocks below which cleaning begins.
 //!
-//! The host keeps its 85 % of the data pages at every threshold. TPC-C's requests are too few to make a filled drive clean as long as the
-//! paper's did, so its drive is in the steady state.
+//! The host keeps its 85 % of the data pages at every threshold. TPC-C's requests are too few to make a filled drive
+//! clean as long as the paper's did, so its drive is in the steady state.
 
 use super::workloads::{ALL, TPCC, Workload, pages_moved, response_ms};
 use crate::traces;

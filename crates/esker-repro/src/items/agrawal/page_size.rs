@@ -1,8 +1,9 @@
 //! Agrawal 2008, section 4.3, "Page Size, Striping, and Interleaving": TPC-C with logical pages of a whole block.
 //!
-//! A logical page of 256 KiB lies on one die. Writes of 8 KiB read what they leave and program all of it; blocks keep no page for their map
-//! then, since all 64 hold data. Whether a read brings the whole logical page the paper does not say. In the simulator that was released with
-//! it every request of a package is one whole logical page, so both are measured.
+//! A logical page of 256 KiB lies on one die. Writes of 8 KiB read what they leave and program all of it; blocks
+//! keep no page for their map then, since all 64 hold data. Whether a read brings the whole logical page the
+//! paper does not say. In the simulator that was released with it every request of a package is one whole
+//! logical page, so both are measured.
 
 use super::workloads::{TPCC, response_ms};
 use crate::traces;

@@ -1,7 +1,7 @@
 //! Agrawal 2008, section 2.2: what one package of flash delivers, with and without interleaving.
 //!
-//! The section reckons with 100 us for the transfer of a page; 25 ns a byte (table 1) for 4,096 + 128 bytes are 105.6 us. Its rates are
-//! therefore up to 5.3 % above those of a package with the times of table 1, which is what runs here.
+//! The section reckons with 100 us for the transfer of a page; 25 ns a byte (table 1) for 4,096 + 128 bytes are 105.6
+//! us. Its rates are therefore up to 5.3 % above those of a package with the times of table 1, which is what runs here.
 
 use esker_core::{Precondition, Ratio};
 
@@ -34,7 +34,8 @@ const NOT_INTERLEAVED: [(&str, &str); 2] =
 const PAIRS: [(&str, &str); 1] = [("device.flash.array.multi_plane", "\"pairs\"")];
 const REQUESTS: u64 = 20_000;
 
-/// A rate of the section: what is claimed, pages per second, what runs, its settings and how many requests are under way.
+/// A rate of the section: what is claimed, pages per second, what runs, its settings and
+/// how many requests are under way.
 struct Rate {
     claim: &'static str,
     published: f64,
@@ -77,8 +78,8 @@ const RATES: [Rate; 4] = [
 const ROUNDED: &str = "the section takes 100 us for a transfer of 105.6 us";
 const DOUBLES: &str =
     "\"interleaving the serial transfer time and the program operation doubles the overall bandwidth\": two dies";
-const COPIES: &str = "no command of a drive copies pages from package to package; cleaning copies within a pool, one victim after the \
-                      other. By table 1 the transfers alone take 105.6 us a page";
+const COPIES: &str = "no command of a drive copies pages from package to package; cleaning copies within a pool, one \
+                      victim after the other. By table 1 the transfers alone take 105.6 us a page";
 const COPY_BACKS: &str =
     "no command of a drive asks for copy-backs alone; by table 1 two planes at once take (25 + 200) / 2 us a page";
 

@@ -1,7 +1,8 @@
 //! Agrawal 2008, section 6: a drive that is half full cleans more efficiently than a full one.
 //!
-//! The section argues in words why a drive should know which blocks are free. Of its claims one is a number: under random writes
-//! half the data mean twice the cleaning efficiency (superseded pages per page of the blocks that are cleaned).
+//! The section argues in words why a drive should know which blocks are free. Of its claims one is a
+//! number: under random writes half the data mean twice the cleaning efficiency (superseded pages per page
+//! of the blocks that are cleaned).
 
 use esker_core::{Precondition, Ratio, Rng};
 
@@ -32,8 +33,8 @@ target = \"flash\"
 ";
 const REQUESTS: u64 = 400_000;
 
-const TWICE: &str = "\"twice the cleaning efficiency of a full disk\" is a rough statement without a run behind it: at least twice is held to. \
-                     With 15 % spare and greedy victims theory has more";
+const TWICE: &str = "\"twice the cleaning efficiency of a full disk\" is a rough statement without a run behind it: at \
+                     least twice is held to. With 15 % spare and greedy victims theory has more";
 const NO_NUMBER: &str = "the text claims that knowing which data change helps cleaning, without a number or a run";
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
@@ -52,7 +53,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     .into())
 }
 
-/// Superseded pages per page of the blocks that are cleaned under random writes over `share` of the drive, which has data there alone.
+/// Superseded pages per page of the blocks that are cleaned under random writes over `share` of the
+/// drive, which has data there alone.
 fn efficiency(work: &Work<'_>, share: Ratio) -> Result<f64, ReproduceError> {
     let seed = work.context.seed;
     let mut drive = work.drive(&[], Precondition::Steady { utilisation: share, seed })?;

@@ -35,12 +35,13 @@ const STEPS: f64 = 7.0 + OTHER_PROTOCOLS.len() as f64;
 const PACKAGES: u64 = 8;
 
 const EXACT: &str = "sums of the times in table 1; the paper's figures are rounded";
-const INFERRED: &str = "range and length are not in the text: filled in address order, then 5,000,000 writes over the first eighth, one at a time";
+const INFERRED: &str = "range and length are not in the text: filled in address order, then 5,000,000 writes over the \
+    first eighth, one at a time";
 
 const SAME: &str = "section 4.2: in a fully connected drive sequential and random requests have equivalent latencies";
 const FROM_LATENCY: &str = "eight over the latency above, as the published pairs are related";
-const UNEVEN: &str = "eight requests at random addresses, of which some meet on a package while others idle; the table does not say in which \
-                      order its requests go";
+const UNEVEN: &str = "eight requests at random addresses, of which some meet on a package while others idle; the table \
+                      does not say in which order its requests go";
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let work = &Work { item, context, experiment: EXPERIMENT };

@@ -1,11 +1,12 @@
 //! Agrawal 2008, table 4: Exchange on packages that share a bus.
 //!
-//! The trace cannot be had. Requests are made up by section 4.1, their sizes by the rows of gangs themselves (see the TOML beside
-//! this file): so those two latencies are inputs, and what is checked is whether one distribution of sizes gives all three rows.
+//! The trace cannot be had. Requests are made up by section 4.1, their sizes by the rows of gangs themselves (see
+//! the TOML beside this file): so those two latencies are inputs, and what is checked is whether one distribution
+//! of sizes gives all three rows.
 //!
-//! The published rates of the gangs are one over their latencies (1 / 553 us = 1,808 and 1 / 746 us = 1,340 per second; 1 / 237 us is 4,219,
-//! not 4,425), so ours are worked out the same way. What a drive does one request at a time, without the wait at 900 requests a second, is
-//! shown beside.
+//! The published rates of the gangs are one over their latencies (1 / 553 us = 1,808 and 1 / 746 us = 1,340 per second;
+//! 1 / 237 us is 4,219, not 4,425), so ours are worked out the same way. What a drive does one request at a time,
+//! without the wait at 900 requests a second, is shown beside.
 
 use crate::traces;
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};

@@ -1,9 +1,10 @@
 //! Agrawal 2008, table 5: what it takes to clean a block, with copies over the bus and with copy-back.
 //!
-//! IOzone and Postmark are the released traces, on a drive full of data. TPC-C (6.8 million requests) cannot be had: 6,999 requests
-//! of another extract stand in, on a drive in the steady state, since they are too few to make a filled one clean. How many pages
-//! a victim still has is then the steady state's, not TPC-C's. What a moved page costs does not depend on it; at the published
-//! efficiency of 70 %, 30 % of 63 pages are moved, which gives the published times from the measured cost of a page.
+//! IOzone and Postmark are the released traces, on a drive full of data. TPC-C (6.8 million requests) cannot be had:
+//! 6,999 requests of another extract stand in, on a drive in the steady state, since they are too few to make a filled
+//! one clean. How many pages a victim still has is then the steady state's, not TPC-C's. What a moved page costs does
+//! not depend on it; at the published efficiency of 70 %, 30 % of 63 pages are moved, which gives the published times
+//! from the measured cost of a page.
 
 use esker_results::CleaningReport;
 

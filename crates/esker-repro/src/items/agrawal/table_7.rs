@@ -1,14 +1,14 @@
 //! Agrawal 2008, table 7: how evenly blocks wear, with and without wear-levelling.
 //!
-//! The paper does not say how long it ran IOzone. Its mean remaining life of 43.82 of 50 erases does: 6.18 erases for each
-//! of 131,072 blocks, or 51 million pages at 63 a block. The authors released the first 100,000 requests of the trace, which
-//! write 9.0 million pages; 5.7 times that are as many pages. They are repeated, on a drive filled in address order, until
-//! greedy cleaning has brought the mean down to the published one; the other two techniques then serve as many requests.
-//! Requests go one at a time: wear depends on their order alone. A block whose life is over is not cleaned any more, as in the
-//! authors' released simulator.
+//! The paper does not say how long it ran IOzone. Its mean remaining life of 43.82 of 50 erases does: 6.18 erases for
+//! each of 131,072 blocks, or 51 million pages at 63 a block. The authors released the first 100,000 requests of the
+//! trace, which write 9.0 million pages; 5.7 times that are as many pages. They are repeated, on a drive filled in
+//! address order, until greedy cleaning has brought the mean down to the published one; the other two techniques then
+//! serve as many requests. Requests go one at a time: wear depends on their order alone. A block whose life is over is
+//! not cleaned any more, as in the authors' released simulator.
 //!
-//! Two things are compared with: the published table, and what the released simulator itself prints for the same file, after one pass
-//! (in its release) and repeated so often (built and run for this purpose).
+//! Two things are compared with: the published table, and what the released simulator itself prints for the same file,
+//! after one pass (in its release) and repeated so often (built and run for this purpose).
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -58,8 +58,8 @@ const RELEASED: [Left; 3] = [
     Left { mean: 43.816, stddev: 15.133, expired: 9_535.0, ..PUBLISHED[1] },
     Left { mean: 43.319, stddev: 5.776, expired: 0.0, ..PUBLISHED[2] },
 ];
-/// The authors' own output for one pass of the released trace on greedy cleaning: mean of their eight packages, and the root
-/// of the variance.
+/// The authors' own output for one pass of the released trace on greedy cleaning: mean of their eight
+/// packages, and the root of the variance.
 const ONE_PASS_MEAN: f64 = 49.010;
 const ONE_PASS_STDDEV: f64 = 3.253;
 
@@ -154,11 +154,11 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(claims.into())
 }
 
-const WHY: &str = "1 / (1 + (sd / erases)^2). Why more blocks expire on the head: it writes 1.03 GiB over and over, so fewer blocks take \
-    all erases than in the paper, and most of them all of their 50";
+const WHY: &str = "1 / (1 + (sd / erases)^2). Why more blocks expire on the head: it writes 1.03 GiB over and over, so \
+    fewer blocks take all erases than in the paper, and most of them all of their 50";
 const RELEASED_ON: &str = "what the authors' released simulator prints for the same requests, repeated as often";
-const EXPIRED: &str = "only their order is held to: the head wears fewer blocks than the whole trace, so that more of them expire; the released \
-    simulator agrees";
+const EXPIRED: &str = "only their order is held to: the head wears fewer blocks than the whole trace, so that more of \
+    them expire; the released simulator agrees";
 const SIMILAR: &str = "mean remaining life, the least of the techniques over the most";
 const ALIKE: &str =
     "section 5: \"the average block lifetime is similar across the techniques\"; 43.34 over 43.82 is 0.989";

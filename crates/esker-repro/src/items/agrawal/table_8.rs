@@ -1,7 +1,7 @@
 //! Agrawal 2008, table 8: how the remaining life of blocks is spread around its mean, with and without wear-levelling.
 //!
-//! The runs are those of table 7. The published numbers of blocks are not in the text; its claim is that "cold data migration offers better
-//! clustering around the mean than the other options".
+//! The runs are those of table 7. The published numbers of blocks are not in the text; its claim is that "cold data
+//! migration offers better clustering around the mean than the other options".
 
 use super::table_7::{TECHNIQUES, worn_by};
 use crate::traces;

@@ -1,12 +1,13 @@
 //! Agrawal's released simulator on the two traces that came with it: IOzone and Postmark, response times.
 //!
-//! The paper's figures 6 to 8 show these workloads relative to the baseline only; the release prints absolute times. Protocol: its
-//! configuration (see the TOML beside this file), each trace once, by its arrival times, on a drive that is full of data.
+//! The paper's figures 6 to 8 show these workloads relative to the baseline only; the release prints absolute
+//! times. Protocol: its configuration (see the TOML beside this file), each trace once, by its arrival times,
+//! on a drive that is full of data.
 //!
-//! The release also has a bus to the host: 0.2384 us a sector, one request at a time, so that reads wait behind the data of
-//! writes. The `link` of a drive here lets reads pass, and data of writes come later: a write no longer holds up the reads that
-//! it would hold up there, and Postmark's become faster than without any bus (1.5 ms; 2.4 in the release and without `link`). So
-//! the claims are without it, and times with it are shown beside.
+//! The release also has a bus to the host: 0.2384 us a sector, one request at a time, so that reads wait behind the
+//! data of writes. The `link` of a drive here lets reads pass, and data of writes come later: a write no longer holds
+//! up the reads that it would hold up there, and Postmark's become faster than without any bus (1.5 ms; 2.4 in the
+//! release and without `link`). So the claims are without it, and times with it are shown beside.
 
 use esker_results::RunResults;
 
@@ -38,7 +39,8 @@ const PUBLISHED: [Published; 2] = [
 ];
 
 const TOLERANCE: f64 = 0.10;
-const REASON: &str = "two simulators with the same times of operations, which clean at different moments; without a bus to the host, which was left out after a first run with a `link` had missed (shown beside)";
+const REASON: &str = "two simulators with the same times of operations, which clean at different moments; without a \
+    bus to the host, which was left out after a first run with a `link` had missed (shown beside)";
 const LINKED: &str = "not the release's bus, on which requests take turns";
 /// The bus to the host of the release, as far as a `link` can be one.
 const LINK: &str = "{ rate = \"2147651007B/s\", overhead = \"1us\" }";
@@ -91,7 +93,8 @@ fn moved(item: &Item, published: &Published, results: &RunResults) -> Claim {
 mod tests {
     use super::*;
 
-    /// The two rates in the configuration are those of the release: 0.2384 us per sector, 15 % spare of each plane's blocks.
+    /// The two rates in the configuration are those of the release: 0.2384 us per sector, 15
+    /// % spare of each plane's blocks.
     #[test]
     fn the_drive_follows_from_the_released_configuration() {
         let link = 512.0 / 0.2384e-6;

@@ -1,7 +1,7 @@
 //! The four workloads of Agrawal 2008, as far as they can be had.
 //!
-//! Of IOzone the first 100,000 requests were released, of Postmark all. TPC-C and Exchange cannot be had: requests are made up by
-//! what section 4.1 says of them, as one drive sees them.
+//! Of IOzone the first 100,000 requests were released, of Postmark all. TPC-C and Exchange cannot be had: requests are
+//! made up by what section 4.1 says of them, as one drive sees them.
 
 use crate::traces::{self, PaperTrace};
 use crate::{Claim, Context};
@@ -27,8 +27,8 @@ pub(super) const IOZONE: Workload =
 pub(super) const POSTMARK: Workload =
     Workload { name: "Postmark", requests: Requests::Trace(&traces::POSTMARK), stand_in: None };
 
-/// "Multiples of 8 KB", aligned; "about twice as many reads as writes"; "the average trace rate of 300 IOPS per SSD". Where they go
-/// is not said.
+/// "Multiples of 8 KB", aligned; "about twice as many reads as writes"; "the average trace rate of 300 IOPS per
+/// SSD". Where they go is not said.
 pub(super) const TPCC: Workload = Workload {
     name: "TPC-C",
     requests: Requests::MadeUp(
@@ -38,13 +38,16 @@ pub(super) const TPCC: Workload = Workload {
     stand_in: Some("8 KiB at random addresses, two reads to a write, 300 requests a second"),
 };
 
-/// "About a 3:2 read-to-write ratio", "variable size", "only about 900 IOPS" for ten drives. The sizes are those of table 4 (see
-/// there), in the pieces of up to 32 KiB that reach one drive.
+/// "About a 3:2 read-to-write ratio", "variable size", "only about 900 IOPS" for ten drives. The sizes are those of
+/// table 4 (see there), in the pieces of up to 32 KiB that reach one drive.
 pub(super) const EXCHANGE: Workload = Workload {
     name: "Exchange",
     requests: Requests::MadeUp(
-        "requests = 65_000\nread_fraction = \"60%\"\nalignment = \"4KiB\"\n\
-         size = [{ size = \"8KiB\", weight = 29 }, { size = \"16KiB\", weight = 48 }, { size = \"32KiB\", weight = 46 }]\n\
+        "requests = 65_000\n\
+         read_fraction = \"60%\"\n\
+         alignment = \"4KiB\"\n\
+         size = [{ size = \"8KiB\", weight = 29 }, { size = \"16KiB\", weight = 48 }, \
+         { size = \"32KiB\", weight = 46 }]\n\
          arrivals = { kind = \"poisson\", rate = \"111/s\" }\n",
     ),
     stand_in: Some("three reads to two writes of 8 to 32 KiB at random addresses, 111 requests a second"),

@@ -187,8 +187,8 @@ struct Watch<'a> {
 impl Observer for Watch<'_> {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.failed += u64::from(completion.result.is_err());
-        // The drive takes one request at a time (`queue_depth` of the preset): this one once the one before had ended. What it cleans
-        // before it begins is the drive's time.
+        // The drive takes one request at a time (`queue_depth` of the preset): this one once the one before had ended.
+        // What it cleans before it begins is the drive's time.
         let taken = arrival.max(self.end);
         self.end = completion.at;
         self.served.push(Served { arrival: arrival.0, queued: taken.0 - arrival.0, device: completion.at.0 - taken.0 });
@@ -209,7 +209,8 @@ pub(super) mod tests {
 
     type Measure = fn(&Item, &Context<'_>, f64) -> Result<Outcome, ReproduceError>;
 
-    /// The outcome of `measure` on a part of the requests. Every claim is the item's and has a value, every figure has points.
+    /// The outcome of `measure` on a part of the requests. Every claim is the item's and has a
+    /// value, every figure has points.
     pub(in crate::items::kim) fn short(item: &Item, measure: Measure, part: f64) -> Outcome {
         let cancel = AtomicBool::new(false);
         let context = Context {

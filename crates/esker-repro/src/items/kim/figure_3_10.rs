@@ -1,6 +1,7 @@
 //! Kim 2009, figure 3.10: how many data blocks FAST's full merges join.
 //!
-//! The text gives two points: about 20 % of the full merges join 20 data blocks or more under Financial, and 60 % under TPC-H.
+//! The text gives two points: about 20 % of the full merges join 20 data blocks or more under
+//! Financial, and 60 % under TPC-H.
 
 use super::drive::{Run, Setup, simulate};
 use super::workload::{CELLO, FINANCIAL, TPC_H};
@@ -22,7 +23,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 /// Data blocks from which on the text counts a merge as large.
 const LARGE: u32 = 20;
 const FITTED: &str = "section 3.5.1; the stand-in was not chosen for it, but for the mean below";
-const MEAN: &str = "table 3.4: erases less one per merge of any kind, per full merge; Financial's and Cello99's stand-ins were chosen with it in view";
+const MEAN: &str = "table 3.4: erases less one per merge of any kind, per full merge; Financial's and Cello99's \
+    stand-ins were chosen with it in view";
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
     let workloads = [(&FINANCIAL, Some(0.2), 15.3), (&CELLO, None, 15.2), (&TPC_H, Some(0.6), 31.6)];

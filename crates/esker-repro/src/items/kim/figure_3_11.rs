@@ -86,7 +86,9 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         });
         Figure {
             title: title.into(),
-            note: "Published: table 3.4. All workloads are stand-ins; TPC-H's has fewer requests than the table accounts for.".into(),
+            note: "Published: table 3.4. All workloads are stand-ins; TPC-H's has fewer requests than the table \
+                accounts for."
+                .into(),
             x: Axis::categories("workload", WORKLOADS),
             y: Axis::logarithmic(y),
             curves: curves.collect(),

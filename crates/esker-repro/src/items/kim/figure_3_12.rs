@@ -39,9 +39,10 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         outcome.claims.extend(claims.into_iter().map(|claim| claim.on_stand_in(workload.stand_in)));
         outcome.figures.push(Figure {
             title: format!("Figure 3.12: {}", workload.name),
-            note: "Share of requests that took at most so long, driver's queue included. Published: the means of table 3.5, \
-                   at half height. The workload is a stand-in."
-                .into(),
+            note:
+                "Share of requests that took at most so long, driver's queue included. Published: the means of table \
+                   3.5, at half height. The workload is a stand-in."
+                    .into(),
             x: Axis::logarithmic("response time, ms"),
             y: Axis::linear("share of requests"),
             curves: curves(&runs, means),
@@ -69,7 +70,8 @@ fn said(item: &Item, workload: &Workload, runs: &[Vec<f64>]) -> Vec<Claim> {
                 "Financial: DFTL's mean response below FAST's, share",
                 0.78,
                 1.0 - mean(1) / mean(2),
-                "section 3.5.2; here every request waits for its map operations, of which table 3.5 charges few (see kim/table-3.5)",
+                "section 3.5.2; here every request waits for its map operations, of which table 3.5 charges few (see \
+                kim/table-3.5)",
             ),
         ],
         "Cello99" => vec![

@@ -71,8 +71,8 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     ];
     let figure = Figure {
         title: "Figure 3.13: FAST on faster flash, Financial".into(),
-        note: "Mean response over DFTL's on flash of single speed. Published: table 3.5 and the text's \"4 times faster\". The \
-               workload is a stand-in."
+        note: "Mean response over DFTL's on flash of single speed. Published: table 3.5 and the text's \"4 times \
+               faster\". The workload is a stand-in."
             .into(),
         x: Axis::linear("flash speed-up"),
         y: Axis::linear("mean response over DFTL's"),

@@ -1,7 +1,7 @@
 //! Kim 2009, figure 3.14: response under rising load, and where each layer gives way.
 //!
-//! Workload A writes at random, B in sequence; the text has no more of them. Ours write nine requests in ten, of Financial's sizes; 2 % of
-//! A's requests continue the one before, and 80 % of B's.
+//! Workload A writes at random, B in sequence; the text has no more of them. Ours write nine requests in ten, of
+//! Financial's sizes; 2 % of A's requests continue the one before, and 80 % of B's.
 
 use super::drive::{LAYERS, Setup, simulate};
 use super::workload::{FINANCIAL, Workload};
@@ -73,8 +73,8 @@ const DRIVE: &str =
 
 /// Claims on the knees of the Baseline, DFTL and FAST under A, then under B.
 fn claims(item: &Item, knees: &[f64]) -> Vec<Claim> {
-    let reason = "requests per second at which the mean response is ten times that of the lowest load, on a straight line between loads; \
-                  the text gives the order";
+    let reason = "requests per second at which the mean response is ten times that of the lowest load, on a straight \
+                  line between loads; the text gives the order";
     let named = |layers: [usize; 2]| layers.map(|index| (NAMES[index], knees[index]));
     let mut claims: Vec<Claim> = (0..6)
         .map(|index| {
@@ -96,7 +96,8 @@ fn claims(item: &Item, knees: &[f64]) -> Vec<Claim> {
             1.0,
             knees[4] / knees[3],
             0.25,
-            "section 3.5.3: DFTL \"is able to approximate the performance of Baseline scheme\"; a quarter of the load was taken for that",
+            "section 3.5.3: DFTL \"is able to approximate the performance of Baseline scheme\"; a quarter of the load \
+            was taken for that",
         ),
     ]);
     claims

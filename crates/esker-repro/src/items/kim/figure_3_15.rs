@@ -1,7 +1,8 @@
 //! Kim 2009, figure 3.15: a hundred requests on FAST and on DFTL, one by one, where load rises.
 //!
-//! The paper shows requests 4,920 to 5,020 of Financial, where its arrivals become intense. The stand-in's arrivals come in bursts for
-//! this; the hundred requests are those around the steepest rise of the load, the same ones for both layers.
+//! The paper shows requests 4,920 to 5,020 of Financial, where its arrivals become intense. The stand-in's
+//! arrivals come in bursts for this; the hundred requests are those around the steepest rise of the load,
+//! the same ones for both layers.
 
 use super::drive::{Run, Served, Setup, simulate};
 use super::workload::{FINANCIAL, Workload};

@@ -45,8 +45,8 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         let operations = ["reads", "programs", "erases"];
         figures.push(Figure {
             title: format!("Figure 3.17: {}", workload.name),
-            note: "Energy of all flash operations, transfers inside, by table 3.2. The paper's values are not in the text; the workload is \
-                   a stand-in."
+            note: "Energy of all flash operations, transfers inside, by table 3.2. The paper's values are not in the \
+                   text; the workload is a stand-in."
                 .into(),
             x: Axis::categories("layer", LAYERS),
             y: Axis::linear("J"),

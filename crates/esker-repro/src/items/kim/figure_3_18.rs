@@ -1,6 +1,7 @@
 //! Kim 2009, figure 3.18: searching fewer blocks for a victim, against response.
 //!
-//! What a search takes in processor and bus is not in the text and not modelled; the blocks that are looked at stand for it.
+//! What a search takes in processor and bus is not in the text and not modelled; the blocks
+//! that are looked at stand for it.
 
 use super::drive::{Setup, simulate};
 use super::workload::{FINANCIAL, Workload};
@@ -67,11 +68,14 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         item.name,
         "energy of the search",
         None,
-        "neither the text nor the model says what a processor takes to look at a block; the share of blocks is shown instead",
+        "neither the text nor the model says what a processor takes to look at a block; the share of blocks is shown \
+        instead",
     ));
     let figure = Figure {
         title: "Figure 3.18: DFTL's response against the share of blocks searched, Financial".into(),
-        note: "The paper's curves are not in the text. The search is the share of blocks that are looked at. The workload is a stand-in.".into(),
+        note: "The paper's curves are not in the text. The search is the share of blocks that are looked at. The \
+            workload is a stand-in."
+            .into(),
         x: Axis::linear("share of blocks searched"),
         y: Axis::linear("over that of a full search"),
         curves: vec![Curve::measured("mean response", normalised), Curve::measured("blocks searched", effort)],

@@ -1,7 +1,7 @@
 //! Kim 2009, figure 3.19: the memory that DFTL and FAST save, used as a cache for data.
 //!
-//! The Baseline's map of a 32 GB drive takes 16 MiB, that of DFTL and FAST 32 KiB: the rest is a write-back buffer that also keeps what was
-//! read.
+//! The Baseline's map of a 32 GB drive takes 16 MiB, that of DFTL and FAST 32 KiB: the rest is a write-back buffer
+//! that also keeps what was read.
 
 use super::drive::{Run, Setup, simulate};
 use super::workload::{FINANCIAL, TPC_H};
@@ -22,7 +22,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 
 const CACHE: &str =
     r#"{ size = "16352KiB", latency = "0ns", high_water = "100%", low_water = "100%", keep_reads = true }"#;
-const SIZE: &str = "16 MiB less 32 KiB (section 3.5.7); the text has no latency, so none, and no water marks: a write that finds it full waits until room is made";
+const SIZE: &str = "16 MiB less 32 KiB (section 3.5.7); the text has no latency, so none, and no water marks: a write \
+    that finds it full waits until room is made";
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
     let setups = [("Baseline", false), ("DFTL", false), ("DFTL", true), ("FAST", false), ("FAST", true)];

@@ -1,7 +1,8 @@
 //! Kim 2009, figure 3.9: how writes and reads depend on their sequentiality, and the tail of random writes.
 //!
-//! The paper sets its simulator beside two drives of 2008, which cannot be had; it claims trends, and these are held. FlashSim 1 is the page
-//! map, FlashSim 2 is DFTL. Requests go one at a time to a drive that is full but for its spare space.
+//! The paper sets its simulator beside two drives of 2008, which cannot be had; it claims trends, and
+//! these are held. FlashSim 1 is the page map, FlashSim 2 is DFTL. Requests go one at a time to a drive
+//! that is full but for its spare space.
 
 use super::drive::{Run, Setup, simulate};
 use super::workload::{FINANCIAL, Workload};

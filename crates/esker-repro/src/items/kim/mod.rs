@@ -1,5 +1,6 @@
-//! Kim, "Design Challenges on Enterprise-Scale Storage Systems Employing Hard Drives and NAND Flash Based Solid-State Drives"
-//! (dissertation, Pennsylvania State University, 2009), chapter 3: translation layers. The system it proposes is HybridStore.
+//! Kim, "Design Challenges on Enterprise-Scale Storage Systems Employing Hard Drives and NAND Flash Based
+//! Solid-State Drives" (dissertation, Pennsylvania State University, 2009), chapter 3: translation layers. The
+//! system it proposes is HybridStore.
 
 mod drive;
 pub(super) mod figure_3_10;

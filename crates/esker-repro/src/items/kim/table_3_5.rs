@@ -1,7 +1,7 @@
 //! Kim 2009, tables 3.4 and 3.5: page map, DFTL and FAST under the Financial trace.
 //!
-//! The whole trace cannot be had. Its stand-in follows table 3.3 ([`super::workload`]); beside it, where they are at hand, stand the first
-//! 10,000 requests of Financial1, repeated.
+//! The whole trace cannot be had. Its stand-in follows table 3.3 ([`super::workload`]); beside it, where they are at
+//! hand, stand the first 10,000 requests of Financial1, repeated.
 
 use esker_results::{FlashReport, RunResults};
 
@@ -15,7 +15,8 @@ use crate::{Claim, Context, Item, Outcome, ReproduceError};
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/table-3.5",
     title: "Response times and cleaning of a page map, DFTL and FAST under Financial (with table 3.4)",
-    source: "Kim, dissertation, Pennsylvania State University, 2009, sections 3.5.1 and 3.5.2, tables 3.4 and 3.5, figure 3.10",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, sections 3.5.1 and 3.5.2, tables 3.4 and 3.5, \
+        figure 3.10",
     sections: &["3.5.1", "3.5.2"],
     run,
 };
@@ -120,13 +121,16 @@ fn on_stand_in(item: &Item, runs: &[Run]) -> Vec<Claim> {
     claims
 }
 
-const NOT_CHARGED: &str = "table 3.4's own map operations, (3) x 130.9 us + (7) x 405.9 us, come to 0.55 ms per request; table 3.5 \
-                           has 0.16 ms more than the page map, so most of them were not charged to requests";
-const HALF_MORE: &str = "table 3.4's map operations take 0.55 ms per request where each request waits for them, against 0.39 ms for \
-                         its data: a ratio of 2.4, which a drive that charges them cannot go much below";
+const NOT_CHARGED: &str = "table 3.4's own map operations, (3) x 130.9 us + (7) x 405.9 us, come to 0.55 ms per \
+                           request; table 3.5 has 0.16 ms more than the page map, so most of them were not charged to \
+                           requests";
+const HALF_MORE: &str = "table 3.4's map operations take 0.55 ms per request where each request waits for them, \
+                         against 0.39 ms for its data: a ratio of 2.4, which a drive that charges them cannot go much \
+                         below";
 
-const LATER: &str = "table 3.4's map reads without those before a map write, (3) - (7), take 0.11 ms per request, so a page map's 0.39 ms become \
-                     0.50 where nobody waits for map writes; 0.39 + 0.55 where everybody does";
+const LATER: &str = "table 3.4's map reads without those before a map write, (3) - (7), take 0.11 ms per request, so a \
+                     page map's 0.39 ms become 0.50 where nobody waits for map writes; 0.39 + 0.55 where everybody \
+                     does";
 const LATE: &str = "{ kind = \"dftl\", cache = \"32KiB\", late_write_back = true }";
 /// Runs on the stand-in and on the head.
 const PARTS: usize = 2 * LAYERS.len() + 1;
@@ -137,9 +141,10 @@ const FINANCIAL_HEAD: PaperTrace =
 const HEAD: &str = "the first 10,000 requests of Financial1, repeated";
 /// About as many requests as table 3.4 stands for.
 const PASSES: &str = "32";
-const DIFFERS: &str = "41 % of the head are reads, 45 % continue the request before, and it touches 29 MiB; the paper's extract has 9 % and 2 %";
+const DIFFERS: &str = "41 % of the head are reads, 45 % continue the request before, and it touches 29 MiB; the \
+    paper's extract has 9 % and 2 %";
 
-/// The same drive and layers under the real head.
+/// The table's drive and layers under the real head.
 fn on_head(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
     const CLAIM: &str = "head of Financial1, DFTL against FAST: mean response below FAST's, share";
     let path = match FINANCIAL_HEAD.find(context) {

@@ -53,8 +53,8 @@ const COLUMNS: [(&str, TimeOf); 3] = [
     ("wait in the driver", |served| served.queued),
 ];
 
-/// The rows of one layer under one workload, mean and standard deviation of each column; `reason` says more of a column's mean where
-/// there is more to say.
+/// The rows of one layer under one workload, mean and standard deviation of each column; `reason` says more of a
+/// column's mean where there is more to say.
 pub(super) fn compared(
     item: &Item,
     name: &str,

@@ -1,10 +1,11 @@
-//! Stand-ins for the workloads of Kim's chapter 3, by the figures of table 3.3. None of the four traces can be had whole.
+//! Stand-ins for the workloads of Kim's chapter 3, by the figures of table 3.3. None of
+//! the four traces can be had whole.
 //!
-//! Each follows its row of table 3.3 (mean size, share of reads, sequentiality, mean gap between requests), with as many requests
-//! as table 3.4 accounts for. Where requests go is not in the text. Two laws are mixed: a request goes back to one of the last
-//! requests' places (how far back is uniform), or anywhere in the span by Zipf's law. The share of the former changes from
-//! phase to phase, as in the head of the real Financial trace, where calm stretches alternate with scattered ones. What was
-//! chosen to fit what stands with each workload.
+//! Each follows its row of table 3.3 (mean size, share of reads, sequentiality, mean gap between requests), with as
+//! many requests as table 3.4 accounts for. Where requests go is not in the text. Two laws are mixed: a request goes
+//! back to one of the last requests' places (how far back is uniform), or anywhere in the span by Zipf's law. The share
+//! of the former changes from phase to phase, as in the head of the real Financial trace, where calm stretches
+//! alternate with scattered ones. What was chosen to fit what stands with each workload.
 
 use std::borrow::Cow;
 
@@ -51,7 +52,7 @@ pub(super) struct Workload {
 }
 
 impl Workload {
-    /// The same with so large a part of the requests.
+    /// This workload with only `part` of its requests.
     pub(super) fn shortened(&self, part: f64) -> Self {
         let some = |count: u64| (count as f64 * part).ceil() as u64;
         Self { requests: some(self.requests), warm_up: some(self.warm_up), ..self.clone() }
@@ -162,14 +163,14 @@ impl Places {
 
 /// OLTP of a financial institution.
 ///
-/// - 316,000 requests of 2.19 pages on average: table 3.4 counts 631,000 page writes (10,111 erases of 64 pages, less 15,573
-///   copies), which are the writes of so many requests of 4.38 KB, 91 % of them writes.
-/// - Four channels: table 3.5 gives 0.39 ms of device time to requests of 2.19 pages, and one page takes 0.38 ms, so the pages of a
-///   request went side by side.
-/// - Span, skew, recency, the length of phases and FAST's log (20 blocks; section 3.5 has about 3 % of an active region whose size is not
-///   in the text) were chosen with four figures in view: the cache hits of section 3.5.1 (63 %) and, of table 3.4, the Baseline's
-///   copies, FAST's number of full merges and its mean of 15.3 data blocks per full merge. Response times and the share of merges
-///   with 20 data blocks or more were not.
+/// - 316,000 requests of 2.19 pages on average: table 3.4 counts 631,000 page writes (10,111 erases of 64 pages, less
+///   15,573 copies), which are the writes of so many requests of 4.38 KB, 91 % of them writes.
+/// - Four channels: table 3.5 gives 0.39 ms of device time to requests of 2.19 pages, and one page takes 0.38 ms, so
+///   the pages of a request went side by side.
+/// - Span, skew, recency, the length of phases and FAST's log (20 blocks; section 3.5 has about 3 % of an active region
+///   whose size is not in the text) were chosen with four figures in view: the cache hits of section 3.5.1 (63 %) and,
+///   of table 3.4, the Baseline's copies, FAST's number of full merges and its mean of 15.3 data blocks per full merge.
+///   Response times and the share of merges with 20 data blocks or more were not.
 /// - Bursts as the Baseline's queueing delay of table 3.5 has them (0.04 ms).
 pub(super) static FINANCIAL: Workload = Workload {
     name: "Financial",
@@ -186,13 +187,16 @@ pub(super) static FINANCIAL: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 400_000,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 4, blocks_per_plane = 4268 }",
+    drive: "over_provisioning = \"4%\"\n\
+        write_frontiers = \"die\"\n\
+        geometry = { channels = 4, blocks_per_plane = 4268 }",
     log: "0.12%",
 };
 
-/// A time-sharing server. 373,000 requests of 2.51 pages, 65 % of them writes, for the 609,000 page writes of table 3.4. Bursts,
-/// recency and log were chosen with the Baseline's queueing delay of table 3.5 (1.08 ms), the cache hits that table 3.4 gives (49 %: map
-/// reads less map writes, per page) and its mean of 15.2 data blocks per full merge in view.
+/// A time-sharing server. 373,000 requests of 2.51 pages, 65 % of them writes, for the 609,000 page writes of
+/// table 3.4. Bursts, recency and log were chosen with the Baseline's queueing delay of table 3.5 (1.08 ms),
+/// the cache hits that table 3.4 gives (49 %: map reads less map writes, per page) and its mean of 15.2 data
+/// blocks per full merge in view.
 pub(super) static CELLO: Workload = Workload {
     name: "Cello99",
     stand_in: "a synthetic workload by table 3.3 for the Cello99 trace",
@@ -208,14 +212,16 @@ pub(super) static CELLO: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 350_000,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 4, blocks_per_plane = 2134 }",
+    drive: "over_provisioning = \"4%\"\n\
+        write_frontiers = \"die\"\n\
+        geometry = { channels = 4, blocks_per_plane = 2134 }",
     log: "0.3%",
 };
 
-/// Decision support. Mean size 6.4 pages, writes smaller: FAST's full merges join 32 data blocks on average in table 3.4, of at most 64
-/// pages, so a write has 2 pages or less. One channel: table 3.5 has 0.68 ms for reads of 6.4 pages, of which one takes
-/// 0.13 ms. A drive four fifths full, since the Baseline copies 1.7 pages per page written. Bursts as the Baseline's queueing delay
-/// has them (0.11 ms). 200,000 requests; the number does not follow from the tables.
+/// Decision support. Mean size 6.4 pages, writes smaller: FAST's full merges join 32 data blocks on average in table
+/// 3.4, of at most 64 pages, so a write has 2 pages or less. One channel: table 3.5 has 0.68 ms for reads of 6.4 pages,
+/// of which one takes 0.13 ms. A drive four fifths full, since the Baseline copies 1.7 pages per page written. Bursts
+/// as the Baseline's queueing delay has them (0.11 ms). 200,000 requests; the number does not follow from the tables.
 pub(super) static TPC_H: Workload = Workload {
     name: "TPC-H",
     stand_in: "a synthetic workload by table 3.3 for the TPC-H trace",
@@ -231,13 +237,17 @@ pub(super) static TPC_H: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 0,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 1, blocks_per_plane = 4268 }\n\
-            precondition = \"steady\"\nutilisation = \"80%\"",
+    drive: "over_provisioning = \"4%\"\n\
+            write_frontiers = \"die\"\n\
+            geometry = { channels = 1, blocks_per_plane = 4268 }\n\
+            precondition = \"steady\"\n\
+            utilisation = \"80%\"",
     log: "1.2%",
 };
 
-/// A search engine: reads of 7.4 pages, on one channel as with [`TPC_H`]; bursts as the Baseline's queueing delay has them (0.18 ms).
-/// FAST's log is 3 % (section 3.5), and so large that the writes do not fill it: table 3.4 has no merges.
+/// A search engine: reads of 7.4 pages, on one channel as with [`TPC_H`]; bursts as the Baseline's
+/// queueing delay has them (0.18 ms). FAST's log is 3 % (section 3.5), and so large that the writes do not
+/// fill it: table 3.4 has no merges.
 pub(super) static WEB_SEARCH: Workload = Workload {
     name: "Web Search",
     stand_in: "a synthetic workload by table 3.3 for the Web Search trace",
@@ -253,8 +263,11 @@ pub(super) static WEB_SEARCH: Workload = Workload {
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 0,
-    drive: "over_provisioning = \"4%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 1, blocks_per_plane = 8536 }\n\
-            precondition = \"filled\"\nutilisation = \"85%\"",
+    drive: "over_provisioning = \"4%\"\n\
+            write_frontiers = \"die\"\n\
+            geometry = { channels = 1, blocks_per_plane = 8536 }\n\
+            precondition = \"filled\"\n\
+            utilisation = \"85%\"",
     log: "3%",
 };
 

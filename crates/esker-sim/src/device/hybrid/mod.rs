@@ -31,8 +31,8 @@ pub struct HybridSettings {
     /// Bytes that are placed as one: whole sectors.
     #[serde(default = "default_extent")]
     pub extent: Bytes,
-    /// Bytes that the host is offered, in whole extents (default: all that the children hold). With less than they hold, a
-    /// child can be larger than its share, so that shares need not be those of the capacities.
+    /// Bytes that the host is offered, in whole extents (default: all that the children hold). With less than they
+    /// hold, a child can be larger than its share, so that shares need not be those of the capacities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Share of each child's extents that never hold data, instead of `capacity`.
@@ -138,8 +138,8 @@ impl HybridSettings {
         };
         let bytes = |extents: u32| Bytes(u64::from(extents) * self.extent.0);
         let message = format!(
-            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} (the devices \
-             hold: {}{reserved})",
+            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} \
+             (the devices hold: {}{reserved})",
             bytes(unmet.wanted),
             bytes(unmet.holds),
             holds.join(", "),

@@ -237,8 +237,8 @@ fn weights_that_do_not_go_into_the_devices_are_refused() {
     let Err(fault) = split("policy = { kind = \"static-split\", weights = [99, 1] }") else { panic!("99:1 on equals") };
     assert_eq!(
         fault.message,
-        "`policy.weights` [99,1] cannot be met: of 800KiB they put 792KiB on `c0`, which has room for 400KiB (the devices \
-         hold: `c0` 400KiB, `c1` 400KiB)"
+        "`policy.weights` [99,1] cannot be met: of 800KiB they put 792KiB on `c0`, which has room for 400KiB (the \
+         devices hold: `c0` 400KiB, `c1` 400KiB)"
     );
     let hint = fault.hint.unwrap();
     assert!(hint.starts_with("`capacity = \"404KiB\"` or less would do"), "{hint}");

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::engine::{DeviceIndex, LogicalExtent};
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 pub use static_split::{StaticSplit, StaticSplitSettings};
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceView, Placement, PlacementEntry, PlacementError, PolicySettings, schema_of};
-use crate::engine::{DeviceIndex, LogicalExtent};
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
@@ -21,8 +21,8 @@ const NAME: &str = ENTRY.name;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StaticSplitSettings {
-    /// Shares of the devices, in their order. What they come to has to go into each device (see `capacity`). Where the list
-    /// is empty, the devices take turns, and those that are full are passed over.
+    /// Shares of the devices, in their order. What they come to has to go into each device (see `capacity`). Where the
+    /// list is empty, the devices take turns, and those that are full are passed over.
     pub weights: Vec<u32>,
 }
 
@@ -46,9 +46,9 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     }
 }
 
-/// Extents go to the devices in turns, each as often as its weight says, its turns spread evenly over the round: weights
-/// 3 and 1 give 0, 0, 1, 0. An extent's device depends on its number alone, so the layout is the same in whatever order
-/// extents are first written.
+/// Extents go to the devices in turns, each as often as its weight says, its turns spread evenly over the round:
+/// weights 3 and 1 give 0, 0, 1, 0. An extent's device depends on its number alone, so the layout is the same in
+/// whatever order extents are first written.
 #[derive(Clone, Debug)]
 pub struct StaticSplit {
     turns: Vec<DeviceIndex>,

@@ -53,8 +53,8 @@ impl TraceModel {
     }
 
     /// `requests` records like those of the trace, beginning at time zero; the same ones for the same seed. With more
-    /// requests than were fitted the trace becomes longer, not denser, and its footprint hardly grows; with fewer, every
-    /// segment becomes shorter. None where the model was fitted to nothing.
+    /// requests than were fitted the trace becomes longer, not denser, and its footprint hardly grows; with fewer,
+    /// every segment becomes shorter. None where the model was fitted to nothing.
     pub fn generate(&self, requests: u64, seed: u64) -> GeneratedRecords<'_> {
         GeneratedRecords::new(self, requests, seed)
     }

@@ -36,8 +36,8 @@ impl Scale {
     }
 }
 
-/// Where one kind of draw is on its way through the segments. Gaps, volumes and each volume's runs go at their own pace,
-/// since a run belongs to the segment that it ends in: so each uses up exactly what was counted.
+/// Where one kind of draw is on its way through the segments. Gaps, volumes and each volume's runs go at their own
+/// pace, since a run belongs to the segment that it ends in: so each uses up exactly what was counted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
     next: usize,
@@ -49,7 +49,8 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// To be asked before each draw: the segment to go on to, where one is due. `count` says how much was counted in one.
+    /// To be asked before each draw: the segment to go on to, where one is due. `count`
+    /// says how much was counted in one.
     fn draw<'a>(
         &mut self,
         segments: &'a [Segment],

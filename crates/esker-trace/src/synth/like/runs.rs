@@ -165,8 +165,8 @@ impl FollowerDraw {
         Self { by_phase, left: counts.values().sum() }
     }
 
-    /// A follower that begins at `offset`; where none is left that begins so far into a page, one that begins at the next
-    /// address where one can. The class has followers.
+    /// A follower that begins at `offset`; where none is left that begins so far into a page, one that begins at the
+    /// next address where one can. The class has followers.
     fn draw(&mut self, offset: u64, rng: &mut Rng) -> (u64, Operation, u32) {
         if self.left == 0 {
             self.by_phase.values_mut().for_each(Deck::refill);

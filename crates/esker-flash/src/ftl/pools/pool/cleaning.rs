@@ -59,8 +59,8 @@ impl Pool {
             return Ok(false);
         }
         self.clean_some(1, flash, sink, owners)?;
-        // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and would
-        // then find neither a free page nor one to copy to.
+        // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and
+        // would then find neither a free page nor one to copy to.
         if self.free_blocks < self.reserve && self.under_cleaning.is_some() {
             self.clean_some(u32::MAX, flash, sink, owners)?;
         }
@@ -123,8 +123,8 @@ impl Pool {
         }
     }
 
-    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Where no more are left,
-    /// has the map follow and erases it.
+    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Where no more are
+    /// left, has the map follow and erases it.
     #[inline]
     fn clean_some<S: OpSink>(
         &mut self,

@@ -43,8 +43,8 @@ pub(super) struct Pool {
     data_pages_per_block: u32,
     reserve: u32,
     summary: bool,
-    /// Those of data, where kinds are kept apart first those of one kind, then those of the other; behind them, where the layer
-    /// keeps its map in blocks of its own, as many of the map as of one kind.
+    /// Those of data, where kinds are kept apart first those of one kind, then those of the other; behind them, where
+    /// the layer keeps its map in blocks of its own, as many of the map as of one kind.
     frontiers: Vec<Frontier>,
     /// How many frontiers are for one kind of data.
     data_frontiers: u32,
@@ -84,8 +84,8 @@ pub(super) struct Pool {
 /// The blocks of a map that is kept in blocks of its own.
 #[derive(Debug)]
 pub(super) struct MapBlocks {
-    /// The policy for these. Pages of the map are rewritten far more often than data: a policy that saw both would clean
-    /// blocks of the map when they are worth as little as those of data, and do so again and again.
+    /// The policy for these. Pages of the map are rewritten far more often than data: a policy that saw both would
+    /// clean blocks of the map when they are worth as little as those of data, and do so again and again.
     pub(super) victims: Box<dyn VictimPolicy>,
     /// How many there may be before one of them is the next victim.
     pub(super) allowance: u32,

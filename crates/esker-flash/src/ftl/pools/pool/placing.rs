@@ -133,7 +133,8 @@ impl Pool {
         while self.frontiers[index].room == 0 {
             self.open(index, flash, sink)?;
             while self.free_blocks < self.reserve {
-                // Where the map has to follow each copy, a policy that does not look for gain may lose as fast as it gains.
+                // Where the map has to follow each copy, a policy that does not look for
+                // gain may lose as fast as it gains.
                 let certain = self.map.is_some() && most - attempts > patience;
                 let cleaned = self.clean(certain, flash, sink, owners)?;
                 if self.is_map_frontier(cleaned) == map {
@@ -145,8 +146,8 @@ impl Pool {
         Ok(index)
     }
 
-    /// The frontier of the same kind as `index` that belongs to the part of `cleaned`. Where kinds are kept apart, cleaning may
-    /// have given room to another kind there only; then it is `index`.
+    /// The frontier of the same kind as `index` that belongs to the part of `cleaned`. Where kinds are kept apart,
+    /// cleaning may have given room to another kind there only; then it is `index`.
     #[inline]
     fn beside(&self, index: usize, cleaned: usize) -> usize {
         if self.separation == Separation::None || self.is_map_frontier(index) {

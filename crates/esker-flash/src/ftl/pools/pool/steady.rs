@@ -156,9 +156,9 @@ impl Pool {
 
     /// How many pages gradual cleaning is behind in the mean where victims are those of `law`.
     ///
-    /// Each victim gives some pages more, or less, than are written while it is cleaned, and no more is made up for than
-    /// was lost: a random walk with a bound. `MEAN_OF_WALK` is what steps at moments of their own take off the mean of
-    /// such a walk in continuous time (Siegmund 1979).
+    /// Each victim gives some pages more, or less, than are written while it is cleaned, and no more is made up for
+    /// than was lost: a random walk with a bound. `MEAN_OF_WALK` is what steps at moments of their own take off the
+    /// mean of such a walk in continuous time (Siegmund 1979).
     fn backlog(&self, law: &Stationary) -> f64 {
         const MEAN_OF_WALK: f64 = 0.582_6;
         let pages = self.data_pages_per_block;

@@ -1,0 +1,16 @@
+//! A design after its measured run.
+
+use esker_core::Replay;
+use esker_results::{Reporting, RequestStatistics, SeriesPoint};
+use esker_sim::{Experiment, Slowest};
+
+/// What is left of it for those who look closer.
+pub(crate) struct Run {
+    pub(crate) device: Box<dyn Reporting>,
+    pub(crate) experiment: Experiment,
+    pub(crate) replay: Replay,
+    pub(crate) statistics: RequestStatistics,
+    pub(crate) hour: Option<RequestStatistics>,
+    pub(crate) series: Vec<SeriesPoint>,
+    pub(crate) slowest: Option<Slowest>,
+}

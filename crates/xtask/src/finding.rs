@@ -1,0 +1,33 @@
+//! What a rule found.
+
+use std::fmt;
+
+/// A place where a rule is broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// From the root of the repository.
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    /// Set by [`crate::tidy`].
+    pub(crate) rule: &'static str,
+    /// What in the file it is about, so that an allowance can name it: a function, a dependency, the files of a circle.
+    pub(crate) item: Option<String>,
+    /// What is wrong, and what to do.
+    pub(crate) message: String,
+}
+
+impl Finding {
+    pub(crate) fn new(path: &str, line: usize, message: String) -> Self {
+        Self { path: path.to_owned(), line, rule: "", item: None, message }
+    }
+
+    pub(crate) fn about(self, item: &str) -> Self {
+        Self { item: Some(item.to_owned()), ..self }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}: {}", self.path, self.line, self.rule, self.message)
+    }
+}

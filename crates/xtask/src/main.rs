@@ -1,0 +1,36 @@
+//! The rules of this repository as a program. `cargo xtask tidy` checks them all and ends with 1 where one is broken.
+
+mod allow;
+mod finding;
+mod manifest;
+mod modules;
+mod rules;
+mod syntax;
+mod tidy;
+mod workspace;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask tidy [--rule NAME] [--list]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments[..] {
+        ["tidy"] => tidy::run(None),
+        ["tidy", "--rule", name] => tidy::run(Some(name)),
+        ["tidy", "--list"] => Ok(tidy::list()),
+        _ => Err(USAGE.to_owned()),
+    };
+    // A reader that has gone away wants no more.
+    let _ = match &outcome {
+        Ok(report) => std::io::stdout().write_all(report.text.as_bytes()),
+        Err(problem) => writeln!(std::io::stderr(), "{problem}"),
+    };
+    match outcome {
+        Ok(report) if report.findings == 0 => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(_) => ExitCode::from(2),
+    }
+}

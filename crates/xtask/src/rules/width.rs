@@ -1,0 +1,51 @@
+//! Lines of Rust, TOML and shell have at most 120 columns, comments and strings too: rustfmt breaks neither.
+
+use super::Rule;
+use crate::allow::Settings;
+use crate::finding::Finding;
+use crate::workspace::Workspace;
+
+/// As in rustfmt.toml.
+const COLUMNS_MAX: usize = 120;
+
+pub(super) const RULE: Rule =
+    Rule { name: "width", demands: "120 columns in Rust, TOML and shell, comments and strings included", check };
+
+fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in workspace.files.values().filter(|file| is_code(&file.path)) {
+        for (index, line) in file.text.lines().enumerate() {
+            let columns = line.chars().count();
+            if columns > COLUMNS_MAX {
+                let message = format!("{columns} columns, over {COLUMNS_MAX}; break the line (`\\` in a string)");
+                findings.push(Finding::new(&file.path, index + 1, message));
+            }
+        }
+    }
+    findings
+}
+
+fn is_code(path: &str) -> bool {
+    [".rs", ".toml", ".sh"].iter().any(|ending| path.ends_with(ending)) || path == "Makefile" || path == ".ci/run"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_counted_not_bytes_and_markdown_is_left_alone() {
+        let wide = format!("// {}\n// é\n//\n# {}", "x".repeat(118), "x".repeat(118));
+        let full = format!("// {}", "é".repeat(117));
+        let workspace = Workspace::of_files(&[("a.rs", &wide.replace('#', "//")), ("b.rs", &full), ("c.md", &wide)]);
+        let lines: Vec<_> =
+            check(&workspace, &Settings::default()).iter().map(|it| (it.path.clone(), it.line)).collect();
+        assert_eq!(lines, [("a.rs".to_owned(), 1), ("a.rs".to_owned(), 4)]);
+    }
+
+    #[test]
+    fn it_counts_as_rustfmt_does() {
+        let settings = include_str!("../../../../rustfmt.toml");
+        assert!(settings.contains(&format!("max_width = {COLUMNS_MAX}\n")));
+    }
+}
