@@ -2,6 +2,7 @@
 
 pub(crate) mod events;
 mod losses;
+mod text;
 mod volumes;
 
 use std::io::{self, Write};
@@ -12,6 +13,7 @@ use crate::error::TraceError;
 use crate::format::{self, FORMATS, FormatEntry, Holds, Times, VolumeNames};
 use crate::{Operation, Record, VolumeIndex};
 pub use losses::{Loss, LossKind, WriteNotes};
+pub(crate) use text::{write_decimal, write_hexadecimal, write_number, write_padded};
 use volumes::{Naming, NoPlace};
 
 /// Written in pieces of about this many bytes.
@@ -285,39 +287,4 @@ fn others(has: impl Fn(&Holds) -> bool) -> String {
         .map(|format| format.name)
         .collect();
     names.join(", ")
-}
-
-/// Appends a whole number.
-pub(crate) fn write_number(output: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    output.extend_from_slice(&digits[start..]);
-}
-
-/// Appends `value` / 10^`places` with at least `shown` decimals, and all that are not zero.
-pub(crate) fn write_decimal(output: &mut Vec<u8>, value: u64, places: u32, shown: u32) {
-    let scale = 10u64.pow(places);
-    write_number(output, value / scale);
-    let mut fraction = value % scale;
-    let mut count = places;
-    while count > shown && fraction.is_multiple_of(10) {
-        fraction /= 10;
-        count -= 1;
-    }
-    if count == 0 {
-        return;
-    }
-    output.push(b'.');
-    let start = output.len();
-    write_number(output, fraction);
-    let missing = count as usize - (output.len() - start);
-    output.splice(start..start, std::iter::repeat_n(b'0', missing));
 }
