@@ -1,13 +1,15 @@
-//! How fast traces are read: text formats from memory and from zstd, and packed records.
+//! How fast traces are read and written: every format in memory, some from zstd, and packed records.
 
 use std::cell::OnceCell;
-use std::io::Cursor;
+use std::io::{self, Cursor};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use esker_core::{Nanos, Rng};
 use esker_testkit::Bench;
 use esker_trace::{
-    FORMATS, FormatEntry, Operation, ReadOptions, Record, Spool, SpoolWriter, Times, TraceReader, TraceWriter,
-    VolumeIndex, VolumeNames,
+    FORMATS, FormatEntry, Operation, ReadOptions, Record, Responses, Spool, SpoolWriter, Times, TraceReader,
+    TraceWriter, VolumeIndex, VolumeNames,
 };
 
 const RECORDS: u64 = 1_000_000;
@@ -36,26 +38,53 @@ fn records(volumes: u64) -> Vec<Record> {
 
 /// A buffer that can be looked at after the writer is gone.
 #[derive(Clone, Default)]
-struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+struct Shared(Arc<Mutex<Vec<u8>>>);
 
-impl std::io::Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+impl io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
     }
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-fn written(format: &str, records: &[Record], volumes: &[String]) -> Vec<u8> {
-    let output = Shared::default();
-    let mut writer = TraceWriter::create(format, Box::new(output.clone()), volumes).unwrap();
+/// Counts bytes and forgets them, so that getting memory for them is not measured.
+#[derive(Clone, Default)]
+struct Counted(Arc<AtomicU64>);
+
+impl io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        std::hint::black_box(bytes);
+        self.0.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write(format: &str, records: &[Record], volumes: &[String], output: impl io::Write + Send + 'static) {
+    let mut writer = TraceWriter::create(format, Box::new(output), volumes).unwrap();
     for record in records {
         writer.push(record).unwrap();
     }
     writer.finish().unwrap();
+}
+
+fn written(format: &str, records: &[Record], volumes: &[String]) -> Vec<u8> {
+    let output = Shared::default();
+    write(format, records, volumes, output.clone());
     std::mem::take(&mut *output.0.lock().unwrap())
+}
+
+fn bench_write(name: String, format: &str, records: &[Record], volumes: &[String]) {
+    Bench::new(name).rate("bytes", || {
+        let output = Counted::default();
+        write(format, records, volumes, output.clone());
+        output.0.load(Ordering::Relaxed)
+    });
 }
 
 fn read(bytes: &'static [u8]) -> u64 {
@@ -93,6 +122,7 @@ fn main() {
         let one_volume = format.holds.volumes == VolumeNames::One;
         let records = legal(format, &records);
         let names = if one_volume { &volumes[..1] } else { &volumes[..] };
+        let optional = format.responses == Responses::Optional;
         let format = format.name;
         // Never freed, so that giving memory back is not measured.
         let bytes = OnceCell::<&'static [u8]>::new();
@@ -109,7 +139,11 @@ fn main() {
                 bytes().len() as u64
             });
         }
-        Bench::new(format!("write {format}")).rate("bytes", || written(format, &records, names).len() as u64);
+        bench_write(format!("write {format}"), format, &records, names);
+        if optional {
+            let open: Vec<Record> = records.iter().map(|record| Record { response: None, ..*record }).collect();
+            bench_write(format!("write {format}, no response times"), format, &open, names);
+        }
     }
     Bench::new("pack into a spool").rate("records", || {
         let mut writer = SpoolWriter::default();

@@ -1,8 +1,9 @@
 //! Requests from the events of their lives: queued, dispatched, completed.
 
-use std::collections::{BTreeMap, VecDeque};
+mod waiting;
 
 use esker_core::Nanos;
+use waiting::Requests;
 
 use crate::sink::{Found, Sink, TOO_LONG};
 use crate::{Operation, VolumeIndex};
@@ -10,25 +11,27 @@ use crate::{Operation, VolumeIndex};
 /// What a completion is called that belongs to no request.
 pub(crate) const COMPLETION: &str = "completion without request";
 /// Most requests that wait for their completion.
-const WAITING_MAX: usize = 65_536;
+pub(crate) const WAITING_MAX: usize = 65_536;
 /// A request that has not completed after this time is handed out without a response time.
 pub(crate) const PATIENCE: Nanos = Nanos::from_secs(10);
 /// So many dispatched requests without any queued one, and there are no queue events in the trace.
 const UNDECIDED_MAX: usize = 4096;
-/// Requests looked at for one completion, beyond those it completes.
-const SEARCH_MAX: usize = 64;
 
 /// Where requests go that wait no longer: what is read, or what a writer holds against the records it has written.
 pub(crate) trait Outlet {
-    /// Line or record that is being read.
-    fn place(&self) -> u64;
+    /// What it has to know again of a request that is handed out.
+    type Place;
+    /// That of the event which is being taken: the line or record that is being read.
+    fn place(&self) -> Self::Place;
     /// Counts events that make no request.
     fn ignore(&mut self, kind: &'static str, count: u64);
     /// Takes the next request, in order of issue; it was found at `place`.
-    fn hand_out(&mut self, found: Found, place: u64);
+    fn hand_out(&mut self, found: Found, place: Self::Place);
 }
 
 impl Outlet for Sink {
+    type Place = u64;
+
     fn place(&self) -> u64 {
         self.place
     }
@@ -68,9 +71,10 @@ pub(crate) struct Event {
 }
 
 /// Which step makes a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Requests {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Begin {
     /// Not known yet: only dispatches so far.
+    #[default]
     Undecided,
     Queued,
     Dispatched,
@@ -78,186 +82,118 @@ enum Requests {
     Numbered,
 }
 
-/// Volume, operation, first byte, and number of a request that has not completed.
-type OpenKey = (u32, u8, u64, u64);
-
-#[derive(Debug)]
-struct Waiting {
-    found: Found,
-    place: u64,
-    /// Bytes that have not completed: a request may be split on its way.
-    left: u64,
-}
-
 /// Pairs events. Requests are queue events where the trace has any, else dispatch events; their response time runs to
 /// the completion of the same range of the same device. Requests that were merged or split below the queue are paired
 /// by the ranges they cover. What waits is bounded in number and time.
 #[derive(Debug)]
-pub(crate) struct Pairing {
-    requests: Requests,
-    /// In order of arrival.
-    waiting: VecDeque<Waiting>,
-    /// Number of the first of them.
-    first: u64,
-    /// Those that have not completed, and their length.
-    open: BTreeMap<OpenKey, u64>,
+pub(crate) struct Pairing<P = u64> {
+    begin: Begin,
+    requests: Requests<P>,
     /// Completions that could have been those of several requests.
     ambiguous: u64,
     unanswered: u64,
     answered: u64,
 }
 
-impl Default for Pairing {
+impl<P> Default for Pairing<P> {
     fn default() -> Self {
-        Self {
-            requests: Requests::Undecided,
-            waiting: VecDeque::new(),
-            first: 0,
-            open: BTreeMap::new(),
-            ambiguous: 0,
-            unanswered: 0,
-            answered: 0,
-        }
+        Self { begin: Begin::default(), requests: Requests::default(), ambiguous: 0, unanswered: 0, answered: 0 }
     }
 }
 
-impl Pairing {
+impl<P> Pairing<P> {
     /// Takes the next event and hands out the requests that need not wait any more. The error says what would have been
     /// expected of the event.
-    pub(crate) fn event(&mut self, event: Event, outlet: &mut impl Outlet) -> Result<(), &'static str> {
+    pub(crate) fn event(&mut self, event: Event, outlet: &mut impl Outlet<Place = P>) -> Result<(), &'static str> {
         if event.length > u64::from(u32::MAX) && event.operation != Operation::Trim {
             return Err(TOO_LONG);
         }
         if event.offset.checked_add(event.length).is_none() {
             return Err("a range that ends below 2^64 bytes");
         }
-        match (event.step, self.requests) {
-            (Step::Queue, Requests::Undecided) => {
+        match (event.step, self.begin) {
+            (Step::Queue, Begin::Undecided) => {
                 // What was dispatched before the first queue event had been queued before the trace began.
-                outlet.ignore("dispatch event", self.waiting.len() as u64);
-                self.first += self.waiting.len() as u64;
-                self.waiting.clear();
-                self.open.clear();
-                self.requests = Requests::Queued;
-                self.begin(event, outlet);
+                outlet.ignore("dispatch event", self.requests.len() as u64);
+                self.requests.clear();
+                self.begin = Begin::Queued;
+                self.take(event, outlet);
             }
-            (Step::Queue, _) => self.begin(event, outlet),
-            (Step::Dispatch, Requests::Queued) => outlet.ignore("dispatch event", 1),
-            (Step::Dispatch, _) => self.begin(event, outlet),
+            (Step::Queue, _) => self.take(event, outlet),
+            (Step::Dispatch, Begin::Queued) => outlet.ignore("dispatch event", 1),
+            (Step::Dispatch, _) => self.take(event, outlet),
             (Step::Complete, _) => {
                 if !self.complete(&event) {
                     outlet.ignore(COMPLETION, 1);
                 }
             }
         }
-        if self.requests == Requests::Undecided && self.waiting.len() > UNDECIDED_MAX {
-            self.requests = Requests::Dispatched;
+        if self.begin == Begin::Undecided && self.requests.len() > UNDECIDED_MAX {
+            self.begin = Begin::Dispatched;
         }
-        if self.requests != Requests::Undecided {
+        if self.begin != Begin::Undecided {
             self.release(event.at, outlet);
         }
         Ok(())
     }
 
     /// Takes a request whose completion will name it; returns its number.
-    pub(crate) fn begin_numbered(&mut self, event: Event, outlet: &mut impl Outlet) -> Result<u64, &'static str> {
-        self.requests = Requests::Numbered;
-        let number = self.first + self.waiting.len() as u64;
+    pub(crate) fn begin_numbered(
+        &mut self,
+        event: Event,
+        outlet: &mut impl Outlet<Place = P>,
+    ) -> Result<u64, &'static str> {
+        self.begin = Begin::Numbered;
+        let number = self.requests.next();
         self.event(Event { step: Step::Dispatch, ..event }, outlet)?;
         Ok(number)
     }
 
     /// Request `number` completed at `at`. One that was given up in the meantime stays without response time.
-    pub(crate) fn end_numbered(&mut self, number: u64, at: Nanos, outlet: &mut impl Outlet) {
-        if let Some(waiting) = number.checked_sub(self.first).and_then(|index| self.waiting.get(index as usize)) {
-            let found = waiting.found;
-            let key = (found.volume.0, found.operation as u8, found.offset, number);
-            if self.open.contains_key(&key) {
-                self.end(key, found.length, at);
-            }
-        }
+    pub(crate) fn end_numbered(&mut self, number: u64, at: Nanos, outlet: &mut impl Outlet<Place = P>) {
+        self.requests.end(number, None, at);
         self.release(at, outlet);
     }
 
-    fn begin(&mut self, event: Event, outlet: &impl Outlet) {
+    fn take(&mut self, event: Event, outlet: &impl Outlet<Place = P>) {
         let Event { at, volume, operation, offset, length, .. } = event;
-        if length > 0 || operation == Operation::Flush {
-            let number = self.first + self.waiting.len() as u64;
-            self.open.insert((volume.0, operation as u8, offset, number), length);
-        }
-        let found = Found { at, offset, length, volume, operation, response: None };
-        self.waiting.push_back(Waiting { found, place: outlet.place(), left: length });
+        self.requests.push(Found { at, offset, length, volume, operation, response: None }, outlet.place());
     }
 
     /// Finds what `event` completes; false where that is nothing.
     fn complete(&mut self, event: &Event) -> bool {
-        let key = |offset: u64, number: u64| (event.volume.0, event.operation as u8, offset, number);
-        let end = event.offset + event.length;
-        let same_start = key(event.offset, 0)..=key(event.offset, u64::MAX);
-        // The very range, oldest first.
-        let mut exact = self.open.range(same_start).take(SEARCH_MAX).filter(|(_, length)| **length == event.length);
-        if let Some((&key, _)) = exact.next() {
-            self.ambiguous += u64::from(exact.next().is_some());
-            self.end(key, event.length, event.at);
+        if let Some(several) = self.requests.end_exact(event) {
+            self.ambiguous += u64::from(several);
             return true;
         }
         // Requests that were merged into one.
-        let within = self.open.range(key(event.offset, 0)..key(end, 0));
-        let mut missed = 0;
-        let merged: Vec<(OpenKey, u64)> = within
-            .map(|(key, length)| (*key, *length))
-            .take_while(|(key, length)| {
-                missed += usize::from(key.2 + length > end);
-                missed <= SEARCH_MAX
-            })
-            .filter(|(key, length)| key.2 + length <= end)
-            .collect();
-        for &(key, length) in &merged {
-            self.end(key, length, event.at);
+        let merged = self.requests.within(event);
+        for &number in &merged {
+            self.requests.end(number, None, event.at);
         }
         if !merged.is_empty() {
             return true;
         }
         // A part of a request that was split.
-        let before = self.open.range(key(0, 0)..=key(event.offset, u64::MAX)).next_back();
-        match before {
-            Some((&key, &length)) if key.2 + length >= end && event.length > 0 => {
-                self.end(key, event.length, event.at);
-                true
-            }
-            _ => false,
+        let split = self.requests.around(event);
+        if let Some(number) = split {
+            self.requests.end(number, Some(event.length), event.at);
         }
-    }
-
-    /// `length` bytes of a request have completed.
-    fn end(&mut self, key: OpenKey, length: u64, at: Nanos) {
-        let waiting = &mut self.waiting[(key.3 - self.first) as usize];
-        waiting.left = waiting.left.saturating_sub(length);
-        if waiting.left == 0 {
-            waiting.found.response = at.0.checked_sub(waiting.found.at.0).map(Nanos);
-            self.open.remove(&key);
-        }
+        split.is_some()
     }
 
     /// Hands out what has completed and what has waited long enough.
-    fn release(&mut self, now: Nanos, outlet: &mut impl Outlet) {
-        while let Some(oldest) = self.waiting.front() {
-            let found = oldest.found;
-            let key = (found.volume.0, found.operation as u8, found.offset, self.first);
-            let complete = !self.open.contains_key(&key);
-            if !complete {
-                if self.waiting.len() <= WAITING_MAX && now.saturating_sub(found.at) <= PATIENCE {
-                    return;
-                }
-                self.open.remove(&key);
+    fn release(&mut self, now: Nanos, outlet: &mut impl Outlet<Place = P>) {
+        while let Some((oldest, open)) = self.requests.front() {
+            if open && self.requests.len() <= WAITING_MAX && now.saturating_sub(oldest.at) <= PATIENCE {
+                return;
             }
             self.hand_out(outlet);
         }
     }
 
-    fn hand_out(&mut self, outlet: &mut impl Outlet) {
-        let Some(Waiting { found, place, .. }) = self.waiting.pop_front() else { return };
-        self.first += 1;
+    fn hand_out(&mut self, outlet: &mut impl Outlet<Place = P>) {
+        let Some((found, place)) = self.requests.pop() else { return };
         match found.response {
             Some(_) => self.answered += 1,
             None => self.unanswered += 1,
@@ -266,19 +202,21 @@ impl Pairing {
     }
 
     /// No more events: hands out the rest.
-    pub(crate) fn rest(&mut self, outlet: &mut impl Outlet) {
-        while !self.waiting.is_empty() {
+    pub(crate) fn rest(&mut self, outlet: &mut impl Outlet<Place = P>) {
+        while self.requests.len() > 0 {
             self.hand_out(outlet);
         }
     }
+}
 
+impl Pairing {
     /// No more events: hands out the rest and says what response times mean here.
     pub(crate) fn finish(&mut self, sink: &mut Sink) {
         self.rest(sink);
         if self.answered > 0 {
-            sink.notes.remark(match self.requests {
-                Requests::Queued => "response times are from queue (Q) to completion (C)",
-                Requests::Numbered => "response times are from a request to its completion",
+            sink.notes.remark(match self.begin {
+                Begin::Queued => "response times are from queue (Q) to completion (C)",
+                Begin::Numbered => "response times are from a request to its completion",
                 _ => {
                     "requests are dispatch events (D): there are no queue events; response times are from dispatch to \
                       completion (C), without the time in the host's queue"
@@ -381,9 +319,9 @@ mod tests {
         let mut pairing = Pairing::default();
         for number in 0..3 * WAITING_MAX as u64 {
             pairing.event(event(number, Queue, number * 512, 512), &mut sink).unwrap();
-            assert!(pairing.waiting.len() <= WAITING_MAX && pairing.open.len() <= WAITING_MAX);
+            assert!(pairing.requests.len() <= WAITING_MAX);
         }
         pairing.event(event(PATIENCE.0 * 2, Queue, 0, 512), &mut sink).unwrap();
-        assert_eq!(pairing.waiting.len(), 1);
+        assert_eq!(pairing.requests.len(), 1);
     }
 }

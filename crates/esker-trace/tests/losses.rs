@@ -313,3 +313,28 @@ fn only_volumes_with_records_take_a_place() {
     let (bytes, _) = common::write("esker", &[record], &names).unwrap();
     assert_eq!(common::read(bytes, &ReadOptions::default()).unwrap().0.volumes(), ["b"]);
 }
+
+/// Requests before the first response time can take its completion only as long as a reader waits for theirs.
+#[test]
+fn a_first_response_time_late_in_a_trace_is_held_against_what_waits() {
+    const COUNT: u64 = 200_000;
+    let record = |number: u64, page: u64, response: Option<u64>| Record {
+        at: Nanos(1000 * number),
+        offset: page * 4096,
+        length: 4096,
+        volume: VolumeIndex(0),
+        operation: Operation::Write,
+        response: response.map(Nanos),
+    };
+    let mut records: Vec<Record> = (0..COUNT).map(|number| record(number, number, None)).collect();
+    // The range of a request that still waits, of one that was given up, and of none.
+    for (number, page) in [(0, COUNT - 60_000), (1, COUNT - 70_000), (2, COUNT)] {
+        records.push(record(COUNT + number, page, Some(5000)));
+    }
+    for (format, mistaken) in [("blkparse", 2), ("blktrace", 2), ("wiscsee", 2), ("nbdkit", 0)] {
+        let names = ["8,0".to_string()];
+        let Written { kept, bytes, notes } = write(format, &records, &names).unwrap();
+        assert_eq!(notes.lost(LossKind::ResponsesMistaken), mistaken, "{format}");
+        check(format, &kept, &names, &notes, &bytes).unwrap();
+    }
+}

@@ -2,7 +2,8 @@
 
 mod common;
 
-use esker_trace::{FORMATS, FormatEntry, ReadOptions, TraceError};
+use esker_core::Nanos;
+use esker_trace::{FORMATS, FormatEntry, Operation, ReadOptions, Record, TraceError, VolumeIndex};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 
@@ -100,4 +101,39 @@ fn names_are_different_and_formats_without_times_have_none() {
             format.name
         );
     }
+}
+
+/// Where each column begins and ends is part of these formats.
+#[test]
+fn events_are_written_as_their_programs_print_them() {
+    let record = |operation, offset, length| Record {
+        at: Nanos(1_500_000_042),
+        offset,
+        length,
+        volume: VolumeIndex(0),
+        operation,
+        response: Some(Nanos(2_000)),
+    };
+    let text = |format, operation, offset, length| {
+        let (bytes, _) = common::write(format, &[record(operation, offset, length)], &["8,0".to_string()]).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    assert_eq!(
+        text("blkparse", Operation::Write, 4096, 1024) + &text("blkparse", Operation::Flush, 0, 0),
+        "    8,0  0        1     1.500000042     0  Q   W 8 + 2 [esker]\n    \
+             8,0  0        2     1.500002042     0  C   W 8 + 2 [0]\n    \
+             8,0  0        1     1.500000042     0  Q  FN [esker]\n    \
+             8,0  0        2     1.500002042     0  C  FN 0 [0]\n"
+    );
+    assert_eq!(
+        text("wiscsee", Operation::Trim, 4096, 1024),
+        "0 D discard 4096 1024 1.500000042 0 False\n0 C discard 4096 1024 1.500002042 0 False\n"
+    );
+    assert_eq!(
+        text("nbdkit", Operation::Write, 0xabc, 16) + &text("nbdkit", Operation::Read, 0, 1),
+        "1970-01-01 00:00:01.500000 connection=1 Write id=1 offset=0xabc count=0x10 fua=0 ...\n\
+         1970-01-01 00:00:01.500002 connection=1 ...Write id=1 return=0\n\
+         1970-01-01 00:00:01.500000 connection=1 Read id=1 offset=0x0 count=0x1 ...\n\
+         1970-01-01 00:00:01.500002 connection=1 ...Read id=1 return=0\n"
+    );
 }

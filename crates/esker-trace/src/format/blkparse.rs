@@ -8,7 +8,7 @@ use crate::pairing::{Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
 use crate::writer::events::{Events, Told, Written};
-use crate::writer::{RecordWriter, Target};
+use crate::writer::{RecordWriter, Target, write_number, write_padded};
 use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
@@ -156,50 +156,59 @@ impl Blkparse {
 struct Writer {
     sequence: u64,
     events: Events,
-    names: Vec<String>,
+    /// How the lines of each volume begin: device and CPU.
+    begins: Vec<String>,
 }
 
 impl Default for Writer {
     fn default() -> Self {
-        Self { sequence: 0, events: Events::new(Step::Queue, Told::ByRange), names: Vec::new() }
+        Self { sequence: 0, events: Events::new(Step::Queue, Told::ByRange), begins: Vec::new() }
     }
 }
 
-fn write_event(output: &mut Vec<u8>, sequence: &mut u64, names: &[String], event: Written<'_>) {
+fn write_event(output: &mut Vec<u8>, sequence: &mut u64, begins: &[String], event: Written<'_>) {
     let Written { step, at, record, .. } = event;
-    let what = match record.operation {
-        Operation::Read => "R",
-        Operation::Write => "W",
-        Operation::Trim => "D",
-        Operation::Flush => "FN",
-    };
     *sequence += 1;
-    let name = &names[record.volume.0 as usize];
-    let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
-    let (action, who) = if step == Step::Complete { ('C', "[0]") } else { ('Q', "[esker]") };
-    let mut line = format!("{name:>7} {:>2} {sequence:>8} {seconds:>5}.{nanos:09} {:>5} {action:>2} {what:>3} ", 0, 0);
-    line += &match (record.operation, action) {
-        (Operation::Flush, 'C') => format!("0 {who}\n"),
-        (Operation::Flush, _) => format!("{who}\n"),
-        _ => format!("{} + {} {who}\n", record.offset / 512, record.length / 512),
-    };
-    output.extend_from_slice(line.as_bytes());
+    output.extend_from_slice(begins[record.volume.0 as usize].as_bytes());
+    write_padded(output, *sequence, 8, b' ');
+    output.push(b' ');
+    write_padded(output, at.0 / 1_000_000_000, 5, b' ');
+    output.push(b'.');
+    write_padded(output, at.0 % 1_000_000_000, 9, b'0');
+    output.extend_from_slice(if step == Step::Complete { b"     0  C " } else { b"     0  Q " });
+    output.extend_from_slice(match record.operation {
+        Operation::Read => b"  R ",
+        Operation::Write => b"  W ",
+        Operation::Trim => b"  D ",
+        Operation::Flush => b" FN ",
+    });
+    match (record.operation, step) {
+        (Operation::Flush, Step::Complete) => output.extend_from_slice(b"0 "),
+        (Operation::Flush, _) => {}
+        _ => {
+            write_number(output, record.offset / 512);
+            output.extend_from_slice(b" + ");
+            write_number(output, u64::from(record.length / 512));
+            output.push(b' ');
+        }
+    }
+    output.extend_from_slice(if step == Step::Complete { b"[0]\n" } else { b"[esker]\n" });
 }
 
 impl RecordWriter for Writer {
     fn volume(&mut self, _: &mut Vec<u8>, target: Target<'_>) {
-        self.names.push(target.name.to_string());
+        self.begins.push(format!("{:>7} {:>2} ", target.name, 0));
     }
 
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, _: Target<'_>) -> io::Result<()> {
-        let Self { sequence, events, names } = self;
-        events.record(record, |event| write_event(output, sequence, names, event));
+        let Self { sequence, events, begins } = self;
+        events.record(record, |event| write_event(output, sequence, begins, event));
         Ok(())
     }
 
     fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        let Self { sequence, events, names } = self;
-        events.end(|event| write_event(output, sequence, names, event));
+        let Self { sequence, events, begins } = self;
+        events.end(|event| write_event(output, sequence, begins, event));
         Ok(())
     }
 

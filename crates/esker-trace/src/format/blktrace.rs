@@ -315,13 +315,16 @@ fn write_event(output: &mut Vec<u8>, sequence: &mut u32, devices: &[u32], event:
         Operation::Flush => WRITE | FLUSH,
     };
     *sequence = sequence.wrapping_add(1);
-    output.extend_from_slice(&(MAGIC | VERSION).to_le_bytes());
-    output.extend_from_slice(&sequence.to_le_bytes());
-    output.extend_from_slice(&at.0.to_le_bytes());
-    output.extend_from_slice(&(record.offset / 512).to_le_bytes());
-    for number in [record.length, action | what, 0, devices[record.volume.0 as usize], 0, 0] {
-        output.extend_from_slice(&number.to_le_bytes());
+    let numbers = [record.length, action | what, 0, devices[record.volume.0 as usize], 0, 0];
+    let mut bytes = [0; EVENT];
+    bytes[..4].copy_from_slice(&(MAGIC | VERSION).to_le_bytes());
+    bytes[4..8].copy_from_slice(&sequence.to_le_bytes());
+    bytes[8..16].copy_from_slice(&at.0.to_le_bytes());
+    bytes[16..24].copy_from_slice(&(record.offset / 512).to_le_bytes());
+    for (bytes, number) in bytes[24..].chunks_exact_mut(4).zip(numbers) {
+        bytes.copy_from_slice(&number.to_le_bytes());
     }
+    output.extend_from_slice(&bytes);
 }
 
 impl RecordWriter for Writer {

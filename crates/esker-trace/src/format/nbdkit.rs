@@ -12,7 +12,7 @@ use crate::pairing::{COMPLETION, Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
 use crate::writer::events::{Events, Told, Written};
-use crate::writer::{RecordWriter, Target};
+use crate::writer::{RecordWriter, Target, write_hexadecimal, write_number, write_padded};
 use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
@@ -220,43 +220,77 @@ fn hexadecimal(text: &[u8]) -> Option<u64> {
 
 struct Writer {
     events: Events,
+    today: Today,
 }
 
 impl Default for Writer {
     fn default() -> Self {
-        Self { events: Events::new(Step::Dispatch, Told::ByNumber) }
+        Self { events: Events::new(Step::Dispatch, Told::ByNumber), today: Today::default() }
     }
 }
 
-fn write_event(output: &mut Vec<u8>, event: Written<'_>) {
+/// The last date that was written, and its day since 1970: most events come on the day of the one before.
+#[derive(Default)]
+struct Today {
+    text: String,
+    day: u64,
+}
+
+impl Today {
+    fn write(&mut self, output: &mut Vec<u8>, at: Nanos) {
+        let (seconds, micros) = (at.0 / 1_000_000_000, at.0 / 1_000 % 1_000_000);
+        if self.text.is_empty() || self.day != seconds / 86_400 {
+            let Date { year, month, day, .. } = Date::at(seconds);
+            self.day = seconds / 86_400;
+            self.text = format!("{year:04}-{month:02}-{day:02} ");
+        }
+        output.extend_from_slice(self.text.as_bytes());
+        for (part, behind) in [(seconds / 3600 % 24, b':'), (seconds / 60 % 60, b':'), (seconds % 60, b'.')] {
+            write_padded(output, part, 2, b'0');
+            output.push(behind);
+        }
+        write_padded(output, micros, 6, b'0');
+    }
+}
+
+fn write_event(output: &mut Vec<u8>, today: &mut Today, event: Written<'_>) {
     let Written { step, at, record, number } = event;
-    let Date { year, month, day, hour, minute, second } = Date::at(at.0 / 1_000_000_000);
-    let micros = at.0 / 1_000 % 1_000_000;
-    let (offset, count, id) = (record.offset, record.length, number + 1);
-    let name = match record.operation {
-        Operation::Read => "Read",
-        Operation::Write => "Write",
-        Operation::Trim => "Trim",
-        Operation::Flush => "Flush",
-    };
-    let mut line = format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06} connection=1 ");
-    line += &match (step, record.operation) {
-        (Step::Complete, _) => format!("...{name} id={id} return=0\n"),
-        (_, Operation::Flush) => format!("{name} id={id} ...\n"),
-        (_, Operation::Read) => format!("{name} id={id} offset={offset:#x} count={count:#x} ...\n"),
-        _ => format!("{name} id={id} offset={offset:#x} count={count:#x} fua=0 ...\n"),
-    };
-    output.extend_from_slice(line.as_bytes());
+    today.write(output, at);
+    let completes = step == Step::Complete;
+    output.extend_from_slice(if completes { b" connection=1 ..." } else { b" connection=1 " });
+    output.extend_from_slice(match record.operation {
+        Operation::Read => b"Read id=",
+        Operation::Write => b"Write id=",
+        Operation::Trim => b"Trim id=",
+        Operation::Flush => b"Flush id=",
+    });
+    write_number(output, number + 1);
+    if completes {
+        output.extend_from_slice(b" return=0\n");
+        return;
+    }
+    if record.operation != Operation::Flush {
+        output.extend_from_slice(b" offset=");
+        write_hexadecimal(output, record.offset);
+        output.extend_from_slice(b" count=");
+        write_hexadecimal(output, u64::from(record.length));
+    }
+    output.extend_from_slice(match record.operation {
+        Operation::Read | Operation::Flush => b" ...\n",
+        Operation::Write | Operation::Trim => b" fua=0 ...\n",
+    });
 }
 
 impl RecordWriter for Writer {
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, _: Target<'_>) -> io::Result<()> {
-        self.events.record(record, |event| write_event(output, event));
+        let Self { events, today } = self;
+        events.record(record, |event| write_event(output, today, event));
         Ok(())
     }
 
     fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        self.events.end(|event| write_event(output, event));
+        let Self { events, today } = self;
+        events.end(|event| write_event(output, today, event));
         Ok(())
     }
 

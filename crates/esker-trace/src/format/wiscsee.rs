@@ -85,13 +85,12 @@ impl Default for Writer {
 
 fn write_event(output: &mut Vec<u8>, event: Written<'_>) {
     let Written { step, at, record, .. } = event;
-    let action = if step == Step::Complete { "C" } else { "D" };
-    let operation = match record.operation {
-        Operation::Read => "read",
-        Operation::Write => "write",
-        _ => "discard",
-    };
-    output.extend_from_slice(format!("0 {action} {operation} ").as_bytes());
+    output.extend_from_slice(if step == Step::Complete { b"0 C " } else { b"0 D " });
+    output.extend_from_slice(match record.operation {
+        Operation::Read => b"read ".as_slice(),
+        Operation::Write => b"write ",
+        _ => b"discard ",
+    });
     write_number(output, record.offset);
     output.push(b' ');
     write_number(output, u64::from(record.length));

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use esker_core::Nanos;
 
-use crate::pairing::{Event, Outlet, Pairing, Step};
+use crate::pairing::{Event, Outlet, Pairing, Step, WAITING_MAX};
 use crate::sink::Found;
 use crate::{Record, VolumeIndex};
 
@@ -39,15 +39,20 @@ pub(crate) struct Events {
     /// Requests by number, from `first`; `None` once they need no completion.
     records: VecDeque<Option<Record>>,
     first: u64,
-    pairing: Pairing,
+    /// Records before the first one with a response time, as many as can still wait for a completion then. Most traces
+    /// without response times have none at all, and there is nothing to mistake.
+    unanswered: Option<Vec<Record>>,
+    /// Those before them, of which the pairing does not know: its numbers begin behind them.
+    given_up: u64,
+    pairing: Pairing<Option<Nanos>>,
     readback: Readback,
 }
 
 /// What a reader will make of the events.
 #[derive(Debug, Default)]
 struct Readback {
-    /// Response times as written, of requests that the pairing has not handed out.
-    written: VecDeque<Option<Nanos>>,
+    /// The response time of the record that is being written.
+    response: Option<Nanos>,
     /// Requests handed out.
     count: u64,
     /// How many response times came out otherwise, and the first request, from 0, whose did.
@@ -55,12 +60,13 @@ struct Readback {
 }
 
 impl Outlet for Readback {
-    fn place(&self) -> u64 {
-        0
+    type Place = Option<Nanos>;
+
+    fn place(&self) -> Option<Nanos> {
+        self.response
     }
     fn ignore(&mut self, _: &'static str, _: u64) {}
-    fn hand_out(&mut self, found: Found, _: u64) {
-        let written = self.written.pop_front().expect("every request was written");
+    fn hand_out(&mut self, found: Found, written: Option<Nanos>) {
         if found.response != written {
             let (count, _) = self.mistaken.get_or_insert((0, self.count));
             *count += 1;
@@ -77,6 +83,8 @@ impl Events {
             due: BinaryHeap::new(),
             records: VecDeque::new(),
             first: 0,
+            unanswered: Some(Vec::new()),
+            given_up: 0,
             pairing: Pairing::default(),
             readback: Readback::default(),
         }
@@ -91,20 +99,43 @@ impl Events {
         }
         let number = self.first + self.records.len() as u64;
         write(Written { step: self.begin, at: record.at, record, number });
-        self.readback.written.push_back(record.response);
+        match &mut self.unanswered {
+            Some(unanswered) if record.response.is_none() => {
+                if unanswered.len() == 2 * WAITING_MAX {
+                    unanswered.drain(..WAITING_MAX);
+                    self.given_up += WAITING_MAX as u64;
+                }
+                unanswered.push(*record);
+            }
+            Some(unanswered) => {
+                let unanswered = std::mem::take(unanswered);
+                self.unanswered = None;
+                self.readback.count = self.given_up;
+                unanswered.iter().chain([record]).for_each(|record| self.begin(record));
+            }
+            None => self.begin(record),
+        }
+        // A completion later than any time that can be written is as good as none.
+        let at = record.response.and_then(|response| record.at.0.checked_add(response.0));
+        match at {
+            Some(at) => {
+                self.due.push(Reverse((Nanos(at), number)));
+                self.records.push_back(Some(*record));
+            }
+            None if self.records.is_empty() => self.first += 1,
+            None => self.records.push_back(None),
+        }
+    }
+
+    /// Lets the pairing see that a request begins.
+    fn begin(&mut self, record: &Record) {
+        self.readback.response = record.response;
         let event = event(self.begin, record.at, record);
         let paired = match self.told {
             Told::ByRange => self.pairing.event(event, &mut self.readback),
             Told::ByNumber => self.pairing.begin_numbered(event, &mut self.readback).map(drop),
         };
         paired.expect("a record's range is sound");
-        // A completion later than any time that can be written is as good as none.
-        let at = record.response.and_then(|response| record.at.0.checked_add(response.0));
-        self.records.push_back(at.map(|at| {
-            self.due.push(Reverse((Nanos(at), number)));
-            *record
-        }));
-        self.forget();
     }
 
     /// Writes the completions that are left.
@@ -131,7 +162,7 @@ impl Events {
                 let event = event(Step::Complete, at, &record);
                 self.pairing.event(event, &mut self.readback).expect("a record's range is sound");
             }
-            Told::ByNumber => self.pairing.end_numbered(number, at, &mut self.readback),
+            Told::ByNumber => self.pairing.end_numbered(number - self.given_up, at, &mut self.readback),
         }
         self.forget();
     }

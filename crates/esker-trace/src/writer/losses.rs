@@ -2,6 +2,7 @@
 
 use esker_core::Nanos;
 
+use super::remainder;
 use crate::format::{FormatEntry, Responses};
 
 /// A way in which what is read back differs from the records that were written. A record counts once for its time and
@@ -143,12 +144,14 @@ fn text(loss: &Loss, format: &FormatEntry) -> String {
 }
 
 /// What becomes of a response time that is written in `format`, and the loss that this is.
+#[inline]
 pub(crate) fn response(format: &FormatEntry, response: Option<Nanos>) -> (Option<Nanos>, Option<LossKind>) {
     let (unit, max) = (format.holds.response_unit.0, format.holds.response_max.0);
     let Some(Nanos(exact)) = response else {
         return (None, (format.responses == Responses::Always).then_some(LossKind::ResponsesMadeUp));
     };
-    let rounded = exact.min(max) / unit * unit;
+    let clipped = exact.min(max);
+    let rounded = clipped - remainder(clipped, unit);
     match format.responses {
         Responses::Never => (None, Some(LossKind::ResponsesDropped)),
         Responses::ZeroIfUnknown if rounded == 0 => (None, Some(LossKind::ResponsesUnknown)),

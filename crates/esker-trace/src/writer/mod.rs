@@ -2,6 +2,7 @@
 
 pub(crate) mod events;
 mod losses;
+mod text;
 mod volumes;
 
 use std::io::{self, Write};
@@ -12,6 +13,7 @@ use crate::error::TraceError;
 use crate::format::{self, FORMATS, FormatEntry, Holds, Times, VolumeNames};
 use crate::{Operation, Record, VolumeIndex};
 pub use losses::{Loss, LossKind, WriteNotes};
+pub(crate) use text::{write_decimal, write_hexadecimal, write_number, write_padded};
 use volumes::{Naming, NoPlace};
 
 /// Written in pieces of about this many bytes.
@@ -147,12 +149,12 @@ impl TraceWriter {
         if record.operation == Operation::Flush {
             (record.offset, record.length) = (0, 0);
         }
-        self.check(&record)?;
+        let since = self.check(&record)?;
         let volume = record.volume.0 as usize;
         if self.volumes.get(volume).expect("set_volumes named the record's volume").1.is_none() {
             self.place_volume(volume)?;
         }
-        self.fit_time(&mut record);
+        self.fit_time(&mut record, since);
         let (response, loss) = losses::response(self.format, record.response);
         record.response = response;
         if let Some(kind) = loss {
@@ -165,16 +167,18 @@ impl TraceWriter {
         if self.buffer.len() >= PIECE { self.write_out() } else { Ok(()) }
     }
 
-    /// Whether the format has room for the record.
-    fn check(&self, record: &Record) -> Result<(), TraceError> {
+    /// Whether the format has room for the record; the time as it counts it.
+    #[inline]
+    fn check(&self, record: &Record) -> Result<Nanos, TraceError> {
         let holds = &self.format.holds;
         if !holds.operations.contains(&record.operation) {
             return Err(self.cannot_hold_operation(record.operation));
         }
-        let length_ok = record.length <= holds.length_max && record.length.is_multiple_of(holds.length_unit);
+        let (offset_unit, length_unit) = (u64::from(holds.offset_unit), u64::from(holds.length_unit));
+        let length_ok = record.length <= holds.length_max && remainder(u64::from(record.length), length_unit) == 0;
         let end = record.offset.checked_add(u64::from(record.length));
         let empty = record.length == 0 && record.operation != Operation::Flush;
-        let offset_ok = record.offset.is_multiple_of(u64::from(holds.offset_unit));
+        let offset_ok = remainder(record.offset, offset_unit) == 0;
         if !offset_ok || !length_ok || empty || end.is_none_or(|end| end > holds.end_max) {
             return Err(self.cannot_hold_range(record));
         }
@@ -183,14 +187,17 @@ impl TraceWriter {
             Times::Relative => record.at.0.checked_sub(self.origin(record).0).map(Nanos),
             Times::Absolute => Some(record.at),
         };
-        if since.is_none_or(|since| since > holds.time_max) {
-            let others = others(|other| other.time_max > holds.time_max);
-            return Err(self.cannot_hold(
-                format!("the time {}", record.at),
-                format!("keep an earlier part with `esker trace filter --until`, or write {others}"),
-            ));
+        match since {
+            Some(since) if since <= holds.time_max => Ok(since),
+            _ => Err(self.cannot_hold_time(record.at)),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn cannot_hold_time(&self, at: Nanos) -> TraceError {
+        let others = others(|other| other.time_max > self.format.holds.time_max);
+        let remedy = format!("keep an earlier part with `esker trace filter --until`, or write {others}");
+        self.cannot_hold(format!("the time {at}"), remedy)
     }
 
     #[cold]
@@ -236,8 +243,9 @@ impl TraceWriter {
         }
     }
 
-    /// Makes the record's time one that the format has.
-    fn fit_time(&mut self, record: &mut Record) {
+    /// Makes the record's time one that the format has: `since`, or less where that is finer than its unit.
+    #[inline]
+    fn fit_time(&mut self, record: &mut Record, since: Nanos) {
         match self.format.times {
             Times::None => {
                 if record.at != Nanos::ZERO {
@@ -247,12 +255,12 @@ impl TraceWriter {
                 return;
             }
             Times::Relative => {
-                self.notes.time_origin = self.origin(record);
-                record.at = record.at - self.notes.time_origin;
+                self.notes.time_origin = record.at - since;
+                record.at = since;
             }
             Times::Absolute => {}
         }
-        let finer = record.at.0 % self.format.holds.time_unit.0;
+        let finer = remainder(record.at.0, self.format.holds.time_unit.0);
         if finer != 0 {
             record.at.0 -= finer;
             self.notes.lose(LossKind::TimesRounded);
@@ -277,6 +285,12 @@ impl TraceWriter {
     }
 }
 
+/// `value % unit` without a division where the unit is a power of two, as it is in most formats.
+#[inline]
+fn remainder(value: u64, unit: u64) -> u64 {
+    if unit.is_power_of_two() { value & (unit - 1) } else { value % unit }
+}
+
 /// The formats that can be written and whose room satisfies `has`, as a list for people.
 fn others(has: impl Fn(&Holds) -> bool) -> String {
     let names: Vec<&str> = FORMATS
@@ -285,39 +299,4 @@ fn others(has: impl Fn(&Holds) -> bool) -> String {
         .map(|format| format.name)
         .collect();
     names.join(", ")
-}
-
-/// Appends a whole number.
-pub(crate) fn write_number(output: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    output.extend_from_slice(&digits[start..]);
-}
-
-/// Appends `value` / 10^`places` with at least `shown` decimals, and all that are not zero.
-pub(crate) fn write_decimal(output: &mut Vec<u8>, value: u64, places: u32, shown: u32) {
-    let scale = 10u64.pow(places);
-    write_number(output, value / scale);
-    let mut fraction = value % scale;
-    let mut count = places;
-    while count > shown && fraction.is_multiple_of(10) {
-        fraction /= 10;
-        count -= 1;
-    }
-    if count == 0 {
-        return;
-    }
-    output.push(b'.');
-    let start = output.len();
-    write_number(output, fraction);
-    let missing = count as usize - (output.len() - start);
-    output.splice(start..start, std::iter::repeat_n(b'0', missing));
 }

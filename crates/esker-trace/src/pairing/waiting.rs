@@ -1,0 +1,379 @@
+//! Requests that wait for their completion, and where their ranges lie.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use esker_core::{Nanos, mix64};
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+
+use super::Event;
+use crate::sink::Found;
+use crate::{Operation, VolumeIndex};
+
+/// Requests looked at for one completion, beyond those it completes.
+const SEARCH_MAX: usize = 64;
+
+/// Where a request begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Start {
+    volume: VolumeIndex,
+    operation: Operation,
+    offset: u64,
+}
+
+impl Start {
+    fn of(found: &Found) -> Self {
+        Self { volume: found.volume, operation: found.operation, offset: found.offset }
+    }
+}
+
+impl Hash for Start {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { volume: VolumeIndex(volume), operation, offset } = *self;
+        // Few volumes have bytes beyond 2^44.
+        state.write_u64(offset ^ u64::from(volume) << 44 ^ (operation as u64) << 62);
+    }
+}
+
+/// Alike on every machine. No adversary chooses ranges.
+#[derive(Clone, Copy, Debug, Default)]
+struct StartHasher(u64);
+
+impl Hasher for StartHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("starts are hashed as one u64");
+    }
+    fn write_u64(&mut self, start: u64) {
+        self.0 = mix64(start);
+    }
+}
+
+/// Numbers of the open requests with one start. Each of them but the newest names the next one.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    oldest: u64,
+    newest: u64,
+}
+
+/// How open requests are found. It goes from each kind to the next one when a completion asks for more, since
+/// completions of merged or split requests alone need the last, and the first costs nothing.
+#[derive(Debug)]
+enum Index {
+    /// Not yet: nothing has completed.
+    Unasked,
+    /// By their start.
+    Starts(HashMap<Start, Chain, BuildHasherDefault<StartHasher>>),
+    /// In order of start and number.
+    Ordered(BTreeMap<(Start, u64), u64>),
+}
+
+#[derive(Debug)]
+struct Waiting<P> {
+    found: Found,
+    place: P,
+    /// Bytes that have not completed: a request may be split on its way. `None` where there is nothing to wait for.
+    left: Option<u64>,
+    /// See [`Chain`].
+    next: u64,
+}
+
+impl<P> Waiting<P> {
+    fn complete(&mut self, at: Nanos) {
+        self.left = None;
+        self.found.response = at.0.checked_sub(self.found.at.0).map(Nanos);
+    }
+}
+
+/// Requests in order of arrival, by number. Those are open that have not completed.
+#[derive(Debug)]
+pub(super) struct Requests<P> {
+    waiting: VecDeque<Waiting<P>>,
+    /// Number of the first of them.
+    first: u64,
+    index: Index,
+}
+
+impl<P> Default for Requests<P> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), first: 0, index: Index::Unasked }
+    }
+}
+
+impl<P> Requests<P> {
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Number of the next request.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.waiting.len() as u64
+    }
+
+    /// The first request, and whether it is open.
+    pub(super) fn front(&self) -> Option<(&Found, bool)> {
+        self.waiting.front().map(|waiting| (&waiting.found, waiting.left.is_some()))
+    }
+
+    /// Forgets all that wait.
+    pub(super) fn clear(&mut self) {
+        *self = Self { first: self.next(), ..Self::default() };
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, found: Found, place: P) {
+        let number = self.next();
+        let open = found.length > 0 || found.operation == Operation::Flush;
+        self.waiting.push_back(Waiting { found, place, left: open.then_some(found.length), next: 0 });
+        if open && !matches!(self.index, Index::Unasked) {
+            self.insert(number);
+        }
+    }
+
+    /// Takes the first request and the place where it was found.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<(Found, P)> {
+        if self.waiting.front()?.left.is_some() && !matches!(self.index, Index::Unasked) {
+            self.remove(self.first);
+        }
+        self.first += 1;
+        self.waiting.pop_front().map(|waiting| (waiting.found, waiting.place))
+    }
+
+    /// Ends the oldest open request for the very range of `event`; whether there were others. `None` where there is none.
+    pub(super) fn end_exact(&mut self, event: &Event) -> Option<bool> {
+        if matches!(self.index, Index::Unasked) {
+            self.build(Index::Starts(HashMap::default()));
+        }
+        let start = Start { volume: event.volume, operation: event.operation, offset: event.offset };
+        let (number, several) = match &mut self.index {
+            Index::Unasked => None,
+            Index::Starts(starts) => {
+                let Entry::Occupied(entry) = starts.entry(start) else { return None };
+                let chain = *entry.get();
+                if chain.oldest == chain.newest {
+                    let waiting = &mut self.waiting[(chain.oldest - self.first) as usize];
+                    if waiting.found.length != event.length {
+                        return None;
+                    }
+                    entry.remove();
+                    waiting.complete(event.at);
+                    return Some(false);
+                }
+                let same_start = self.chain(chain).take(SEARCH_MAX);
+                let mut exact = same_start.filter(|(_, waiting)| waiting.found.length == event.length);
+                exact.next().map(|(number, _)| (number, exact.next().is_some()))
+            }
+            Index::Ordered(ordered) => {
+                let same_start = ordered.range((start, 0)..=(start, u64::MAX));
+                let mut exact = same_start.take(SEARCH_MAX).filter(|(_, length)| **length == event.length);
+                exact.next().map(|((_, number), _)| (*number, exact.next().is_some()))
+            }
+        }?;
+        self.end(number, None, event.at);
+        Some(several)
+    }
+
+    /// The open requests within the range of `event`.
+    pub(super) fn within(&mut self, event: &Event) -> Vec<u64> {
+        let end = event.offset + event.length;
+        let key = |offset| (Start { volume: event.volume, operation: event.operation, offset }, 0);
+        let (from, to) = (key(event.offset), key(end));
+        let mut missed = 0;
+        let fits = |start: &Start, length: &u64| start.offset + length <= end;
+        self.ordered()
+            .range(from..to)
+            .take_while(|((start, _), length)| {
+                missed += usize::from(!fits(start, length));
+                missed <= SEARCH_MAX
+            })
+            .filter(|((start, _), length)| fits(start, length))
+            .map(|((_, number), _)| *number)
+            .collect()
+    }
+
+    /// The open request of which `event` is a part.
+    pub(super) fn around(&mut self, event: &Event) -> Option<u64> {
+        let key = |offset, number| (Start { volume: event.volume, operation: event.operation, offset }, number);
+        let (from, to) = (key(0, 0), key(event.offset, u64::MAX));
+        let ((start, number), length) = self.ordered().range(from..=to).next_back()?;
+        (start.offset + length >= event.offset + event.length && event.length > 0).then_some(*number)
+    }
+
+    /// So many bytes of a request have completed, or all. One that does not wait any more stays as it is.
+    pub(super) fn end(&mut self, number: u64, length: Option<u64>, at: Nanos) {
+        let Some(index) = number.checked_sub(self.first) else { return };
+        let Some(waiting) = self.waiting.get_mut(index as usize) else { return };
+        let Some(left) = waiting.left else { return };
+        let left = left.saturating_sub(length.unwrap_or(left));
+        if left > 0 {
+            waiting.left = Some(left);
+            return;
+        }
+        waiting.complete(at);
+        self.remove(number);
+    }
+
+    fn at(&self, number: u64) -> &Waiting<P> {
+        &self.waiting[(number - self.first) as usize]
+    }
+
+    fn chain(&self, chain: Chain) -> impl Iterator<Item = (u64, &Waiting<P>)> {
+        let next = move |(number, waiting): &(u64, &Waiting<P>)| {
+            (*number != chain.newest).then(|| (waiting.next, self.at(waiting.next)))
+        };
+        std::iter::successors(Some((chain.oldest, self.at(chain.oldest))), next)
+    }
+
+    /// Makes `empty` the index.
+    fn build(&mut self, empty: Index) {
+        self.index = empty;
+        for number in self.first..self.next() {
+            if self.at(number).left.is_some() {
+                self.insert(number);
+            }
+        }
+    }
+
+    fn ordered(&mut self) -> &BTreeMap<(Start, u64), u64> {
+        if !matches!(self.index, Index::Ordered(_)) {
+            self.build(Index::Ordered(BTreeMap::new()));
+        }
+        match &self.index {
+            Index::Ordered(ordered) => ordered,
+            _ => unreachable!("it was just built"),
+        }
+    }
+
+    /// Puts an open request into the index, later than all others.
+    fn insert(&mut self, number: u64) {
+        let found = &self.waiting[(number - self.first) as usize].found;
+        let start = Start::of(found);
+        match &mut self.index {
+            Index::Unasked => {}
+            Index::Starts(starts) => match starts.entry(start) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Chain { oldest: number, newest: number });
+                }
+                Entry::Occupied(mut entry) => {
+                    let newest = std::mem::replace(&mut entry.get_mut().newest, number);
+                    self.waiting[(newest - self.first) as usize].next = number;
+                }
+            },
+            Index::Ordered(ordered) => {
+                ordered.insert((start, number), found.length);
+            }
+        }
+    }
+
+    /// Takes a request out of the index. All that are older and have its start have to wait still.
+    fn remove(&mut self, number: u64) {
+        let start = Start::of(&self.at(number).found);
+        match &mut self.index {
+            Index::Unasked => {}
+            Index::Starts(starts) => {
+                let Entry::Occupied(mut entry) = starts.entry(start) else { return };
+                let chain = *entry.get();
+                if chain.oldest == chain.newest {
+                    entry.remove();
+                } else if chain.oldest == number {
+                    entry.get_mut().oldest = self.waiting[(number - self.first) as usize].next;
+                } else {
+                    self.unlink(number, start, chain);
+                }
+            }
+            Index::Ordered(ordered) => {
+                ordered.remove(&(start, number));
+            }
+        }
+    }
+
+    /// Takes a request out of the midst or the end of its chain.
+    fn unlink(&mut self, number: u64, start: Start, chain: Chain) {
+        let next = self.at(number).next;
+        // It is among the first SEARCH_MAX, where it was found.
+        let before = self.chain(chain).map(|(before, _)| before).find(|before| self.at(*before).next == number);
+        let Some(before) = before else { return };
+        self.waiting[(before - self.first) as usize].next = next;
+        if chain.newest == number
+            && let Index::Starts(starts) = &mut self.index
+        {
+            starts.insert(start, Chain { newest: before, ..chain });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Begin, Outlet, Pairing, Step};
+    use super::*;
+
+    /// What was handed out, and how many completions belonged to nothing.
+    #[derive(Debug, Default, PartialEq)]
+    struct Out {
+        found: Vec<(u64, u64, u64, Option<Nanos>)>,
+        ignored: u64,
+    }
+
+    impl Outlet for Out {
+        type Place = u64;
+
+        fn place(&self) -> u64 {
+            7
+        }
+        fn ignore(&mut self, _: &'static str, count: u64) {
+            self.ignored += count;
+        }
+        fn hand_out(&mut self, found: Found, place: u64) {
+            assert_eq!(place, 7);
+            self.found.push((found.at.0, found.offset, found.length, found.response));
+        }
+    }
+
+    /// Offset and length of requests and completions in units of 512 bytes, `sound` ones complete what is open.
+    fn pair(steps: &[(bool, u64, u64)], sound: bool, index: Index) -> (Out, u64, bool) {
+        let mut pairing = Pairing { begin: Begin::Dispatched, ..Pairing::default() };
+        pairing.requests.index = index;
+        let (mut out, mut open) = (Out::default(), Vec::new());
+        for (time, &(completes, offset, length)) in steps.iter().enumerate() {
+            let range = (512 * offset, 512 * length);
+            let known = open.iter().position(|known| *known == range);
+            let step = match (completes, known) {
+                (true, Some(known)) => {
+                    open.swap_remove(known);
+                    Step::Complete
+                }
+                (true, None) if !sound => Step::Complete,
+                _ => {
+                    open.push(range);
+                    Step::Dispatch
+                }
+            };
+            let (volume, operation) = (VolumeIndex(0), Operation::Write);
+            let event = Event { at: Nanos(time as u64), step, volume, operation, offset: range.0, length: range.1 };
+            pairing.event(event, &mut out).unwrap();
+        }
+        let by_start = matches!(pairing.requests.index, Index::Starts(_));
+        pairing.rest(&mut out);
+        (out, pairing.ambiguous, by_start)
+    }
+
+    proptest! {
+        #[test]
+        fn every_index_finds_what_the_others_find(
+            steps in prop::collection::vec((any::<bool>(), 0..6u64, 1..4u64), 1..400),
+            sound in any::<bool>(),
+        ) {
+            let expected = pair(&steps, sound, Index::Ordered(BTreeMap::new()));
+            let found = pair(&steps, sound, Index::Unasked);
+            prop_assert_eq!((&found.0, found.1), (&expected.0, expected.1));
+            let completed = found.0.found.iter().any(|(.., response)| response.is_some());
+            prop_assert!(!sound || !completed || found.2, "sound completions need no order");
+        }
+    }
+}

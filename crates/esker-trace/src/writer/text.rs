@@ -1,0 +1,83 @@
+//! Numbers as text. Writers put several into each line: `format!` would take most of their time.
+
+/// Digits of the largest number.
+const DIGITS: usize = 20;
+
+/// Appends a whole number.
+#[inline]
+pub(crate) fn write_number(output: &mut Vec<u8>, number: u64) {
+    write_padded(output, number, 1, b' ');
+}
+
+/// Appends a whole number, with `pad` in front of it where it is shorter than `width`, at most 20.
+#[inline]
+pub(crate) fn write_padded(output: &mut Vec<u8>, mut number: u64, width: usize, pad: u8) {
+    let mut digits = [pad; DIGITS];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    output.extend_from_slice(&digits[start.min(DIGITS - width)..]);
+}
+
+/// Appends a whole number as `0x` and hexadecimal digits.
+pub(crate) fn write_hexadecimal(output: &mut Vec<u8>, number: u64) {
+    output.extend_from_slice(b"0x");
+    let places = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
+    output.extend((0..places).rev().map(|place| b"0123456789abcdef"[(number >> (4 * place)) as usize & 15]));
+}
+
+/// Appends `value` / 10^`places` with at least `shown` decimals, and all that are not zero.
+pub(crate) fn write_decimal(output: &mut Vec<u8>, value: u64, places: u32, shown: u32) {
+    let scale = 10u64.pow(places);
+    write_number(output, value / scale);
+    let mut fraction = value % scale;
+    let mut count = places;
+    while count > shown && fraction.is_multiple_of(10) {
+        fraction /= 10;
+        count -= 1;
+    }
+    if count > 0 {
+        output.push(b'.');
+        write_padded(output, fraction, count as usize, b'0');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut output = Vec::new();
+        write(&mut output);
+        String::from_utf8(output).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_as_the_standard_library_has_them(number in any::<u64>(), bits in 0..64, width in 1..=20usize) {
+            let number = number >> bits;
+            prop_assert_eq!(text(|output| write_number(output, number)), number.to_string());
+            prop_assert_eq!(text(|output| write_padded(output, number, width, b' ')), format!("{number:>width$}"));
+            prop_assert_eq!(text(|output| write_padded(output, number, width, b'0')), format!("{number:0width$}"));
+            prop_assert_eq!(text(|output| write_hexadecimal(output, number)), format!("{number:#x}"));
+        }
+    }
+
+    #[test]
+    fn decimals_show_what_is_not_zero() {
+        let decimal = |value, places, shown| text(|output| write_decimal(output, value, places, shown));
+        assert_eq!(decimal(0, 9, 9), "0.000000000");
+        assert_eq!(decimal(1_000_000_001, 9, 0), "1.000000001");
+        assert_eq!(decimal(1_500_000_000, 9, 6), "1.500000");
+        assert_eq!(decimal(7_000_000_000, 9, 0), "7");
+        assert_eq!(decimal(42, 0, 0), "42");
+    }
+}
