@@ -1,6 +1,6 @@
 //! Write amplification and lifetime of a flash design.
 
-use esker_core::{Bytes, words};
+use esker_core::{Arrival, Bytes, words};
 use esker_results::{FlashReport, SettledResults, Settling};
 use esker_sim::{RunError, SettleSettings, settle};
 use esker_trace::Operation;

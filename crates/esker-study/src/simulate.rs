@@ -1,7 +1,7 @@
 //! One design under one workload.
 
-use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, Replay, ReplayEnd, ReplaySettings, replay, words};
-use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics, SeriesPoint};
+use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
+use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
 use esker_sim::{Experiment, Measured, Slowest, System, Watch};
 use esker_trace::{DenseMap, ReadOptions, Record};
 

@@ -1,15 +1,32 @@
 //! Where the map's records are.
 
 use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
 
 use esker_tier::{MapRecord, RecordNumber};
 
-/// Keeps the records of a map.
+use crate::signal::Signal;
+
+/// Keeps the records of a map. Nothing in it blocks.
 pub trait Journal: Send {
-    /// Appends a record; numbers rise by one. It may be lost with the power until [`harden`](Self::harden) covers it.
+    /// Takes a record; numbers rise by one. It may be lost with the power until a [`harden`](Self::harden) that covers it
+    /// has ended.
+    fn append(&mut self, number: RecordNumber, record: MapRecord);
+
+    /// Asks for all records up to `through`, which have been appended, to be made durable.
+    fn harden(&mut self, through: RecordNumber);
+
+    /// Appends what has ended since it was asked last: hardenings, or the first error, after which nothing ends any more.
+    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>);
+}
+
+/// A journal that does its work before it returns. [`DirectJournal`] and [`ThreadedJournal`] make a [`Journal`] of it.
+pub trait BlockingJournal: Send {
+    /// Appends a record.
     fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()>;
 
-    /// Makes all records up to `through` durable, which have been appended.
+    /// Makes all records up to `through` durable.
     fn harden(&mut self, through: RecordNumber) -> io::Result<()>;
 }
 
@@ -27,7 +44,7 @@ impl MemoryJournal {
     }
 }
 
-impl Journal for MemoryJournal {
+impl BlockingJournal for MemoryJournal {
     fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()> {
         self.records.push(record);
         assert_eq!(number.0, self.records.len() as u64, "records come in order");
@@ -37,5 +54,109 @@ impl Journal for MemoryJournal {
         assert!(through.0 <= self.records.len() as u64, "only what was appended can be made durable");
         self.hardened = self.hardened.max(through);
         Ok(())
+    }
+}
+
+/// A journal that does its work when it takes it.
+#[derive(Debug, Default)]
+pub struct DirectJournal<J> {
+    journal: J,
+    failed: bool,
+    ended: Vec<io::Result<RecordNumber>>,
+}
+
+impl<J: BlockingJournal> DirectJournal<J> {
+    /// Over `journal`.
+    pub fn new(journal: J) -> Self {
+        Self { journal, failed: false, ended: Vec::new() }
+    }
+
+    /// Nothing may follow a record that is missing.
+    fn work(&mut self, work: impl FnOnce(&mut J) -> io::Result<()>, hardened: Option<RecordNumber>) {
+        if self.failed {
+            return;
+        }
+        match (work(&mut self.journal), hardened) {
+            (Err(error), _) => {
+                self.failed = true;
+                self.ended.push(Err(error));
+            }
+            (Ok(()), Some(through)) => self.ended.push(Ok(through)),
+            (Ok(()), None) => {}
+        }
+    }
+}
+
+impl<J: BlockingJournal> Journal for DirectJournal<J> {
+    fn append(&mut self, number: RecordNumber, record: MapRecord) {
+        self.work(|journal| journal.append(number, record), None);
+    }
+    fn harden(&mut self, through: RecordNumber) {
+        self.work(|journal| journal.harden(through), Some(through));
+    }
+    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
+        ended.append(&mut self.ended);
+    }
+}
+
+/// A journal whose work a thread of its own does.
+#[derive(Debug)]
+pub struct ThreadedJournal {
+    work: Option<Sender<Work>>,
+    ended: Receiver<io::Result<RecordNumber>>,
+    worker: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Append(RecordNumber, MapRecord),
+    Harden(RecordNumber),
+}
+
+impl ThreadedJournal {
+    /// Over `journal`; `signal` is given whenever something has ended.
+    pub fn new<J: BlockingJournal + 'static>(journal: J, signal: Signal) -> Self {
+        let (work, to_do) = mpsc::channel();
+        let (done, ended) = mpsc::channel();
+        let worker = thread::spawn(move || {
+            let mut journal = DirectJournal::new(journal);
+            for work in to_do {
+                match work {
+                    Work::Append(number, record) => journal.append(number, record),
+                    Work::Harden(through) => journal.harden(through),
+                }
+                for ended in journal.ended.drain(..) {
+                    let _ = done.send(ended);
+                    signal.give();
+                }
+            }
+        });
+        Self { work: Some(work), ended, worker: Some(worker) }
+    }
+
+    fn send(&mut self, work: Work) {
+        let sender = self.work.as_ref().expect("it is there until the journal is dropped");
+        sender.send(work).expect("the thread lives as long as there can be work");
+    }
+}
+
+impl Journal for ThreadedJournal {
+    fn append(&mut self, number: RecordNumber, record: MapRecord) {
+        self.send(Work::Append(number, record));
+    }
+    fn harden(&mut self, through: RecordNumber) {
+        self.send(Work::Harden(through));
+    }
+    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
+        ended.extend(self.ended.try_iter());
+    }
+}
+
+impl Drop for ThreadedJournal {
+    fn drop(&mut self) {
+        drop(self.work.take());
+        if let Some(worker) = self.worker.take() {
+            let _ = worker.join();
+        }
     }
 }

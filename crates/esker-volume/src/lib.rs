@@ -1,14 +1,16 @@
-//! The real driver: the placement engine of the simulator over real stores and a real clock.
-//!
-//! One thread steps a [`RealDriver`]; it performs the very effects that `esker-sim` performs on device models. What is
-//! not here yet: a journal on disk, I/O in parallel, and a front end such as NBD.
+//! The real driver: runs the engines that the simulator runs, over real stores in real time.
 
 mod backend;
+mod buffers;
 mod clock;
 mod driver;
 mod journal;
+mod signal;
+mod store;
 
-pub use backend::{Backend, FileBackend, MemoryBackend};
+pub use backend::{Backend, BlockingBackend, Direct, Ended, FileBackend, MemoryBackend, Operation, Threaded};
 pub use clock::{Clock, SystemClock};
-pub use driver::{EffectLog, RealDriver, Reply, Store};
-pub use journal::{Journal, MemoryJournal};
+pub use driver::{EffectLog, RealDriver, Reply};
+pub use journal::{BlockingJournal, DirectJournal, Journal, MemoryJournal, ThreadedJournal};
+pub use signal::Signal;
+pub use store::Store;

@@ -1,13 +1,21 @@
-//! Stores that fail to flush now and then, and drop what they held back: no flush that said Ok has lied.
+//! Stores that fail to flush now and then, and drop what they held back, some of them late and out of order, while extents
+//! move: no flush that said Ok has lied.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
-use esker_tier::{Checkpoint, Engine, EngineSettings, MapRecord, RecordNumber};
-use esker_volume::{Backend, Clock, FileBackend, Journal, MemoryJournal, RealDriver, Store};
+use esker_tier::{
+    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, Placement, PlacementEngine,
+    PlacementSettings, RecordNumber, Wishes,
+};
+use esker_volume::{
+    Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, Ended, FileBackend, Journal,
+    MemoryJournal, Operation, RealDriver, Store,
+};
 
 const SECTOR: usize = 512;
 const EXTENT: Bytes = Bytes::kib(2);
@@ -31,7 +39,7 @@ impl CachedFile {
     }
 }
 
-impl Backend for CachedFile {
+impl BlockingBackend for CachedFile {
     fn capacity(&self) -> Bytes {
         self.file.capacity()
     }
@@ -75,7 +83,7 @@ impl Backend for CachedFile {
 /// Tries once more what failed: the mistake that this test is there to find.
 struct Retrying(CachedFile);
 
-impl Backend for Retrying {
+impl BlockingBackend for Retrying {
     fn capacity(&self) -> Bytes {
         self.0.capacity()
     }
@@ -97,6 +105,72 @@ impl Backend for Retrying {
     }
 }
 
+/// A store that performs what it is asked for later, and in any order.
+struct Late {
+    store: Box<dyn BlockingBackend>,
+    waiting: Vec<(u64, Operation)>,
+    rng: Rng,
+}
+
+impl Backend for Late {
+    fn capacity(&self) -> Bytes {
+        self.store.capacity()
+    }
+    fn submit(&mut self, id: u64, operation: Operation) {
+        self.waiting.push((id, operation));
+    }
+    fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        while !self.waiting.is_empty() && self.rng.chance(1, 3) {
+            let next = self.rng.below(self.waiting.len() as u64) as usize;
+            let (id, operation) = self.waiting.swap_remove(next);
+            ended.push(operation.perform(id, &mut *self.store));
+        }
+    }
+}
+
+/// A journal that takes its time.
+struct LateJournal {
+    journal: DirectJournal<SharedJournal>,
+    hardening: VecDeque<RecordNumber>,
+    rng: Rng,
+}
+
+impl Journal for LateJournal {
+    fn append(&mut self, number: RecordNumber, record: MapRecord) {
+        self.journal.append(number, record);
+    }
+    fn harden(&mut self, through: RecordNumber) {
+        self.hardening.push_back(through);
+    }
+    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
+        while self.rng.chance(1, 3)
+            && let Some(through) = self.hardening.pop_front()
+        {
+            self.journal.harden(through);
+        }
+        self.journal.take_ended(ended);
+    }
+}
+
+/// Wants extents moved all the time.
+#[derive(Debug)]
+struct Restless(Rng);
+
+impl Placement for Restless {
+    fn place(&mut self, extent: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
+        DeviceIndex((extent.0 % 2) as u16)
+    }
+    fn observes(&self) -> bool {
+        true
+    }
+    fn observe(&mut self, _: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
+        if let Event::Request(_) = event {
+            let device = DeviceIndex(self.0.below(devices.len() as u64) as u16);
+            wishes.moves.push((LogicalExtent(self.0.below(10) as u32), device));
+        }
+    }
+}
+
 #[derive(Clone, Default)]
 struct SharedJournal {
     inner: Arc<Mutex<MemoryJournal>>,
@@ -105,7 +179,7 @@ struct SharedJournal {
     hardenings: u64,
 }
 
-impl Journal for SharedJournal {
+impl BlockingJournal for SharedJournal {
     fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()> {
         self.inner.lock().unwrap().append(number, record)
     }
@@ -125,9 +199,9 @@ impl Clock for NoClock {
     }
 }
 
-fn settings() -> EngineSettings {
+fn settings() -> PlacementSettings {
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
-    EngineSettings { extent: EXTENT, devices: DEVICES.to_vec(), policy }
+    PlacementSettings { extent: EXTENT, devices: DEVICES.to_vec(), policy, free_on_trim: false }
 }
 
 fn paths(folder: &Path) -> [PathBuf; 2] {
@@ -135,13 +209,16 @@ fn paths(folder: &Path) -> [PathBuf; 2] {
 }
 
 fn serve(
-    driver: &mut RealDriver<NoClock>,
+    driver: &mut RealDriver<PlacementEngine, NoClock>,
     request: Request,
     data: Vec<u8>,
 ) -> Result<Vec<u8>, esker_core::DeviceError> {
     driver.submit(Tag { slot: 0, generation: 0 }, request, data);
-    driver.step();
-    let reply = driver.next_reply().expect("plain stores answer at once");
+    let reply = (0..100_000).find_map(|_| {
+        driver.step();
+        driver.next_reply()
+    });
+    let reply = reply.expect("every request is answered");
     reply.result.map(|()| reply.data)
 }
 
@@ -155,7 +232,12 @@ struct Host {
 
 impl Host {
     /// One random request.
-    fn ask(&mut self, driver: &mut RealDriver<NoClock>, rng: &mut Rng, value: u64) -> Result<(), String> {
+    fn ask(
+        &mut self,
+        driver: &mut RealDriver<PlacementEngine, NoClock>,
+        rng: &mut Rng,
+        value: u64,
+    ) -> Result<(), String> {
         let start = rng.below(self.allowed.len() as u64);
         let sectors = 1 + rng.below((self.allowed.len() as u64 - start).min(9));
         let (range, length) = (start as usize..(start + sectors) as usize, Bytes(sectors * SECTOR as u64));
@@ -205,9 +287,19 @@ impl Host {
     }
 }
 
+/// Durable moves in all runs of this process.
+static MOVED: AtomicUsize = AtomicUsize::new(0);
+
+#[derive(Clone, Copy)]
+enum Stores {
+    Direct,
+    Retrying,
+    Late,
+}
+
 /// Random requests, until the power is lost; then the files are opened anew, and the engine is restored from the
 /// records that were durable. An error says what was lost. Returns whether anything had failed.
-fn live_and_reopen(seed: u64, retrying: bool) -> Result<bool, String> {
+fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(seed);
     let mut failures = |most| if rng.chance(1, 3) { 0 } else { 1 + rng.below(most) };
@@ -217,10 +309,21 @@ fn live_and_reopen(seed: u64, retrying: bool) -> Result<bool, String> {
         let file = FileBackend::create(&path, capacity).unwrap();
         let rng = Rng::new(seed + failures);
         let cached = CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng };
-        Store::new(if retrying { Box::new(Retrying(cached)) as Box<dyn Backend> } else { Box::new(cached) })
+        let backend: Box<dyn Backend> = match kind {
+            Stores::Retrying => Box::new(Direct::new(Retrying(cached))),
+            Stores::Direct => Box::new(Direct::new(cached)),
+            Stores::Late => Box::new(Late { store: Box::new(cached), waiting: Vec::new(), rng: Rng::new(seed + 7) }),
+        };
+        Store::new(backend)
     });
-    let engine = Engine::new(&settings()).unwrap();
-    let mut driver = RealDriver::new(engine, stores.collect(), Box::new(journal.clone()), NoClock);
+    let mut engine = PlacementEngine::new(&settings()).unwrap();
+    let mut records: Box<dyn Journal> = Box::new(DirectJournal::new(journal.clone()));
+    if let Stores::Late = kind {
+        engine = engine.with_policy(Box::new(Restless(Rng::new(seed + 3))));
+        let (journal, rng) = (DirectJournal::new(journal.clone()), Rng::new(seed + 5));
+        records = Box::new(LateJournal { journal, hardening: VecDeque::new(), rng });
+    }
+    let mut driver = RealDriver::new(engine, stores.collect(), records, NoClock);
     let mut host = Host { allowed: vec![vec![0]; driver.capacity().0 as usize / SECTOR], failed: false };
     for value in 1..=rng.below(60) {
         host.ask(&mut driver, &mut rng, value)?;
@@ -230,10 +333,14 @@ fn live_and_reopen(seed: u64, retrying: bool) -> Result<bool, String> {
     drop(driver);
 
     let records = journal.inner.lock().unwrap().hardened().to_vec();
-    let engine = Engine::restore(&settings(), Checkpoint::default(), &mut records.iter().copied()).unwrap();
-    assert_eq!(engine.checkpoint().extents.len(), records.len(), "the map is the last durable one");
-    let stores = paths(folder.path()).map(|path| Store::new(Box::new(FileBackend::open(&path).unwrap())));
-    let journal = Box::new(SharedJournal { inner: journal.inner.clone(), ..SharedJournal::default() });
+    let engine = PlacementEngine::restore(&settings(), Checkpoint::default(), &mut records.iter().copied()).unwrap();
+    let moved = records.iter().filter(|record| !matches!(record, MapRecord::Mapped { .. })).count();
+    MOVED.fetch_add(moved, Ordering::Relaxed);
+    let mapped = records.len() - moved;
+    assert_eq!(engine.checkpoint().extents.len(), mapped, "the map is the last durable one");
+    let stores = paths(folder.path()).map(|path| Store::new(Box::new(Direct::new(FileBackend::open(&path).unwrap()))));
+    let journal = SharedJournal { inner: journal.inner.clone(), ..SharedJournal::default() };
+    let journal = Box::new(DirectJournal::new(journal));
     let mut driver = RealDriver::new(engine, stores.into(), journal, NoClock);
     let all = Request::read(Lba(0), driver.capacity());
     let data = serve(&mut driver, all, Vec::new()).map_err(|error| error.to_string())?;
@@ -244,15 +351,20 @@ fn live_and_reopen(seed: u64, retrying: bool) -> Result<bool, String> {
 
 #[test]
 fn no_flush_that_said_ok_has_lied() {
-    let failed = (0..200).filter(|&seed| live_and_reopen(seed, false).unwrap_or_else(|lost| panic!("{seed}: {lost}")));
-    assert!((40..190).contains(&failed.count()), "runs with and without failures");
+    for stores in [Stores::Direct, Stores::Late] {
+        let failed =
+            (0..200).filter(|&seed| live_and_reopen(seed, stores).unwrap_or_else(|lost| panic!("{seed}: {lost}")));
+        assert!((40..190).contains(&failed.count()), "runs with and without failures");
+    }
+    assert!(MOVED.load(Ordering::Relaxed) > 100, "extents moved: {MOVED:?}");
 }
 
 /// The wrong twin: where a store tries a failed flush again and believes the second one, the same check finds data
 /// lost.
 #[test]
 fn a_store_that_tries_again_is_found_out() {
-    let caught = (0..200).filter(|&seed| live_and_reopen(seed, true).is_err_and(|lost| lost.starts_with("sector")));
+    let caught =
+        (0..200).filter(|&seed| live_and_reopen(seed, Stores::Retrying).is_err_and(|lost| lost.starts_with("sector")));
     assert!(caught.count() >= 10);
 }
 
@@ -265,11 +377,12 @@ fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
         let file = FileBackend::create(&path, capacity).unwrap();
         let failures = std::mem::take(&mut failures);
         let rng = Rng::new(1);
-        Store::new(Box::new(CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng }))
+        let cached = CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng };
+        Store::new(Box::new(Direct::new(cached)))
     });
     let stores = stores.collect();
-    let engine = Engine::new(&settings()).unwrap();
-    let mut driver = RealDriver::new(engine, stores, Box::new(MemoryJournal::default()), NoClock);
+    let engine = PlacementEngine::new(&settings()).unwrap();
+    let mut driver = RealDriver::new(engine, stores, Box::new(DirectJournal::new(MemoryJournal::default())), NoClock);
     let write = |extent: u64| Request::write(Lba(extent * 4), EXTENT);
     for extent in 0..2 {
         serve(&mut driver, write(extent), vec![7; EXTENT.0 as usize]).unwrap();

@@ -5,14 +5,21 @@ use esker_results::Reporting;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use esker_core::{
     Arrival, Bytes, Completion, Device, DeviceError, DeviceState, Lba, Nanos, Observer, ReplayEnd, ReplaySettings,
     Request, RequestKind, Rng, Tag, TagSlab, Verdict, replay,
 };
-use esker_sim::{Allocate, Child, Constant, ConstantSettings, EngineDevice, HybridSettings, Instance};
-use esker_tier::{Effect, Engine, EngineSettings, MapRecord, RecordNumber};
-use esker_volume::{Backend, Clock, FileBackend, Journal, MemoryBackend, MemoryJournal, RealDriver, Reply, Store};
+use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
+use esker_tier::{
+    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, MapRecord, Placement, PlacementEngine, PlacementSettings,
+    RecordNumber, Wishes,
+};
+use esker_volume::{
+    Backend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, MemoryBackend, MemoryJournal, RealDriver,
+    Reply, Signal, Store, Threaded,
+};
 use proptest::prelude::*;
 
 const EXTENT: Bytes = Bytes::kib(4);
@@ -32,9 +39,46 @@ fn models() -> Vec<Child> {
     DEVICES.iter().map(model).collect()
 }
 
-fn engine() -> Engine {
+fn engine() -> PlacementEngine {
     let devices = DEVICES.iter().map(|device| device.3).collect();
-    Engine::new(&EngineSettings { extent: EXTENT, devices, policy: policy() }).unwrap()
+    let settings = PlacementSettings { extent: EXTENT, devices, policy: policy(), free_on_trim: true };
+    PlacementEngine::new(&settings).unwrap().with_policy(Box::new(Restless::default()))
+}
+
+/// A policy that has something moved whenever it is woken, and measures: extents go to the device that answered soonest
+/// of late.
+#[derive(Debug, Default)]
+struct Restless {
+    next: u32,
+    /// Response of the last request to each device.
+    responses: [u64; 3],
+    wakes_at: Nanos,
+}
+
+impl Placement for Restless {
+    fn place(&mut self, extent: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
+        DeviceIndex((extent.0 % 3) as u16)
+    }
+    fn observes(&self) -> bool {
+        true
+    }
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
+        match event {
+            Event::Completed(done) => self.responses[done.device.0 as usize] = (done.at - done.sent).0,
+            // Woken once after each request: where nothing comes, nothing moves.
+            Event::Request(_) if self.wakes_at <= now => {
+                self.wakes_at = now + Nanos::from_micros(130);
+                wishes.wake_at = Some(self.wakes_at);
+            }
+            Event::Timer => {
+                self.next += 1;
+                let fastest = (0..3).min_by_key(|&device| self.responses[device]).expect("there are three");
+                wishes.moves.push((LogicalExtent(self.next % 50), DeviceIndex(fastest as u16)));
+                wishes.moves.push((LogicalExtent(self.next * 3 % 50), DeviceIndex((self.next % 3) as u16)));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A wall clock that is set by hand.
@@ -62,25 +106,16 @@ impl Observer for Quiet {
 }
 
 fn simulated(arrivals: &[Arrival]) -> Vec<(Nanos, Effect)> {
-    let settings = HybridSettings {
-        children: DEVICES.iter().map(|device| device.0.to_string()).collect(),
-        policy: policy(),
-        extent: EXTENT,
-        capacity: None,
-        reserve: None,
-        allocate: Allocate::OnWrite,
-        queue_depth: Some(10_000),
-    };
     let log = Log::default();
     let instance = Instance { name: "volume".to_string(), seed: 1, children: models() };
-    let mut device = EngineDevice::new(&settings, instance).unwrap().with_log(logged(&log));
+    let mut device = EngineDevice::new("hybrid", engine(), instance, Some(10_000)).with_log(logged(&log));
     let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut Quiet).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);
     drop(device);
     Arc::into_inner(log).unwrap().into_inner().unwrap()
 }
 
-fn take_replies<C: Clock>(driver: &mut RealDriver<C>, tags: &mut TagSlab<()>) {
+fn take_replies<C: Clock>(driver: &mut RealDriver<PlacementEngine, C>, tags: &mut TagSlab<()>) {
     while let Some(Reply { tag, .. }) = driver.next_reply() {
         tags.remove(tag);
     }
@@ -89,10 +124,13 @@ fn take_replies<C: Clock>(driver: &mut RealDriver<C>, tags: &mut TagSlab<()>) {
 /// The driver wakes up at every arrival, and in between only when it likes to.
 fn real(arrivals: &[Arrival], seed: u64) -> Vec<(Nanos, Effect)> {
     let (clock, log, mut rng) = (FakeClock::default(), Log::default(), Rng::new(seed));
-    let store = |child: Child| Store::paced(Box::new(MemoryBackend::new(child.device.capacity())), child.device);
+    let store = |child: Child| {
+        let memory = MemoryBackend::new(child.device.capacity());
+        Store::paced(Box::new(Direct::new(memory)), child.device)
+    };
     let stores = models().into_iter().map(store).collect();
-    let mut driver =
-        RealDriver::new(engine(), stores, Box::new(MemoryJournal::default()), &clock).with_log(logged(&log));
+    let mut driver = RealDriver::new(engine(), stores, Box::new(DirectJournal::new(MemoryJournal::default())), &clock)
+        .with_log(logged(&log));
     let mut tags = TagSlab::default();
     for together in arrivals.chunk_by(|a, b| a.at == b.at) {
         let at = together[0].at;
@@ -124,6 +162,15 @@ fn real(arrivals: &[Arrival], seed: u64) -> Vec<(Nanos, Effect)> {
     Arc::into_inner(log).unwrap().into_inner().unwrap()
 }
 
+/// A replay ends with its last request; the real driver goes on until the last copy has ended, too.
+fn is_beginning(simulated: &[(Nanos, Effect)], real: &[(Nanos, Effect)]) -> bool {
+    let first_difference = simulated.iter().zip(real).find(|(simulated, real)| simulated != real);
+    if let Some((simulated, real)) = first_difference {
+        eprintln!("simulated: {simulated:?}\nreal:      {real:?}");
+    }
+    simulated.len() <= real.len() && first_difference.is_none()
+}
+
 fn requests() -> impl Strategy<Value = Vec<(u64, u8, u64, u64, bool)>> {
     let gap = prop_oneof![Just(0u64), Just(70), Just(350), 0u64..500];
     prop::collection::vec((gap, 0u8..10, 0u64..400, 1u64..40, any::<bool>()), 1..80)
@@ -153,7 +200,7 @@ proptest! {
                 Arrival { at, request: request(kind, start, sectors, fua) }
             })
             .collect();
-        prop_assert_eq!(simulated(&arrivals), real(&arrivals, seed));
+        prop_assert!(is_beginning(&simulated(&arrivals), &real(&arrivals, seed)));
     }
 
 }
@@ -167,11 +214,22 @@ fn a_short_run_has_every_kind_of_effect() {
         .map(|(micros, request)| Arrival { at: Nanos::from_micros(micros), request });
     let effects = real(&arrivals, 1);
     let count = |kind: fn(&Effect) -> bool| effects.iter().filter(|(_, effect)| kind(effect)).count();
-    assert_eq!(count(|effect| matches!(effect, Effect::Record { .. })), 5);
-    assert_eq!(count(|effect| matches!(effect, Effect::Harden { .. })), 1);
+    assert!(count(|effect| matches!(effect, Effect::Record { .. })) >= 5);
+    assert!(count(|effect| matches!(effect, Effect::Harden { .. })) >= 1);
+    assert!(count(|effect| matches!(effect, Effect::WakeAt(_))) >= 1);
+    let moved = |effect: &Effect| matches!(effect, Effect::Record { record: MapRecord::Moved { .. }, .. });
+    assert!(count(moved) >= 1);
     assert_eq!(count(|effect| matches!(effect, Effect::Reply { .. })), 3);
     assert!(count(|effect| matches!(effect, Effect::Io { .. })) > 3 + 3);
-    assert_eq!(simulated(&arrivals), effects);
+    assert!(is_beginning(&simulated(&arrivals), &effects));
+}
+
+/// Lets time pass until something is due, or a thread has ended something.
+fn wait(driver: &RealDriver<PlacementEngine, &FakeClock>, clock: &FakeClock, signal: &Signal) {
+    match driver.next_event() {
+        Nanos::NEVER => assert!(signal.wait(Some(Duration::from_secs(60))), "nothing ends"),
+        at => clock.0.set(clock.now().max(at)),
+    }
 }
 
 proptest! {
@@ -183,16 +241,17 @@ proptest! {
     fn data_read_back_are_those_of_a_byte_array(requests in requests(), seed: u64, paced: bool) {
         let (clock, mut rng) = (FakeClock::default(), Rng::new(seed));
         let folder = tempfile::tempdir().unwrap();
+        let signal = Signal::default();
         let stores = models().into_iter().enumerate().map(|(index, child)| {
             let capacity = child.device.capacity();
             let backend: Box<dyn Backend> = match index {
-                0 => Box::new(FileBackend::create(&folder.path().join("store"), capacity).unwrap()),
-                _ => Box::new(MemoryBackend::new(capacity)),
+                0 => Box::new(Threaded::new(FileBackend::create(&folder.path().join("store"), capacity).unwrap(), signal.clone())),
+                _ => Box::new(Direct::new(MemoryBackend::new(capacity))),
             };
             if paced { Store::paced(backend, child.device) } else { Store::new(backend) }
         });
         let stores = stores.collect();
-        let mut driver = RealDriver::new(engine(), stores, Box::new(MemoryJournal::default()), &clock);
+        let mut driver = RealDriver::new(engine(), stores, Box::new(DirectJournal::new(MemoryJournal::default())), &clock);
         let mut bytes = vec![0u8; driver.capacity().0 as usize];
         let mut open: BTreeMap<Tag, (Request, Vec<u8>)> = BTreeMap::new();
         let mut tags = TagSlab::default();
@@ -214,7 +273,7 @@ proptest! {
                 if open.values().all(|(other, _)| !overlaps(other)) {
                     break;
                 }
-                clock.0.set(driver.next_event());
+                wait(&driver, &clock, &signal);
             }
             // A file keeps what was trimmed, memory does not: write it anew to know what it is.
             let request = match request.kind {
@@ -235,8 +294,8 @@ proptest! {
             open.insert(tag, (request, bytes[range].to_vec()));
             driver.submit(tag, request, data);
         }
-        while driver.next_event() != Nanos::NEVER {
-            clock.0.set(driver.next_event());
+        while driver.next_event() != Nanos::NEVER || driver.is_busy() {
+            wait(&driver, &clock, &signal);
             driver.step();
         }
         while let Some(Reply { tag, data, .. }) = driver.next_reply() {
@@ -248,7 +307,7 @@ proptest! {
 }
 
 struct BrokenJournal;
-impl Journal for BrokenJournal {
+impl BlockingJournal for BrokenJournal {
     fn append(&mut self, _: RecordNumber, _: MapRecord) -> std::io::Result<()> {
         Ok(())
     }
@@ -261,8 +320,11 @@ impl Journal for BrokenJournal {
 #[test]
 fn a_failed_journal_fails_everything_but_reads() {
     let clock = FakeClock::default();
-    let stores = models().into_iter().map(|child| Store::new(Box::new(MemoryBackend::new(child.device.capacity()))));
-    let mut driver = RealDriver::new(engine(), stores.collect(), Box::new(BrokenJournal), &clock);
+    let stores = models()
+        .into_iter()
+        .map(|child| Store::new(Box::new(Direct::new(MemoryBackend::new(child.device.capacity())))));
+    let engine = engine().with_policy(policy().build(3).unwrap());
+    let mut driver = RealDriver::new(engine, stores.collect(), Box::new(DirectJournal::new(BrokenJournal)), &clock);
     let tag = |slot| Tag { slot, generation: 0 };
     let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
     driver.submit(tag(0), write, vec![1; 512]);

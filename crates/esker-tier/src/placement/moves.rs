@@ -129,8 +129,10 @@ impl PlacementEngine {
 
     /// Writes of the host to extents that are being copied have ended.
     pub(super) fn write_to_copied_ended(&mut self, now: Nanos, part: &Part, effects: &mut Vec<Effect>) {
-        for extent in part.extents() {
-            if let Some(slot) = self.copies.of(extent) {
+        for (index, extent) in (0..).zip(part.extents()) {
+            // A write may still go where the extent was before it was trimmed.
+            let here = |slot: &u32| self.copies.get(*slot).from == part.place.after(index);
+            if let Some(slot) = self.copies.of(extent).filter(here) {
                 self.copies.host_write(extent, false);
                 self.step_copy(now, slot, false, effects);
             }

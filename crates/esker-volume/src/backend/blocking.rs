@@ -1,4 +1,4 @@
-//! Where the bytes are.
+//! Stores whose calls return when the work is done: memory and files.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,8 +7,10 @@ use std::path::Path;
 
 use esker_core::Bytes;
 
-/// A store of bytes. What was never written reads as zeroes; ranges lie within the capacity (the engine sees to that).
-pub trait Backend: Send {
+/// A store of bytes that does its work before it returns. What was never written reads as zeroes; ranges lie within the
+/// capacity (the engine sees to that). [`Direct`](super::Direct) and [`Threaded`](super::Threaded) make a
+/// [`Backend`](super::Backend) of it.
+pub trait BlockingBackend: Send {
     /// Bytes that it holds.
     fn capacity(&self) -> Bytes;
 
@@ -47,7 +49,7 @@ impl MemoryBackend {
     }
 }
 
-impl Backend for MemoryBackend {
+impl BlockingBackend for MemoryBackend {
     fn capacity(&self) -> Bytes {
         Bytes(self.bytes.len() as u64)
     }
@@ -97,7 +99,7 @@ impl FileBackend {
     }
 }
 
-impl Backend for FileBackend {
+impl BlockingBackend for FileBackend {
     fn capacity(&self) -> Bytes {
         self.capacity
     }
@@ -130,8 +132,8 @@ impl Backend for FileBackend {
 mod tests {
     use super::*;
 
-    fn behaves_like_bytes(backend: &mut dyn Backend) {
-        let read = |backend: &mut dyn Backend, offset, length| {
+    fn behaves_like_bytes(backend: &mut dyn BlockingBackend) {
+        let read = |backend: &mut dyn BlockingBackend, offset, length| {
             let mut buffer = vec![7; length];
             backend.read(offset, &mut buffer).unwrap();
             buffer

@@ -1,0 +1,82 @@
+//! The bytes of requests under way: the host's, and those of copies.
+
+use esker_core::{Bytes, RequestKind, Tag};
+use esker_tier::DataRef;
+
+use crate::backend::Operation;
+
+/// All buffers of a volume.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    /// By slot of the host's tag.
+    hosts: Vec<Option<(Tag, Vec<u8>)>>,
+    /// By slot of the copy.
+    scratch: Vec<Vec<u8>>,
+}
+
+impl Buffers {
+    /// The buffer of a request that has come.
+    pub(crate) fn begin(&mut self, tag: Tag, buffer: Vec<u8>) {
+        let slot = tag.slot as usize;
+        if self.hosts.len() <= slot {
+            self.hosts.resize_with(slot + 1, || None);
+        }
+        assert!(self.hosts[slot].is_none(), "the tag is in use");
+        self.hosts[slot] = Some((tag, buffer));
+    }
+
+    /// Takes the buffer of a request back, which is answered now.
+    pub(crate) fn end(&mut self, tag: Tag) -> Vec<u8> {
+        let (owner, data) = self.hosts[tag.slot as usize].take().expect("a request is answered once");
+        assert_eq!(owner, tag, "a request is answered once");
+        data
+    }
+
+    /// The operation for `length` bytes from `offset` on, with what it is to write.
+    pub(crate) fn operation(&mut self, kind: RequestKind, offset: u64, length: Bytes, data: DataRef) -> Operation {
+        let bytes = match (kind, data) {
+            (RequestKind::Read, _) => vec![0; length.0 as usize],
+            (RequestKind::Write { .. }, DataRef::Scratch { slot }) => std::mem::take(&mut self.scratch[slot as usize]),
+            (RequestKind::Write { .. }, DataRef::Host { tag, .. } | DataRef::Striped { tag, .. }) => {
+                let host = self.host(tag);
+                data.pieces(length)
+                    .flat_map(|(begin, size)| &host[begin as usize..(begin + size) as usize])
+                    .copied()
+                    .collect()
+            }
+            (RequestKind::Write { .. }, DataRef::None) => unreachable!("a write has data"),
+            (RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush, _) => Vec::new(),
+        };
+        debug_assert!(bytes.is_empty() || bytes.len() as u64 == length.0, "the engine moves data without a buffer");
+        Operation { kind, offset, length: length.0, data: bytes }
+    }
+
+    /// Keeps what was read for `data`.
+    pub(crate) fn read(&mut self, bytes: Vec<u8>, data: DataRef) {
+        match data {
+            DataRef::Scratch { slot } => {
+                let slot = slot as usize;
+                if self.scratch.len() <= slot {
+                    self.scratch.resize_with(slot + 1, Vec::new);
+                }
+                self.scratch[slot] = bytes;
+            }
+            DataRef::Host { tag, .. } | DataRef::Striped { tag, .. } => {
+                let host = self.host(tag);
+                let mut rest = &bytes[..];
+                for (begin, size) in data.pieces(Bytes(bytes.len() as u64)) {
+                    let (piece, more) = rest.split_at(size as usize);
+                    host[begin as usize..(begin + size) as usize].copy_from_slice(piece);
+                    rest = more;
+                }
+            }
+            DataRef::None => unreachable!("a read has a buffer"),
+        }
+    }
+
+    fn host(&mut self, tag: Tag) -> &mut Vec<u8> {
+        let (owner, buffer) = self.hosts[tag.slot as usize].as_mut().expect("the request is under way");
+        assert_eq!(*owner, tag, "the tag was used again before its reply");
+        buffer
+    }
+}
