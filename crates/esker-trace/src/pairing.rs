@@ -137,8 +137,8 @@ impl<P> Pairing<P> {
         Ok(())
     }
 
-    /// Takes the completion of request `number`, whose range `event` has. It ends the request that [`Self::event`] would
-    /// find for it, most often that very one. Does not look for ambiguous completions.
+    /// Takes the completion of request `number`, whose range `event` has. It ends the request that [`Self::event`]
+    /// would find for it, most often that very one. Does not look for ambiguous completions.
     pub(crate) fn end_known(&mut self, number: u64, event: &Event, outlet: &mut impl Outlet<Place = P>) {
         if !self.requests.end_known(number, event) && !self.complete(event) {
             outlet.ignore(COMPLETION, 1);

@@ -88,8 +88,8 @@ struct Chain {
 enum Index {
     /// Not yet: nothing has completed.
     Unasked,
-    /// Not at all: how many there are, by the hash of their start. Enough where it is known what a completion belongs to,
-    /// and asked only whether it could be taken for that of another one.
+    /// Not at all: how many there are, by the hash of their start. Enough where it is known what a completion belongs
+    /// to, and asked only whether it could be taken for that of another one.
     Counted(Box<[u32; COUNTERS]>),
     /// By their start.
     Starts(HashMap<Start, Chain, BuildHasherDefault<StartHasher>>),
@@ -186,7 +186,8 @@ impl<P> Requests<P> {
         self.waiting.pop_front().map(|waiting| (waiting.found, waiting.place))
     }
 
-    /// Ends the oldest open request for the very range of `event`; whether there were others. `None` where there is none.
+    /// Ends the oldest open request for the very range of `event`; whether there were others. `None` where there is
+    /// none.
     pub(super) fn end_exact(&mut self, event: &Event) -> Option<bool> {
         if matches!(self.index, Index::Unasked | Index::Counted(_)) {
             self.build(Index::Starts(HashMap::default()));
@@ -220,8 +221,8 @@ impl<P> Requests<P> {
         Some(several)
     }
 
-    /// Ends the request that [`Self::end_exact`] would find for `event`, the completion of request `number`. False where
-    /// that cannot be told without looking for it.
+    /// Ends the request that [`Self::end_exact`] would find for `event`, the completion of request `number`. False
+    /// where that cannot be told without looking for it.
     #[inline]
     pub(super) fn end_known(&mut self, number: u64, event: &Event) -> bool {
         let Index::Counted(counts) = &mut self.index else { return false };
