@@ -102,6 +102,11 @@ impl<P> Default for Pairing<P> {
 }
 
 impl<P> Pairing<P> {
+    /// For events of which it is known whose completions they are, and asked only which ones a reader will find.
+    pub(crate) fn with_known_completions() -> Self {
+        Self { requests: Requests::counted(), ..Self::default() }
+    }
+
     /// Takes the next event and hands out the requests that need not wait any more. The error says what would have been
     /// expected of the event.
     pub(crate) fn event(&mut self, event: Event, outlet: &mut impl Outlet<Place = P>) -> Result<(), &'static str> {
@@ -128,13 +133,27 @@ impl<P> Pairing<P> {
                 }
             }
         }
+        self.decide_and_release(event.at, outlet);
+        Ok(())
+    }
+
+    /// Takes the completion of request `number`, whose range `event` has. It ends the request that [`Self::event`]
+    /// would find for it, most often that very one. Does not look for ambiguous completions.
+    pub(crate) fn end_known(&mut self, number: u64, event: &Event, outlet: &mut impl Outlet<Place = P>) {
+        if !self.requests.end_known(number, event) && !self.complete(event) {
+            outlet.ignore(COMPLETION, 1);
+        }
+        self.decide_and_release(event.at, outlet);
+    }
+
+    #[inline]
+    fn decide_and_release(&mut self, now: Nanos, outlet: &mut impl Outlet<Place = P>) {
         if self.begin == Begin::Undecided && self.requests.len() > UNDECIDED_MAX {
             self.begin = Begin::Dispatched;
         }
         if self.begin != Begin::Undecided {
-            self.release(event.at, outlet);
+            self.release(now, outlet);
         }
-        Ok(())
     }
 
     /// Takes a request whose completion will name it; returns its number.
@@ -155,6 +174,7 @@ impl<P> Pairing<P> {
         self.release(at, outlet);
     }
 
+    #[inline(always)]
     fn take(&mut self, event: Event, outlet: &impl Outlet<Place = P>) {
         let Event { at, volume, operation, offset, length, .. } = event;
         self.requests.push(Found { at, offset, length, volume, operation, response: None }, outlet.place());
@@ -183,6 +203,7 @@ impl<P> Pairing<P> {
     }
 
     /// Hands out what has completed and what has waited long enough.
+    #[inline]
     fn release(&mut self, now: Nanos, outlet: &mut impl Outlet<Place = P>) {
         while let Some((oldest, open)) = self.requests.front() {
             if open && self.requests.len() <= WAITING_MAX && now.saturating_sub(oldest.at) <= PATIENCE {
@@ -192,6 +213,7 @@ impl<P> Pairing<P> {
         }
     }
 
+    #[inline]
     fn hand_out(&mut self, outlet: &mut impl Outlet<Place = P>) {
         let Some((found, place)) = self.requests.pop() else { return };
         match found.response {

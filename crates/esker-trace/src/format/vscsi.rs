@@ -107,16 +107,19 @@ impl RecordWriter for Writer {
             Operation::Write => 0x8a,
             _ => 0x91,
         };
-        let head = [command.to_le_bytes(), (self.version << 8).to_le_bytes()].concat();
-        let middle = [self.serial, record.length, 1].map(u32::to_le_bytes).concat();
-        let parts = if self.version == 1 { [middle, head] } else { [head, middle] };
-        output.extend_from_slice(&parts.concat());
-        for number in [record.offset / 512, record.at.0 / 1000] {
-            output.extend_from_slice(&number.to_le_bytes());
+        let head = u32::from(command) | u32::from(self.version << 8) << 16;
+        let (serial, length) = (self.serial, record.length);
+        let words = if self.version == 1 { [serial, length, 1, head] } else { [head, serial, length, 1] };
+        let response = record.response.unwrap_or_default().0 / 1000;
+        let mut bytes = [0; 40];
+        for (bytes, word) in bytes.chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
         }
-        if self.version == 2 {
-            output.extend_from_slice(&(record.response.unwrap_or_default().0 / 1000).to_le_bytes());
+        for (bytes, number) in bytes[16..].chunks_exact_mut(8).zip([record.offset / 512, record.at.0 / 1000, response])
+        {
+            bytes.copy_from_slice(&number.to_le_bytes());
         }
+        output.extend_from_slice(if self.version == 1 { &bytes[..32] } else { &bytes });
         self.serial = self.serial.wrapping_add(1);
         Ok(())
     }

@@ -85,7 +85,10 @@ impl Events {
             first: 0,
             unanswered: Some(Vec::new()),
             given_up: 0,
-            pairing: Pairing::default(),
+            pairing: match told {
+                Told::ByRange => Pairing::with_known_completions(),
+                Told::ByNumber => Pairing::default(),
+            },
             readback: Readback::default(),
         }
     }
@@ -157,12 +160,12 @@ impl Events {
         self.due.pop();
         let record = self.records[(number - self.first) as usize].take().expect("a request completes once");
         write(Written { step: Step::Complete, at, record: &record, number });
+        let paired = number - self.given_up;
         match self.told {
             Told::ByRange => {
-                let event = event(Step::Complete, at, &record);
-                self.pairing.event(event, &mut self.readback).expect("a record's range is sound");
+                self.pairing.end_known(paired, &event(Step::Complete, at, &record), &mut self.readback);
             }
-            Told::ByNumber => self.pairing.end_numbered(number - self.given_up, at, &mut self.readback),
+            Told::ByNumber => self.pairing.end_numbered(paired, at, &mut self.readback),
         }
         self.forget();
     }

@@ -29,6 +29,21 @@ pub enum LossKind {
     ResponsesMistaken,
 }
 
+impl LossKind {
+    /// Every kind, in order.
+    const ALL: [Self; Self::ResponsesMistaken as usize + 1] = [
+        Self::TimesDropped,
+        Self::TimesRounded,
+        Self::TimesMadeUp,
+        Self::ResponsesDropped,
+        Self::ResponsesRounded,
+        Self::ResponsesClipped,
+        Self::ResponsesUnknown,
+        Self::ResponsesMadeUp,
+        Self::ResponsesMistaken,
+    ];
+}
+
 /// How often something was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
@@ -65,19 +80,6 @@ impl WriteNotes {
         self.losses.iter().find(|loss| loss.kind == kind).map_or(0, |loss| loss.count)
     }
 
-    /// Counts a loss of the record that is being written.
-    #[inline]
-    pub(crate) fn lose(&mut self, kind: LossKind) {
-        self.lose_many(Loss { kind, count: 1, first: self.records + 1 });
-    }
-
-    pub(crate) fn lose_many(&mut self, loss: Loss) {
-        match self.losses.binary_search_by_key(&loss.kind, |known| known.kind) {
-            Ok(at) => self.losses[at].count += loss.count,
-            Err(at) => self.losses.insert(at, loss),
-        }
-    }
-
     /// A line of text for each kind of loss, for people.
     pub fn lines(&self) -> Vec<String> {
         let format = crate::format::entry(self.format).expect("it was written in it");
@@ -103,6 +105,39 @@ impl WriteNotes {
             lines.push(format!("{count} volumes are called otherwise in `{}`: {pairs}{rest}", self.format));
         }
         lines
+    }
+}
+
+/// What is lost while a trace is written: count and first record of every kind. Most records of a trace may lose
+/// something, so that counting has to cost next to nothing.
+#[derive(Debug, Default)]
+pub(super) struct LossCounts([(u64, u64); LossKind::ALL.len()]);
+
+impl LossCounts {
+    /// Counts a loss of record number `record`, from 1.
+    #[inline]
+    pub(super) fn lose(&mut self, kind: LossKind, record: u64) {
+        self.lose_many(Loss { kind, count: 1, first: record });
+    }
+
+    #[inline]
+    pub(super) fn lose_many(&mut self, loss: Loss) {
+        let (count, first) = &mut self.0[loss.kind as usize];
+        if *count == 0 {
+            *first = loss.first;
+        }
+        *count += loss.count;
+    }
+
+    /// How many records lost something of `kind`.
+    pub(super) fn lost(&self, kind: LossKind) -> u64 {
+        self.0[kind as usize].0
+    }
+
+    /// Those that happened, in the order of [`LossKind`].
+    pub(super) fn list(&self) -> Vec<Loss> {
+        let all = LossKind::ALL.iter().zip(self.0).map(|(&kind, (count, first))| Loss { kind, count, first });
+        all.filter(|loss| loss.count > 0).collect()
     }
 }
 
@@ -150,10 +185,12 @@ pub(crate) fn response(format: &FormatEntry, response: Option<Nanos>) -> (Option
     let Some(Nanos(exact)) = response else {
         return (None, (format.responses == Responses::Always).then_some(LossKind::ResponsesMadeUp));
     };
+    if format.responses == Responses::Never {
+        return (None, Some(LossKind::ResponsesDropped));
+    }
     let clipped = exact.min(max);
     let rounded = clipped - remainder(clipped, unit);
     match format.responses {
-        Responses::Never => (None, Some(LossKind::ResponsesDropped)),
         Responses::ZeroIfUnknown if rounded == 0 => (None, Some(LossKind::ResponsesUnknown)),
         _ if exact > max => (Some(Nanos(rounded)), Some(LossKind::ResponsesClipped)),
         _ if rounded != exact => (Some(Nanos(rounded)), Some(LossKind::ResponsesRounded)),

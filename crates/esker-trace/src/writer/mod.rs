@@ -12,6 +12,7 @@ use esker_core::Nanos;
 use crate::error::TraceError;
 use crate::format::{self, FORMATS, FormatEntry, Holds, Times, VolumeNames};
 use crate::{Operation, Record, VolumeIndex};
+use losses::LossCounts;
 pub use losses::{Loss, LossKind, WriteNotes};
 pub(crate) use text::{write_decimal, write_hexadecimal, write_number, write_padded};
 use volumes::{Naming, NoPlace};
@@ -58,7 +59,10 @@ pub struct TraceWriter {
     /// Names in the trace, and what became of those that a record has used: its index, name and number in the output.
     volumes: Vec<(String, Option<Placed>)>,
     placed: u32,
+    /// A bit for each operation that the format knows.
+    operations: u8,
     naming: Naming,
+    losses: LossCounts,
     notes: WriteNotes,
 }
 
@@ -88,7 +92,9 @@ impl TraceWriter {
             buffer: Vec::with_capacity(PIECE + 4096),
             volumes: Vec::new(),
             placed: 0,
+            operations: format.holds.operations.iter().fold(0, |bits, &operation| bits | 1 << operation as u8),
             naming: Naming::new(format.holds.volumes),
+            losses: LossCounts::default(),
             notes: WriteNotes::new(format.name),
         };
         this.writer.begin(&mut this.buffer);
@@ -137,8 +143,8 @@ impl TraceWriter {
     /// The trace that the records come from has no times: where the format has some, that the zeros are none is noted.
     pub fn trace_has_no_times(&mut self) {
         let count = self.notes.records;
-        if self.format.times != Times::None && count > 0 && self.notes.lost(LossKind::TimesMadeUp) == 0 {
-            self.notes.lose_many(Loss { kind: LossKind::TimesMadeUp, count, first: 1 });
+        if self.format.times != Times::None && count > 0 && self.losses.lost(LossKind::TimesMadeUp) == 0 {
+            self.losses.lose_many(Loss { kind: LossKind::TimesMadeUp, count, first: 1 });
         }
     }
 
@@ -158,7 +164,7 @@ impl TraceWriter {
         let (response, loss) = losses::response(self.format, record.response);
         record.response = response;
         if let Some(kind) = loss {
-            self.notes.lose(kind);
+            self.losses.lose(kind, self.notes.records + 1);
         }
         let Placed { index, name, number } = self.volumes[volume].1.as_ref().expect("it was just placed");
         record.volume = *index;
@@ -171,7 +177,7 @@ impl TraceWriter {
     #[inline]
     fn check(&self, record: &Record) -> Result<Nanos, TraceError> {
         let holds = &self.format.holds;
-        if !holds.operations.contains(&record.operation) {
+        if self.operations >> record.operation as u8 & 1 == 0 {
             return Err(self.cannot_hold_operation(record.operation));
         }
         let (offset_unit, length_unit) = (u64::from(holds.offset_unit), u64::from(holds.length_unit));
@@ -249,7 +255,7 @@ impl TraceWriter {
         match self.format.times {
             Times::None => {
                 if record.at != Nanos::ZERO {
-                    self.notes.lose(LossKind::TimesDropped);
+                    self.losses.lose(LossKind::TimesDropped, self.notes.records + 1);
                 }
                 record.at = Nanos::ZERO;
                 return;
@@ -263,7 +269,7 @@ impl TraceWriter {
         let finer = remainder(record.at.0, self.format.holds.time_unit.0);
         if finer != 0 {
             record.at.0 -= finer;
-            self.notes.lose(LossKind::TimesRounded);
+            self.losses.lose(LossKind::TimesRounded, self.notes.records + 1);
         }
     }
 
@@ -277,18 +283,23 @@ impl TraceWriter {
     pub fn finish(mut self) -> Result<WriteNotes, TraceError> {
         self.writer.end(&mut self.buffer).map_err(TraceError::Write)?;
         if let Some((count, first)) = self.writer.mistaken() {
-            self.notes.lose_many(Loss { kind: LossKind::ResponsesMistaken, count, first: first + 1 });
+            self.losses.lose_many(Loss { kind: LossKind::ResponsesMistaken, count, first: first + 1 });
         }
         self.write_out()?;
         self.output.flush().map_err(TraceError::Write)?;
-        Ok(self.notes)
+        Ok(WriteNotes { losses: self.losses.list(), ..self.notes })
     }
 }
 
-/// `value % unit` without a division where the unit is a power of two, as it is in most formats.
+/// `value % unit` without a division where the unit is a power of two or a microsecond, as it is in most formats.
 #[inline]
 fn remainder(value: u64, unit: u64) -> u64 {
-    if unit.is_power_of_two() { value & (unit - 1) } else { value % unit }
+    const MICROSECOND: u64 = Nanos::from_micros(1).0;
+    match unit {
+        _ if unit.is_power_of_two() => value & (unit - 1),
+        MICROSECOND => value % MICROSECOND,
+        _ => value % unit,
+    }
 }
 
 /// The formats that can be written and whose room satisfies `has`, as a list for people.

@@ -2,6 +2,16 @@
 
 /// Digits of the largest number.
 const DIGITS: usize = 20;
+/// "00" to "99".
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < pairs.len() {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
 
 /// Appends a whole number.
 #[inline]
@@ -12,17 +22,19 @@ pub(crate) fn write_number(output: &mut Vec<u8>, number: u64) {
 /// Appends a whole number, with `pad` in front of it where it is shorter than `width`, at most 20.
 #[inline]
 pub(crate) fn write_padded(output: &mut Vec<u8>, mut number: u64, width: usize, pad: u8) {
-    let mut digits = [pad; DIGITS];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+    let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
+    let (start, length) = (output.len(), digits.max(width));
+    // A copy of fixed length, cut afterwards, is faster than one of just the digits.
+    output.extend_from_slice(&[pad; DIGITS]);
+    let mut pairs = output[start + length - digits..start + length].rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        pair.copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
     }
-    output.extend_from_slice(&digits[start.min(DIGITS - width)..]);
+    if let [digit] = pairs.into_remainder() {
+        *digit = b'0' + number as u8;
+    }
+    output.truncate(start + length);
 }
 
 /// Appends a whole number as `0x` and hexadecimal digits.
