@@ -8,7 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::{DeviceReport, RequestResults, SettledResults};
 
 /// The version of the schema below. A change that would break a reader raises it.
-pub const RESULTS_SCHEMA: u32 = 1;
+///
+/// 2: children of composite devices have response times, hybrids a section `placement`. Results of schema 1 are read, too:
+/// there these are zero and absent.
+pub const RESULTS_SCHEMA: u32 = 2;
+
+/// The oldest schema of results that can still be read.
+pub const RESULTS_SCHEMA_OLDEST: u32 = 1;
 
 /// Everything one simulated run says.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

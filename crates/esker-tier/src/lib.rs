@@ -7,7 +7,7 @@ pub mod mrc;
 mod placement;
 mod stripe;
 
-pub use engine::{Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, RecordNumber};
+pub use engine::{Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber};
 pub use extent::{DeviceIndex, LogicalExtent, PhysicalExtent, Place};
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEngine, PlacementEntry,

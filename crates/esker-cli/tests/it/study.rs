@@ -93,7 +93,7 @@ fn two_traces_alone_and_together() {
 #[test]
 fn the_published_schemas_are_current() {
     let folder = tempfile::tempdir().unwrap();
-    for (of, file) in [("results", "results-1.json"), ("study", "study-1.json"), ("trace", "trace-1.json")] {
+    for (of, file) in [("results", "results-2.json"), ("study", "study-2.json"), ("trace", "trace-1.json")] {
         let path = format!("{}/../../docs/schema/{file}", env!("CARGO_MANIFEST_DIR"));
         let published = std::fs::read_to_string(&path).unwrap_or_default();
         let current = esker_ok(folder.path(), &["schema", of]).stdout;

@@ -3,6 +3,7 @@
 mod array;
 mod disk;
 mod flash;
+mod placement;
 mod recovery;
 mod timeline;
 mod zero;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use array::*;
 pub use disk::*;
 pub use flash::*;
+pub use placement::*;
 pub use recovery::*;
 pub use timeline::*;
 
@@ -76,6 +78,9 @@ pub struct DeviceReport {
     /// Disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskReport>,
+    /// Devices of which extents are placed: hybrids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementReport>,
     /// Children of a composite device: the share of requests that each one served.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, ChildReport>,

@@ -18,8 +18,11 @@ pub use slow::*;
 use crate::profile::Profile;
 use crate::{DeviceReport, LatencySummary, RequestResults, SeriesPoint};
 
-/// The version of the schema below.
-pub const STUDY_SCHEMA: u32 = 1;
+/// The version of the schema below. 2: devices as in [`crate::RESULTS_SCHEMA`] 2.
+pub const STUDY_SCHEMA: u32 = 2;
+
+/// The oldest schema of studies that can still be read.
+pub const STUDY_SCHEMA_OLDEST: u32 = 1;
 
 /// The result of `esker study`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

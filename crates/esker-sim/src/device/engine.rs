@@ -6,8 +6,8 @@ use esker_core::{
     Bytes, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
     TagSlab, Telemetry, Unsupported,
 };
-use esker_results::{ChildReport, DeviceReport, LatencySummary, Report, Reporting};
-use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId};
+use esker_results::{ChildReport, DeviceReport, LatencySummary, PlacementReport, Report, Reporting};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, Movements};
 
 use super::Instance;
 
@@ -34,6 +34,8 @@ pub struct EngineDevice<E> {
     wake_at: Nanos,
     last_event: Nanos,
     requests: u64,
+    /// What had moved when measuring started.
+    moved_before: Movements,
     log: Option<EffectLog>,
 }
 
@@ -76,6 +78,7 @@ impl<E: Engine> EngineDevice<E> {
             wake_at: Nanos::NEVER,
             last_event: Nanos::ZERO,
             requests: 0,
+            moved_before: Movements::default(),
             log: None,
         }
     }
@@ -184,6 +187,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         match command {
             Control::StartMeasuring => {
                 self.requests = 0;
+                self.moved_before = self.engine.movements().unwrap_or_default();
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
             Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
@@ -217,9 +221,19 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 kind: self.kind.to_string(),
                 capacity_bytes: self.capacity().0,
                 requests: self.requests,
+                placement: self.engine.movements().map(|now| since(&self.moved_before, &now)),
                 children: children.collect(),
                 ..DeviceReport::default()
             },
         );
+    }
+}
+
+fn since(before: &Movements, now: &Movements) -> PlacementReport {
+    PlacementReport {
+        moved_extents: now.moved - before.moved,
+        moved_bytes: now.moved_bytes - before.moved_bytes,
+        abandoned_moves: now.abandoned - before.abandoned,
+        freed_extents: now.freed - before.freed,
     }
 }

@@ -8,7 +8,7 @@ use schemars::{Schema, schema_for};
 
 pub use page::experiments_page;
 
-/// The JSON Schema of results, as published in `docs/schema/results-1.json`.
+/// The JSON Schema of results, as published in `docs/schema/results-2.json`.
 pub fn results_schema() -> Schema {
     schema_for!(RunResults)
 }

@@ -20,7 +20,7 @@ use.
 - A preset's keys lie under those of the table: any of them may be overridden. A table whose `kind` changes begins anew,
   since the keys of one kind mean nothing to another.
 - Results repeat: `config` in a results file is the experiment with every default and preset filled in, and running it
-  again gives the same bytes. Numbers in results are described in `docs/schema/results-1.json`.
+  again gives the same bytes. Numbers in results are described in `docs/schema/results-2.json`.
 "#;
 
 const VOLUMES: &str = r#"

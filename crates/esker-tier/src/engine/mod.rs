@@ -56,8 +56,26 @@ pub trait Engine: Debug + Send {
         let _ = share;
     }
 
+    /// What became of extents so far; `None` of an engine that computes its places.
+    fn movements(&self) -> Option<Movements> {
+        None
+    }
+
     /// Asserts what must always hold. For tests: costs the whole map.
     fn check(&self) {}
+}
+
+/// Counts of extents that changed their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Movements {
+    /// Copied to another device.
+    pub moved: u64,
+    /// Bytes of them.
+    pub moved_bytes: u64,
+    /// Copies that came to nothing.
+    pub abandoned: u64,
+    /// Freed by trims of the host.
+    pub freed: u64,
 }
 
 impl<E: Engine + ?Sized> Engine for Box<E> {
@@ -78,6 +96,9 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn fill(&mut self, share: Ratio) {
         (**self).fill(share);
+    }
+    fn movements(&self) -> Option<Movements> {
+        (**self).movements()
     }
     fn check(&self) {
         (**self).check();

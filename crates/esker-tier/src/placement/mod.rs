@@ -15,7 +15,9 @@ use std::collections::VecDeque;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
 
-use crate::engine::{Checkpoint, DataRef, Durability, Effect, Engine, Health, Hosts, Input, IoId, MapRecord, Waiting};
+use crate::engine::{
+    Checkpoint, DataRef, Durability, Effect, Engine, Health, Hosts, Input, IoId, MapRecord, Movements, Waiting,
+};
 use crate::extent::{DeviceIndex, LogicalExtent, Place};
 use copies::Copies;
 use leaving::LeavingPlaces;
@@ -55,6 +57,7 @@ pub struct PlacementEngine {
     waiting: VecDeque<(Tag, Request)>,
     views: Vec<DeviceView>,
     wishes: Wishes,
+    movements: Movements,
 }
 
 /// A request to a device under way.
@@ -130,6 +133,7 @@ impl PlacementEngine {
             waiting: VecDeque::new(),
             views: Vec::with_capacity(count),
             wishes: Wishes::default(),
+            movements: Movements::default(),
         })
     }
 
@@ -465,6 +469,10 @@ impl Engine for PlacementEngine {
                 self.map.map(extent, device, Recorded::Yes);
             }
         }
+    }
+
+    fn movements(&self) -> Option<Movements> {
+        Some(self.movements)
     }
 
     fn check(&self) {

@@ -109,6 +109,8 @@ impl PlacementEngine {
     fn end_copy(&mut self, now: Nanos, slot: u32, outcome: MoveOutcome, effects: &mut Vec<Effect>) {
         let copy = self.copies.end(slot);
         if outcome == MoveOutcome::Done {
+            self.movements.moved += 1;
+            self.movements.moved_bytes += self.extent;
             let recorded = self.map.recorded(copy.extent);
             let from = self.map.relocate(copy.extent, copy.to);
             let under_way = self.parts_to(from, |_| true);
@@ -122,6 +124,7 @@ impl PlacementEngine {
             self.durability.harden(effects);
             self.leaving.add(from, waits_for, under_way);
         } else {
+            self.movements.abandoned += 1;
             self.leaving.add(copy.to, None, 0);
         }
         self.tell_policy(now, Event::Moved { extent: copy.extent, outcome });
@@ -154,6 +157,7 @@ impl PlacementEngine {
             }
             let recorded = self.map.recorded(extent);
             self.map.unmap(extent);
+            self.movements.freed += 1;
             let under_way = self.parts_to(place, |_| true);
             let record = (recorded == Recorded::Yes).then(|| self.durability.issue());
             if let Some(number) = record {
