@@ -1,9 +1,7 @@
 //! What the report's words mean: shown where a word is hovered, focused or tapped, and as a list at the end.
 
-use serde::Serialize;
-
 /// One word of the report.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Term {
     /// Its name in templates and links.
     pub(crate) key: &'static str,
@@ -17,7 +15,14 @@ const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> T
     Term { key, word, meaning }
 }
 
-/// All of them; the page sorts them.
+/// `terms` by their words, as the list at the end has them.
+pub(crate) fn sorted(terms: &[Term]) -> Vec<Term> {
+    let mut sorted = terms.to_vec();
+    sorted.sort_by_key(|term| term.word.to_lowercase());
+    sorted
+}
+
+/// All of them.
 pub(crate) static TERMS: &[Term] = &[
     term(
         "basis",

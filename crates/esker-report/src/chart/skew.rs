@@ -1,21 +1,22 @@
 //! How hot is the hottest data?
 
+use esker_results::profile::Skew;
+
 use super::{Axis, Chart, ChartEntry, Colour, Scale, Series, Shape, Source, Unit};
-use crate::json::column;
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "skew", section: "workload", build };
 
 fn build(source: &Source<'_>) -> Option<Chart> {
-    let line = |index, label: &str, path| {
-        let (pages, accesses) =
-            (column(source.workload, path, "page_share"), column(source.workload, path, "access_share"));
+    let profile = &source.workload.profile;
+    let line = |index, label: &str, skew: &Skew| {
+        let (pages, accesses) = skew.lorenz.iter().map(|point| (point.page_share, point.access_share)).unzip();
         Some(
             Series::new(label, Colour::Category(index), Shape::Line, pages, accesses)?
                 .keyed(format!("skew of {label}")),
         )
     };
     let mut series: Vec<Series> =
-        [line(2, "all accesses", "profile.skew.lorenz"), line(1, "writes", "profile.write_skew.lorenz")]
+        [line(2, "all accesses", &profile.skew), line(1, "writes", &profile.write_skew)]
             .into_iter()
             .flatten()
             .collect();
