@@ -59,7 +59,8 @@ pub(crate) fn lifetime(study: &StudyReport, workload: &WorkloadStudy) -> Vec<Bar
             title: "How much more does the flash write than the host?",
             help: "Write amplification: flash pages programmed per page that the host wrote; 1 would be ideal.",
             value: |endurance| {
-                let value = endurance.write_amplification.filter(|value| value.is_finite()).ok_or("the host wrote nothing")?;
+                let value =
+                    endurance.write_amplification.filter(|value| value.is_finite()).ok_or("the host wrote nothing")?;
                 Ok((value, page::factor(value).text()))
             },
             format: page::plain,

@@ -109,7 +109,11 @@ pub(crate) fn published(value: impl Number, _: &dyn Values) -> askama::Result<Wr
 /// A quotient; none of nothing.
 #[filter_fn]
 pub(crate) fn over<D: Number>(value: impl Number, _: &dyn Values, divisor: D) -> askama::Result<Option<f64>> {
-    Ok(value.number().zip(divisor.number()).filter(|(_, divisor)| *divisor != 0.0).map(|(value, divisor)| value / divisor))
+    Ok(value
+        .number()
+        .zip(divisor.number())
+        .filter(|(_, divisor)| *divisor != 0.0)
+        .map(|(value, divisor)| value / divisor))
 }
 
 /// A cell of a table with a number: what is written, and what it sorts by.
@@ -123,7 +127,8 @@ pub(crate) fn cell(number: Written, _: &dyn Values) -> askama::Result<Safe<Strin
 /// A cell with the lifetime of a design's flash.
 #[filter_fn]
 pub(crate) fn life_cell(endurance: Option<&Endurance>, _: &dyn Values) -> askama::Result<Safe<String>> {
-    let cell = |class: &str, sort: &str, shown: &str| format!("<td class=\"{class}\" data-sort=\"{sort}\">{shown}</td>");
+    let cell =
+        |class: &str, sort: &str, shown: &str| format!("<td class=\"{class}\" data-sort=\"{sort}\">{shown}</td>");
     let years = endurance.and_then(|endurance| endurance.lifetime_years.number());
     Ok(Safe(match (endurance, years) {
         (Some(endurance), _) if !endurance.judged => cell("num words", "", "too few writes to judge"),

@@ -15,12 +15,7 @@ struct Part {
     what: &'static str,
 }
 
-const fn part(
-    time_us: fn(&ResponseParts) -> f64,
-    word: &'static str,
-    term: &'static str,
-    what: &'static str,
-) -> Part {
+const fn part(time_us: fn(&ResponseParts) -> f64, word: &'static str, term: &'static str, what: &'static str) -> Part {
     Part { time_us, word, term, what }
 }
 
@@ -193,9 +188,8 @@ fn describe(request: &SlowRequest) -> String {
 
 fn sentence(request: &SlowRequest) -> String {
     let first = (PARTS[0].what, 0.0);
-    let (most, time) = times(request).fold(first, |most, (_, part, time)| {
-        if time > most.1 { (part.what, time) } else { most }
-    });
+    let (most, time) =
+        times(request).fold(first, |most, (_, part, time)| if time > most.1 { (part.what, time) } else { most });
     format!(
         "The slowest request of all, a {}, took {}. The largest part of it, {}, was {most}.",
         what(request),

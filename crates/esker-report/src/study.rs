@@ -4,10 +4,11 @@
 use askama::Template;
 use esker_core::words::{self, page};
 use esker_results::profile::BusiestWindow;
-use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 use esker_results::study::{
-    Candidate, Endurance, Level, Measured, MisalignmentCost, Outcome, ReplayMode, StudyReport, TranslationLayer, WorkloadStudy,
+    Candidate, Endurance, Level, Measured, MisalignmentCost, Outcome, ReplayMode, StudyReport, TranslationLayer,
+    WorkloadStudy,
 };
+use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 
 use crate::bars::{self, Bars};
 use crate::chart::{self, Chart};
@@ -146,11 +147,9 @@ impl Workload<'_> {
             ("busiest_minute", "Busiest minute", profile.busiest_minute),
             ("busiest_hour", "Busiest hour", profile.busiest_hour),
         ];
-        let long_enough = |window: &BusiestWindow| self.duration_s().is_some_and(|duration| duration >= window.length_s);
-        windows
-            .into_iter()
-            .filter_map(|(key, word, window)| Some((key, word, window.filter(long_enough)?)))
-            .collect()
+        let long_enough =
+            |window: &BusiestWindow| self.duration_s().is_some_and(|duration| duration >= window.length_s);
+        windows.into_iter().filter_map(|(key, word, window)| Some((key, word, window.filter(long_enough)?))).collect()
     }
 
     /// In nanoseconds since 1970, where the trace has such a clock.
@@ -218,7 +217,13 @@ fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
     let times = response_time(candidate);
     let of = |value: fn(&LatencySummary) -> f64| times.as_ref().map(value);
     let busiest_hour = busiest_hour_p99_us(Some(candidate));
-    [of(|times| times.p50_us), of(|times| times.p99_us), of(|times| times.p999_us), of(|times| times.max_us), busiest_hour]
+    [
+        of(|times| times.p50_us),
+        of(|times| times.p99_us),
+        of(|times| times.p999_us),
+        of(|times| times.max_us),
+        busiest_hour,
+    ]
 }
 
 /// Of all requests.

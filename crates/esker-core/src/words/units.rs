@@ -55,11 +55,8 @@ pub const COUNTS: &[Unit] = &[
 ];
 
 /// Lifetimes, given in years.
-pub const YEARS: &[Unit] = &[
-    unit("days", "days", 1.0 / 365.0),
-    unit("months", "months", 1.0 / 12.0),
-    unit_from(2.0, "years", "years", 1.0),
-];
+pub const YEARS: &[Unit] =
+    &[unit("days", "days", 1.0 / 365.0), unit("months", "months", 1.0 / 12.0), unit_from(2.0, "years", "years", 1.0)];
 
 /// What shares are written in.
 pub const PERCENT: &str = "%";

@@ -55,12 +55,7 @@ struct Source<'a> {
 }
 
 /// The charts of one workload; `prefix` makes their identities unique in the page.
-pub(crate) fn charts(
-    study: &StudyReport,
-    workload: &WorkloadStudy,
-    prefix: &str,
-    columns: &mut Columns,
-) -> Vec<Chart> {
+pub(crate) fn charts(study: &StudyReport, workload: &WorkloadStudy, prefix: &str, columns: &mut Columns) -> Vec<Chart> {
     let source = Source { study, workload };
     let found = CHARTS.iter().filter_map(|entry| Some((entry, (entry.build)(&source)?)));
     found.map(|(entry, chart)| chart.stored(prefix, entry.name, entry.section, columns)).collect()

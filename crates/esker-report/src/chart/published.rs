@@ -43,13 +43,7 @@ pub(crate) fn figure(figure: &found::Figure, prefix: &str, name: &str, columns: 
     let chart = Chart {
         wide: bars && x.names.len() * curves.len() > BARS_NARROW,
         padded: !bars,
-        ..Chart::new(
-            &figure.title,
-            &figure.note,
-            x,
-            axis(&figure.y),
-            series,
-        )
+        ..Chart::new(&figure.title, &figure.note, x, axis(&figure.y), series)
     };
     (!chart.choices[0].is_empty()).then(|| chart.stored(prefix, name, "", columns))
 }

@@ -20,7 +20,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         let any = shares.iter().any(|share| *share > 0.0);
         any.then(|| Series::new(label, Colour::Category(index), Shape::Bars, places.clone(), shares)).flatten()
     };
-    let series: Vec<Series> = [row(0, "reads", |bin| bin.reads), row(1, "writes", |bin| bin.writes)].into_iter().flatten().collect();
+    let series: Vec<Series> =
+        [row(0, "reads", |bin| bin.reads), row(1, "writes", |bin| bin.writes)].into_iter().flatten().collect();
     let names = bins.iter().map(|bin| page::bytes(bin.from_bytes as f64).text()).collect();
     let x = Axis { names, ..Axis::new("from this size up to the next", Unit::Count, Scale::Linear) };
     let y = Axis::new("share of reads and writes", Unit::Share, Scale::Linear);

@@ -3,9 +3,7 @@
 use esker_results::SeriesPoint;
 use esker_results::study::{Candidate, WorkloadStudy};
 
-use super::{
-    Axis, Chart, ChartEntry, Clock, Colour, Mark, Scale, Series, Shape, Source, Unit, close_steps,
-};
+use super::{Axis, Chart, ChartEntry, Clock, Colour, Mark, Scale, Series, Shape, Source, Unit, close_steps};
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "response-series", section: "performance", build };
 

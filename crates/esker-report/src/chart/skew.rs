@@ -15,11 +15,10 @@ fn build(source: &Source<'_>) -> Option<Chart> {
                 .keyed(format!("skew of {label}")),
         )
     };
-    let mut series: Vec<Series> =
-        [line(2, "all accesses", &profile.skew), line(1, "writes", &profile.write_skew)]
-            .into_iter()
-            .flatten()
-            .collect();
+    let mut series: Vec<Series> = [line(2, "all accesses", &profile.skew), line(1, "writes", &profile.write_skew)]
+        .into_iter()
+        .flatten()
+        .collect();
     if series.is_empty() {
         return None;
     }

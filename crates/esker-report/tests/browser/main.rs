@@ -13,6 +13,7 @@ mod chromium;
 use std::path::{Path, PathBuf};
 
 use chromium::{Chromium, DRAW_ALL};
+use esker_results::study::StudyReport;
 use serde_json::{Value, json};
 use support::fixture;
 
@@ -25,7 +26,7 @@ fn browser() -> Option<Chromium> {
     Some(Chromium::start(&program?))
 }
 
-fn write_report(folder: &Path, name: &str, study: &Value) -> PathBuf {
+fn write_report(folder: &Path, name: &str, study: &StudyReport) -> PathBuf {
     let path = folder.join(name).with_extension("html");
     std::fs::write(&path, esker_report::render(study).unwrap()).unwrap();
     path
@@ -68,8 +69,7 @@ fn the_report_works_in_a_browser() {
 
         let headlines =
             browser.evaluate("[...document.querySelectorAll('[data-verdict]')].map(line => line.textContent)");
-        let expected: Vec<&Value> =
-            study["workloads"].as_array().unwrap().iter().map(|workload| &workload["verdict"]["headline"]).collect();
+        let expected: Vec<&String> = study.workloads.iter().map(|workload| &workload.verdict.headline).collect();
         assert_eq!(headlines, json!(expected), "{name}");
 
         browser.prefer("dark");
@@ -89,11 +89,18 @@ fn the_report_works_in_a_browser() {
 }
 
 #[test]
+fn charts_write_numbers_as_the_page_does() {
+    let Some(mut browser) = browser() else { return };
+    let page = esker_report::render(&support::minimal()).unwrap();
+    let expected: Vec<String> = support::numbers().into_iter().map(|(.., text)| text).collect();
+    assert_eq!(browser.evaluate(&support::numbers_script(&page)), json!(expected));
+}
+
+#[test]
 fn a_reproduction_works_in_a_browser() {
     let Some(mut browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut hostile = support::reproduction();
-    support::poison(&mut hostile);
+    let hostile = support::hostile_reproduction();
     for (name, found) in [("plain", support::reproduction()), ("hostile", hostile)] {
         let page = folder.path().join(name).with_extension("html");
         std::fs::write(&page, esker_report::render_reproduction(&found).unwrap()).unwrap();

@@ -2,54 +2,123 @@
 
 use std::path::Path;
 
+use esker_core::words::page;
+use esker_results::reproduction::Reproduction;
+use esker_results::study::{Outcome, StudyReport, Verdict};
 use serde_json::{Value, json};
 
 /// All studies by name.
-pub(crate) fn studies() -> Vec<(&'static str, Value)> {
+pub(crate) fn studies() -> Vec<(&'static str, StudyReport)> {
     vec![
         ("office", fixture("office")),
         ("no-times", fixture("no-times")),
         ("troubled", troubled()),
         ("several", several()),
         ("hostile", hostile()),
-        ("minimal", fixture("minimal")),
+        ("minimal", minimal()),
     ]
 }
 
 /// A recorded study.
-pub(crate) fn fixture(name: &str) -> Value {
+pub(crate) fn fixture(name: &str) -> StudyReport {
+    serde_json::from_value(fixture_json(name)).unwrap()
+}
+
+pub(crate) fn fixture_json(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name).with_extension("json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// Designs of every outcome: served, saturated, failed, too little written to judge.
-pub(crate) fn troubled() -> Value {
+pub(crate) fn troubled() -> StudyReport {
     let mut study = fixture("no-times");
-    let designs = study["workloads"][0]["candidates"].as_array_mut().unwrap();
-    for (design, outcome) in designs.iter_mut().zip([
-        json!({ "result": "failed", "reason": "the active data (52 GiB) does not fit into 48 GiB" }),
-        json!({ "result": "saturated", "since_s": 31.0, "since_clock": "00:00", "stopped_s": 3631.0, "backlog_requests": 1_000_000 }),
-    ]) {
-        design["outcome"] = outcome;
-        for gone in ["requests", "response_curve", "busiest_hour", "endurance"] {
-            design.as_object_mut().unwrap().remove(gone);
-        }
+    let designs = &mut study.workloads[0].candidates;
+    let failed = Outcome::Failed { reason: "the active data (52 GiB) does not fit into 48 GiB".into() };
+    let saturated = Outcome::Saturated {
+        since_s: 31.0,
+        since_clock: "00:00".into(),
+        stopped_s: 3631.0,
+        backlog_requests: 1_000_000,
+    };
+    for (design, outcome) in designs.iter_mut().zip([failed, saturated]) {
+        design.outcome = outcome;
+        (design.requests, design.busiest_hour, design.endurance) = (None, None, None);
+        design.response_curve.clear();
     }
-    designs[2]["endurance"]["judged"] = json!(false);
+    designs[2].endurance.as_mut().unwrap().judged = false;
     study
 }
 
 /// Two workloads, for the second of which no design is recommended.
-pub(crate) fn several() -> Value {
+pub(crate) fn several() -> StudyReport {
     let mut study = fixture("office");
-    let mut second = fixture("no-times")["workloads"][0].clone();
-    second["verdict"]["recommended"] = Value::Null;
-    study["workloads"].as_array_mut().unwrap().push(second);
+    let mut second = fixture("no-times").workloads.remove(0);
+    second.verdict.recommended = None;
+    study.workloads.push(second);
     study
 }
 
+/// The least that a study can say.
+pub(crate) fn minimal() -> StudyReport {
+    let mut study = fixture("office");
+    (study.cost, study.budgets.p99_us, study.budgets.devices) = (None, None, None);
+    study.assumptions.clear();
+    let workload = &mut study.workloads[0];
+    workload.verdict = Verdict { headline: "The trace has no requests.".into(), ..Verdict::default() };
+    (workload.slowest, workload.measured) = (None, None);
+    workload.inputs.clear();
+    workload.candidates.clear();
+    workload.misalignments.clear();
+    workload.miss_ratio_curve.points.clear();
+    let profile = &mut workload.profile;
+    (profile.requests, profile.read_requests, profile.write_requests) = (0, 0, 0);
+    (profile.load, profile.working_set) = (Vec::new(), Vec::new());
+    (profile.skew, profile.write_skew, profile.sizes) = Default::default();
+    study
+}
+
+/// Numbers on the page: how the script is asked for them, and how the page writes them.
+pub(crate) fn numbers() -> Vec<(&'static str, f64, String)> {
+    type Write = fn(f64) -> page::Quantity;
+    let writers: [(&str, Write, &[f64]); 5] = [
+        ("micros", page::micros, &[1.0, 1e3, 1e6, 60e6, 3_600e6, 86_400e6]),
+        (
+            "bytes",
+            page::bytes,
+            &[1.0, 1024.0, 1_048_576.0, 1_073_741_824.0, 1_099_511_627_776.0, 1_125_899_906_842_624.0],
+        ),
+        ("bytes_per_second", page::bytes_per_second, &[1.0, 1024.0, 1_048_576.0]),
+        ("per_second", page::per_second, &[1.0, 1e3, 1e6, 1e9, 1e12]),
+        ("share", page::share, &[0.01, 1.0]),
+    ];
+    // Around every unit: halves to round, values that would read as the next unit, and what is as good as nothing.
+    let parts = [
+        0.0, 1e-6, 0.0125, 0.5, 0.995, 0.99949, 0.9995, 0.99996, 1.0, 1.125, 1.135, 2.375, 9.985, 9.995, 12.34, 99.95,
+        119.7, 120.0, 547.5, 999.4, 999.5, 1000.0, 1023.4, 1023.9, 54_321.0,
+    ];
+    let mut numbers = Vec::new();
+    for (name, write, units) in writers {
+        for value in units.iter().flat_map(|unit| parts.iter().map(move |part| part * unit)) {
+            numbers.push((name, value, write(value).text()));
+        }
+    }
+    numbers
+}
+
+/// An expression in JavaScript that writes all [`numbers`] as the charts of `page` do.
+pub(crate) fn numbers_script(page: &str) -> String {
+    let tables = page.lines().find(|line| line.starts_with("const WRITTEN = ")).unwrap();
+    let asked: Vec<Value> = numbers().iter().map(|(name, value, _)| json!([name, value])).collect();
+    let units = include_str!("../../assets/units.js");
+    format!("(() => {{ {tables}\n{units}\nreturn {}.map(([name, value]) => UNITS[name](value)); }})()", json!(asked))
+}
+
 /// What `esker reproduce` might have found: claims of every verdict, curves and bars with and without published values.
-pub(crate) fn reproduction() -> Value {
+pub(crate) fn reproduction() -> Reproduction {
+    serde_json::from_value(reproduction_json()).unwrap()
+}
+
+pub(crate) fn reproduction_json() -> Value {
     let claim = |verdict: &str, published: Value| {
         json!({
             "item": "kim/figure-3.10", "claim": "share of large merges", "published": published, "measured": 0.17,
@@ -97,10 +166,17 @@ pub(crate) const HOSTILE: &str =
     "</script><script>document.title=\"owned\"</script><img src=x onerror=alert(1)>\"'&<!--";
 
 /// Every text and every name in a map is hostile.
-pub(crate) fn hostile() -> Value {
-    let mut study = several();
+pub(crate) fn hostile() -> StudyReport {
+    let mut study = serde_json::to_value(several()).unwrap();
     poison(&mut study);
-    study
+    serde_json::from_value(study).unwrap()
+}
+
+/// What papers, figures and claims might be called.
+pub(crate) fn hostile_reproduction() -> Reproduction {
+    let mut found = reproduction_json();
+    poison(&mut found);
+    serde_json::from_value(found).unwrap()
 }
 
 /// Words of the schema, which the program writes itself.
@@ -124,9 +200,11 @@ const SCHEMA_WORDS: &[&str] = &[
     "linear",
     "logarithmic",
     "categories",
+    "overwriting",
+    "stationary-distribution",
 ];
 
-pub(crate) fn poison(value: &mut Value) {
+fn poison(value: &mut Value) {
     match value {
         Value::String(text) if !SCHEMA_WORDS.contains(&text.as_str()) => *text = format!("{HOSTILE}{text}"),
         Value::Array(items) => {
