@@ -8,6 +8,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../support/numbers.rs"]
+mod numbers;
+
 mod chromium;
 
 use std::path::{Path, PathBuf};
@@ -92,8 +95,8 @@ fn the_report_works_in_a_browser() {
 fn charts_write_numbers_as_the_page_does() {
     let Some(mut browser) = browser() else { return };
     let page = esker_report::render(&support::minimal()).unwrap();
-    let expected: Vec<String> = support::numbers().into_iter().map(|(.., text)| text).collect();
-    assert_eq!(browser.evaluate(&support::numbers_script(&page)), json!(expected));
+    let expected: Vec<String> = numbers::numbers().into_iter().map(|(.., text)| text).collect();
+    assert_eq!(browser.evaluate(&numbers::numbers_script(&page)), json!(expected));
 }
 
 #[test]
