@@ -1,36 +1,51 @@
-// Numbers as people read them: three significant digits and a unit that keeps them short (as human.rs does).
+// Numbers as people read them: three significant digits and a unit that keeps them short. WRITTEN holds the tables that the
+// page's own numbers are written by (esker_core::words).
 
-const NBSP = "\u00a0";
-const BYTE_STEPS = [[1, "B"], [1024, "KiB"], [1024 ** 2, "MiB"], [1024 ** 3, "GiB"], [1024 ** 4, "TiB"]];
-const TIME_STEPS = [[1, "µs"], [1e3, "ms"], [1e6, "s"], [60e6, "min"], [3600e6, "h"], [86400e6, "days"]];
-const TIME_FROM = [0, 1e3, 1e6, 120e6, 2 * 3600e6, 2 * 86400e6];
-const COUNT_STEPS = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
+const NBSP = WRITTEN.spaces.unit;
 
-function significant(value, digits = 3) {
-  if (value === 0) return "0";
-  const decimals = Math.max(0, Math.min(9, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-9)));
-  const text = value.toFixed(decimals);
+// With so many decimals; halves go to the even neighbour, as they do in the page's own numbers.
+function fixed(value, decimals) {
+  const exact = value.toFixed(decimals + 20);
+  const cut = exact.slice(0, -20);
+  const isEvenHalf = /^50*$/.test(exact.slice(-20)) && /[02468]\.?$/.test(cut);
+  return isEvenHalf ? cut.replace(/\.$/, "") : value.toFixed(decimals);
+}
+
+function withoutZeroes(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-function scaled(value, steps, suffix = "") {
-  let step = steps[0];
-  for (const next of steps) if (Math.abs(value) * 1.0005 >= next[0]) step = next;
-  const unit = step[1] + suffix;
-  return significant(value / step[0]) + (unit ? NBSP + unit : "");
+function significant(value, digits = 3) {
+  if (value === 0) return "0";
+  const exponent = +value.toExponential(digits - 1).split("e")[1];
+  return withoutZeroes(fixed(value, Math.max(0, Math.min(9, digits - 1 - exponent))));
+}
+
+function grouped(text) {
+  const [whole, fraction] = text.split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, WRITTEN.spaces.group) + (fraction ? "." + fraction : "");
+}
+
+// In the largest unit that the value reaches, or would be read as having reached.
+function scaled(value, units, suffix = "") {
+  const size = Math.abs(value);
+  let at = Math.max(0, units.findLastIndex((unit) => size >= unit.from));
+  const next = units[at + 1];
+  if (next && next.from === next.size && +significant(size / units[at].size) * units[at].size >= next.from) at++;
+  const unit = units[at].name + suffix;
+  return grouped(significant(value / units[at].size)) + (unit ? NBSP + unit : "");
 }
 
 function micros(value) {
-  let at = 0;
-  TIME_FROM.forEach((from, index) => { if (Math.abs(value) * 1.0005 >= from) at = index; });
-  return significant(value / TIME_STEPS[at][0]) + NBSP + TIME_STEPS[at][1];
+  return scaled(value, WRITTEN.tables.times);
 }
 
+// What is not everything never reads as 100 %, nor what is not nothing as 0 %.
 function share(value) {
   const percent = value * 100;
   let digits = Math.abs(percent) < 10 ? 2 : 1;
-  while (percent < 100 && percent > 0 && digits < 6 && [0, 100].includes(+percent.toFixed(digits))) digits++;
-  return +percent.toFixed(digits) + NBSP + "%";
+  while (percent < 100 && percent > 0 && digits < 6 && [0, 100].includes(+fixed(percent, digits))) digits++;
+  return withoutZeroes(fixed(percent, digits)) + NBSP + WRITTEN.percent;
 }
 
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
@@ -52,11 +67,11 @@ const UNITS = {
   elapsed,
   micros,
   share,
-  bytes: (value) => scaled(value, BYTE_STEPS),
-  bytes_per_second: (value) => scaled(value, BYTE_STEPS, "/s"),
-  per_second: (value) => scaled(value, COUNT_STEPS, "/s"),
-  count: (value) => scaled(value, COUNT_STEPS),
-  plain: (value) => (Math.abs(value) < 1e4 ? significant(value, 4) : scaled(value, COUNT_STEPS)),
+  bytes: (value) => scaled(value, WRITTEN.tables.bytes),
+  bytes_per_second: (value) => scaled(value, WRITTEN.tables.bytes, "/s"),
+  per_second: (value) => scaled(value, WRITTEN.tables.counts, "/s"),
+  count: (value) => scaled(value, WRITTEN.tables.counts),
+  plain: (value) => (Math.abs(value) < 1e4 ? grouped(significant(value, 4)) : scaled(value, WRITTEN.tables.counts)),
 };
 
 const BINARY_STEPS = Array.from({ length: 60 }, (_, power) => 2 ** power);

@@ -1,37 +1,32 @@
 //! Bars, one per design, drawn by the template itself: they need no script and are as sharp on paper as text.
 
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::human::{self, Quantity};
-use crate::json::{at, list, number, text};
+use esker_core::words::page::{self, Quantity};
+use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
 
 /// One comparison of the designs.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Bars {
-    title: &'static str,
-    help: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) help: &'static str,
     /// Whether equal ratios are equally far apart.
-    log: bool,
-    rows: Vec<Row>,
-    ticks: Vec<Tick>,
+    pub(crate) log: bool,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) ticks: Vec<Tick>,
     /// The budget's line, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    budget: Option<Tick>,
+    pub(crate) budget: Option<Tick>,
 }
 
-#[derive(Debug, Serialize)]
-struct Row {
-    label: String,
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) label: String,
     /// Place among the designs, which is its colour.
-    index: usize,
+    pub(crate) index: usize,
     /// Length in per cent; absent where there is no value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    length: Option<f64>,
-    value: String,
+    pub(crate) length: Option<f64>,
+    pub(crate) value: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Tick {
     /// Distance from the left, or from the top, in per cent.
     pub(crate) at: f64,
@@ -45,50 +40,48 @@ struct Measure {
     title: &'static str,
     help: &'static str,
     /// The value and its text, or why there is none.
-    value: fn(&Value) -> Result<(f64, String), String>,
+    value: fn(&Endurance) -> Result<(f64, String), String>,
     format: fn(f64) -> Quantity,
     budget: Option<(f64, &'static str)>,
 }
 
 /// The comparisons of a workload's flash designs; those without any value are left out.
-pub(crate) fn lifetime(study: &Value, workload: &Value) -> Vec<Bars> {
+pub(crate) fn lifetime(study: &StudyReport, workload: &WorkloadStudy) -> Vec<Bars> {
     let measures = [
         Measure {
             title: "How long will each design's flash live?",
             help: "Years until the mean block reaches its rated erases, growth of the load included.",
             value: life,
-            format: human::years,
-            budget: number(study, "budgets.years").map(|years| (years, "asked for")),
+            format: page::years,
+            budget: Some((study.budgets.years, "asked for")),
         },
         Measure {
             title: "How much more does the flash write than the host?",
             help: "Write amplification: flash pages programmed per page that the host wrote; 1 would be ideal.",
             value: |endurance| {
-                let value = number(endurance, "write_amplification").ok_or("the host wrote nothing")?;
-                Ok((value, human::factor(value).text()))
+                let value =
+                    endurance.write_amplification.filter(|value| value.is_finite()).ok_or("the host wrote nothing")?;
+                Ok((value, page::factor(value).text()))
             },
-            format: human::plain,
+            format: page::plain,
             budget: None,
         },
     ];
     measures.iter().filter_map(|measure| compare(workload, measure)).collect()
 }
 
-fn life(endurance: &Value) -> Result<(f64, String), String> {
-    let judged = at(endurance, "judged").and_then(Value::as_bool).unwrap_or(true);
-    let years = number(endurance, "lifetime_years").filter(|_| judged).ok_or("too few writes to judge")?;
-    let at_least = at(endurance, "lifetime_is_lower_bound").and_then(Value::as_bool).unwrap_or(false);
-    let text = human::years(years).text();
-    Ok((years, if at_least { format!(">\u{a0}{text}") } else { text }))
+fn life(endurance: &Endurance) -> Result<(f64, String), String> {
+    let years = endurance.lifetime_years.filter(|years| endurance.judged && years.is_finite());
+    let years = years.ok_or("too few writes to judge")?;
+    let text = page::years(years).text();
+    Ok((years, if endurance.lifetime_is_lower_bound { format!(">\u{a0}{text}") } else { text }))
 }
 
-fn compare(workload: &Value, measure: &Measure) -> Option<Bars> {
+fn compare(workload: &WorkloadStudy, measure: &Measure) -> Option<Bars> {
     let mut rows = Vec::new();
-    for (index, candidate) in list(workload, "candidates").iter().enumerate() {
-        let Some(endurance) = at(candidate, "endurance") else { continue };
-        let label = text(candidate, "title").or(text(candidate, "name")).unwrap_or("unnamed");
-        let label = label.to_string();
-        rows.push((index, label, (measure.value)(endurance)));
+    for (index, candidate) in workload.candidates.iter().enumerate() {
+        let Some(endurance) = &candidate.endurance else { continue };
+        rows.push((index, candidate.title.clone(), (measure.value)(endurance)));
     }
     let values: Vec<f64> = rows
         .iter()
@@ -180,18 +173,22 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use esker_results::study::Candidate;
+
+    use crate::samples;
 
     use super::*;
 
     #[test]
     fn lifetimes_stand_against_their_budget() {
-        let study = json!({ "budgets": { "years": 5.0 } });
         let ssd = |years: f64, judged: bool| {
-            let endurance = json!({ "lifetime_years": years, "judged": judged });
-            json!({ "title": "x", "endurance": endurance })
+            let endurance = Endurance { lifetime_years: Some(years), judged, ..samples::endurance() };
+            Candidate { endurance: Some(endurance), ..Candidate::new("x", "x", "ssd", 1) }
         };
-        let workload = json!({ "candidates": [ssd(10.0, true), { "title": "disk" }, ssd(2.0, false)] });
+        let mut study = samples::study();
+        study.budgets.years = 5.0;
+        let mut workload = study.workloads.remove(0);
+        workload.candidates = vec![ssd(10.0, true), Candidate::new("disk", "disk", "hdd", 1), ssd(2.0, false)];
         let bars = lifetime(&study, &workload);
         assert_eq!(bars.len(), 1, "nobody's write amplification is known");
         let rows: Vec<_> = bars[0].rows.iter().map(|row| (row.index, row.length, row.value.as_str())).collect();

@@ -3,8 +3,11 @@
 use serde_json::{Value, json};
 
 /// `config` as TOML, as `esker sim` reads it; as JSON where TOML cannot hold it. A device alone goes under
-/// `[device.<name>]`.
+/// `[device.<name>]`. Empty where there is none.
 pub(crate) fn as_toml(name: &str, config: &Value) -> String {
+    if config.is_null() {
+        return String::new();
+    }
     let config = without_nulls(config);
     let experiment = if config.get("device").is_some() { config } else { json!({ "device": { name: config } }) };
     toml::to_string(&experiment)

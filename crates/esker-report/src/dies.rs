@@ -1,52 +1,47 @@
 //! How busy each die of each flash design was, drawn by the template itself.
 
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::human;
-use crate::json::{at, list, text};
+use esker_core::words::page;
+use esker_results::study::{Candidate, WorkloadStudy};
 
 /// Bars of more dies would be thinner than a pixel.
 const DIES_MAX: usize = 512;
 
 /// The dies of one design.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Dies {
-    label: String,
+    pub(crate) label: String,
     /// Place among the designs, which is its colour.
-    index: usize,
-    channels: Vec<Channel>,
-    value: String,
+    pub(crate) index: usize,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) value: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Channel {
-    tip: String,
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) tip: String,
     /// Left edge and width in per cent.
-    x: f64,
-    width: f64,
-    dies: Vec<Bar>,
+    pub(crate) x: f64,
+    pub(crate) width: f64,
+    pub(crate) dies: Vec<Bar>,
 }
 
-#[derive(Debug, Serialize)]
-struct Bar {
-    x: f64,
-    width: f64,
+#[derive(Debug)]
+pub(crate) struct Bar {
+    pub(crate) x: f64,
+    pub(crate) width: f64,
     /// In per cent of the design's busiest die.
-    height: f64,
+    pub(crate) height: f64,
 }
 
 /// The dies of a workload's flash designs.
-pub(crate) fn dies(workload: &Value) -> Vec<Dies> {
-    let candidates = list(workload, "candidates").iter().enumerate();
+pub(crate) fn dies(workload: &WorkloadStudy) -> Vec<Dies> {
+    let candidates = workload.candidates.iter().enumerate();
     candidates.filter_map(|(index, candidate)| of_design(index, candidate)).collect()
 }
 
-fn of_design(index: usize, candidate: &Value) -> Option<Dies> {
-    let devices = at(candidate, "devices")?.as_object()?;
-    let array = devices.values().find_map(|device| at(device, "flash.array"))?;
-    let shares = |path| list(array, path).iter().filter_map(Value::as_f64).collect::<Vec<f64>>();
-    let (dies, buses) = (shares("die_utilisation"), shares("bus_utilisation"));
+fn of_design(index: usize, candidate: &Candidate) -> Option<Dies> {
+    let array = candidate.devices.values().find_map(|device| device.flash.as_ref()?.array.as_ref())?;
+    let (dies, buses) = (&array.die_utilisation, &array.bus_utilisation);
     let (least, most) =
         dies.iter().fold((f64::INFINITY, 0.0f64), |(least, most), &share| (least.min(share), most.max(share)));
     // Dies are counted channel by channel.
@@ -56,8 +51,8 @@ fn of_design(index: usize, candidate: &Value) -> Option<Dies> {
     }
     // Between channels a gap as wide as a die.
     let unit = 100.0 / (dies.len() + buses.len() - 1) as f64;
-    let share = |share: f64| human::share(share).text();
-    let channels = dies.chunks(per_channel).zip(&buses).enumerate().map(|(channel, (dies, bus))| {
+    let share = |share: f64| page::share(share).text();
+    let channels = dies.chunks(per_channel).zip(buses).enumerate().map(|(channel, (dies, bus))| {
         let first = (channel * (per_channel + 1)) as f64 * unit;
         let (low, high) =
             dies.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &busy| (low.min(busy), high.max(busy)));
@@ -77,7 +72,7 @@ fn of_design(index: usize, candidate: &Value) -> Option<Dies> {
         }
     });
     Some(Dies {
-        label: text(candidate, "title").or(text(candidate, "name")).unwrap_or("unnamed").to_string(),
+        label: candidate.title.clone(),
         index,
         channels: channels.collect(),
         value: if share(least) == share(most) { share(most) } else { format!("{} to {}", share(least), share(most)) },
@@ -90,18 +85,30 @@ fn round(percent: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use esker_results::{ArrayReport, DeviceReport, FlashReport};
 
     use super::*;
+    use crate::samples;
 
     #[test]
     fn dies_stand_by_channel_against_the_busiest() {
         let design = |dies: &[f64], buses: &[f64]| {
-            let array = json!({ "die_utilisation": dies, "bus_utilisation": buses });
-            json!({ "title": "x", "devices": { "ssd": { "flash": { "array": array } } } })
+            let array = ArrayReport {
+                die_utilisation: dies.to_vec(),
+                bus_utilisation: buses.to_vec(),
+                ..ArrayReport::default()
+            };
+            let flash = Some(FlashReport { array: Some(array), ..FlashReport::default() });
+            let mut design = Candidate::new("x", "x", "ssd", 1);
+            design.devices.insert("ssd".into(), DeviceReport { flash, ..DeviceReport::default() });
+            design
         };
-        let (busy, idle) = (design(&[0.1, 0.2, 0.4, 0.3], &[0.5, 0.6]), design(&[0.0], &[0.0]));
-        let workload = json!({ "candidates": [{ "title": "disk" }, busy, idle] });
+        let mut workload = samples::workload();
+        workload.candidates = vec![
+            Candidate::new("disk", "disk", "hdd", 1),
+            design(&[0.1, 0.2, 0.4, 0.3], &[0.5, 0.6]),
+            design(&[0.0], &[0.0]),
+        ];
         let dies = dies(&workload);
         assert_eq!(dies.len(), 1, "one has no flash, the other one did nothing");
         assert_eq!((dies[0].index, dies[0].value.as_str()), (1, "10\u{a0}% to 40\u{a0}%"));

@@ -1,52 +1,67 @@
 //! What `esker reproduce` found, as a page: every claim, and every figure beside the published one.
 
-use minijinja::context;
-use minijinja::value::Serde;
-use serde::Serialize;
-use serde_json::Value as Json;
+use askama::Template;
+use esker_results::reproduction::{Claim, ClaimVerdict, ReproducedItem, Reproduction, Tally};
 
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
 use crate::error::RenderError;
-use crate::glossary::Term;
-use crate::json::{list, text};
-use crate::page::fill;
+use crate::filters;
+use crate::glossary::{self, Term};
+use crate::page::Frame;
 
-/// What templates know of one table or figure beside its JSON.
-#[derive(Serialize)]
+/// The page of a reproduction.
+#[derive(Template)]
+#[template(path = "reproduction.html", whitespace = "minimize")]
+struct ReproductionPage<'a> {
+    frame: Frame<'a>,
+    found: &'a Reproduction,
+    items: &'a [Item<'a>],
+    papers: Vec<Paper>,
+    verdicts: Vec<Verdict>,
+    tally: Tally,
+    terms: Vec<Term>,
+}
+
+/// One table or figure, and what is drawn of it.
 struct Item<'a> {
     /// Unique in the page.
     id: String,
     /// Identity of its paper's section.
     paper: String,
-    data: &'a Json,
+    data: &'a ReproducedItem,
     charts: Vec<Chart>,
-    /// Claims by verdict, in the order of [`VERDICTS`].
-    counts: Vec<usize>,
 }
 
-#[derive(PartialEq, Eq, Serialize)]
+impl Item<'_> {
+    fn claims(&self, verdict: &ClaimVerdict) -> usize {
+        count(&self.data.claims, *verdict)
+    }
+}
+
+#[derive(PartialEq, Eq)]
 struct Paper {
     id: String,
     name: String,
 }
 
 /// How often a verdict was reached.
-#[derive(Serialize)]
-struct Count {
+struct Verdict {
+    verdict: ClaimVerdict,
+    /// In [`TERMS`], and as columns name it.
     key: &'static str,
     word: &'static str,
     claims: usize,
 }
 
-/// How claims come out (`esker_repro::ClaimVerdict`), as keys of [`TERMS`] and as columns name them.
-static VERDICTS: &[(&str, &str)] = &[
-    ("met", "Met"),
-    ("missed", "Missed"),
-    ("derived", "Derived"),
-    ("stand-in", "Stand-in"),
-    ("unreachable", "Unreachable"),
-    ("beside", "Beside"),
+/// How claims come out, as keys of [`TERMS`] and as columns name them.
+static VERDICTS: &[(ClaimVerdict, &str, &str)] = &[
+    (ClaimVerdict::Met, "met", "Met"),
+    (ClaimVerdict::Missed, "missed", "Missed"),
+    (ClaimVerdict::Derived, "derived", "Derived"),
+    (ClaimVerdict::StandIn, "stand-in", "Stand-in"),
+    (ClaimVerdict::Unreachable, "unreachable", "Unreachable"),
+    (ClaimVerdict::Beside, "beside", "Beside"),
 ];
 
 static TERMS: &[Term] = &[
@@ -58,8 +73,8 @@ static TERMS: &[Term] = &[
     term(
         "tolerance",
         "Tolerance",
-        "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published \
-         value (±). The item states it with its reason; a stand-in without one gets a factor of 2.",
+        "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published value (±). \
+         The item states it with its reason; a stand-in without one gets a factor of 2.",
     ),
     term("verdict", "Verdict", "How the claim came out."),
     term("reason", "Reason", "Why the tolerance is what it is, or why the claim cannot be met."),
@@ -68,14 +83,14 @@ static TERMS: &[Term] = &[
     term(
         "derived",
         "Derived",
-        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or the \
-         value follows from another of the measured ones.",
+        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or the value \
+         follows from another of the measured ones.",
     ),
     term(
         "stand-in",
         "Stand-in",
-        "Measured on something that stands in for what the paper used: neither met nor missed, but within its \
-         tolerance or outside it.",
+        "Measured on something that stands in for what the paper used: neither met nor missed, but within its tolerance or \
+         outside it.",
     ),
     term("unreachable", "Unreachable", "Cannot be measured, for the reason given."),
     term("beside", "Beside", "Shown for comparison, without a tolerance."),
@@ -85,67 +100,58 @@ const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> T
     Term { key, word, meaning }
 }
 
-/// The page of a reproduction: one HTML file that loads nothing. `found` is `{ version, seed, command, items: [{ name,
-/// title, source, claims, figures }] }` with the claims and figures of `esker_repro`.
+/// The page of a reproduction: one HTML file that loads nothing.
 ///
 /// # Errors
-/// [`RenderError::NotAReproduction`] where the JSON has no array `items`. Within an item every field may be absent.
-pub fn render_reproduction(found: &Json) -> Result<String, RenderError> {
-    if !found.get("items").is_some_and(Json::is_array) {
-        return Err(RenderError::NotAReproduction);
-    }
+/// [`RenderError`], which is a bug.
+pub fn render_reproduction(found: &Reproduction) -> Result<String, RenderError> {
     let mut columns = Columns::default();
     let items: Vec<Item<'_>> =
-        list(found, "items").iter().enumerate().map(|(index, data)| item(index, data, &mut columns)).collect();
+        found.items.iter().enumerate().map(|(index, data)| item(index, data, &mut columns)).collect();
     let mut papers: Vec<Paper> = Vec::new();
     for item in &items {
-        let name = text(item.data, "name").unwrap_or_default().split('/').next().unwrap_or_default();
-        let paper = Paper { id: item.paper.clone(), name: capitalised(name) };
+        let paper = Paper { id: item.paper.clone(), name: capitalised(paper_of(&item.data.name)) };
         if !papers.contains(&paper) {
             papers.push(paper);
         }
     }
-    let verdicts: Vec<Count> = VERDICTS
-        .iter()
-        .enumerate()
-        .map(|(at, (key, word))| Count { key, word, claims: items.iter().map(|item| item.counts[at]).sum() })
-        .collect();
-    let stand_ins = stand_ins(found);
+    let claims = || found.items.iter().flat_map(|item| &item.claims);
+    let verdict = |&(verdict, key, word)| Verdict { verdict, key, word, claims: count(claims(), verdict) };
     let charts: Vec<&Chart> = items.iter().flat_map(|item| &item.charts).collect();
-    let more = context! {
-        items => Serde(&items), papers => Serde(&papers), verdicts => Serde(&verdicts), terms => Serde(TERMS),
-        stand_ins => Serde(&stand_ins),
+    let page = ReproductionPage {
+        frame: Frame::new(&found.version, found.seed, found, &charts, columns)?,
+        found,
+        items: &items,
+        papers,
+        verdicts: VERDICTS.iter().map(verdict).collect(),
+        tally: Tally::of(claims()),
+        terms: glossary::sorted(TERMS),
     };
-    fill("reproduction.html", found, &charts, columns, more)
+    Ok(page.render()?)
 }
 
-/// How many stand-ins there are, and how many lie within and outside their tolerance.
-#[derive(Serialize)]
-struct StandIns {
-    all: usize,
-    within: usize,
-    outside: usize,
+impl ReproductionPage<'_> {
+    /// Stand-ins of all kinds.
+    fn stand_ins(&self) -> usize {
+        self.tally.stand_ins_within + self.tally.stand_ins_outside + self.tally.stand_ins_without_value
+    }
 }
 
-fn stand_ins(found: &Json) -> StandIns {
-    let claims = list(found, "items").iter().flat_map(|item| list(item, "claims"));
-    let of_stand_ins: Vec<Option<bool>> = claims
-        .filter(|claim| text(claim, "verdict") == Some("stand-in"))
-        .map(|claim| claim.get("stand_in_holds").and_then(Json::as_bool))
-        .collect();
-    let count = |holds: bool| of_stand_ins.iter().filter(|found| **found == Some(holds)).count();
-    StandIns { all: of_stand_ins.len(), within: count(true), outside: count(false) }
+fn count<'a>(claims: impl IntoIterator<Item = &'a Claim>, verdict: ClaimVerdict) -> usize {
+    claims.into_iter().filter(|claim| claim.verdict == verdict).count()
 }
 
-fn item<'a>(index: usize, data: &'a Json, columns: &mut Columns) -> Item<'a> {
-    let name = text(data, "name").unwrap_or_default();
-    let id = format!("item-{}-{}", index + 1, identity(name));
-    let figures = list(data, "figures").iter().enumerate();
+fn item<'a>(index: usize, data: &'a ReproducedItem, columns: &mut Columns) -> Item<'a> {
+    let id = format!("item-{}-{}", index + 1, identity(&data.name));
+    let figures = data.figures.iter().enumerate();
     let charts =
         figures.filter_map(|(at, figure)| chart::figure(figure, &id, &format!("figure-{}", at + 1), columns)).collect();
-    let count = |verdict| list(data, "claims").iter().filter(|claim| text(claim, "verdict") == Some(verdict)).count();
-    let paper = format!("paper-{}", identity(name.split('/').next().unwrap_or_default()));
-    Item { id, paper, data, charts, counts: VERDICTS.iter().map(|(key, _)| count(key)).collect() }
+    Item { id, paper: format!("paper-{}", identity(paper_of(&data.name))), data, charts }
+}
+
+/// "kim" of "kim/figure-3.10".
+fn paper_of(name: &str) -> &str {
+    name.split('/').next().unwrap_or_default()
 }
 
 /// What may stand in an identity and in a link to it.

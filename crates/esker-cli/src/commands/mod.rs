@@ -3,6 +3,7 @@
 mod complete;
 mod devices;
 mod mrc;
+mod report;
 mod reproduce;
 mod schema;
 mod sim;
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let common = arguments.common;
     match arguments.command {
         Command::Study(arguments) => study::run(arguments, &common),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Trace(command) => trace::run(command, &common),
         Command::Sim(arguments) => sim::run(&arguments, &common),
         Command::Sweep(arguments) => sweep::run(&arguments, &common),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use esker_core::words;
 use esker_repro::{Claim, ClaimVerdict, Context, Item, Outcome, ReproduceError, Tally};
-use serde_json::{Value, json};
+use esker_results::reproduction::{ReproducedItem, Reproduction};
 
 use crate::args::{Common, ReproduceArguments};
 use crate::failure::Failure;
@@ -64,22 +64,20 @@ fn write_page(
     arguments: &ReproduceArguments,
     common: &Common,
 ) -> Result<(), Failure> {
-    let items = found.iter().map(|(item, outcome)| {
-        json!({
-            "name": item.name,
-            "title": item.title,
-            "source": item.source,
-            "claims": outcome.claims,
-            "figures": outcome.figures,
-        })
+    let items = found.iter().map(|(item, outcome)| ReproducedItem {
+        name: item.name.to_string(),
+        title: item.title.to_string(),
+        source: item.source.to_string(),
+        claims: outcome.claims.clone(),
+        figures: outcome.figures.clone(),
     });
-    let found = json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "seed": common.seed.unwrap_or(1),
-        "command": command_line(arguments, common),
-        "items": items.collect::<Vec<Value>>(),
-    });
-    let page = esker_report::render_reproduction(&found).map_err(Failure::work)?;
+    let found = Reproduction {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        seed: common.seed.unwrap_or(1),
+        command: command_line(arguments, common),
+        items: items.collect(),
+    };
+    let page = esker_report::render_reproduction(&found)?;
     if cancel::requested() {
         return Err(Failure::cancelled());
     }

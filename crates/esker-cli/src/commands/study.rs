@@ -58,15 +58,14 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
             simulated_requests: simulated.load(Ordering::Relaxed),
         });
     }
-    let value = serde_json::to_value(&study).map_err(Failure::work)?;
-    let html = esker_report::render(&value).map_err(Failure::work)?;
+    let html = esker_report::render(&study)?;
     if cancel::requested() {
         return Err(Failure::cancelled());
     }
     // Standard output is for one of the three.
     let verdict = !report.is_standard_output() && !json.as_ref().is_some_and(Output::is_standard_output);
     report.write_text(&html)?;
-    json.map_or(Ok(()), |json| json.write_json(&value))?;
+    json.map_or(Ok(()), |json| json.write_json(&study))?;
     if verdict {
         output::print(&summary(&study, &arguments))?;
     }

@@ -1,6 +1,6 @@
 //! Mistakes that people make: refused with a hint, or understood.
 
-use crate::support::{esker_ok, esker_refuses, folder_with_trace};
+use crate::support::{RECORDED_STUDY, esker_ok, esker_refuses, folder_with_trace};
 
 const STATION: &str = r#"
 [workload]
@@ -79,6 +79,39 @@ fn traces_without_requests() {
         );
     }
     refused(&folder, "esker study ends.blkparse", "ends.blkparse", "");
+}
+
+#[test]
+fn what_is_no_study_has_no_report() {
+    let folder = folder_with_trace(20);
+    let write = |name: &str, json: &str| std::fs::write(folder.path().join(name), json).unwrap();
+    write("sim.toml", STATION);
+    esker_ok(folder.path(), &["sim", "sim.toml", "--json=run.json"]);
+    let hint = "give the file that `esker study --json=FILE` wrote";
+    refused(
+        &folder,
+        "esker report run.json",
+        "run.json: expected the JSON of a study, found a run of `esker sim`",
+        hint,
+    );
+    refused(&folder, "esker report small.csv", "small.csv: expected the JSON of a study: ", hint);
+    refused(&folder, "esker report gone.json", "gone.json: cannot be read: ", "");
+    write("next.json", r#"{ "schema": 2, "workloads": [] }"#);
+    refused(
+        &folder,
+        "esker report next.json",
+        "next.json: the study has schema 2, and this",
+        "with this version of esker",
+    );
+    let study = std::fs::read_to_string(RECORDED_STUDY).unwrap();
+    write("half.json", &study[..study.len() / 2]);
+    refused(&folder, "esker report half.json", "EOF while parsing", hint);
+    write("damaged.json", &study.replacen("\"knee_bytes\"", "\"knee\"", 1));
+    let place = "damaged.json: the study is damaged at `workloads[0].miss_ratio_curve.knee`: unknown field `knee`";
+    refused(&folder, "esker report damaged.json", place, "run `esker study` again");
+    assert!(!folder.path().join("report.html").exists());
+    write("study.json", &study);
+    refused(&folder, "esker report study.json -o study.json", "would replace the input study.json", "");
 }
 
 #[test]

@@ -54,6 +54,17 @@ fn the_result_keeps_its_schema_and_the_report_its_verdict() {
 }
 
 #[test]
+fn the_report_can_be_drawn_again_from_the_json() {
+    let folder = folder_with_trace(3_000);
+    let (html, _) = study(folder.path(), "2", "one");
+    let said = esker_ok(folder.path(), &["report", "one.json", "-o", "again.html"]).stdout;
+    assert_eq!(said, "Report: again.html\n");
+    let again = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
+    assert!(again == html, "the two reports differ");
+    assert!(esker_ok(folder.path(), &["report", "one.json", "-o", "-"]).stdout == html);
+}
+
+#[test]
 fn each_design_runs_again_as_an_experiment() {
     let folder = folder_with_trace(2_000);
     let (_, json) = study(folder.path(), "2", "report");

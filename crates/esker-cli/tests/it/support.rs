@@ -4,6 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// A study that `esker study --json` wrote.
+pub(crate) const RECORDED_STUDY: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../esker-report/tests/fixtures/no-times.json");
+
 /// What a run printed, and how it ended.
 pub(crate) struct Run {
     pub(crate) code: i32,

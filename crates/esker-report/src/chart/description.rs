@@ -1,26 +1,25 @@
 //! What a chart is made of, as the page's script reads it.
 
+use esker_core::words;
+use esker_results::study::ReplayMode;
 use serde::Serialize;
 
 use super::Source;
 use super::align::{Curve, align};
-use super::style::{Scale, Shape};
 use crate::columns::{ColumnIndex, Columns};
-use crate::human;
-use crate::json::{number, text};
 
 /// A chart as the page's script reads it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Chart {
     /// Unique in the page.
-    pub(super) id: String,
-    pub(super) section: &'static str,
+    pub(crate) id: String,
+    pub(crate) section: &'static str,
     /// The question that it answers.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// One sentence on how to read it.
-    pub(super) help: String,
-    pub(super) x: Axis,
-    pub(super) y: Axis,
+    pub(crate) help: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
     /// Charts of one group share their zoom and their cursor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) group: Option<String>,
@@ -31,7 +30,7 @@ pub(crate) struct Chart {
     /// Lines across: budgets, knees.
     pub(super) marks: Vec<Mark>,
     /// Where a second chart would need the whole width.
-    pub(super) wide: bool,
+    pub(crate) wide: bool,
     /// Room before the first and after the last place, so that their marks are whole.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) padded: bool,
@@ -40,7 +39,7 @@ pub(crate) struct Chart {
 /// What an axis counts, and how.
 #[derive(Debug, Serialize)]
 pub(crate) struct Axis {
-    pub(super) label: String,
+    pub(crate) label: String,
     pub(super) unit: Unit,
     pub(super) scale: Scale,
     /// Where the axis ends; by its values where absent.
@@ -80,6 +79,16 @@ pub(crate) enum Unit {
     Count,
     /// The axis names it.
     Plain,
+}
+
+/// How the script spaces values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Scale {
+    Linear,
+    Log,
+    /// Shares below one: 90 %, 99 % and 99.9 % are equally far apart.
+    Nines,
 }
 
 /// What is drawn together, at common places along the axis.
@@ -156,7 +165,7 @@ impl Series {
         })
     }
 
-    /// This series, shown and hidden with all series of the key.
+    /// The same, shown and hidden with all series of this key.
     pub(super) fn keyed(self, key: impl Into<String>) -> Self {
         Self { key: key.into(), ..self }
     }
@@ -172,6 +181,24 @@ pub(crate) enum Colour {
     Measured,
     /// A line to compare with.
     Reference,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Shape {
+    Line,
+    /// Constant over each interval.
+    Steps,
+    /// Steps, filled down to zero.
+    Area,
+    Bars,
+    /// A line through points of its own, marked.
+    Points,
+    /// The same where there are so many that marks would hide the line.
+    ManyPoints,
+    /// Bars, each at a place of its own.
+    Slots,
 }
 
 /// A line across the chart.
@@ -215,11 +242,10 @@ impl Chart {
         y: Axis,
         series: Vec<Series>,
     ) -> Self {
-        let closed = text(source.workload, "replay.mode") == Some("closed");
-        let of_trace = clock == Clock::Trace || !closed;
-        let epoch_s = number(source.workload, "profile.first_arrival_ns")
-            .filter(|first| of_trace && human::is_clock(*first))
-            .map(|first| first / 1e9);
+        let of_trace = clock == Clock::Trace || source.workload.replay.mode == ReplayMode::Open;
+        let epoch_s = Some(source.workload.profile.first_arrival_ns)
+            .filter(|first| of_trace && words::is_clock(*first))
+            .map(|first| first as f64 / 1e9);
         let label = match (of_trace, epoch_s) {
             (true, Some(_)) => "time in the trace (UTC)",
             (true, None) => "time since the start",

@@ -1,9 +1,8 @@
 //! When is the load high? Once in requests, once in bytes.
 
-use serde_json::Value;
+use esker_results::profile::LoadInterval;
 
 use super::{Axis, Chart, ChartEntry, Clock, Colour, Scale, Series, Shape, Source, Unit, close_steps};
-use crate::json::{list, number};
 
 pub(super) const REQUESTS: ChartEntry =
     ChartEntry { name: "load-requests", section: "workload", build: |source| build(source, &PER_REQUEST) };
@@ -15,8 +14,8 @@ struct What {
     help: &'static str,
     axis: &'static str,
     unit: Unit,
-    read: &'static str,
-    write: &'static str,
+    read: fn(&LoadInterval) -> u64,
+    write: fn(&LoadInterval) -> u64,
 }
 
 const PER_REQUEST: What = What {
@@ -24,27 +23,25 @@ const PER_REQUEST: What = What {
     help: "Requests per second, mean over each interval; single seconds can be far busier.",
     axis: "requests per second",
     unit: Unit::PerSecond,
-    read: "read_requests",
-    write: "write_requests",
+    read: |interval| interval.read_requests,
+    write: |interval| interval.write_requests,
 };
 const PER_BYTE: What = What {
     title: "When is much data moved?",
     help: "Bytes per second, mean over each interval: many bytes in few requests are large, often sequential requests.",
     axis: "bytes per second",
     unit: Unit::BytesPerSecond,
-    read: "read_bytes",
-    write: "write_bytes",
+    read: |interval| interval.read_bytes,
+    write: |interval| interval.write_bytes,
 };
 
 fn build(source: &Source<'_>, what: &What) -> Option<Chart> {
-    let width = number(source.workload, "profile.load_interval_s").filter(|width| *width > 0.0)?;
-    let load = list(source.workload, "profile.load");
-    let starts = super::starts(load);
-    let rate = |field: &str| -> Vec<f64> {
-        load.iter().map(|interval: &Value| number(interval, field).unwrap_or(f64::NAN) / width).collect()
-    };
-    let line = |index, label: &str, field| {
-        let (x, y) = close_steps(&starts, &rate(field));
+    let profile = &source.workload.profile;
+    let width = Some(profile.load_interval_s).filter(|width| *width > 0.0)?;
+    let starts: Vec<f64> = profile.load.iter().map(|interval| interval.start_s).collect();
+    let line = |index, label: &str, count: fn(&LoadInterval) -> u64| {
+        let rates: Vec<f64> = profile.load.iter().map(|interval| count(interval) as f64 / width).collect();
+        let (x, y) = close_steps(&starts, &rates);
         Series::new(label, Colour::Category(index), Shape::Area, x, y)
     };
     let series: Vec<Series> =

@@ -1,7 +1,7 @@
 //! Charts: each answers one question, which is its title. One file per chart, one line in [`CHARTS`].
 //!
-//! A chart picks columns out of a workload's JSON; `assets/charts.js` draws it. Where the JSON lacks what a
-//! chart needs, there is no chart.
+//! A chart picks columns out of a workload's study; `assets/charts.js` draws it. Where the study lacks what a chart needs,
+//! there is no chart.
 
 mod align;
 mod description;
@@ -12,19 +12,16 @@ mod request_sizes;
 mod response_curve;
 mod response_series;
 mod skew;
-mod style;
 mod utilisation;
 mod working_set;
 
-use serde_json::Value;
+use esker_results::study::{StudyReport, WorkloadStudy};
 
 pub(crate) use description::Chart;
-use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};
+use description::{Axis, Choice, Clock, Colour, Mark, Scale, Series, Shape, Unit};
 pub(crate) use published::figure;
-use style::{Scale, Shape};
 
 use crate::columns::Columns;
-use crate::json::{list, number, text};
 
 /// All charts, in the order of the report.
 static CHARTS: &[ChartEntry] = &[
@@ -52,34 +49,16 @@ struct ChartEntry {
 /// Where a chart finds its data.
 struct Source<'a> {
     /// The whole study: budgets.
-    study: &'a Value,
+    study: &'a StudyReport,
     /// The workload that the chart is of.
-    workload: &'a Value,
+    workload: &'a WorkloadStudy,
 }
 
 /// The charts of one workload; `prefix` makes their identities unique in the page.
-pub(crate) fn charts(study: &Value, workload: &Value, prefix: &str, columns: &mut Columns) -> Vec<Chart> {
+pub(crate) fn charts(study: &StudyReport, workload: &WorkloadStudy, prefix: &str, columns: &mut Columns) -> Vec<Chart> {
     let source = Source { study, workload };
     let found = CHARTS.iter().filter_map(|entry| Some((entry, (entry.build)(&source)?)));
     found.map(|(entry, chart)| chart.stored(prefix, entry.name, entry.section, columns)).collect()
-}
-
-/// The candidates with their place, which is their colour, and their title.
-fn candidates(workload: &Value) -> impl Iterator<Item = (usize, &Value, &str)> {
-    list(workload, "candidates").iter().enumerate().map(|(index, candidate)| {
-        let name = text(candidate, "name").unwrap_or("unnamed");
-        (index, candidate, text(candidate, "title").unwrap_or(name))
-    })
-}
-
-/// Key of a candidate's series.
-fn key(candidate: &Value) -> String {
-    text(candidate, "name").unwrap_or("unnamed").to_string()
-}
-
-/// Begins of intervals.
-fn starts(intervals: &[Value]) -> Vec<f64> {
-    intervals.iter().map(|interval| number(interval, "start_s").unwrap_or(f64::NAN)).collect()
 }
 
 /// Begins of intervals and their values, closed by the end of the last interval, so that steps show its length too.

@@ -1,45 +1,37 @@
 //! A figure of a paper: published values beside measured ones.
 
-use serde_json::Value;
+use esker_results::reproduction as found;
 
 use super::{Axis, Chart, Colour, Scale, Series, Shape, Unit};
 use crate::columns::Columns;
-use crate::json::{list, text};
 
 /// Bars that fit into a chart of half the page's width.
 const BARS_NARROW: usize = 18;
 /// Beyond so many points their marks would hide the line.
 const MARKS_MAX: usize = 48;
 
-/// The chart of `figure` (`esker_repro::Figure`); `None` where it has no points.
-pub(crate) fn figure(figure: &Value, prefix: &str, name: &str, columns: &mut Columns) -> Option<Chart> {
-    let curves = list(figure, "curves");
-    let mut x = axis(figure, "x");
-    x.names = list(figure, "x.scale.names").iter().filter_map(|name| name.as_str().map(String::from)).collect();
+/// The chart of `figure`; `None` where it has no points.
+pub(crate) fn figure(figure: &found::Figure, prefix: &str, name: &str, columns: &mut Columns) -> Option<Chart> {
+    let curves = &figure.curves;
+    let x = axis(&figure.x);
     let bars = !x.names.is_empty();
-    let names: Vec<&str> = curves.iter().map(|curve| text(curve, "name").unwrap_or_default()).collect();
+    let names: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
     let several = curves.iter().any(|curve| is_published(curve) != is_published(&curves[0]));
     let series: Vec<Series> = curves
         .iter()
         .enumerate()
         .filter_map(|(index, curve)| {
             let published = is_published(curve);
-            let points = list(curve, "points");
-            let (x, y) = points
-                .iter()
-                .filter_map(|point| {
-                    let place = point.get(0)?.as_f64()?;
-                    let shift = if bars { slot(index, curves.len()) } else { 0.0 };
-                    Some((place + shift, point.get(1)?.as_f64()?))
-                })
-                .unzip();
+            let shift = if bars { slot(index, curves.len()) } else { 0.0 };
+            let points = curve.points.iter().filter(|(place, value)| place.is_finite() && value.is_finite());
+            let (x, y) = points.map(|(place, value)| (place + shift, *value)).unzip();
             let label = match (several || published, published) {
                 (true, true) => format!("{}, published", names[index]),
                 (true, false) => format!("{}, measured", names[index]),
                 (false, _) => names[index].to_string(),
             };
             let colour = Colour::Category(colour(&names, index));
-            let shape = match points.len() {
+            let shape = match curve.points.len() {
                 _ if bars => Shape::Slots,
                 ..=MARKS_MAX => Shape::Points,
                 _ => Shape::ManyPoints,
@@ -51,25 +43,22 @@ pub(crate) fn figure(figure: &Value, prefix: &str, name: &str, columns: &mut Col
     let chart = Chart {
         wide: bars && x.names.len() * curves.len() > BARS_NARROW,
         padded: !bars,
-        ..Chart::new(
-            text(figure, "title").unwrap_or_default(),
-            text(figure, "note").unwrap_or_default(),
-            x,
-            axis(figure, "y"),
-            series,
-        )
+        ..Chart::new(&figure.title, &figure.note, x, axis(&figure.y), series)
     };
     (!chart.choices[0].is_empty()).then(|| chart.stored(prefix, name, "", columns))
 }
 
-fn axis(figure: &Value, which: &str) -> Axis {
-    let logarithmic = text(figure, &format!("{which}.scale.kind")) == Some("logarithmic");
-    let scale = if logarithmic { Scale::Log } else { Scale::Linear };
-    Axis::new(text(figure, &format!("{which}.label")).unwrap_or_default(), Unit::Plain, scale)
+fn axis(axis: &found::Axis) -> Axis {
+    let (scale, names) = match &axis.scale {
+        found::Scale::Linear => (Scale::Linear, Vec::new()),
+        found::Scale::Logarithmic => (Scale::Log, Vec::new()),
+        found::Scale::Categories { names } => (Scale::Linear, names.clone()),
+    };
+    Axis { names, ..Axis::new(&axis.label, Unit::Plain, scale) }
 }
 
-fn is_published(curve: &Value) -> bool {
-    text(curve, "source") == Some("published")
+fn is_published(curve: &found::Curve) -> bool {
+    curve.source == found::Source::Published
 }
 
 /// Where the bar of a curve stands beside the middle of its category, all of them filling four fifths of it.
@@ -85,8 +74,6 @@ fn colour(names: &[&str], index: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -105,9 +92,14 @@ mod tests {
     #[test]
     fn a_figure_without_points_is_not_drawn() {
         let mut columns = Columns::default();
-        let empty = json!({ "title": "t", "curves": [{ "name": "a", "source": "measured", "points": [] }] });
-        assert!(figure(&empty, "p", "n", &mut columns).is_none());
-        let one = json!({ "title": "t", "curves": [{ "name": "a", "source": "measured", "points": [[1.0, 2.0]] }] });
-        assert_eq!(figure(&one, "p", "n", &mut columns).unwrap().id, "p-n");
+        let drawn = |points: &[(f64, f64)]| found::Figure {
+            title: "t".into(),
+            note: String::new(),
+            x: found::Axis::linear("x"),
+            y: found::Axis::linear("y"),
+            curves: vec![found::Curve::measured("a", points.iter().copied())],
+        };
+        assert!(figure(&drawn(&[]), "p", "n", &mut columns).is_none());
+        assert_eq!(figure(&drawn(&[(1.0, 2.0)]), "p", "n", &mut columns).unwrap().id, "p-n");
     }
 }

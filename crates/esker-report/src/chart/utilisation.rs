@@ -2,24 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{Axis, Chart, ChartEntry, Choice, Clock, Colour, Series, Shape, Source, candidates, close_steps, starts};
-use crate::json::{at, list, text};
+use super::{Axis, Chart, ChartEntry, Choice, Clock, Colour, Series, Shape, Source, close_steps};
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "utilisation", section: "performance", build };
 
 fn build(source: &Source<'_>) -> Option<Chart> {
-    let recommended = text(source.workload, "verdict.recommended");
+    let recommended = source.workload.verdict.recommended.as_ref();
     let (mut choices, mut chosen) = (Vec::new(), 0);
-    for (_, candidate, title) in candidates(source.workload) {
-        let points = list(candidate, "series");
-        let starts = starts(points);
-        let resources: BTreeSet<&String> = points
-            .iter()
-            .filter_map(|point| at(point, "utilisation")?.as_object())
-            .flat_map(|busy| busy.keys())
-            .collect();
+    for candidate in &source.workload.candidates {
+        let points = &candidate.series;
+        let starts: Vec<f64> = points.iter().map(|point| point.start_s).collect();
+        let resources: BTreeSet<&String> = points.iter().flat_map(|point| point.utilisation.keys()).collect();
         let line = |(index, resource): (usize, &String)| {
-            let busy = points.iter().map(|point| point["utilisation"][resource].as_f64().unwrap_or(f64::NAN));
+            let busy = points.iter().map(|point| point.utilisation.get(resource).copied().unwrap_or(f64::NAN));
             // Work counts where it begins, so that a value can pass the whole.
             let busy: Vec<f64> = busy.map(|share| if share > 1.0 { 1.0 } else { share }).collect();
             let (x, y) = close_steps(&starts, &busy);
@@ -28,10 +23,10 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         };
         let series: Vec<Series> = resources.into_iter().enumerate().filter_map(line).collect();
         if !series.is_empty() {
-            if text(candidate, "name") == recommended {
+            if recommended == Some(&candidate.name) {
                 chosen = choices.len();
             }
-            choices.push(Choice::new(title, series));
+            choices.push(Choice::new(&candidate.title, series));
         }
     }
     if choices.is_empty() {
@@ -41,8 +36,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         source,
         Clock::Run,
         "What is busy, and when?",
-        "Busy share of each kind of resource, mean over all of the kind. What comes near 100 % first is what limits \
-         the design.",
+        "Busy share of each kind of resource, mean over all of the kind. What comes near 100 % first is what limits the \
+         design.",
         Axis::shares("busy share"),
         Vec::new(),
     );

@@ -8,11 +8,15 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../support/numbers.rs"]
+mod numbers;
+
 mod chromium;
 
 use std::path::{Path, PathBuf};
 
 use chromium::{Chromium, DRAW_ALL};
+use esker_results::study::StudyReport;
 use serde_json::{Value, json};
 use support::fixture;
 
@@ -25,7 +29,7 @@ fn browser() -> Option<Chromium> {
     Some(Chromium::start(&program?))
 }
 
-fn write_report(folder: &Path, name: &str, study: &Value) -> PathBuf {
+fn write_report(folder: &Path, name: &str, study: &StudyReport) -> PathBuf {
     let path = folder.join(name).with_extension("html");
     std::fs::write(&path, esker_report::render(study).unwrap()).unwrap();
     path
@@ -68,8 +72,7 @@ fn the_report_works_in_a_browser() {
 
         let headlines =
             browser.evaluate("[...document.querySelectorAll('[data-verdict]')].map(line => line.textContent)");
-        let expected: Vec<&Value> =
-            study["workloads"].as_array().unwrap().iter().map(|workload| &workload["verdict"]["headline"]).collect();
+        let expected: Vec<&String> = study.workloads.iter().map(|workload| &workload.verdict.headline).collect();
         assert_eq!(headlines, json!(expected), "{name}");
 
         browser.prefer("dark");
@@ -89,11 +92,18 @@ fn the_report_works_in_a_browser() {
 }
 
 #[test]
+fn charts_write_numbers_as_the_page_does() {
+    let Some(mut browser) = browser() else { return };
+    let page = esker_report::render(&support::minimal()).unwrap();
+    let expected: Vec<String> = numbers::numbers().into_iter().map(|(.., text)| text).collect();
+    assert_eq!(browser.evaluate(&numbers::numbers_script(&page)), json!(expected));
+}
+
+#[test]
 fn a_reproduction_works_in_a_browser() {
     let Some(mut browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut hostile = support::reproduction();
-    support::poison(&mut hostile);
+    let hostile = support::hostile_reproduction();
     for (name, found) in [("plain", support::reproduction()), ("hostile", hostile)] {
         let page = folder.path().join(name).with_extension("html");
         std::fs::write(&page, esker_report::render_reproduction(&found).unwrap()).unwrap();
@@ -132,28 +142,22 @@ fn tables_sort_by_every_column() {
     browser.resize(1280, 900);
     browser.open(&page);
     let unsorted = browser.evaluate(
-        "const wrongs = table => [...table.tHead.rows[0].cells].flatMap((head, at) => {
+        "[...document.querySelectorAll('table.sortable')].flatMap(table => [...table.tHead.rows[0].cells].flatMap((head, at) => {
             const wrong = [];
             for (const direction of ['ascending', 'descending']) {
                 head.querySelector('button').click();
                 if (head.getAttribute('aria-sort') !== direction) wrong.push(`${head.textContent}: not ${direction}`);
-                const marked = table.querySelectorAll('[aria-sort]').length;
-                if (marked !== 1) wrong.push(`${head.textContent}: ${marked} columns sorted`);
+                if (table.querySelectorAll('[aria-sort]').length !== 1) wrong.push(`${head.textContent}: two columns sorted`);
                 const numbers = [...table.tBodies[0].rows].flatMap(row => {
                     let column = 0;
-                    for (const cell of row.cells) {
-                        column += cell.colSpan;
-                        if (column > at) return cell.dataset.sort ? [+cell.dataset.sort] : [];
-                    }
+                    for (const cell of row.cells) { column += cell.colSpan; if (column > at) return cell.dataset.sort ? [+cell.dataset.sort] : []; }
                     return [];
                 });
-                const follows = (before, value) => direction === 'ascending' ? before <= value : before >= value;
-                const sorted = numbers.every((value, index) => index === 0 || follows(numbers[index - 1], value));
+                const sorted = numbers.every((value, index) => index === 0 || (direction === 'ascending' ? numbers[index - 1] <= value : numbers[index - 1] >= value));
                 if (!sorted) wrong.push(`${head.textContent}: ${numbers}`);
             }
             return wrong;
-        });
-        [...document.querySelectorAll('table.sortable')].flatMap(wrongs)",
+        }))",
     );
     assert_eq!(unsorted, json!([]));
     assert_eq!(browser.complaints(), Vec::<String>::new());
@@ -182,8 +186,7 @@ fn charts_answer_mouse_and_keys() {
         readout.starts_with("Fri 2026-11-20 08:0") && readout.contains("RAID-0") && readout.contains("ms"),
         "{readout}"
     );
-    let others =
-        "[...document.querySelectorAll('.readout')].filter(it => !it.hidden).map(it => it.closest('figure').id)";
+    let others = "[...document.querySelectorAll('.readout')].filter(readout => !readout.hidden).map(readout => readout.closest('figure').id)";
     let expected = ["w1-load-requests", "w1-load-bytes", "w1-working-set", "w1-response-series", "w1-utilisation"];
     assert_eq!(browser.evaluate(others), json!(expected));
 
@@ -191,15 +194,15 @@ fn charts_answer_mouse_and_keys() {
     browser.mouse("mousePressed", left + width * 0.1, top + height * 0.5);
     browser.mouse("mouseMoved", left + width * 0.3, top + height * 0.5);
     browser.mouse("mouseReleased", left + width * 0.3, top + height * 0.5);
-    let resets = "[...document.querySelectorAll('.reset')].filter(it => !it.hidden).map(it => it.closest('figure').id)";
+    let resets = "[...document.querySelectorAll('.reset')].filter(button => !button.hidden).map(button => button.closest('figure').id)";
     assert_eq!(browser.evaluate(resets), json!(expected));
     browser.evaluate("document.querySelector('#w1-load-bytes .reset').click()");
     browser.evaluate("new Promise(done => setTimeout(done, 50))");
     assert_eq!(browser.evaluate(resets), json!([]));
 
     // A design that is hidden in one chart is hidden in all.
-    browser.evaluate("document.querySelector('#w1-response-curve .key[data-key=\"raid0-4x15k\"]').click()");
-    let pressed = "[...document.querySelectorAll('.key[aria-pressed=false]')].map(key => key.closest('figure').id)";
+    browser.evaluate("[...document.querySelectorAll('#w1-response-curve .key')].find(key => key.dataset.key === 'raid0-4x15k').click()");
+    let pressed = "[...document.querySelectorAll('.key')].filter(key => key.getAttribute('aria-pressed') === 'false').map(key => key.closest('figure').id)";
     assert_eq!(browser.evaluate(pressed), json!(["w1-response-curve", "w1-response-series"]));
     browser.mouse("mouseMoved", left + width * 0.3, top + height * 0.6);
     let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");

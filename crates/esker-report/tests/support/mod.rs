@@ -2,57 +2,86 @@
 
 use std::path::Path;
 
+use esker_results::reproduction::Reproduction;
+use esker_results::study::{Outcome, StudyReport, Verdict};
 use serde_json::{Value, json};
 
 /// All studies by name.
-pub(crate) fn studies() -> Vec<(&'static str, Value)> {
+pub(crate) fn studies() -> Vec<(&'static str, StudyReport)> {
     vec![
         ("office", fixture("office")),
         ("no-times", fixture("no-times")),
         ("troubled", troubled()),
         ("several", several()),
         ("hostile", hostile()),
-        ("minimal", fixture("minimal")),
+        ("minimal", minimal()),
     ]
 }
 
 /// A recorded study.
-pub(crate) fn fixture(name: &str) -> Value {
+pub(crate) fn fixture(name: &str) -> StudyReport {
+    serde_json::from_value(fixture_json(name)).unwrap()
+}
+
+pub(crate) fn fixture_json(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name).with_extension("json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// Designs of every outcome: served, saturated, failed, too little written to judge.
-pub(crate) fn troubled() -> Value {
+pub(crate) fn troubled() -> StudyReport {
     let mut study = fixture("no-times");
-    let designs = study["workloads"][0]["candidates"].as_array_mut().unwrap();
-    for (design, outcome) in designs.iter_mut().zip([
-        json!({ "result": "failed", "reason": "the active data (52 GiB) does not fit into 48 GiB" }),
-        json!({
-            "result": "saturated", "since_s": 31.0, "since_clock": "00:00", "stopped_s": 3631.0,
-            "backlog_requests": 1_000_000,
-        }),
-    ]) {
-        design["outcome"] = outcome;
-        for gone in ["requests", "response_curve", "busiest_hour", "endurance"] {
-            design.as_object_mut().unwrap().remove(gone);
-        }
+    let designs = &mut study.workloads[0].candidates;
+    let failed = Outcome::Failed { reason: "the active data (52 GiB) does not fit into 48 GiB".into() };
+    let saturated = Outcome::Saturated {
+        since_s: 31.0,
+        since_clock: "00:00".into(),
+        stopped_s: 3631.0,
+        backlog_requests: 1_000_000,
+    };
+    for (design, outcome) in designs.iter_mut().zip([failed, saturated]) {
+        design.outcome = outcome;
+        (design.requests, design.busiest_hour, design.endurance) = (None, None, None);
+        design.response_curve.clear();
     }
-    designs[2]["endurance"]["judged"] = json!(false);
+    designs[2].endurance.as_mut().unwrap().judged = false;
     study
 }
 
 /// Two workloads, for the second of which no design is recommended.
-pub(crate) fn several() -> Value {
+pub(crate) fn several() -> StudyReport {
     let mut study = fixture("office");
-    let mut second = fixture("no-times")["workloads"][0].clone();
-    second["verdict"]["recommended"] = Value::Null;
-    study["workloads"].as_array_mut().unwrap().push(second);
+    let mut second = fixture("no-times").workloads.remove(0);
+    second.verdict.recommended = None;
+    study.workloads.push(second);
+    study
+}
+
+/// The least that a study can say.
+pub(crate) fn minimal() -> StudyReport {
+    let mut study = fixture("office");
+    (study.cost, study.budgets.p99_us, study.budgets.devices) = (None, None, None);
+    study.assumptions.clear();
+    let workload = &mut study.workloads[0];
+    workload.verdict = Verdict { headline: "The trace has no requests.".into(), ..Verdict::default() };
+    (workload.slowest, workload.measured) = (None, None);
+    workload.inputs.clear();
+    workload.candidates.clear();
+    workload.misalignments.clear();
+    workload.miss_ratio_curve.points.clear();
+    let profile = &mut workload.profile;
+    (profile.requests, profile.read_requests, profile.write_requests) = (0, 0, 0);
+    (profile.load, profile.working_set) = (Vec::new(), Vec::new());
+    (profile.skew, profile.write_skew, profile.sizes) = Default::default();
     study
 }
 
 /// What `esker reproduce` might have found: claims of every verdict, curves and bars with and without published values.
-pub(crate) fn reproduction() -> Value {
+pub(crate) fn reproduction() -> Reproduction {
+    serde_json::from_value(reproduction_json()).unwrap()
+}
+
+pub(crate) fn reproduction_json() -> Value {
     let claim = |verdict: &str, published: Value| {
         json!({
             "item": "kim/figure-3.10", "claim": "share of large merges", "published": published, "measured": 0.17,
@@ -84,21 +113,12 @@ pub(crate) fn reproduction() -> Value {
         "x": axis("response time, ms", "linear"), "y": axis("share of requests", "linear"),
         "curves": [curve("page map", "measured", (0..100).map(|at| json!([at, f64::from(at) / 100.0])).collect())],
     });
-    let item = |name: &str, claims: Value, figures: Value| {
-        json!({
-            "name": name, "title": "Full merges", "source": "Kim 2009, section 3.5.1",
-            "claims": claims, "figures": figures,
-        })
-    };
+    let item = |name: &str, claims: Value, figures: Value| json!({ "name": name, "title": "Full merges", "source": "Kim 2009, section 3.5.1", "claims": claims, "figures": figures });
     json!({
         "version": "0.1.0", "seed": 1, "command": "esker reproduce --all",
         "items": [
             item("agrawal/table-3", json!([claim("met", json!(0.2)), claim("missed", json!(0.2))]), json!([])),
-            item(
-                "kim/figure-3.10",
-                json!([claim("stand-in", json!(0.2)), claim("unreachable", Value::Null)]),
-                json!([bars, lines]),
-            ),
+            item("kim/figure-3.10", json!([claim("stand-in", json!(0.2)), claim("unreachable", Value::Null)]), json!([bars, lines])),
             item("kim/figure-3.12", json!([claim("beside", Value::Null)]), json!([only])),
         ],
     })
@@ -109,10 +129,17 @@ pub(crate) const HOSTILE: &str =
     "</script><script>document.title=\"owned\"</script><img src=x onerror=alert(1)>\"'&<!--";
 
 /// Every text and every name in a map is hostile.
-pub(crate) fn hostile() -> Value {
-    let mut study = several();
+pub(crate) fn hostile() -> StudyReport {
+    let mut study = serde_json::to_value(several()).unwrap();
     poison(&mut study);
-    study
+    serde_json::from_value(study).unwrap()
+}
+
+/// What papers, figures and claims might be called.
+pub(crate) fn hostile_reproduction() -> Reproduction {
+    let mut found = reproduction_json();
+    poison(&mut found);
+    serde_json::from_value(found).unwrap()
 }
 
 /// Words of the schema, which the program writes itself.
@@ -136,9 +163,11 @@ const SCHEMA_WORDS: &[&str] = &[
     "linear",
     "logarithmic",
     "categories",
+    "overwriting",
+    "stationary-distribution",
 ];
 
-pub(crate) fn poison(value: &mut Value) {
+fn poison(value: &mut Value) {
     match value {
         Value::String(text) if !SCHEMA_WORDS.contains(&text.as_str()) => *text = format!("{HOSTILE}{text}"),
         Value::Array(items) => {

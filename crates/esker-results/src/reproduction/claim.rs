@@ -2,10 +2,10 @@
 
 use esker_core::words::published;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a claim came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
     /// Within its tolerance.
@@ -24,7 +24,8 @@ pub enum ClaimVerdict {
 }
 
 /// One claim of a paper, reproduced.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The item it belongs to: "agrawal/table-3".
     pub item: String,

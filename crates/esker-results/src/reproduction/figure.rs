@@ -1,10 +1,11 @@
 //! A figure redrawn: the published values beside ours.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One chart.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Figure {
     /// What it shows, with its number in the paper.
     pub title: String,
@@ -19,7 +20,8 @@ pub struct Figure {
 }
 
 /// What an axis counts, and how it spaces it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Axis {
     /// With the unit: "mean response, ms".
     pub label: String,
@@ -46,7 +48,7 @@ impl Axis {
 }
 
 /// How an axis spaces values.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Scale {
     /// Equal distances are equal differences.
@@ -61,7 +63,8 @@ pub enum Scale {
 }
 
 /// Points that belong together.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Curve {
     /// What it is of: "DFTL". The published curve of the same name gets the same colour.
     pub name: String,
@@ -72,7 +75,7 @@ pub struct Curve {
 }
 
 /// Whose values a curve shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// The paper's.

@@ -3,6 +3,7 @@
 mod alignment;
 mod cache;
 mod endurance;
+mod read;
 mod slow;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use alignment::*;
 pub use cache::*;
 pub use endurance::*;
+pub use read::ReadStudyError;
 pub use slow::*;
 
 use crate::profile::Profile;

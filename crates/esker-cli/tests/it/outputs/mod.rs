@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{Run, folder_with_trace, run};
+use crate::support::{RECORDED_STUDY, Run, folder_with_trace, run};
 
 /// Who has no rights of his own: "nobody".
 const NOBODY: u32 = 65_534;
@@ -61,6 +61,7 @@ const WRITING: &[Writing] = &[
         inputs: &["sweep.toml", "small.csv", "other.csv"],
         ending: "json",
     },
+    Writing { arguments: &["report", "study.json", "-o", "OUT"], inputs: &["study.json"], ending: "html" },
     Writing { arguments: &["devices", "--json=OUT"], inputs: &[], ending: "json" },
     Writing { arguments: &["reproduce", "agrawal/traces", "--html", "OUT"], inputs: &[], ending: "html" },
     Writing { arguments: &["reproduce", "agrawal/traces", "--json=OUT"], inputs: &[], ending: "json" },
@@ -117,8 +118,9 @@ impl Ground {
         let sweep = "[sweep]\nworkload.trace = [\"small.csv\", \"other.csv\"]\n";
         ground.write("sweep.toml", format!("{workload}{rest}{sweep}"));
         ground.write("spec.toml", "requests = 100\n");
+        fs::copy(RECORDED_STUDY, ground.path("study.json")).unwrap();
         ground.own(".");
-        for name in ["small.csv", "other.csv", "sim.toml", "sweep.toml", "spec.toml"] {
+        for name in ["small.csv", "other.csv", "sim.toml", "sweep.toml", "spec.toml", "study.json"] {
             ground.own(name);
         }
         ground

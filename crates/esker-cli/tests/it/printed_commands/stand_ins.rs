@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use esker_core::{Nanos, Rng};
 use esker_trace::{Operation, Record, TraceWriter, VolumeIndex};
 
+use crate::support::RECORDED_STUDY;
+
 /// Traces: name, format, hours that they last. The ending packs them.
 const TRACES: &[(&str, &str, u64)] = &[
     ("db.blkparse.zst", "blkparse", 1),
@@ -55,6 +57,7 @@ pub(super) fn write(folder: &Path) {
     std::fs::write(folder.join(name), packed(name, accesses())).expect("the folder can be written");
     std::fs::write(folder.join("experiment.toml"), EXPERIMENT).expect("the folder can be written");
     std::fs::write(folder.join("grid.toml"), format!("{EXPERIMENT}{GRID}")).expect("the folder can be written");
+    std::fs::copy(RECORDED_STUDY, folder.join("study.json")).expect("the folder can be written");
     std::fs::create_dir(folder.join("traces")).expect("the folder can be written");
     let bin = folder.join("bin");
     std::fs::create_dir(&bin).expect("the folder can be written");

@@ -1,0 +1,107 @@
+//! Numbers as people say them: on terminals and in verdicts here, on pages in [`page`]. Their units are in one table,
+//! [`units`]; what differs is how many digits are told.
+
+pub mod page;
+pub mod units;
+
+mod moment;
+
+pub use moment::{clock, is_clock, moment};
+
+use units::{BYTES, Digits, PERCENT, TIMES, Unit, YEARS, grouped, scaled};
+
+/// "87 µs", "4.3 ms", "1.2 s".
+pub fn time(micros: f64) -> String {
+    named(micros, &TIMES[..3])
+}
+
+/// "4.3 minutes", "2.5 hours", "7 days".
+pub fn duration(seconds: f64) -> String {
+    let (number, unit) = scaled(seconds * 1e6, &TIMES[1..], Digits::Short);
+    format!("{number} {}", unit.word)
+}
+
+/// "7 months", "12 years".
+pub fn years(years: f64) -> String {
+    named(years, YEARS)
+}
+
+/// "4.8 GiB".
+pub fn bytes(bytes: f64) -> String {
+    named(bytes, BYTES)
+}
+
+/// "45 %".
+pub fn percent(share: f64) -> String {
+    format!("{} {PERCENT}", digits(share * 100.0))
+}
+
+fn named(value: f64, units: &[Unit]) -> String {
+    let (number, unit) = scaled(value, units, Digits::Short);
+    format!("{number} {}", unit.name)
+}
+
+/// "3.1", "14".
+pub fn factor(value: f64) -> String {
+    digits(value)
+}
+
+/// "1.07", "-" where nothing was written.
+pub fn amplification(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), |value| format!("{value:.2}"))
+}
+
+/// Four significant digits where a value has a fraction: published values are compared to the last of theirs.
+pub fn published(value: f64) -> String {
+    Digits::Significant { digits: 4, decimals_max: 6 }.write(value)
+}
+
+/// "123 456".
+pub fn count(value: u64) -> String {
+    grouped(&value.to_string(), ' ')
+}
+
+/// A kind of resource in words.
+pub fn resource(name: &str) -> &'static str {
+    match name {
+        "bus" => "flash bus",
+        "die" => "flash dies",
+        "arm" => "disk arm",
+        "link" => "link to the host",
+        "server" => "server",
+        _ => "busiest part",
+    }
+}
+
+/// Two or three significant digits: enough for people.
+pub fn digits(value: f64) -> String {
+    Digits::Short.write(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_the_digits_that_papers_print() {
+        assert_eq!(published(43.824), "43.82");
+        assert_eq!(published(6.39428), "6.394");
+        assert_eq!(published(61_255.4), "61255");
+        assert_eq!(published(130.6), "130.6");
+        assert_eq!(published(223.0), "223");
+        assert_eq!(published(0.0), "0");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(time(87.4), "87 µs");
+        assert_eq!(time(999.7), "1 ms");
+        assert_eq!(time(4_310.0), "4.3 ms");
+        assert_eq!(duration(259.6), "4.3 minutes");
+        assert_eq!(years(1.5), "18 months");
+        assert_eq!(bytes(5.1e9), "4.7 GiB");
+        assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(count(67), "67");
+        assert_eq!(percent(0.452), "45 %");
+    }
+}

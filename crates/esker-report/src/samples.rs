@@ -1,0 +1,30 @@
+//! Studies for tests, from those that `tests/fixtures` has.
+
+use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
+
+/// A recorded study of one workload.
+pub(crate) fn study() -> StudyReport {
+    serde_json::from_str(include_str!("../tests/fixtures/office.json")).expect("the recorded study is one")
+}
+
+/// Its workload.
+pub(crate) fn workload() -> WorkloadStudy {
+    study().workloads.remove(0)
+}
+
+/// Wear of a drive that nothing was written to.
+pub(crate) fn endurance() -> Endurance {
+    Endurance {
+        write_amplification: None,
+        judged: true,
+        basis: String::new(),
+        passes: 1,
+        host_bytes_per_day: None,
+        drive_writes_per_day: None,
+        lifetime_capacity_bytes: 0,
+        lifetime_years: None,
+        lifetime_is_lower_bound: false,
+        rated_cycles: 0,
+        cleaning_share: 0.0,
+    }
+}

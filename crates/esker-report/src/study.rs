@@ -1,0 +1,300 @@
+//! From a study to its page. The template `report.html` reads these types field by field, and does not compile where one
+//! is called otherwise.
+
+use askama::Template;
+use esker_core::words::{self, page};
+use esker_results::profile::BusiestWindow;
+use esker_results::study::{
+    Candidate, Endurance, Level, Measured, MisalignmentCost, Outcome, ReplayMode, StudyReport, TranslationLayer,
+    WorkloadStudy,
+};
+use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
+
+use crate::bars::{self, Bars};
+use crate::chart::{self, Chart};
+use crate::columns::Columns;
+use crate::config;
+use crate::dies::{self, Dies};
+use crate::error::RenderError;
+use crate::filters;
+use crate::glossary::{self, Term};
+use crate::page::Frame;
+use crate::stretch::{self, SlowStretch};
+
+/// The page of a study.
+#[derive(Template)]
+#[template(path = "report.html", whitespace = "minimize")]
+struct StudyPage<'a> {
+    frame: Frame<'a>,
+    study: &'a StudyReport,
+    workloads: &'a [Workload<'a>],
+    terms: Vec<Term>,
+}
+
+/// What the page shows of one workload: its study, and what is drawn of it.
+struct Workload<'a> {
+    /// Prefix of identities in the page: "w1".
+    id: String,
+    data: &'a WorkloadStudy,
+    charts: Vec<Chart>,
+    /// Flash lifetimes and write amplification.
+    bars: Vec<Bars>,
+    /// The slowest request and those around it.
+    slowest: Option<SlowStretch>,
+    /// How busy each die was.
+    dies: Vec<Dies>,
+}
+
+/// The report of `study`: one HTML file that loads nothing. One study always gives the same bytes.
+///
+/// # Errors
+/// [`RenderError`], which is a bug.
+pub fn render(study: &StudyReport) -> Result<String, RenderError> {
+    let mut columns = Columns::default();
+    let mut workloads = Vec::new();
+    for (index, data) in study.workloads.iter().enumerate() {
+        let id = format!("w{}", index + 1);
+        let charts = chart::charts(study, data, &id, &mut columns);
+        let (bars, slowest, dies) = (bars::lifetime(study, data), stretch::slow_stretch(data), dies::dies(data));
+        workloads.push(Workload { id, data, charts, bars, slowest, dies });
+    }
+    let charts: Vec<&Chart> = workloads.iter().flat_map(|workload: &Workload<'_>| &workload.charts).collect();
+    let frame = Frame::new(&study.version, study.seed, study, &charts, columns)?;
+    let page = StudyPage { frame, study, workloads: &workloads, terms: glossary::sorted(glossary::TERMS) };
+    Ok(page.render()?)
+}
+
+/// Which sections there are: the contents, the verdict's links and the sections themselves agree by these.
+impl Workload<'_> {
+    fn has_requests(&self) -> bool {
+        self.data.profile.requests > 0
+    }
+
+    fn has_designs(&self) -> bool {
+        !self.data.candidates.is_empty() || self.data.measured.is_some()
+    }
+
+    fn has_flash(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.endurance.is_some())
+    }
+
+    fn has_cache(&self) -> bool {
+        !self.data.miss_ratio_curve.points.is_empty()
+    }
+
+    fn has_misalignments(&self) -> bool {
+        !self.data.misalignments.is_empty()
+    }
+
+    /// The section that a finding of this topic is drawn from, in words.
+    fn section(&self, topic: &str) -> Option<&'static str> {
+        match topic {
+            "workload" if self.has_requests() => Some("the workload"),
+            "performance" if self.has_designs() => Some("the designs"),
+            "lifetime" if self.has_flash() => Some("wear"),
+            "cache" if self.has_cache() => Some("the curve"),
+            _ => None,
+        }
+    }
+}
+
+impl Workload<'_> {
+    fn candidate(&self, name: &str) -> Option<&Candidate> {
+        self.data.candidates.iter().find(|candidate| candidate.name == name)
+    }
+
+    fn recommended(&self) -> Option<&Candidate> {
+        self.candidate(self.data.verdict.recommended.as_ref()?)
+    }
+
+    fn is_recommended(&self, candidate: &Candidate) -> bool {
+        self.data.verdict.recommended.as_ref() == Some(&candidate.name)
+    }
+
+    /// Lifetime of the recommended design.
+    fn recommended_life(&self) -> Option<&Endurance> {
+        self.recommended()?.endurance.as_ref()
+    }
+
+    /// Designs that keep the budgets.
+    fn within(&self) -> usize {
+        self.data.candidates.iter().filter(|candidate| candidate.judgement.keeps_budgets).count()
+    }
+
+    /// Whether any design was simulated under the load at the end of the budgeted years.
+    fn grows(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.grown.is_some())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.data.replay.mode == ReplayMode::Closed
+    }
+
+    /// The first arrival on the clock of the runs, in nanoseconds since 1970; 0 where replay has a time of its own.
+    fn runs_begin_ns(&self) -> u64 {
+        if self.is_closed() { 0 } else { self.first_arrival_ns() }
+    }
+
+    /// From the first arrival to the last, where that is a time.
+    fn duration_s(&self) -> Option<f64> {
+        self.data.profile.duration_s.filter(|duration| *duration > 0.0)
+    }
+
+    /// The busiest windows that are no longer than the trace, with their terms.
+    fn busiest_windows(&self) -> Vec<(&'static str, &'static str, BusiestWindow)> {
+        let profile = &self.data.profile;
+        let windows = [
+            ("busiest_minute", "Busiest minute", profile.busiest_minute),
+            ("busiest_hour", "Busiest hour", profile.busiest_hour),
+        ];
+        let long_enough =
+            |window: &BusiestWindow| self.duration_s().is_some_and(|duration| duration >= window.length_s);
+        windows.into_iter().filter_map(|(key, word, window)| Some((key, word, window.filter(long_enough)?))).collect()
+    }
+
+    /// In nanoseconds since 1970, where the trace has such a clock.
+    fn first_arrival_ns(&self) -> u64 {
+        self.data.profile.first_arrival_ns
+    }
+
+    fn has_clock(&self) -> bool {
+        words::is_clock(self.first_arrival_ns())
+    }
+
+    fn has_charts(&self, section: &str) -> bool {
+        self.charts.iter().any(|chart| chart.section == section)
+    }
+
+    fn has_limits(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| !candidate.limits.is_empty())
+    }
+
+    fn has_served(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.requests.is_some())
+    }
+
+    /// Reads and writes of the designs that served them, where there are any.
+    fn classes(&self) -> Vec<(&Candidate, &'static str, &RequestClass)> {
+        let mut classes = Vec::new();
+        for candidate in &self.data.candidates {
+            let Some(requests) = &candidate.requests else { continue };
+            let kinds = [("reads", &requests.read), ("writes", &requests.write)];
+            let kinds = kinds.into_iter().filter(|(_, class)| class.count > 0);
+            classes.extend(kinds.map(|(kind, class)| (candidate, kind, class)));
+        }
+        classes
+    }
+
+    /// Flash designs by their translation layers, where these differ.
+    fn layers(&self) -> Vec<(&Candidate, &TranslationLayer)> {
+        let candidates = self.data.candidates.iter();
+        let layers: Vec<_> =
+            candidates.filter_map(|candidate| Some((candidate, candidate.translation_layer.as_ref()?))).collect();
+        let differ = layers.iter().any(|(_, layer)| layer.name != layers[0].1.name);
+        if differ { layers } else { Vec::new() }
+    }
+
+    /// The designs with their experiment files.
+    fn configurations(&self) -> Vec<(&Candidate, String)> {
+        let candidates = self.data.candidates.iter();
+        candidates.map(|candidate| (candidate, config::as_toml(&candidate.name, &candidate.config))).collect()
+    }
+}
+
+/// Values of the row of today.
+fn measured_times(measured: &Measured) -> [f64; 5] {
+    let Measured { all, busiest_hour_p99_us, .. } = measured;
+    [all.p50_us, all.p99_us, all.p999_us, all.max_us, *busiest_hour_p99_us]
+}
+
+/// What a drive's flash did, in words.
+fn operations(flash: &FlashReport) -> [(&'static str, PageOperations); 2] {
+    [("Page reads", flash.reads), ("Page programs", flash.programs)]
+}
+
+/// Values of a design's row; absent where it did not serve its requests.
+fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
+    let times = response_time(candidate);
+    let of = |value: fn(&LatencySummary) -> f64| times.as_ref().map(value);
+    let busiest_hour = busiest_hour_p99_us(Some(candidate));
+    [
+        of(|times| times.p50_us),
+        of(|times| times.p99_us),
+        of(|times| times.p999_us),
+        of(|times| times.max_us),
+        busiest_hour,
+    ]
+}
+
+/// Of all requests.
+fn response_time(candidate: &Candidate) -> Option<LatencySummary> {
+    Some(candidate.requests.as_ref()?.all.response_time)
+}
+
+fn mean_us(candidate: &Candidate) -> Option<f64> {
+    Some(response_time(candidate)?.mean_us)
+}
+
+fn p99_us(candidate: &Candidate) -> Option<f64> {
+    Some(response_time(candidate)?.p99_us)
+}
+
+fn busiest_hour_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
+    Some(candidate?.busiest_hour?.response_time.p99_us)
+}
+
+fn devices_of(candidate: Option<&Candidate>) -> Option<u32> {
+    Some(candidate?.device_count)
+}
+
+fn saturates_when_grown(candidate: &Candidate) -> bool {
+    candidate.grown.is_some_and(|grown| !grown.keeps_up)
+}
+
+fn grown_p99_us(candidate: &Candidate) -> Option<f64> {
+    candidate.grown?.busiest_hour_p99_us
+}
+
+/// Of the drive as it is sold, where that is known.
+fn capacity_bytes(candidate: &Candidate) -> u64 {
+    let sold = candidate.endurance.as_ref().map(|endurance| endurance.lifetime_capacity_bytes);
+    sold.filter(|bytes| *bytes > 0).unwrap_or(candidate.capacity_bytes)
+}
+
+fn write_amplification(candidate: &Candidate) -> Option<f64> {
+    candidate.endurance.as_ref()?.write_amplification
+}
+
+/// When the busiest interval of what limits a design begins; absent where nothing was recorded over time.
+fn peak_at_s(candidate: &Candidate) -> Option<f64> {
+    candidate.limits.first().filter(|_| !candidate.series.is_empty()).map(|limit| limit.peak_s)
+}
+
+/// Head of the column of the grown load.
+fn after_years(study: &StudyReport) -> String {
+    format!("after {}", page::years(study.budgets.years).text())
+}
+
+/// What a misalignment costs: the term, the word, the value as traced and aligned, the change.
+type Cost = (&'static str, &'static str, f64, f64, Option<f64>);
+
+fn cost(term: &'static str, word: &'static str, before: f64, after: f64) -> Cost {
+    (term, word, before, after, (before != 0.0).then(|| after / before - 1.0))
+}
+
+/// In microseconds.
+fn times_of(found: &MisalignmentCost) -> [Cost; 2] {
+    let (before, after) = (&found.as_traced, &found.aligned);
+    [
+        cost("response_time", "Mean response time", before.mean_us, after.mean_us),
+        cost("p99", "p99", before.p99_us, after.p99_us),
+    ]
+}
+
+fn pages_of(found: &MisalignmentCost) -> [Cost; 2] {
+    let (before, after) = (&found.as_traced, &found.aligned);
+    [
+        cost("page_reads", "Flash page reads for the host", before.page_reads as f64, after.page_reads as f64),
+        cost("page_programs", "Flash page programs", before.page_programs as f64, after.page_programs as f64),
+    ]
+}
