@@ -73,7 +73,8 @@ impl<D: Device, K: Copy> Children<D, K> {
         self.timetable.next()
     }
 
-    /// One step of the first child that is due, `now == next_event()`. Appends what ended, and returns which child it was.
+    /// One step of the first child that is due, `now == next_event()`. Appends what ended, and returns which child it
+    /// was.
     #[inline]
     pub fn advance(&mut self, now: Nanos, ended: &mut Vec<(K, Completion)>) -> usize {
         debug_assert!(self.timetable.next() == now, "an event of a child was skipped");

@@ -1,5 +1,5 @@
-//! From a study to its page. The template `report.html` reads these types field by field, and does not compile where one
-//! is called otherwise.
+//! From a study to its page. The template `report.html` reads these types field by field, and does not compile where
+//! one is called otherwise.
 
 use askama::Template;
 use esker_core::words::{self, page};

@@ -9,8 +9,8 @@ use crate::{DeviceReport, RequestResults, SettledResults};
 
 /// The version of the schema below. A change that would break a reader raises it.
 ///
-/// 2: children of composite devices have response times, hybrids a section `placement`. Results of schema 1 are read, too:
-/// there these are zero and absent.
+/// 2: children of composite devices have response times, hybrids a section `placement`. Results of schema 1 are read,
+/// too: there these are zero and absent.
 pub const RESULTS_SCHEMA: u32 = 2;
 
 /// The oldest schema of results that can still be read.

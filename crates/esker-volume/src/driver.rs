@@ -25,9 +25,9 @@ pub struct Reply {
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
 
-/// Runs an engine over stores. Single-threaded: [`submit`](Self::submit) takes requests, [`step`](Self::step) does what is
-/// due, [`next_reply`](Self::next_reply) hands back what ended. Nothing in it blocks: where stores work in threads of
-/// their own, a [`Signal`](crate::Signal) says when to step again.
+/// Runs an engine over stores. Single-threaded: [`submit`](Self::submit) takes requests, [`step`](Self::step) does what
+/// is due, [`next_reply`](Self::next_reply) hands back what ended. Nothing in it blocks: where stores work in threads
+/// of their own, a [`Signal`](crate::Signal) says when to step again.
 ///
 /// Events are stepped through in the order of the times at which they were due, not at which the driver woke up: waking
 /// up late never changes their order.
@@ -151,8 +151,8 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// When [`step`](Self::step) has to be called next, at the latest; never, while only a request can bring work, or the
-    /// end of an operation of a store or of the journal.
+    /// When [`step`](Self::step) has to be called next, at the latest; never, while only a request can bring work, or
+    /// the end of an operation of a store or of the journal.
     pub fn next_event(&self) -> Nanos {
         let event = self.stores.iter().map(Store::next_event).min().unwrap_or(Nanos::NEVER);
         event.min(self.wake_at).min(self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at))

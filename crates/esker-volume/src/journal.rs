@@ -10,14 +10,15 @@ use crate::signal::Signal;
 
 /// Keeps the records of a map. Nothing in it blocks.
 pub trait Journal: Send {
-    /// Takes a record; numbers rise by one. It may be lost with the power until a [`harden`](Self::harden) that covers it
-    /// has ended.
+    /// Takes a record; numbers rise by one. It may be lost with the power until a [`harden`](Self::harden) that covers
+    /// it has ended.
     fn append(&mut self, number: RecordNumber, record: MapRecord);
 
     /// Asks for all records up to `through`, which have been appended, to be made durable.
     fn harden(&mut self, through: RecordNumber);
 
-    /// Appends what has ended since it was asked last: hardenings, or the first error, after which nothing ends any more.
+    /// Appends what has ended since it was asked last: hardenings, or the first error, after which nothing ends any
+    /// more.
     fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>);
 }
 

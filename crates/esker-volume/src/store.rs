@@ -8,8 +8,8 @@ use esker_tier::{DataRef, IoId};
 use crate::backend::{Backend, Ended};
 use crate::buffers::Buffers;
 
-/// A device of a volume: where its bytes are and, where it should behave like another device, a model that says how long
-/// everything takes.
+/// A device of a volume: where its bytes are and, where it should behave like another device, a model that says how
+/// long everything takes.
 pub struct Store {
     backend: Box<dyn Backend>,
     pace: Option<Children<Box<dyn Device>, StoreIo>>,

@@ -1,5 +1,5 @@
-//! Stores that fail to flush now and then, and drop what they held back, some of them late and out of order, while extents
-//! move: no flush that said Ok has lied.
+//! Stores that fail to flush now and then, and drop what they held back, some of them late and out of order, while
+//! extents move: no flush that said Ok has lied.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;

@@ -3,8 +3,8 @@
 use super::page::micros;
 use super::units::Digits;
 
-/// A moment after the start, as precise as it is early: "0.4 s", "14 s", "25 min", and from two hours on "02:14", hours and
-/// minutes, with days in front where there are any.
+/// A moment after the start, as precise as it is early: "0.4 s", "14 s", "25 min", and from two hours on "02:14", hours
+/// and minutes, with days in front where there are any.
 pub fn clock(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("{} s", Digits::Short.write(seconds));
@@ -18,7 +18,8 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
-/// Whether a first arrival is a time of day, in nanoseconds since 1970: later than 1980. Relative clocks begin near zero.
+/// Whether a first arrival is a time of day, in nanoseconds since 1970: later than 1980. Relative clocks begin near
+/// zero.
 pub fn is_clock(first_ns: u64) -> bool {
     first_ns >= 315_532_800_000_000_000
 }

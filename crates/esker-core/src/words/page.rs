@@ -1,4 +1,5 @@
-//! Numbers as pages show them: three significant digits, and a number apart from its unit, so that tables can align them.
+//! Numbers as pages show them: three significant digits, and a number apart from its unit, so that tables can align
+//! them.
 
 use super::units::{BYTES, COUNTS, Digits, PERCENT, TIMES, Unit, grouped, scaled, without_zeroes};
 

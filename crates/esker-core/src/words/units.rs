@@ -1,5 +1,5 @@
-//! The units that numbers are written in, and how a value finds its unit. Terminals, verdicts, reports and the scripts of
-//! reports all read these tables; what differs between them is how many digits they show.
+//! The units that numbers are written in, and how a value finds its unit. Terminals, verdicts, reports and the scripts
+//! of reports all read these tables; what differs between them is how many digits they show.
 
 use serde::Serialize;
 

@@ -49,7 +49,8 @@ fn has_place(value: f64, scale: Scale) -> bool {
     value.is_finite() && (scale != Scale::Log || value > 0.0)
 }
 
-/// Its last step, or what is exactly there, or what lies on the straight line between its neighbours as the axes space them.
+/// Its last step, or what is exactly there, or what lies on the straight line between its neighbours as the axes space
+/// them.
 fn value_at(curve: &Curve, place: f64, shape: Shape, across: Scale, up: Scale) -> f64 {
     let after = curve.x.partition_point(|x| *x <= place);
     let (Some(&left), Some(&right)) = (curve.x[..after].last(), curve.x.get(after)) else {

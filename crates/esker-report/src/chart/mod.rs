@@ -1,7 +1,7 @@
 //! Charts: each answers one question, which is its title. One file per chart, one line in [`CHARTS`].
 //!
-//! A chart picks columns out of a workload's study; `assets/charts.js` draws it. Where the study lacks what a chart needs,
-//! there is no chart.
+//! A chart picks columns out of a workload's study; `assets/charts.js` draws it. Where the study lacks what a chart
+//! needs, there is no chart.
 
 mod align;
 mod description;

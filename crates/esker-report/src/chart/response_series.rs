@@ -57,8 +57,8 @@ fn neighbours(points: &[SeriesPoint]) -> usize {
     filled.max(points.len().div_ceil(INTERVALS_MAX))
 }
 
-/// Begin and 99th percentile of neighbouring intervals together. The largest percentile of the parts is one of the whole
-/// in that 99 % of its requests took at most that long.
+/// Begin and 99th percentile of neighbouring intervals together. The largest percentile of the parts is one of the
+/// whole in that 99 % of its requests took at most that long.
 fn merge(points: &[SeriesPoint], requests_min: u64) -> Option<(f64, f64)> {
     let requests: u64 = points.iter().map(|point| point.requests).sum();
     let p99 = points.iter().map(|point| point.p99_us).fold(f64::NAN, f64::max);

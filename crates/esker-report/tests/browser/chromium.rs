@@ -168,7 +168,8 @@ impl Chromium {
         }
     }
 
-    /// What went wrong since the page was opened: exceptions, messages of level error, requests other than the page itself.
+    /// What went wrong since the page was opened: exceptions, messages of level error, requests other than the page
+    /// itself.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let complaint = |event: &Value| {
             let parameters = &event["params"];

@@ -11,8 +11,8 @@ use crate::LatencySummary;
 pub struct InterArrival {
     /// Their distribution. Mean, deviation and maximum are exact, percentiles within 0.1 %.
     pub gap: LatencySummary,
-    /// Squared coefficient of variation: variance over squared mean. 1 for Poisson arrivals, 0 for regular ones, far above
-    /// 1 for bursts.
+    /// Squared coefficient of variation: variance over squared mean. 1 for Poisson arrivals, 0 for regular ones, far
+    /// above 1 for bursts.
     pub squared_coefficient_of_variation: f64,
     /// Share of requests that arrive at the same instant as their predecessor.
     pub simultaneous_fraction: f64,

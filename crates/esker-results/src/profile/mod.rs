@@ -23,8 +23,8 @@ pub use skew::*;
 pub use volumes::*;
 pub use working_set::*;
 
-/// What a trace is like. A page is 4 KiB of one volume and counts as touched if any byte of it was; trims touch nothing.
-/// Times are absent where the trace has none.
+/// What a trace is like. A page is 4 KiB of one volume and counts as touched if any byte of it was; trims touch
+/// nothing. Times are absent where the trace has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -63,13 +63,13 @@ pub struct Profile {
     /// Share of requests that start exactly where the previous one on the same volume ended (flushes left out).
     pub sequential_fraction: f64,
     /// Share of requests whose address is the end of the previous request's, whatever volumes the two went to: all
-    /// volumes' addresses are taken as one address space. Kim 2009, table 5.3: "the address of incoming request is next to
-    /// that of the previous request"; as there, interleaved volumes hide each other's sequential runs.
+    /// volumes' addresses are taken as one address space. Kim 2009, table 5.3: "the address of incoming request is next
+    /// to that of the previous request"; as there, interleaved volumes hide each other's sequential runs.
     pub sequential_fraction_global: f64,
     /// Share of requests with 4 KiB aligned address and size (flushes left out).
     pub aligned_4k_fraction: f64,
-    /// Page writes per distinct page written: a request counts once for each page it touches, however little of it. Zero
-    /// where nothing was written.
+    /// Page writes per distinct page written: a request counts once for each page it touches, however little of it.
+    /// Zero where nothing was written.
     pub overwrite_ratio: f64,
     /// Last arrival minus first, in seconds.
     pub duration_s: Option<f64>,

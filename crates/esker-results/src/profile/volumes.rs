@@ -37,8 +37,8 @@ pub struct VolumeProfile {
     pub sequential_fraction: f64,
     /// Share of requests with 4 KiB aligned address and size.
     pub aligned_4k_fraction: f64,
-    /// A constant misalignment: at least half of the requests have whole pages as size, one shift aligns at least 80 % of
-    /// those, and less than 20 % of them were aligned.
+    /// A constant misalignment: at least half of the requests have whole pages as size, one shift aligns at least 80 %
+    /// of those, and less than 20 % of them were aligned.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub misalignment: Option<Misalignment>,
     /// First arrival, seconds after the trace's first.

@@ -55,8 +55,8 @@ struct Host {
 }
 
 impl<E: Engine> EngineDevice<E> {
-    /// `engine` over the children of `instance`, as a device of `kind` that takes `queue_depth` requests at a time, or as
-    /// many as the children do together.
+    /// `engine` over the children of `instance`, as a device of `kind` that takes `queue_depth` requests at a time, or
+    /// as many as the children do together.
     pub fn new(kind: &'static str, engine: E, instance: Instance, queue_depth: Option<u32>) -> Self {
         let (names, devices): (Vec<_>, Vec<_>) =
             instance.children.into_iter().map(|child| (child.name, child.device)).unzip();
@@ -89,8 +89,8 @@ impl<E: Engine> EngineDevice<E> {
         self
     }
 
-    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more. Replies go to
-    /// `immediate`.
+    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more. Replies go
+    /// to `immediate`.
     #[inline]
     fn settle(&mut self, now: Nanos) {
         while let Some(input) = self.inputs.pop_front() {

@@ -48,8 +48,8 @@ pub enum DataRef {
         /// Where in its buffer.
         offset: Bytes,
     },
-    /// Pieces of a host request's buffer: of `head` bytes from `offset` on, then of `unit` bytes each; between the ends of
-    /// two pieces lie `round` bytes.
+    /// Pieces of a host request's buffer: of `head` bytes from `offset` on, then of `unit` bytes each; between the ends
+    /// of two pieces lie `round` bytes.
     Striped {
         /// The host's request.
         tag: Tag,
@@ -132,8 +132,8 @@ pub enum Input {
 /// writes in the order in which they were performed: where one fails, those after it have nothing left to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Send a request to a device and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of the
-    /// buffer that no request fills are zeroes.
+    /// Send a request to a device and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of
+    /// the buffer that no request fills are zeroes.
     Io {
         /// Names it until it is done.
         io: IoId,

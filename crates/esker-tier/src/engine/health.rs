@@ -39,8 +39,8 @@ impl Health {
         self.devices.iter().copied().fold(journal, DeviceState::max)
     }
 
-    /// What the end of a request to `device` is worth: one that says that data may be lost fails the device, and what it
-    /// writes or flushes after that counts for nothing, whatever it says.
+    /// What the end of a request to `device` is worth: one that says that data may be lost fails the device, and what
+    /// it writes or flushes after that counts for nothing, whatever it says.
     pub(crate) fn judge(
         &mut self,
         device: DeviceIndex,

@@ -1,5 +1,5 @@
-//! Engines turn requests of the host into requests to devices. The simulator runs them over models of devices, the volume
-//! over files: what runs in one runs in the other.
+//! Engines turn requests of the host into requests to devices. The simulator runs them over models of devices, the
+//! volume over files: what runs in one runs in the other.
 
 mod checkpoint;
 mod durability;
@@ -19,18 +19,19 @@ pub(crate) use hosts::Hosts;
 
 use crate::extent::DeviceIndex;
 
-/// A state machine between a host and devices: it takes [`Input`]s with their times and answers with [`Effect`]s. It reads
-/// no clock, does no I/O and sees no data.
+/// A state machine between a host and devices: it takes [`Input`]s with their times and answers with [`Effect`]s. It
+/// reads no clock, does no I/O and sees no data.
 ///
 /// Rules that every engine keeps:
-/// - A request is answered once, whole or with its first error by address. A failed request to a device is not repeated.
-/// - A flush means: the devices with completed unflushed writes are flushed, then the map's records are durable, then the
-///   reply. FUA means the same for one write.
-/// - A device whose flush or durable write (FUA) failed, or that lost its power, is [`DeviceState::Failed`] for the rest of
-///   the engine's life: what it had taken may be lost, and a second try that says Ok would not bring it back (Linux marks
-///   the pages of a failed fsync as clean). From then on writes and trims there fail, and so does every flush of the host;
-///   reads go on, and so does everything else on other devices. A failed journal means the same for all devices. Only an
-///   engine that is restored from what is durable promises anything again.
+/// - A request is answered once, whole or with its first error by address. A failed request to a device is not
+///   repeated.
+/// - A flush means: the devices with completed unflushed writes are flushed, then the map's records are durable, then
+///   the reply. FUA means the same for one write.
+/// - A device whose flush or durable write (FUA) failed, or that lost its power, is [`DeviceState::Failed`] for the
+///   rest of the engine's life: what it had taken may be lost, and a second try that says Ok would not bring it back
+///   (Linux marks the pages of a failed fsync as clean). From then on writes and trims there fail, and so does every
+///   flush of the host; reads go on, and so does everything else on other devices. A failed journal means the same for
+///   all devices. Only an engine that is restored from what is durable promises anything again.
 pub trait Engine: Debug + Send {
     /// Bytes that the host can address.
     fn capacity(&self) -> Bytes;
@@ -44,8 +45,8 @@ pub trait Engine: Debug + Send {
     /// The worst state of a device; failed, too, once the journal has.
     fn state(&self) -> DeviceState;
 
-    /// The map as far as its records have been issued. Where a journal holds all of them, it can begin anew from here. An
-    /// engine that computes its places has an empty one.
+    /// The map as far as its records have been issued. Where a journal holds all of them, it can begin anew from here.
+    /// An engine that computes its places has an empty one.
     fn checkpoint(&self) -> Checkpoint {
         Checkpoint::default()
     }

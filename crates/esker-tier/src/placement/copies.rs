@@ -1,5 +1,5 @@
-//! Moving an extent: its data are read from where they are, written durably to where they go, and only then does the map
-//! change. What the host writes meanwhile goes to the old place and makes the copy worthless.
+//! Moving an extent: its data are read from where they are, written durably to where they go, and only then does the
+//! map change. What the host writes meanwhile goes to the old place and makes the copy worthless.
 
 use std::collections::BTreeMap;
 
@@ -117,8 +117,8 @@ impl Copies {
         }
     }
 
-    /// What the copy in `slot` needs next, now that one of its own requests (`own`) or a write of the host has ended. The
-    /// caller sees to it.
+    /// What the copy in `slot` needs next, now that one of its own requests (`own`) or a write of the host has ended.
+    /// The caller sees to it.
     pub(super) fn step(&mut self, slot: u32, own: bool) -> Next {
         let copy = self.slots[slot as usize].as_mut().expect("the copy is under way");
         match copy.stage {

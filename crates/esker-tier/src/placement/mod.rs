@@ -1,5 +1,5 @@
-//! Placement: a map says which device holds which extent of the host's address space, and a policy where fresh ones go and
-//! which ones move.
+//! Placement: a map says which device holds which extent of the host's address space, and a policy where fresh ones go
+//! and which ones move.
 
 mod capacity;
 mod copies;
@@ -39,8 +39,8 @@ const EXTENTS_MAX: u64 = 1 << 26;
 /// Splits the host's requests at extents, finds a place for what is written first, moves extents as its policy wishes,
 /// and keeps the map's records.
 ///
-/// Beside the rules of every [`Engine`]: a record speaks only of data that are durable on their device, and a place whose
-/// data have gone is used again only after the record that says so is durable (see `leaving.rs`).
+/// Beside the rules of every [`Engine`]: a record speaks only of data that are durable on their device, and a place
+/// whose data have gone is used again only after the record that says so is durable (see `leaving.rs`).
 #[derive(Debug)]
 pub struct PlacementEngine {
     extent: u64,

@@ -104,8 +104,8 @@ impl PlacementEngine {
         }
     }
 
-    /// The copy in `slot` is over. Where it is done the map changes; else the place it was to go to is free again, once it
-    /// holds zeroes.
+    /// The copy in `slot` is over. Where it is done the map changes; else the place it was to go to is free again, once
+    /// it holds zeroes.
     fn end_copy(&mut self, now: Nanos, slot: u32, outcome: MoveOutcome, effects: &mut Vec<Effect>) {
         let copy = self.copies.end(slot);
         if outcome == MoveOutcome::Done {

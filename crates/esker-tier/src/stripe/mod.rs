@@ -42,8 +42,8 @@ pub enum StripeError {
     Vast,
 }
 
-/// Sends each request of the host to the devices that its units lie on, at most one request to each (the parts of a range
-/// on one device lie together there).
+/// Sends each request of the host to the devices that its units lie on, at most one request to each (the parts of a
+/// range on one device lie together there).
 #[derive(Debug)]
 pub struct StripeEngine {
     stripes: Stripes,

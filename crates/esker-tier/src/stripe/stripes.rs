@@ -52,8 +52,8 @@ impl Stripes {
         }
     }
 
-    /// The parts of `length` bytes (at least one) from byte `start`, at most one per child, by the address of their first
-    /// bytes. Units of a range that lie on the same child follow each other there, so each part is one range.
+    /// The parts of `length` bytes (at least one) from byte `start`, at most one per child, by the address of their
+    /// first bytes. Units of a range that lie on the same child follow each other there, so each part is one range.
     pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = Piece> {
         let (end, first) = (start + length, start / self.unit);
         let last = (end - 1) / self.unit;
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Every sector of the array lies on one sector of one child, no two on the same, and none of a child's usable sectors
-        /// is left over.
+        /// Every sector of the array lies on one sector of one child, no two on the same, and none of a child's usable
+        /// sectors is left over.
         #[test]
         fn placement_is_a_bijection(children in 1u64..6, unit in 1u64..5, units in 1u64..6) {
             let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512 + 100)).unwrap();

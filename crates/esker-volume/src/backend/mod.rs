@@ -14,8 +14,8 @@ pub use threaded::Threaded;
 
 /// A store of bytes that takes operations and completes them later. Nothing in it blocks.
 ///
-/// Operations under way do not overlap, but for those of a host that overlaps its own. Flushes and durable writes complete
-/// in the order in which they were performed; everything else in any order.
+/// Operations under way do not overlap, but for those of a host that overlaps its own. Flushes and durable writes
+/// complete in the order in which they were performed; everything else in any order.
 pub trait Backend: Send {
     /// Bytes that it holds.
     fn capacity(&self) -> Bytes;

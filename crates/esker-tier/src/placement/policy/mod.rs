@@ -37,18 +37,19 @@ pub type BuildPlacement = fn(&PolicySettings, devices: usize) -> Result<Box<dyn 
 
 /// Decides where extents go. A policy knows what it is told, and nothing of clocks, journals or copies.
 pub trait Placement: Debug + Send {
-    /// The device that a fresh extent should go to. Where that has no room or takes no writes, the engine takes the next
-    /// one by index that has and does.
+    /// The device that a fresh extent should go to. Where that has no room or takes no writes, the engine takes the
+    /// next one by index that has and does.
     fn place(&mut self, extent: LogicalExtent, devices: &[DeviceView]) -> DeviceIndex;
 
-    /// How many of the first `extents` logical extents it wants on each of so many devices, where it was told to keep to
-    /// fixed shares.
+    /// How many of the first `extents` logical extents it wants on each of so many devices, where it was told to keep
+    /// to fixed shares.
     fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
         let _ = (extents, devices);
         None
     }
 
-    /// Learns of something that happened, and may wish for something. A policy under which nothing moves needs none of it.
+    /// Learns of something that happened, and may wish for something. A policy under which nothing moves needs none of
+    /// it.
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         let _ = (now, event, devices, wishes);
     }
@@ -119,7 +120,8 @@ pub enum MoveOutcome {
     Done,
     /// It did not begin: the extent has no data, is there already, or is being copied.
     NothingToDo,
-    /// It did not begin: the device has no free extent or takes no writes, or as many copies are under way as there may be.
+    /// It did not begin: the device has no free extent or takes no writes, or as many copies are under way as there may
+    /// be.
     NoRoom,
     /// The host wrote to the extent during each of several tries.
     WrittenMeanwhile,
