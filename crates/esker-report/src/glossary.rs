@@ -32,7 +32,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "burstiness",
         "burstiness",
-        "Squared coefficient of variation of the times between arrivals: variance over squared mean. 1 for random (Poisson) arrivals, 0 for regular ones, far above 1 for bursts.",
+        "Squared coefficient of variation of the times between arrivals: variance over squared mean. 1 for random \
+         (Poisson) arrivals, 0 for regular ones, far above 1 for bursts.",
     ),
     term(
         "busiest_hour_p99",
@@ -42,7 +43,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "grown_p99",
         "p99 of the grown load",
-        "The same percentile when requests come as many times as fast as the stated growth makes them by the end of the budgeted years.",
+        "The same percentile when requests come as many times as fast as the stated growth makes them by the end of \
+         the budgeted years.",
     ),
     term(
         "translation_layer",
@@ -83,7 +85,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "upkeep",
         "behind upkeep",
-        "The flash die that the request needed was levelling wear or renewing data with many bit errors, or the drive was looking for its data after a power failure.",
+        "The flash die that the request needed was levelling wear or renewing data with many bit errors, or the drive \
+         was looking for its data after a power failure.",
     ),
     term(
         "drive_queue",
@@ -93,7 +96,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "other_time",
         "link, buffer, rest",
-        "Time on the link to the host, in the write buffer, in the decoder of read data, or waiting for work on another flash die than the one that ended last.",
+        "Time on the link to the host, in the write buffer, in the decoder of read data, or waiting for work on \
+         another flash die than the one that ended last.",
     ),
     term("erases", "erases", "Blocks erased in the simulated run."),
     term(
@@ -115,7 +119,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "idle",
         "idle",
-        "Share of the time that lies in long gaps between arrivals: time for cleaning and other work behind the scenes.",
+        "Share of the time that lies in long gaps between arrivals: time for cleaning and other work behind the \
+         scenes.",
     ),
     term("kind", "reads and writes", "Reads wait for data; writes often do not, but wear the flash."),
     term("mean_rate", "mean load", "Requests, and bytes read and written, over the duration."),
@@ -143,7 +148,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "skew",
         "skew",
-        "How unevenly accesses are spread over the pages that are touched at all. A request counts once for each page it touches.",
+        "How unevenly accesses are spread over the pages that are touched at all. A request counts once for each page \
+         it touches.",
     ),
     term("volume", "volume", "A disk of the traced system, with addresses of its own."),
     term("workload", "workload", "The requests of one trace, or of all traces together."),
@@ -160,7 +166,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "aligned",
         "aligned",
-        "A request is aligned when it begins and ends on a 4 KiB boundary; others straddle pages of the device, which costs extra work.",
+        "A request is aligned when it begins and ends on a 4 KiB boundary; others straddle pages of the device, which \
+         costs extra work.",
     ),
     term(
         "budgets",
@@ -175,12 +182,14 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "capacity",
         "host capacity",
-        "Bytes that the host can address, of drives as they are sold. Of flash, only as much is simulated as the touched data needs.",
+        "Bytes that the host can address, of drives as they are sold. Of flash, only as much is simulated as the \
+         touched data needs.",
     ),
     term(
         "cleaning",
         "cleaning",
-        "The drive copies what is still valid out of a flash block, so that the block can be erased (garbage collection).",
+        "The drive copies what is still valid out of a flash block, so that the block can be erased (garbage \
+         collection).",
     ),
     term("design", "design", "A storage device, or an array of them, that the workload was simulated on."),
     term("devices", "devices", "Physical drives that a design takes."),
@@ -194,7 +203,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "knee",
         "knee",
-        "The smallest cache that gets nine tenths of all hits that a cache of any size could get. Beyond it, memory buys little.",
+        "The smallest cache that gets nine tenths of all hits that a cache of any size could get. Beyond it, memory \
+         buys little.",
     ),
     term(
         "lifetime",
@@ -212,7 +222,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "closed",
         "closed replay",
-        "A fixed number of requests is always under way; the next one is sent when one ends. For traces without usable times.",
+        "A fixed number of requests is always under way; the next one is sent when one ends. For traces without \
+         usable times.",
     ),
     term("p50", "p50", "The median response time: half of the requests took at most this long."),
     term("p99", "p99", "The 99th percentile of the response time: 99 of 100 requests took at most this long."),
@@ -222,7 +233,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "saturated",
         "saturated",
-        "Requests arrived faster than the design could serve them, so that waiting grew without end; the simulation was stopped, since times of a growing backlog mean nothing.",
+        "Requests arrived faster than the design could serve them, so that waiting grew without end; the simulation \
+         was stopped, since times of a growing backlog mean nothing.",
     ),
     term(
         "sequential",
@@ -238,7 +250,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "write_amplification",
         "write amplification",
-        "Flash pages programmed per page that the host wrote: cleaning copies data, which wears the flash and takes its time.",
+        "Flash pages programmed per page that the host wrote: cleaning copies data, which wears the flash and takes \
+         its time.",
     ),
 ];
 

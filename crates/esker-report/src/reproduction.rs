@@ -73,8 +73,8 @@ static TERMS: &[Term] = &[
     term(
         "tolerance",
         "Tolerance",
-        "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published value (±). \
-         The item states it with its reason; a stand-in without one gets a factor of 2.",
+        "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published \
+         value (±). The item states it with its reason; a stand-in without one gets a factor of 2.",
     ),
     term("verdict", "Verdict", "How the claim came out."),
     term("reason", "Reason", "Why the tolerance is what it is, or why the claim cannot be met."),
@@ -83,14 +83,14 @@ static TERMS: &[Term] = &[
     term(
         "derived",
         "Derived",
-        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or the value \
-         follows from another of the measured ones.",
+        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or \
+         the value follows from another of the measured ones.",
     ),
     term(
         "stand-in",
         "Stand-in",
-        "Measured on something that stands in for what the paper used: neither met nor missed, but within its tolerance or \
-         outside it.",
+        "Measured on something that stands in for what the paper used: neither met nor missed, but within its \
+         tolerance or outside it.",
     ),
     term("unreachable", "Unreachable", "Cannot be measured, for the reason given."),
     term("beside", "Beside", "Shown for comparison, without a tolerance."),

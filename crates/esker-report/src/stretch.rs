@@ -235,7 +235,8 @@ mod tests {
         workload.slowest = Some(found);
         let stretch = slow_stretch(&workload).unwrap();
         assert_eq!((stretch.design.as_str(), stretch.first, stretch.last), ("A drive", 100.0, 102.0));
-        let sentence = "The slowest request of all, a read of 4\u{a0}KiB, took 200\u{a0}µs. The largest part of it, 75\u{a0}%, was \
+        let sentence = "The slowest request of all, a read of 4\u{a0}KiB, took 200\u{a0}µs. The largest part of it, \
+            75\u{a0}%, was \
                         waiting while its flash die copied pages and erased blocks to make space.";
         assert_eq!(stretch.sentence, sentence);
         let heights: Vec<Vec<f64>> =

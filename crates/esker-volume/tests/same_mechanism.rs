@@ -245,13 +245,17 @@ proptest! {
         let stores = models().into_iter().enumerate().map(|(index, child)| {
             let capacity = child.device.capacity();
             let backend: Box<dyn Backend> = match index {
-                0 => Box::new(Threaded::new(FileBackend::create(&folder.path().join("store"), capacity).unwrap(), signal.clone())),
+                0 => {
+                    let file = FileBackend::create(&folder.path().join("store"), capacity).unwrap();
+                    Box::new(Threaded::new(file, signal.clone()))
+                }
                 _ => Box::new(Direct::new(MemoryBackend::new(capacity))),
             };
             if paced { Store::paced(backend, child.device) } else { Store::new(backend) }
         });
         let stores = stores.collect();
-        let mut driver = RealDriver::new(engine(), stores, Box::new(DirectJournal::new(MemoryJournal::default())), &clock);
+        let journal = Box::new(DirectJournal::new(MemoryJournal::default()));
+        let mut driver = RealDriver::new(engine(), stores, journal, &clock);
         let mut bytes = vec![0u8; driver.capacity().0 as usize];
         let mut open: BTreeMap<Tag, (Request, Vec<u8>)> = BTreeMap::new();
         let mut tags = TagSlab::default();

@@ -11,7 +11,8 @@ use crate::values;
 /// Arguments of `esker study`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz --together --p99 5ms --years 5 --growth 20%\n  blktrace -d /dev/sdX -o - | esker study - -o report.html"
+    after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz \
+        --together --p99 5ms --years 5 --growth 20%\n  blktrace -d /dev/sdX -o - | esker study - -o report.html"
 )]
 pub(crate) struct StudyArguments {
     /// Traces; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are

@@ -19,8 +19,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         wide: true,
         ..Chart::new(
             "How much cache is worth its memory?",
-            "Share of page accesses that a cache of this size misses. Where the curve is steep, memory pays; beyond the \
-             knee it buys little.",
+            "Share of page accesses that a cache of this size misses. Where the curve is steep, memory pays; beyond \
+             the knee it buys little.",
             Axis::new("cache size", Unit::Bytes, Scale::Log),
             Axis::shares("miss ratio"),
             series,

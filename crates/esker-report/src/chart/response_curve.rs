@@ -28,8 +28,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         wide: true,
         ..Chart::new(
             "How long do requests take, and for how many?",
-            "Each curve says which share of the requests (upwards) took at most how long (to the right): further left is \
-             faster, and the upper half is the slowest 1 %.",
+            "Each curve says which share of the requests (upwards) took at most how long (to the right): further left \
+             is faster, and the upper half is the slowest 1 %.",
             x,
             y,
             series,

@@ -15,12 +15,12 @@ const REQUESTS_MEAN_MIN: f64 = 250.0;
 const INTERVALS_MAX: usize = 120;
 
 fn build(source: &Source<'_>) -> Option<Chart> {
-    let mut help = "Of the requests that ended in an interval, 99 % took at most this long. Intervals with fewer than 100 \
-                    requests are left out.";
+    let mut help = "Of the requests that ended in an interval, 99 % took at most this long. Intervals with fewer than \
+        100 requests are left out.";
     let mut series = lines(source.workload, REQUESTS_MIN);
     if series.is_empty() {
-        help = "Of the requests that ended in an interval, 99 % took at most this long. The intervals have fewer than 100 \
-                requests, so that this is the slowest of them.";
+        help = "Of the requests that ended in an interval, 99 % took at most this long. The intervals have fewer than \
+            100 requests, so that this is the slowest of them.";
         series = lines(source.workload, 1);
     }
     let y = Axis::new("p99 of the response time", Unit::Micros, Scale::Log);

@@ -26,8 +26,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
     series.extend(Series::new("if all pages were equally hot", Colour::Reference, Shape::Line, even.clone(), even));
     Some(Chart::new(
         "How hot is the hottest data?",
-        "Share of the accesses (upwards) that go to the hottest share of the touched pages (to the right). The steeper it \
-         begins, the more a little fast storage helps.",
+        "Share of the accesses (upwards) that go to the hottest share of the touched pages (to the right). The \
+         steeper it begins, the more a little fast storage helps.",
         Axis::new("share of touched pages, hottest first", Unit::Share, Scale::Linear),
         Axis::shares("share of accesses"),
         series,

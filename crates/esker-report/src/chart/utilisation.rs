@@ -36,8 +36,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         source,
         Clock::Run,
         "What is busy, and when?",
-        "Busy share of each kind of resource, mean over all of the kind. What comes near 100 % first is what limits the \
-         design.",
+        "Busy share of each kind of resource, mean over all of the kind. What comes near 100 % first is what limits \
+         the design.",
         Axis::shares("busy share"),
         Vec::new(),
     );

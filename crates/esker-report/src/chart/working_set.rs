@@ -22,8 +22,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
     .flatten()
     .collect();
     let y = Axis::new("distinct data", Unit::Bytes, Scale::Linear);
-    let help = "The line rises as long as data is touched that was never touched before; where it is flat, the trace has \
-                seen all there is.";
+    let help = "The line rises as long as data is touched that was never touched before; where it is flat, the trace \
+        has seen all there is.";
     let title = "How much data is in use, and does it grow?";
     (!series.is_empty()).then(|| Chart::over_time(source, Clock::Trace, title, help, y, series))
 }

@@ -142,18 +142,25 @@ fn tables_sort_by_every_column() {
     browser.resize(1280, 900);
     browser.open(&page);
     let unsorted = browser.evaluate(
-        "[...document.querySelectorAll('table.sortable')].flatMap(table => [...table.tHead.rows[0].cells].flatMap((head, at) => {
+        "[...document.querySelectorAll('table.sortable')].flatMap(table =>
+            [...table.tHead.rows[0].cells].flatMap((head, at) => {
             const wrong = [];
             for (const direction of ['ascending', 'descending']) {
                 head.querySelector('button').click();
                 if (head.getAttribute('aria-sort') !== direction) wrong.push(`${head.textContent}: not ${direction}`);
-                if (table.querySelectorAll('[aria-sort]').length !== 1) wrong.push(`${head.textContent}: two columns sorted`);
+                const sortedBy = table.querySelectorAll('[aria-sort]').length;
+                if (sortedBy !== 1) wrong.push(`${head.textContent}: two columns sorted`);
                 const numbers = [...table.tBodies[0].rows].flatMap(row => {
                     let column = 0;
-                    for (const cell of row.cells) { column += cell.colSpan; if (column > at) return cell.dataset.sort ? [+cell.dataset.sort] : []; }
+                    for (const cell of row.cells) {
+                        column += cell.colSpan;
+                        if (column > at) return cell.dataset.sort ? [+cell.dataset.sort] : [];
+                    }
                     return [];
                 });
-                const sorted = numbers.every((value, index) => index === 0 || (direction === 'ascending' ? numbers[index - 1] <= value : numbers[index - 1] >= value));
+                const rises = direction === 'ascending';
+                const follows = (value, before) => rises ? before <= value : before >= value;
+                const sorted = numbers.every((value, index) => index === 0 || follows(value, numbers[index - 1]));
                 if (!sorted) wrong.push(`${head.textContent}: ${numbers}`);
             }
             return wrong;
@@ -186,7 +193,8 @@ fn charts_answer_mouse_and_keys() {
         readout.starts_with("Fri 2026-11-20 08:0") && readout.contains("RAID-0") && readout.contains("ms"),
         "{readout}"
     );
-    let others = "[...document.querySelectorAll('.readout')].filter(readout => !readout.hidden).map(readout => readout.closest('figure').id)";
+    let others = "[...document.querySelectorAll('.readout')].filter(readout => !readout.hidden).map(readout => \
+        readout.closest('figure').id)";
     let expected = ["w1-load-requests", "w1-load-bytes", "w1-working-set", "w1-response-series", "w1-utilisation"];
     assert_eq!(browser.evaluate(others), json!(expected));
 
@@ -194,15 +202,20 @@ fn charts_answer_mouse_and_keys() {
     browser.mouse("mousePressed", left + width * 0.1, top + height * 0.5);
     browser.mouse("mouseMoved", left + width * 0.3, top + height * 0.5);
     browser.mouse("mouseReleased", left + width * 0.3, top + height * 0.5);
-    let resets = "[...document.querySelectorAll('.reset')].filter(button => !button.hidden).map(button => button.closest('figure').id)";
+    let resets = "[...document.querySelectorAll('.reset')].filter(button => !button.hidden).map(button => \
+        button.closest('figure').id)";
     assert_eq!(browser.evaluate(resets), json!(expected));
     browser.evaluate("document.querySelector('#w1-load-bytes .reset').click()");
     browser.evaluate("new Promise(done => setTimeout(done, 50))");
     assert_eq!(browser.evaluate(resets), json!([]));
 
     // A design that is hidden in one chart is hidden in all.
-    browser.evaluate("[...document.querySelectorAll('#w1-response-curve .key')].find(key => key.dataset.key === 'raid0-4x15k').click()");
-    let pressed = "[...document.querySelectorAll('.key')].filter(key => key.getAttribute('aria-pressed') === 'false').map(key => key.closest('figure').id)";
+    browser.evaluate(
+        "[...document.querySelectorAll('#w1-response-curve .key')].find(key => key.dataset.key === \
+        'raid0-4x15k').click()",
+    );
+    let pressed = "[...document.querySelectorAll('.key')].filter(key => key.getAttribute('aria-pressed') === \
+        'false').map(key => key.closest('figure').id)";
     assert_eq!(browser.evaluate(pressed), json!(["w1-response-curve", "w1-response-series"]));
     browser.mouse("mouseMoved", left + width * 0.3, top + height * 0.6);
     let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");

@@ -113,12 +113,17 @@ pub(crate) fn reproduction_json() -> Value {
         "x": axis("response time, ms", "linear"), "y": axis("share of requests", "linear"),
         "curves": [curve("page map", "measured", (0..100).map(|at| json!([at, f64::from(at) / 100.0])).collect())],
     });
-    let item = |name: &str, claims: Value, figures: Value| json!({ "name": name, "title": "Full merges", "source": "Kim 2009, section 3.5.1", "claims": claims, "figures": figures });
+    let source = "Kim 2009, section 3.5.1";
+    let item = |name: &str, claims: Value, figures: Value| json!({ "name": name, "title": "Full merges", "source": source, "claims": claims, "figures": figures });
     json!({
         "version": "0.1.0", "seed": 1, "command": "esker reproduce --all",
         "items": [
             item("agrawal/table-3", json!([claim("met", json!(0.2)), claim("missed", json!(0.2))]), json!([])),
-            item("kim/figure-3.10", json!([claim("stand-in", json!(0.2)), claim("unreachable", Value::Null)]), json!([bars, lines])),
+            item(
+                "kim/figure-3.10",
+                json!([claim("stand-in", json!(0.2)), claim("unreachable", Value::Null)]),
+                json!([bars, lines])
+            ),
             item("kim/figure-3.12", json!([claim("beside", Value::Null)]), json!([only])),
         ],
     })

@@ -4,7 +4,7 @@ use esker_core::Hint;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{STUDY_SCHEMA, StudyReport};
+use super::{STUDY_SCHEMA, STUDY_SCHEMA_OLDEST, StudyReport};
 
 /// Why a study could not be read.
 #[derive(Debug, Error)]
@@ -19,7 +19,7 @@ pub enum ReadStudyError {
         found: &'static str,
     },
     /// Written by a version of esker whose studies are told otherwise.
-    #[error("the study has schema {found}, and this program reads schema {STUDY_SCHEMA}")]
+    #[error("the study has schema {found}, and this program reads {STUDY_SCHEMA_OLDEST} to {STUDY_SCHEMA}")]
     Schema {
         /// The study's.
         found: u64,
@@ -50,14 +50,14 @@ impl StudyReport {
     /// Reads what `esker study --json` wrote.
     ///
     /// # Errors
-    /// [`ReadStudyError`] where it is no study of [`STUDY_SCHEMA`].
+    /// [`ReadStudyError`] where it is no study of a schema from [`STUDY_SCHEMA_OLDEST`] to [`STUDY_SCHEMA`].
     pub fn from_json(json: &[u8]) -> Result<Self, ReadStudyError> {
         let value: Value = serde_json::from_slice(json).map_err(ReadStudyError::Syntax)?;
         if !value.get("workloads").is_some_and(Value::is_array) {
             return Err(ReadStudyError::NotAStudy { found: kind(&value) });
         }
         match value.get("schema").and_then(Value::as_u64) {
-            Some(found) if found != u64::from(STUDY_SCHEMA) => return Err(ReadStudyError::Schema { found }),
+            Some(found) if !readable(found) => return Err(ReadStudyError::Schema { found }),
             _ => drop(value),
         }
         // Once more from the text, which knows lines and columns.
@@ -70,6 +70,10 @@ impl StudyReport {
             ReadStudyError::Field { place, fault: error.into_inner() }
         })
     }
+}
+
+fn readable(schema: u64) -> bool {
+    (u64::from(STUDY_SCHEMA_OLDEST)..=u64::from(STUDY_SCHEMA)).contains(&schema)
 }
 
 /// What JSON is that is no study, by fields that only it has.
@@ -134,8 +138,8 @@ mod tests {
 
     #[test]
     fn another_schema_is_named_with_the_one_that_can_be_read() {
-        let found = refused(r#"{ "schema": 2, "workloads": [] }"#);
-        assert_eq!(found, "the study has schema 2, and this program reads schema 1");
+        let found = refused(r#"{ "schema": 3, "workloads": [] }"#);
+        assert_eq!(found, "the study has schema 3, and this program reads 1 to 2");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod leaving;
 mod map;
 mod moves;
 mod policy;
+mod serving;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -149,114 +150,6 @@ impl PlacementEngine {
         for tag in self.durability.give_up() {
             self.hosts.reply(tag, Err(DeviceError::Failed), effects);
         }
-    }
-
-    fn host(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
-        self.tell_policy(now, Event::Request(&request));
-        self.hosts.begin(tag, request.kind);
-        let capacity = self.capacity();
-        if self.health.journal_failed() && request.kind != RequestKind::Read {
-            self.hosts.note(tag, 0, DeviceError::Failed);
-        } else if request.kind == RequestKind::Flush {
-            self.flush(tag, request, effects);
-        } else if request.end_byte() > capacity.0 {
-            self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
-        } else if self.has_to_wait(request) {
-            self.waiting.push_back((tag, request));
-            return;
-        } else if request.length > Bytes::ZERO {
-            self.split(now, tag, request, effects);
-        }
-        if !self.hosts.waits(tag) {
-            self.children_ended(tag, effects);
-        }
-    }
-
-    /// One request to a device per run of extents that lie next to each other there.
-    fn split(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
-        let (start, end) = (request.start.byte_offset(), request.end_byte());
-        let (first, last) = (start / self.extent, (end - 1) / self.extent);
-        let mut run: Option<(Place, u32, LogicalExtent)> = None;
-        for number in first..=last {
-            let extent = LogicalExtent(number as u32);
-            let place = match (self.map.place(extent), request.kind) {
-                (Some(place), _) => Some(place),
-                // What has no place reads as zeroes, and has nothing to trim or to overwrite with zeroes.
-                (None, RequestKind::Read | RequestKind::Trim | RequestKind::WriteZeroes { .. }) => None,
-                (None, _) => match self.choose(extent) {
-                    Some(device) => Some(self.map.map(extent, device, Recorded::No)),
-                    None => {
-                        let offset = (number * self.extent).max(start) - start;
-                        self.hosts.note(tag, offset, DeviceError::NoSpace);
-                        break;
-                    }
-                },
-            };
-            run = match (run, place) {
-                (Some((head, count, from)), Some(place))
-                    if head.device == place.device && head.extent.0 + count == place.extent.0 =>
-                {
-                    Some((head, count + 1, from))
-                }
-                (run, place) => {
-                    run.into_iter().for_each(|run| self.send_part(now, tag, request, run, effects));
-                    place.map(|place| (place, 1, extent))
-                }
-            };
-        }
-        run.into_iter().for_each(|run| self.send_part(now, tag, request, run, effects));
-    }
-
-    fn send_part(
-        &mut self,
-        now: Nanos,
-        tag: Tag,
-        request: Request,
-        (place, count, first): (Place, u32, LogicalExtent),
-        effects: &mut Vec<Effect>,
-    ) {
-        let begin = u64::from(first.0) * self.extent;
-        let (start, end) = (request.start.byte_offset(), request.end_byte());
-        let from = start.max(begin);
-        let length = end.min(begin + u64::from(count) * self.extent) - from;
-        let child = Request {
-            start: Lba::containing(u64::from(place.extent.0) * self.extent + (from - begin)),
-            length: Bytes(length),
-            ..request
-        };
-        let offset = from - start;
-        if request.kind != RequestKind::Read && self.health.has_failed(place.device) {
-            return self.hosts.note(tag, offset, DeviceError::Failed);
-        }
-        let part = Part { host: tag, offset, first, place, count, request: child, sent: now };
-        if !self.copies.is_empty() && request.kind != RequestKind::Read {
-            part.extents().for_each(|extent| self.copies.host_write(extent, true));
-        }
-        let data = match request.kind.has_data() {
-            true => DataRef::Host { tag, offset: Bytes(offset) },
-            false => DataRef::None,
-        };
-        let io = IoId(self.ios.insert(Io::Part(part)));
-        self.hosts.wait(tag);
-        effects.push(Effect::Io { io, host: Some(tag), device: place.device, request: child, data });
-    }
-
-    /// The policy's device for a fresh extent, or the next one that has room and takes writes.
-    fn choose(&mut self, extent: LogicalExtent) -> Option<usize> {
-        self.look_at_devices();
-        let wanted = self.policy.place(extent, &self.views).0 as usize;
-        let count = self.views.len();
-        assert!(wanted < count, "the policy named a device that is not there");
-        (wanted..wanted + count).map(|device| device % count).find(|&device| {
-            let view = self.views[device];
-            view.free_extents > 0 && view.state == DeviceState::Online
-        })
-    }
-
-    fn look_at_devices(&mut self) {
-        self.views.clear();
-        let view = |(device, &state)| DeviceView { free_extents: self.map.free_extents(device), state };
-        self.views.extend(self.health.devices().iter().enumerate().map(view));
     }
 
     /// A request to a device ended.

@@ -93,7 +93,8 @@ pub enum RestoreError {
     Absent(u32),
     /// Two extents claim the same place, or one extent two places.
     #[error(
-        "the map gives extent {extent} of device {device} to two logical extents, or gives one a second place without moving it"
+        "the map gives extent {extent} of device {device} to two logical extents, or gives one a second place without \
+         moving it"
     )]
     Twice {
         /// Index of the device.

@@ -101,7 +101,13 @@ mod tests {
 
         /// A range in parts covers exactly the places of its sectors, at most one part per child.
         #[test]
-        fn parts_cover_the_range(children in 1u64..6, unit in 1u64..5, units in 1u64..9, from in 0u64..1000, length in 1u64..1000) {
+        fn parts_cover_the_range(
+            children in 1u64..6,
+            unit in 1u64..5,
+            units in 1u64..9,
+            from in 0u64..1000,
+            length in 1u64..1000,
+        ) {
             let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512)).unwrap();
             let sectors = stripes.capacity().0 / 512;
             let from = from % sectors;

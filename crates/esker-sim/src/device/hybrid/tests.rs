@@ -59,7 +59,8 @@ proptest! {
         requests in prop::collection::vec((0u64..3000, 0u64..400, 1u64..17, 0u8..8), 1..60),
         children in 2usize..5,
     ) {
-        let devices = || (0..children).map(|index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Reporting>);
+        let device = |index| Box::new(constant(&format!("c{index}"), Bytes::kib(64))) as Box<dyn Reporting>;
+        let devices = || (0..children).map(device);
         let sectors = children as u64 * 128;
         let mut at = Nanos::ZERO;
         // At most as many extents as there are devices: beyond that the array joins what lies side by side on a device.

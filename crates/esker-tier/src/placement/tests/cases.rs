@@ -1,0 +1,217 @@
+//! Flushes, failures, full devices and broken maps, case by case.
+
+use esker_core::Telemetry;
+
+use super::*;
+use crate::engine::RecordNumber;
+use crate::extent::PhysicalExtent;
+
+/// Flush: the written device, then the journal, then the reply; with nothing new to record, one flush and no journal.
+#[test]
+fn a_flush_goes_to_written_devices_only_and_hardens_only_new_records() {
+    let mut engine = engine();
+    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Ok(()) };
+    assert_eq!(on(&mut engine, host(0, FLUSH)), [reply(0)], "nothing written, nothing to do");
+    for round in 0..2 {
+        let [(io, DeviceIndex(1), _)] = ios(&on(&mut engine, host(0, Request::write(Lba(4), Bytes(512)))))[..] else {
+            panic!("extent 1 lies on device 1");
+        };
+        on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+        let effects = on(&mut engine, host(0, FLUSH));
+        let [(io, DeviceIndex(1), Request { kind: RequestKind::Flush, .. })] = ios(&effects)[..] else {
+            panic!("one flush, of device 1: {effects:?}");
+        };
+        let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+        if round == 0 {
+            let through = RecordNumber(1);
+            assert!(matches!(effects[..], [Effect::Record { number: RecordNumber(1), .. }, Effect::Harden { .. }]));
+            assert_eq!(on(&mut engine, Input::Durable { through }), [reply(0)]);
+        } else {
+            assert_eq!(effects, [reply(0)]);
+        }
+    }
+}
+
+#[test]
+fn the_first_error_by_address_counts_whichever_comes_first() {
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut engine = engine();
+        let parts = ios(&on(&mut engine, host(0, Request::write(Lba(2), Bytes(512 * 10)))));
+        assert_eq!(parts.len(), 3);
+        let results = [Ok(()), Err(DeviceError::Medium), Err(DeviceError::ReadOnly)];
+        let mut effects = Vec::new();
+        for part in order {
+            effects = on(&mut engine, Input::Done { io: parts[part].0, at: Nanos::ZERO, result: results[part] });
+        }
+        let tag = Tag { slot: 0, generation: 0 };
+        assert_eq!(effects, [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
+    }
+}
+
+/// What a failed flush held back is lost, so that no later one may say Ok, nor may one that was under way.
+#[test]
+fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
+    let mut engine = engine();
+    let [(io, ..)] = ios(&on(&mut engine, host(0, Request::write(Lba(0), Bytes(512)))))[..] else { panic!() };
+    on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+    let [(flush, ..)] = ios(&on(&mut engine, host(1, FLUSH)))[..] else { panic!() };
+    assert!(on(&mut engine, host(2, FLUSH)).is_empty(), "the second joins the first");
+    let effects = on(&mut engine, Input::Done { io: flush, at: Nanos::ZERO, result: Err(DeviceError::Medium) });
+    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Err(DeviceError::Medium) };
+    assert_eq!(effects, [reply(1), reply(2)]);
+    let failed = |slot| [Effect::Reply { tag: Tag { slot, generation: 0 }, result: Err(DeviceError::Failed) }];
+    assert_eq!(on(&mut engine, host(1, FLUSH)), failed(1));
+    assert_eq!((engine.device_state(DeviceIndex(0)), engine.state()), (DeviceState::Failed, DeviceState::Failed));
+    assert_eq!(engine.checkpoint(), Checkpoint::default(), "no record speaks of what was lost");
+}
+
+/// Device 0 fails a flush: what becomes of everything else.
+#[test]
+fn a_failed_device_serves_reads_only() {
+    let mut engine = engine();
+    let failed = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Err(DeviceError::Failed) };
+    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Ok(()) };
+    // Extents 0 and 2 lie on device 0, 1 and 3 on device 1.
+    let sector = |kind, extent: u64| Request::new(kind, Lba(extent * EXTENT), Bytes(512));
+    let write = |fua, extent| sector(RequestKind::Write { fua }, extent);
+    let send = |engine: &mut PlacementEngine, slot, request| ios(&on(engine, host(slot, request)))[0].0;
+    for slot in 0..2 {
+        let io = send(&mut engine, slot, write(false, u64::from(slot)));
+        assert_eq!(on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }), [reply(slot)]);
+    }
+    let flush = ios(&on(&mut engine, host(9, FLUSH)));
+    let [(flush_0, DeviceIndex(0), _), (flush_1, DeviceIndex(1), _)] = flush[..] else { panic!("{flush:?}") };
+    let plain = send(&mut engine, 2, write(false, 0));
+    let durable = send(&mut engine, 3, write(true, 2));
+    assert!(on(&mut engine, Input::Done { io: flush_0, at: Nanos::ZERO, result: Err(DeviceError::Medium) }).is_empty());
+    // What was under way there ends after the failure, and counts for nothing.
+    assert_eq!(on(&mut engine, Input::Done { io: durable, at: Nanos::ZERO, result: Ok(()) }), [failed(3)]);
+    assert_eq!(on(&mut engine, Input::Done { io: plain, at: Nanos::ZERO, result: Ok(()) }), [failed(2)]);
+    // The other device's part of the flush makes durable what it can; the flush fails all the same.
+    let effects = on(&mut engine, Input::Done { io: flush_1, at: Nanos::ZERO, result: Ok(()) });
+    assert!(matches!(effects[0], Effect::Record { record: MapRecord::Mapped { extent: LogicalExtent(1), .. }, .. }));
+    let tag = Tag { slot: 9, generation: 0 };
+    assert_eq!(effects[1..], [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
+    for (slot, request) in [
+        (4, write(false, 0)),
+        (5, sector(RequestKind::Trim, 0)),
+        (6, sector(RequestKind::WriteZeroes { fua: true }, 2)),
+        (7, FLUSH),
+    ] {
+        assert_eq!(on(&mut engine, host(slot, request)), [failed(slot)]);
+    }
+    // A device that says it is well again has not been opened anew.
+    on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry: Telemetry::default() });
+    assert_eq!(on(&mut engine, host(7, FLUSH)), [failed(7)]);
+    let read = send(&mut engine, 4, sector(RequestKind::Read, 0));
+    assert_eq!(on(&mut engine, Input::Done { io: read, at: Nanos::ZERO, result: Ok(()) }), [reply(4)]);
+    // Fresh extents go to the other device, where a durable write still promises.
+    let effects = on(&mut engine, host(5, write(true, 4)));
+    let [(io, DeviceIndex(1), _)] = ios(&effects)[..] else { panic!("{effects:?}") };
+    let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+    let [Effect::Record { number: through, .. }, Effect::Harden { .. }] = effects[..] else { panic!("{effects:?}") };
+    assert_eq!(on(&mut engine, Input::Durable { through }), [reply(5)]);
+    engine.check();
+}
+
+#[test]
+fn what_fails_a_device_and_what_does_not() {
+    let write = |fua| RequestKind::Write { fua };
+    for (kind, error, state) in [
+        (write(true), DeviceError::Medium, DeviceState::Failed),
+        (write(true), DeviceError::NoSpace, DeviceState::Failed),
+        (write(true), DeviceError::Unsupported, DeviceState::Online),
+        (write(false), DeviceError::Medium, DeviceState::Online),
+        (write(false), DeviceError::Interrupted, DeviceState::Failed),
+        (RequestKind::Read, DeviceError::Medium, DeviceState::Online),
+    ] {
+        let mut engine = engine();
+        engine.fill(Ratio::ONE);
+        let [(io, ..)] = ios(&on(&mut engine, host(0, Request::new(kind, Lba(0), Bytes(512)))))[..] else { panic!() };
+        let reply = Effect::Reply { tag: Tag { slot: 0, generation: 0 }, result: Err(error) };
+        assert_eq!(on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Err(error) }), [reply]);
+        assert_eq!(engine.state(), state, "{kind:?}: {error}");
+    }
+}
+
+#[test]
+fn a_failed_journal_fails_who_waits_and_everything_but_reads() {
+    let mut engine = engine();
+    let reply = |slot, result| Effect::Reply { tag: Tag { slot, generation: 0 }, result };
+    let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
+    let [(io, ..)] = ios(&on(&mut engine, host(0, write)))[..] else { panic!() };
+    on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+    let [(late, ..)] = ios(&on(&mut engine, host(1, Request::write(Lba(4), Bytes(512)))))[..] else { panic!() };
+    assert_eq!(on(&mut engine, Input::JournalFailed), [reply(0, Err(DeviceError::Failed))]);
+    assert_eq!(
+        on(&mut engine, Input::Done { io: late, at: Nanos::ZERO, result: Ok(()) }),
+        [reply(1, Err(DeviceError::Failed))]
+    );
+    let zeroes = Request::new(RequestKind::WriteZeroes { fua: true }, Lba(12), Bytes(512));
+    for request in [write, zeroes, FLUSH] {
+        assert_eq!(on(&mut engine, host(0, request)), [reply(0, Err(DeviceError::Failed))]);
+    }
+    let [(io, ..)] = ios(&on(&mut engine, host(0, Request::read(Lba(0), Bytes(512)))))[..] else { panic!() };
+    assert_eq!(on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }), [reply(0, Ok(()))]);
+    assert_eq!(engine.state(), DeviceState::Failed);
+}
+
+/// A device that fills up or takes no writes passes its share on; when all are full, the request says so.
+#[test]
+fn fresh_extents_go_where_there_is_room() {
+    let mut engine = PlacementEngine::new(&settings(&[8, 16], "[1, 1]")).unwrap();
+    let telemetry = Telemetry { state: DeviceState::ReadOnly, ..Telemetry::default() };
+    on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry });
+    let write = |extent: u64| Request::write(Lba(extent * EXTENT), Bytes(512));
+    for extent in 0..4 {
+        assert_eq!(ios(&on(&mut engine, host(extent as u32, write(extent))))[0].1, DeviceIndex(1));
+    }
+    let effects = on(&mut engine, host(9, write(4)));
+    assert_eq!(effects, [Effect::Reply { tag: Tag { slot: 9, generation: 0 }, result: Err(DeviceError::NoSpace) }]);
+    on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry: Telemetry::default() });
+    assert_eq!(ios(&on(&mut engine, host(9, write(4))))[0].1, DeviceIndex(0));
+    engine.check();
+}
+
+#[test]
+fn neighbours_on_one_device_are_one_request() {
+    let mut engine = PlacementEngine::new(&settings(&[32], "[1]")).unwrap();
+    engine.fill(Ratio::ONE);
+    let parts = ios(&on(&mut engine, host(0, Request::read(Lba(3), Bytes(512 * 20)))));
+    assert_eq!(parts.len(), 1);
+    assert_eq!(parts[0].2, Request::read(Lba(3), Bytes(512 * 20)));
+}
+
+#[test]
+fn a_map_that_contradicts_itself_is_refused() {
+    let settings = settings(&[16, 16], "[1, 1]");
+    let place = |device, extent| Place { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
+    let mapped = |extent, place| MapRecord::Mapped { extent: LogicalExtent(extent), place };
+    let restore = |records: &[MapRecord]| {
+        PlacementEngine::restore(&settings, Checkpoint::default(), &mut records.iter().copied()).err()
+    };
+    assert_eq!(restore(&[mapped(8, place(0, 0))]), Some(RestoreError::Extent(8)));
+    assert_eq!(restore(&[mapped(0, place(2, 0))]), Some(RestoreError::Place { device: 2, extent: 0 }));
+    assert_eq!(restore(&[mapped(0, place(1, 4))]), Some(RestoreError::Place { device: 1, extent: 4 }));
+    let twice = Some(RestoreError::Twice { device: 1, extent: 3 });
+    assert_eq!(restore(&[mapped(0, place(1, 3)), mapped(1, place(1, 3))]), twice);
+    assert_eq!(restore(&[mapped(0, place(1, 2)), mapped(0, place(1, 3))]), twice);
+}
+
+#[test]
+fn impossible_settings_say_what_is_wrong() {
+    let error = |settings: &PlacementSettings| PlacementEngine::new(settings).unwrap_err().to_string();
+    let mut odd = settings(&[16, 16], "[1, 1]");
+    odd.extent = Bytes(1000);
+    assert_eq!(error(&odd), "`extent` is 1kB; it has to be whole sectors of 512B");
+    assert_eq!(error(&settings(&[16, 2], "[1, 1]")), "device 1 holds 1KiB, less than one `extent` of 2KiB");
+    let mut vast = settings(&[16, 16], "[1, 1]");
+    vast.devices[1] = Bytes(1 << 50);
+    assert_eq!(
+        error(&vast),
+        "the devices hold 549755813892 pieces of one `extent` of 2KiB, more than 2^26 (a map of 1 GiB)"
+    );
+    assert_eq!(error(&settings(&[], "[]")), "there are 0 devices; an engine takes 1 to 1024");
+    assert_eq!(error(&settings(&[16], "[1, 1]")), "policy `static-split`: `weights` has 2 entries for 1 devices");
+    assert_eq!(error(&settings(&[16], "[0]")), "policy `static-split`: `weights` are all zero");
+}

@@ -1,0 +1,135 @@
+//! Moving and freeing extents, case by case.
+
+use esker_core::Priority;
+
+use super::world::World;
+use super::*;
+use crate::engine::RecordNumber;
+use crate::extent::PhysicalExtent;
+
+/// Runs `world` until nothing is left to do, and returns the records of the journal.
+fn records(world: &mut World) -> Vec<MapRecord> {
+    world.drain();
+    world.journal.values().copied().collect()
+}
+
+#[test]
+fn an_extent_moves_and_its_place_is_used_again() {
+    let mut world = World::new(settings(&[4, 12], "[1, 1]"), 1);
+    let place = |device, extent| Place { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
+    let write = |extent: u64| Request::new(RequestKind::Write { fua: true }, Lba(extent * EXTENT), Bytes(512));
+    world.submit(write(0));
+    let extent = LogicalExtent(0);
+    assert_eq!(records(&mut world), [MapRecord::Mapped { extent, place: place(0, 0) }]);
+    // Device 0 has one extent: the next one goes elsewhere while the first is there.
+    world.submit(write(2));
+    world.drain();
+    assert_eq!(world.engine.map.place(LogicalExtent(2)), Some(place(1, 0)));
+    world.wish(0, 1);
+    let moved = records(&mut world);
+    assert_eq!(moved[2..], [MapRecord::Moved { extent, place: place(1, 1) }]);
+    assert_eq!(world.hardened, RecordNumber(3), "a place is free only once that is durable");
+    world.submit(Request::read(Lba(0), Bytes(512)));
+    world.submit(Request::new(RequestKind::Write { fua: true }, Lba(3 * EXTENT + 1), Bytes(512)));
+    world.drain();
+    world.wish(3, 0);
+    world.drain();
+    assert_eq!(world.engine.map.place(LogicalExtent(3)), Some(place(0, 0)), "it is used again");
+    world.submit(Request::read(Lba(3 * EXTENT), Bytes(512)));
+    world.drain();
+}
+
+#[test]
+fn trimmed_extents_are_freed_and_read_as_zeroes() {
+    let mut world = World::new(settings(&[4, 12], "[1, 1]"), 1);
+    world.submit(Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512 * EXTENT)));
+    world.drain();
+    world.submit(Request::new(RequestKind::Trim, Lba(0), Bytes(512 * (EXTENT - 1))));
+    assert_eq!(records(&mut world).len(), 1, "a part of an extent frees nothing");
+    world.submit(Request::new(RequestKind::Trim, Lba(0), Bytes(512 * EXTENT)));
+    assert_eq!(records(&mut world)[1..], [MapRecord::Freed { extent: LogicalExtent(0) }]);
+    assert_eq!((world.engine.map.place(LogicalExtent(0)), world.engine.map.free_extents(0)), (None, 1));
+    world.submit(Request::read(Lba(0), Bytes(512)));
+    world.drain();
+}
+
+/// Each try of a copy meets a write of the host: after some it is given up, and its place is free again.
+#[test]
+fn a_copy_that_the_host_writes_to_again_and_again_is_given_up() {
+    let mut engine = engine();
+    engine.fill(Ratio::ONE);
+    let free = engine.map.free_extents(1);
+    engine.map.unmap(LogicalExtent(1));
+    engine.map.release(Place { device: DeviceIndex(1), extent: PhysicalExtent(0) });
+    engine.wishes.moves.push((LogicalExtent(0), DeviceIndex(1)));
+    let mut reads = ios(&on(&mut engine, Input::Timer));
+    let mut tries = 0;
+    while let [(read, _, Request { kind: RequestKind::Read, priority: Priority::BACKGROUND, .. })] = reads[..] {
+        tries += 1;
+        let [(write, ..)] = ios(&on(&mut engine, host(0, Request::write(Lba(0), Bytes(512)))))[..] else { panic!() };
+        on(&mut engine, Input::Done { io: write, at: Nanos::ZERO, result: Ok(()) });
+        reads = ios(&on(&mut engine, Input::Done { io: read, at: Nanos::ZERO, result: Ok(()) }));
+    }
+    let [(zero, DeviceIndex(1), Request { kind: RequestKind::WriteZeroes { fua: true }, .. })] = reads[..] else {
+        panic!("{reads:?}")
+    };
+    on(&mut engine, Input::Done { io: zero, at: Nanos::ZERO, result: Ok(()) });
+    assert_eq!((tries, engine.map.free_extents(1)), (4, free + 1));
+    engine.check();
+}
+
+/// What a policy is told, and that it gets what it wishes for.
+#[test]
+fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
+    #[derive(Debug, Default)]
+    struct Listener(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+    impl Placement for Listener {
+        fn place(&mut self, _: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
+            DeviceIndex(0)
+        }
+        fn observes(&self) -> bool {
+            true
+        }
+        fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
+            let text = match event {
+                Event::Request(request) => format!("{} request {:?}", now.0, request.kind),
+                Event::Completed(done) => {
+                    format!("{} completed {} after {}", now.0, done.for_host, (done.at - done.sent).0)
+                }
+                Event::Moved { outcome, .. } => format!("{} moved {outcome:?}", now.0),
+                Event::Device { .. } => "device".to_string(),
+                Event::Timer => {
+                    wishes.moves.push((LogicalExtent(0), DeviceIndex(1)));
+                    "timer".to_string()
+                }
+            };
+            wishes.wake_at = text.contains("true").then_some(Nanos(100));
+            self.0.lock().unwrap().push(text);
+        }
+    }
+    let heard = Listener::default();
+    let log = heard.0.clone();
+    let mut engine = engine().with_policy(Box::new(heard));
+    let mut at = |now, input| {
+        let mut effects = Vec::new();
+        engine.on(Nanos(now), input, &mut effects);
+        effects
+    };
+    let [(io, ..)] = ios(&at(10, host(0, Request::write(Lba(0), Bytes(512)))))[..] else { panic!() };
+    // It ended at 30; the engine is told at 50.
+    let effects = at(50, Input::Done { io, at: Nanos(30), result: Ok(()) });
+    assert_eq!(effects.last(), Some(&Effect::WakeAt(Nanos(100))));
+    let [(read, ..)] = ios(&at(100, Input::Timer))[..] else { panic!() };
+    let [(write, ..)] = ios(&at(120, Input::Done { io: read, at: Nanos(110), result: Ok(()) }))[..] else { panic!() };
+    at(150, Input::Done { io: write, at: Nanos(145), result: Ok(()) });
+    let heard = log.lock().unwrap().clone();
+    let wanted = [
+        "10 request Write { fua: false }",
+        "50 completed true after 20",
+        "timer",
+        "120 completed false after 10",
+        "150 completed false after 25",
+        "150 moved Done",
+    ];
+    assert_eq!(heard, wanted);
+}

@@ -1,0 +1,373 @@
+//! A host, a volume, stores that lose what was not flushed, and a journal.
+
+use std::collections::BTreeMap;
+
+use esker_core::Rng;
+
+use super::*;
+use crate::engine::RecordNumber;
+
+/// A device with a volatile cache: what it holds, and what each sector may hold after losing power. A failed flush
+/// drops from the list of what has to be written some of the sectors that it could not write; they read as before.
+#[derive(Clone)]
+pub(super) struct Store {
+    pub(super) live: Vec<u64>,
+    pub(super) survivors: Vec<Vec<u64>>,
+    pub(super) touched: Vec<bool>,
+    pub(super) dirty: Vec<bool>,
+    /// A flush or durable write has failed.
+    pub(super) failed: bool,
+}
+
+impl Store {
+    pub(super) fn new(sectors: u64) -> Self {
+        let sectors = sectors as usize;
+        Self {
+            live: vec![0; sectors],
+            survivors: vec![vec![0]; sectors],
+            touched: vec![false; sectors],
+            dirty: vec![false; sectors],
+            failed: false,
+        }
+    }
+    pub(super) fn write(&mut self, sector: usize, value: u64, durable: bool) {
+        self.live[sector] = value;
+        self.touched[sector] = true;
+        self.dirty[sector] = !durable;
+        if durable {
+            self.survivors[sector].clear();
+        }
+        self.survivors[sector].push(value);
+    }
+    pub(super) fn flush(&mut self) {
+        for sector in 0..self.live.len() {
+            if std::mem::take(&mut self.dirty[sector]) {
+                self.survivors[sector] = vec![self.live[sector]];
+            }
+        }
+    }
+    pub(super) fn fail_to_flush(&mut self, rng: &mut Rng) {
+        self.failed = true;
+        for (dirty, survivors) in self.dirty.iter_mut().zip(&mut self.survivors) {
+            if std::mem::take(dirty) {
+                *survivors = vec![survivors[rng.below(survivors.len() as u64) as usize]];
+            }
+        }
+    }
+    pub(super) fn is_durable(&self, sector: usize) -> bool {
+        self.touched[sector] && self.survivors[sector] == [self.live[sector]]
+    }
+    pub(super) fn lose_power(&mut self, rng: &mut Rng) {
+        for (survivors, live) in self.survivors.iter_mut().zip(&mut self.live) {
+            *live = survivors[rng.below(survivors.len() as u64) as usize];
+            *survivors = vec![*live];
+        }
+    }
+}
+
+/// A value that was written to a sector, and the step at which the write was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    pub(super) value: u64,
+    pub(super) acknowledged: Option<u64>,
+}
+
+pub(super) struct Pending {
+    pub(super) request: Request,
+    pub(super) issued: u64,
+    pub(super) buffer: Vec<u64>,
+}
+
+/// A host, its volume, and what the host may rely on.
+pub(super) struct World {
+    pub(super) settings: PlacementSettings,
+    pub(super) engine: PlacementEngine,
+    pub(super) stores: Vec<Store>,
+    pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
+    pub(super) hardened: RecordNumber,
+    pub(super) effects: Vec<Effect>,
+    /// Per sector: from the value that must survive at least, to the latest.
+    pub(super) history: Vec<Vec<Written>>,
+    pub(super) pending: BTreeMap<Tag, Pending>,
+    pub(super) tags: TagSlab<()>,
+    pub(super) busy: Vec<bool>,
+    /// Buffers of copies.
+    pub(super) scratch: BTreeMap<u32, Vec<u64>>,
+    /// One in so many flushes, durable writes and hardenings of the journal fails; none where 0.
+    pub(super) failures: u64,
+    pub(super) journal_failed: bool,
+    pub(super) step: u64,
+    pub(super) next_value: u64,
+    pub(super) rng: Rng,
+}
+
+impl World {
+    pub(super) fn new(settings: PlacementSettings, seed: u64) -> Self {
+        let engine = PlacementEngine::new(&settings).unwrap();
+        let sectors = (engine.capacity().0 / 512) as usize;
+        Self {
+            stores: settings.devices.iter().map(|device| Store::new(device.0 / 512)).collect(),
+            settings,
+            engine,
+            journal: BTreeMap::new(),
+            hardened: RecordNumber(0),
+            effects: Vec::new(),
+            history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
+            pending: BTreeMap::new(),
+            tags: TagSlab::default(),
+            busy: vec![false; sectors],
+            scratch: BTreeMap::new(),
+            failures: 0,
+            journal_failed: false,
+            step: 0,
+            next_value: 1,
+            rng: Rng::new(seed),
+        }
+    }
+
+    /// Hands an input to the engine. A record that it issues speaks of an extent of which something is durable, and
+    /// nothing is written to what has failed.
+    pub(super) fn tell(&mut self, input: Input) {
+        let mut effects = Vec::new();
+        self.engine.on(Nanos(self.step), input, &mut effects);
+        for effect in effects.iter().filter(|_| !self.engine.health.forgives) {
+            if let Effect::Io { device, request, .. } = effect {
+                let failed = self.journal_failed || self.stores[device.0 as usize].failed;
+                assert!(request.kind == RequestKind::Read || !failed, "sent to a failed device: {effect:?}");
+            }
+            let (MapRecord::Mapped { place, .. } | MapRecord::Moved { place, .. }) = (match effect {
+                Effect::Record { record, .. } => *record,
+                _ => continue,
+            }) else {
+                continue;
+            };
+            let store = &self.stores[place.device.0 as usize];
+            let first = place.extent.0 as usize * EXTENT as usize;
+            let durable = |sector: usize| store.is_durable(sector);
+            assert!((first..first + EXTENT as usize).any(durable), "a record speaks of what may be lost: {effect:?}");
+        }
+        self.effects.append(&mut effects);
+    }
+
+    pub(super) fn range(request: &Request) -> std::ops::Range<usize> {
+        request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
+    }
+
+    /// Hands a request to the engine unless its range is in use.
+    pub(super) fn submit(&mut self, request: Request) {
+        let range = Self::range(&request);
+        if self.busy[range.clone()].iter().any(|&busy| busy) {
+            return;
+        }
+        self.busy[range.clone()].fill(true);
+        let mut buffer = vec![0; range.len()];
+        for (sector, slot) in range.zip(&mut buffer) {
+            let value = match request.kind {
+                RequestKind::Write { .. } => {
+                    self.next_value += 1;
+                    self.next_value
+                }
+                RequestKind::WriteZeroes { .. } | RequestKind::Trim => 0,
+                RequestKind::Read | RequestKind::Flush => continue,
+            };
+            *slot = value;
+            self.history[sector].push(Written { value, acknowledged: None });
+        }
+        let tag = self.tags.insert(());
+        self.pending.insert(tag, Pending { request, issued: self.step, buffer });
+        self.tell(Input::Host { tag, request });
+        self.take_replies();
+    }
+
+    /// Performs one effect, any one. Returns whether there was one.
+    pub(super) fn perform_one(&mut self) -> bool {
+        self.step += 1;
+        if self.effects.is_empty() {
+            return false;
+        }
+        let index = self.rng.below(self.effects.len() as u64) as usize;
+        match self.effects[index].clone() {
+            Effect::Io { io, device, request, data, .. } => {
+                self.effects.swap_remove(index);
+                let result = self.perform_io_or_fail(device.0 as usize, request, data);
+                self.tell(Input::Done { io, at: Nanos::ZERO, result });
+            }
+            Effect::Record { number, record } => {
+                self.effects.swap_remove(index);
+                assert!(self.journal.insert(number, record).is_none(), "a number was given twice");
+            }
+            Effect::Harden { .. } if self.journal_failed || self.fails() => {
+                self.effects.swap_remove(index);
+                if !std::mem::replace(&mut self.journal_failed, true) {
+                    self.tell(Input::JournalFailed);
+                }
+            }
+            // The journal waits for the records that are still on their way.
+            Effect::Harden { through } if (1..=through.0).all(|n| self.journal.contains_key(&RecordNumber(n))) => {
+                self.effects.swap_remove(index);
+                self.hardened = self.hardened.max(through);
+                self.tell(Input::Durable { through });
+            }
+            Effect::Harden { .. } => {}
+            effect => panic!("unexpected: {effect:?}"),
+        }
+        self.engine.check();
+        self.take_replies();
+        true
+    }
+
+    pub(super) fn fails(&mut self) -> bool {
+        self.failures > 0 && self.rng.chance(1, self.failures)
+    }
+
+    /// A failed durable write may have got into the cache, or not.
+    pub(super) fn perform_io_or_fail(
+        &mut self,
+        device: usize,
+        request: Request,
+        data: DataRef,
+    ) -> Result<(), DeviceError> {
+        let durable = request.kind == RequestKind::Flush || request.kind.is_fua();
+        if !durable || !self.fails() {
+            self.perform_io(device, request, data);
+            return Ok(());
+        }
+        let kind = match request.kind {
+            RequestKind::Write { .. } => RequestKind::Write { fua: false },
+            RequestKind::WriteZeroes { .. } => RequestKind::WriteZeroes { fua: false },
+            kind => kind,
+        };
+        if kind != RequestKind::Flush && self.rng.chance(1, 2) {
+            self.perform_io(device, Request { kind, ..request }, data);
+        }
+        self.stores[device].fail_to_flush(&mut self.rng);
+        Err(DeviceError::Medium)
+    }
+
+    pub(super) fn perform_io(&mut self, device: usize, request: Request, data: DataRef) {
+        let store = &mut self.stores[device];
+        let range = Self::range(&request);
+        match (request.kind, data) {
+            (RequestKind::Flush, DataRef::None) => store.flush(),
+            (RequestKind::Trim, DataRef::None) => range.for_each(|sector| store.write(sector, 0, false)),
+            (RequestKind::WriteZeroes { fua }, DataRef::None) => range.for_each(|sector| store.write(sector, 0, fua)),
+            (kind, DataRef::Host { tag, offset }) => {
+                let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[offset.0 as usize / 512..];
+                for (sector, slot) in range.zip(buffer) {
+                    match kind {
+                        RequestKind::Read => *slot = store.live[sector],
+                        RequestKind::Write { fua } => store.write(sector, *slot, fua),
+                        kind => panic!("{kind:?} has no data"),
+                    }
+                }
+            }
+            (RequestKind::Read, DataRef::Scratch { slot }) => {
+                self.scratch.insert(slot, store.live[range].to_vec());
+            }
+            (RequestKind::Write { fua }, DataRef::Scratch { slot }) => {
+                for (sector, value) in range.zip(self.scratch.remove(&slot).expect("it was read before")) {
+                    store.write(sector, value, fua);
+                }
+            }
+            other => panic!("unexpected: {other:?}"),
+        }
+    }
+
+    /// Wishes that an extent were on a device, as a policy would.
+    pub(super) fn wish(&mut self, extent: u64, device: u64) {
+        let extent = LogicalExtent((extent % u64::from(self.engine.map.len())) as u32);
+        let device = DeviceIndex((device % self.stores.len() as u64) as u16);
+        self.engine.wishes.moves.push((extent, device));
+        self.tell(Input::Timer);
+        self.take_replies();
+    }
+
+    /// Replies need no performing, so they are looked at right away.
+    pub(super) fn take_replies(&mut self) {
+        let (replies, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.effects).into_iter().partition(|effect| matches!(effect, Effect::Reply { .. }));
+        self.effects = rest;
+        for reply in replies {
+            let Effect::Reply { tag, result } = reply else { unreachable!() };
+            assert!(
+                result.is_ok() || self.journal_failed || self.stores.iter().any(|store| store.failed),
+                "{result:?}"
+            );
+            self.tags.remove(tag);
+            let Pending { request, issued, buffer } = self.pending.remove(&tag).unwrap();
+            let range = Self::range(&request);
+            self.busy[range.clone()].fill(false);
+            if result.is_err() {
+                assert!(request.kind != RequestKind::Read, "reads go on");
+                continue;
+            }
+            let fua = request.kind.is_fua();
+            for (sector, value) in range.zip(buffer) {
+                let history = &mut self.history[sector];
+                match request.kind {
+                    // After a write that failed, it may be as before or after.
+                    RequestKind::Read => {
+                        let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap();
+                        assert!(history[known..].iter().any(|written| written.value == value), "sector {sector}");
+                        assert!(self.failures > 0 || history.last().unwrap().value == value, "sector {sector}");
+                    }
+                    _ => history.last_mut().unwrap().acknowledged = Some(self.step),
+                }
+                if fua {
+                    history.drain(..history.len() - 1);
+                }
+            }
+            if request.kind == RequestKind::Flush {
+                for history in &mut self.history {
+                    let covered = |written: &Written| written.acknowledged.is_some_and(|step| step <= issued);
+                    // None where a FUA write that came after the flush has ended before it.
+                    history.drain(..history.iter().rposition(covered).unwrap_or(0));
+                }
+            }
+        }
+    }
+
+    pub(super) fn drain(&mut self) {
+        while self.perform_one() {}
+        assert!(self.pending.is_empty(), "requests without an answer");
+    }
+
+    /// Loses power, restores the engine from what survived, and reads everything: an error names what is not there.
+    pub(super) fn crash_and_check(mut self) -> Result<(), String> {
+        let mut through = self.hardened.0;
+        while self.journal.contains_key(&RecordNumber(through + 1)) && self.rng.chance(1, 2) {
+            through += 1;
+        }
+        let records: Vec<MapRecord> = (1..=through).map(|n| self.journal[&RecordNumber(n)]).collect();
+        // Half of them by way of a checkpoint.
+        let half = PlacementEngine::restore(
+            &self.settings,
+            Checkpoint::default(),
+            &mut records[..records.len() / 2].iter().copied(),
+        );
+        let checkpoint = half.unwrap().checkpoint();
+        let rest = &mut records[records.len() / 2..].iter().copied();
+        let mut engine = PlacementEngine::restore(&self.settings, checkpoint, rest).unwrap();
+        engine.check();
+        let mut rng = self.rng.clone();
+        self.stores.iter_mut().for_each(|store| store.lose_power(&mut rng));
+        for sector in 0..self.history.len() {
+            let mut effects = Vec::new();
+            let tag = Tag { slot: 0, generation: sector as u32 };
+            let request = Request::read(Lba(sector as u64), Bytes(512));
+            engine.on(Nanos::ZERO, Input::Host { tag, request }, &mut effects);
+            let mut value = 0;
+            for effect in std::mem::take(&mut effects) {
+                if let Effect::Io { io, device, request, .. } = effect {
+                    value = self.stores[device.0 as usize].live[request.start.0 as usize];
+                    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }, &mut effects);
+                }
+            }
+            let allowed = &self.history[sector];
+            if allowed.iter().all(|written| written.value != value) {
+                return Err(format!("sector {sector}: {value}, not in {allowed:?}"));
+            }
+        }
+        Ok(())
+    }
+}
