@@ -1,6 +1,6 @@
 //! Curves with places of their own, brought onto common places, which is what the chart library draws.
 
-use super::{Scale, Shape};
+use super::style::{Scale, Shape};
 
 /// A curve by its points, from left to right.
 #[derive(Clone, Debug, Default)]

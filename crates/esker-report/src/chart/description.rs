@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Source;
 use super::align::{Curve, align};
+use super::style::{Scale, Shape};
 use crate::columns::{ColumnIndex, Columns};
 
 /// A chart as the page's script reads it.
@@ -79,16 +80,6 @@ pub(crate) enum Unit {
     Count,
     /// The axis names it.
     Plain,
-}
-
-/// How the script spaces values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Scale {
-    Linear,
-    Log,
-    /// Shares below one: 90 %, 99 % and 99.9 % are equally far apart.
-    Nines,
 }
 
 /// What is drawn together, at common places along the axis.
@@ -181,24 +172,6 @@ pub(crate) enum Colour {
     Measured,
     /// A line to compare with.
     Reference,
-}
-
-/// How a series is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Shape {
-    Line,
-    /// Constant over each interval.
-    Steps,
-    /// Steps, filled down to zero.
-    Area,
-    Bars,
-    /// A line through points of its own, marked.
-    Points,
-    /// The same where there are so many that marks would hide the line.
-    ManyPoints,
-    /// Bars, each at a place of its own.
-    Slots,
 }
 
 /// A line across the chart.

@@ -12,14 +12,16 @@ mod request_sizes;
 mod response_curve;
 mod response_series;
 mod skew;
+mod style;
 mod utilisation;
 mod working_set;
 
 use esker_results::study::{StudyReport, WorkloadStudy};
 
 pub(crate) use description::Chart;
-use description::{Axis, Choice, Clock, Colour, Mark, Scale, Series, Shape, Unit};
+use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};
 pub(crate) use published::figure;
+use style::{Scale, Shape};
 
 use crate::columns::Columns;
 

@@ -227,11 +227,15 @@ fn charts_answer_mouse_and_keys() {
     let spoken = browser.evaluate("document.getElementById('spoken').textContent");
     assert_eq!(spoken, "845\u{a0}MiB miss ratio 18\u{a0}%");
 
-    // Words explain themselves where they are focused.
+    words_explain_themselves(&mut browser);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// A term that has the focus shows what it means.
+fn words_explain_themselves(browser: &mut Chromium) {
     browser.evaluate("document.querySelector('a.term[data-term=footprint]').focus()");
     let bubble = browser.evaluate("document.getElementById('bubble').textContent");
     assert_eq!(bubble, "Distinct 4 KiB pages that were touched, times 4 KiB.");
-    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]

@@ -114,7 +114,10 @@ pub(crate) fn reproduction_json() -> Value {
         "curves": [curve("page map", "measured", (0..100).map(|at| json!([at, f64::from(at) / 100.0])).collect())],
     });
     let source = "Kim 2009, section 3.5.1";
-    let item = |name: &str, claims: Value, figures: Value| json!({ "name": name, "title": "Full merges", "source": source, "claims": claims, "figures": figures });
+    let item = |name: &str, claims: Value, figures: Value| {
+        let title = "Full merges";
+        json!({ "name": name, "title": title, "source": source, "claims": claims, "figures": figures })
+    };
     json!({
         "version": "0.1.0", "seed": 1, "command": "esker reproduce --all",
         "items": [
