@@ -4,8 +4,8 @@ use esker_core::{Completion, LatencyHistogram, Nanos, RequestKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Summary of a distribution of times, in microseconds. Mean, deviation and maximum are exact, percentiles within 0.1
-/// %.
+/// Summary of a distribution of times, in microseconds. Mean, deviation and maximum are exact, percentiles within
+/// 0.1 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {

@@ -217,8 +217,11 @@ impl Buffer {
     pub(super) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part)> {
         let pool = self.departures.first(more)?;
         let index = self.lists[DIRTY + pool as usize].oldest;
-        self.unlink(index);
-        self.push(index, State::Leaving);
+        let newer = self.cut(index);
+        self.dirty -= 1;
+        let next = (newer != NOBODY).then(|| self.entries[newer as usize].used);
+        self.link(index, State::Leaving);
+        self.departures.began(pool, next);
         let entry = &mut self.entries[index as usize];
         (entry.again, entry.forgotten) = (false, false);
         let part = if entry.covered == self.whole { Part::Whole } else { Part::Some };
@@ -351,43 +354,22 @@ impl Buffer {
         self.push(index, state);
     }
 
+    /// Puts an entry that is in no list into that of `state`, where it is not leaving.
     fn push(&mut self, index: u32, state: State) {
-        self.uses += 1;
-        let entry = &mut self.entries[index as usize];
-        (entry.state, entry.used) = (state, self.uses);
-        let (list, pool) = (&mut self.lists[entry.list()], entry.pool);
-        let older = std::mem::replace(&mut list.newest, index);
-        list.length += 1;
-        (entry.newer, entry.older) = (NOBODY, older);
-        match older {
-            NOBODY => list.oldest = index,
-            older => self.entries[older as usize].newer = index,
-        }
-        match state {
-            State::Clean => {}
-            State::Leaving => self.departures.began(pool),
-            State::Dirty => {
-                self.dirty += 1;
-                if older == NOBODY {
-                    self.departures.set_next(pool, Some(self.uses));
-                }
+        debug_assert!(state != State::Leaving, "pages leave one by one");
+        let older = self.link(index, state);
+        if state == State::Dirty {
+            self.dirty += 1;
+            if older == NOBODY {
+                self.departures.set_next(self.entries[index as usize].pool, Some(self.uses));
             }
         }
     }
 
+    /// Takes an entry out of its list.
     fn unlink(&mut self, index: u32) {
-        let entry = self.entries[index as usize];
-        let Entry { state, pool, newer, older, .. } = entry;
-        let list = &mut self.lists[entry.list()];
-        list.length -= 1;
-        match newer {
-            NOBODY => list.newest = older,
-            newer => self.entries[newer as usize].older = older,
-        }
-        match older {
-            NOBODY => list.oldest = newer,
-            older => self.entries[older as usize].newer = newer,
-        }
+        let Entry { state, pool, older, .. } = self.entries[index as usize];
+        let newer = self.cut(index);
         match state {
             State::Clean => {}
             State::Leaving => self.departures.ended(pool),
@@ -399,6 +381,41 @@ impl Buffer {
                 }
             }
         }
+    }
+
+    /// Makes an entry the newest of the list of `state`; returns the one before it.
+    #[inline]
+    fn link(&mut self, index: u32, state: State) -> u32 {
+        self.uses += 1;
+        let entry = &mut self.entries[index as usize];
+        (entry.state, entry.used) = (state, self.uses);
+        let list = &mut self.lists[entry.list()];
+        let older = std::mem::replace(&mut list.newest, index);
+        list.length += 1;
+        (entry.newer, entry.older) = (NOBODY, older);
+        match older {
+            NOBODY => list.oldest = index,
+            older => self.entries[older as usize].newer = index,
+        }
+        older
+    }
+
+    /// Cuts an entry out of its list; returns the one after it.
+    #[inline]
+    fn cut(&mut self, index: u32) -> u32 {
+        let entry = &self.entries[index as usize];
+        let (newer, older) = (entry.newer, entry.older);
+        let list = &mut self.lists[entry.list()];
+        list.length -= 1;
+        match newer {
+            NOBODY => list.newest = older,
+            newer => self.entries[newer as usize].older = older,
+        }
+        match older {
+            NOBODY => list.oldest = newer,
+            older => self.entries[older as usize].newer = newer,
+        }
+        newer
     }
 }
 

@@ -47,11 +47,14 @@ impl Departures {
         self.change(pool, |state| state.next = next);
     }
 
-    /// One page more of `pool` is on its way.
+    /// The next page of `pool` is on its way, and the one after it was last used at `next`.
     #[inline]
-    pub(super) fn began(&mut self, pool: u32) {
+    pub(super) fn began(&mut self, pool: u32, next: Option<u64>) {
         self.beyond += u32::from(self.pools[pool as usize].leaving >= self.own);
-        self.change(pool, |state| state.leaving += 1);
+        self.change(pool, |state| {
+            state.next = next;
+            state.leaving += 1;
+        });
     }
 
     /// A page of `pool` is no longer on its way.
@@ -64,10 +67,13 @@ impl Departures {
     #[inline]
     fn change(&mut self, pool: u32, change: impl FnOnce(&mut Pool)) {
         let state = &mut self.pools[pool as usize];
+        let was_full = state.leaving >= self.own;
         change(state);
         let (full, next) = (state.leaving >= self.own, state.next.map_or(Nanos::NEVER, Nanos));
+        if full != was_full {
+            self.next[usize::from(was_full)].set(pool as usize, Nanos::NEVER);
+        }
         self.next[usize::from(full)].set(pool as usize, next);
-        self.next[usize::from(!full)].set(pool as usize, Nanos::NEVER);
     }
 }
 
@@ -78,8 +84,7 @@ mod tests {
     /// Takes the next page of the pool that may send one, as of now without another one behind it.
     fn leave(departures: &mut Departures, more: u64) -> Option<u32> {
         let pool = departures.first(more)?;
-        departures.set_next(pool, None);
-        departures.began(pool);
+        departures.began(pool, None);
         Some(pool)
     }
 

@@ -93,8 +93,8 @@ fn moved(item: &Item, published: &Published, results: &RunResults) -> Claim {
 mod tests {
     use super::*;
 
-    /// The two rates in the configuration are those of the release: 0.2384 us per sector, 15
-    /// % spare of each plane's blocks.
+    /// The two rates in the configuration are those of the release: 0.2384 us per sector,
+    /// 15 % spare of each plane's blocks.
     #[test]
     fn the_drive_follows_from_the_released_configuration() {
         let link = 512.0 / 0.2384e-6;
