@@ -59,6 +59,14 @@ impl<T> WaitingLine<T> {
         self.levels[index].queue.push_back((since, item));
     }
 
+    /// Puts back `item`, which was taken out last and still waits: it is the next one of its priority.
+    pub fn put_back(&mut self, since: Nanos, priority: Priority, item: T) {
+        self.waiting += 1;
+        self.aged = false;
+        let index = self.level(priority);
+        self.levels[index].queue.push_front((since, item));
+    }
+
     #[cold]
     fn level(&mut self, priority: Priority) -> usize {
         let index = self.levels.partition_point(|level| level.priority < priority);
@@ -134,11 +142,6 @@ impl<T> WaitingLine<T> {
         taken
     }
 
-    /// All of them, higher priorities first.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.levels.iter().flat_map(|level| level.queue.iter().map(|(_, item)| item))
-    }
-
     /// Takes out all of them, higher priorities first.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         self.waiting = 0;
@@ -183,6 +186,9 @@ mod tests {
             line.push(Nanos(1), Priority::USER, item);
         }
         assert_eq!(line.pop(Nanos(Priority::AGING.0 - 1)), Some((Nanos(1), 10)));
+        // Put back, it has its turn again.
+        let (since, item) = line.pop(Priority::AGING).unwrap();
+        line.put_back(since, Priority::BACKGROUND, item);
         assert_eq!(all(&mut line, Priority::AGING), [0, 11, 1, 12, 2, 13]);
     }
 

@@ -6,6 +6,7 @@ mod layers;
 mod power_failure;
 mod precondition;
 mod presets;
+mod priority;
 mod published;
 mod queueing;
 mod random_configurations;
