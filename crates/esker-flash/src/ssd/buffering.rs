@@ -234,7 +234,7 @@ impl Ssd {
                 (RequestKind::Trim, Part::Some) => {}
                 _ => {
                     let buffering = self.buffer.as_mut().expect("it is in use");
-                    match buffering.memory.write(logical, self.ftl.pool_of(logical), covered, number) {
+                    match buffering.memory.write(logical, self.ftl.pool_of(logical), covered, request.stream, number) {
                         Admission::Full => return Some(Blocked { slot, page, pages: end - page + 1 }),
                         Admission::Coalesced => buffering.counts.pages_overwritten_in_buffer += 1,
                         Admission::Taken => {}
@@ -326,11 +326,14 @@ impl Ssd {
             if !wanted || buffering.failed {
                 return;
             }
-            let Some((entry, page, part)) = buffering.memory.leave(buffering.blocked_pages) else { return };
+            let Some((entry, page, part, stream)) = buffering.memory.leave(buffering.blocked_pages) else { return };
             buffering.counts.pages_to_flash += 1;
             self.ops.clear();
             // Pages leave one by one, whatever requests brought them.
             self.ftl.begin_request(1);
+            if self.settings.streams > 1 {
+                self.ftl.begin_stream(stream);
+            }
             let written = self.write_to_flash(now, page, part);
             self.ftl.end_request(&mut self.flash, &mut self.ops);
             let count = match self.ops.as_slice() {

@@ -11,5 +11,6 @@ mod published;
 mod queueing;
 mod random_configurations;
 mod steady;
+mod streams;
 mod unwritten;
 mod write_buffer;
