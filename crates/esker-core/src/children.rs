@@ -8,10 +8,10 @@ use crate::{
 
 /// The children of a composite device. `K` says what a child's request is for.
 ///
-/// A request that a child cannot take waits in a [`WaitingLine`]: user before background, first in, first out within one
-/// priority. The parent bounds its own requests and makes a bounded
-/// number of child requests from each, so the waiting lists are bounded too; a child always frees a slot some time
-/// without help from its parent, so nothing waits for itself.
+/// A request that a child cannot take waits in a [`WaitingLine`]: user before background, first in, first out within
+/// one priority. The parent bounds its own requests and makes a bounded number of child requests from each, so the
+/// waiting lists are bounded too; a child always frees a slot some time without help from its parent, so nothing waits
+/// for itself.
 #[derive(Debug)]
 pub struct Children<D, K> {
     list: Vec<State<D, K>>,
@@ -75,7 +75,8 @@ impl<D: Device, K: Copy> Children<D, K> {
         self.timetable.next()
     }
 
-    /// One step of the first child that is due, `now == next_event()`. Appends what ended, and returns which child it was.
+    /// One step of the first child that is due, `now == next_event()`. Appends what ended, and returns which child it
+    /// was.
     #[inline]
     pub fn advance(&mut self, now: Nanos, ended: &mut Vec<(K, Completion)>) -> usize {
         debug_assert!(self.timetable.next() == now, "an event of a child was skipped");

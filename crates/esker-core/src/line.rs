@@ -6,8 +6,8 @@ use crate::{Nanos, Priority};
 
 /// Those who wait for a slot or for room, to be served by priority, and first in, first out within one.
 ///
-/// Lower priorities do not starve: who has waited for long, by default [`Priority::AGING`], goes next, though never twice in a row while
-/// others of a higher priority wait.
+/// Lower priorities do not starve: who has waited for long, by default [`Priority::AGING`], goes next, though never
+/// twice in a row while others of a higher priority wait.
 #[derive(Clone, Debug)]
 pub struct WaitingLine<T> {
     /// In order of priority, each with the times since when its members wait. Nearly always there is just one.
@@ -195,7 +195,9 @@ mod tests {
     proptest! {
         /// Against a list that is searched: what is taken is the first of the highest priority, unless one has aged.
         #[test]
-        fn it_takes_what_the_rule_says(steps in prop::collection::vec((0..4u8, 0..6_000_000_000u64, any::<bool>()), 200)) {
+        fn it_takes_what_the_rule_says(
+            steps in prop::collection::vec((0..4u8, 0..6_000_000_000u64, any::<bool>()), 200),
+        ) {
             let mut line = WaitingLine::default();
             let mut model: Vec<(Priority, Nanos, usize)> = Vec::new();
             let (mut now, mut aged) = (Nanos::ZERO, false);

@@ -18,10 +18,10 @@ use crate::scheduler::ByPriority;
 use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Scheduler, Waiting};
 
 /// A disk. A request passes the controller (requests one after another), then it waits for the arm in the order of the
-/// scheduler, user before background; one request at a time has the arm, until its last sector has passed. A write's data come over the link
-/// meanwhile, and the head waits for them if it must; a read's data follow on the link, while the arm may already serve
-/// the next. Without a buffer a write is on the medium when it completes; with one, reads may be answered from it, and
-/// writes may end in it. A flush waits until all writes that came before it are on the medium.
+/// scheduler, user before background; one request at a time has the arm, until its last sector has passed. A write's
+/// data come over the link meanwhile, and the head waits for them if it must; a read's data follow on the link, while
+/// the arm may already serve the next. Without a buffer a write is on the medium when it completes; with one, reads may
+/// be answered from it, and writes may end in it. A flush waits until all writes that came before it are on the medium.
 pub struct Disk {
     name: String,
     capacity: Bytes,

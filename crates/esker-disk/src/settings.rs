@@ -45,8 +45,9 @@ pub struct DiskSettings {
     /// Order of service: a name of [`crate::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
-    /// User commands go before background ones, to the arm and into the buffer, until those have waited this long: then
-    /// they have every other turn. While a flush waits, which may be for any of them, they have it at once.
+    /// User commands go before background ones, to the arm and into the buffer, until those have waited this long
+    /// (default: 10s): then they have every other turn. While a flush waits, which may be for any of them, they have it
+    /// at once.
     #[serde(default = "default_priority_aging", skip_serializing_if = "is_default_priority_aging")]
     pub priority_aging: Nanos,
     /// Requests that the disk holds at once, the one in service included: 1 to 65,536.

@@ -11,8 +11,8 @@ use crate::Mechanics;
 /// scheduler decides.
 ///
 /// Lower priorities do not starve: one with a command that came [`Self::aging`] ago gets the arm next, though never
-/// twice in a row while commands of a higher priority wait. While a flush waits, which may be for any of them, all count
-/// as that old.
+/// twice in a row while commands of a higher priority wait. While a flush waits, which may be for any of them, all
+/// count as that old.
 pub(crate) struct ByPriority {
     build: fn() -> Box<dyn Scheduler>,
     /// In order of priority. Nearly always there is just one.

@@ -53,9 +53,10 @@ pub struct SsdSettings {
     /// How many blocks of a pool take writes at the same time.
     #[serde(default)]
     pub write_frontiers: WriteFrontiers,
-    /// How many streams of the host are kept apart in blocks of their own, up to 16: each then has as many write
-    /// frontiers as `write_frontiers` says, and writes of stream s go to those of number s modulo this. What cleaning
-    /// copies stays with its stream, unless `cleaning.separate` = "copied" keeps it apart from all. For layer `page`.
+    /// How many streams of the host are kept apart in blocks of their own, 1 (the default) to 16: each then has as many
+    /// write frontiers as `write_frontiers` says, and writes of stream s go to those of number s modulo this. What
+    /// cleaning copies stays with its stream, unless `cleaning.separate` = "copied" keeps it apart from all. For layer
+    /// `page`.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub streams: u32,
     /// Requests that the drive takes at once.

@@ -169,8 +169,8 @@ impl Buffering {
         self.memory.keep(page, covered);
     }
 
-    /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost something
-    /// that had been acknowledged, and how many pages the protection saved.
+    /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost
+    /// something that had been acknowledged, and how many pages the protection saved.
     pub(super) fn lose_power(&mut self, oldest: u64) -> (u64, u64) {
         self.blocked.clear();
         self.begun = None;
@@ -207,8 +207,8 @@ pub(super) fn covered(request: &Request, page: u64, geometry: &Geometry, roundin
 }
 
 impl Ssd {
-    /// Takes a write, or what goes the same way, into the buffer from `page` on. Without room for all of it, says what is
-    /// left.
+    /// Takes a write, or what goes the same way, into the buffer from `page` on. Without room for all of it, says what
+    /// is left.
     fn admit(&mut self, now: Nanos, slot: u32, from: u64) -> Option<Blocked> {
         let state = self.slots.get_mut(slot);
         if state.admitted == 0 {

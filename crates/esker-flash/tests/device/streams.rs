@@ -15,8 +15,8 @@ fn small(streams: u32) -> SsdSettings {
     SsdSettings { streams, write_buffer: None, ..settings }
 }
 
-/// Programs per page that left for flash, where nine of ten writes go to the first tenth of the drive, in stream 0, and the
-/// others in stream 5.
+/// Programs per page that left for flash, where nine of ten writes go to the first tenth of the drive, in stream 0, and
+/// the others in stream 5.
 fn write_amplification(settings: &SsdSettings) -> f64 {
     let mut ssd = filled(settings);
     let page = settings.geometry.page_size;
