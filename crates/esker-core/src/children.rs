@@ -1,15 +1,17 @@
 //! What every composite device does with its children: keep their next events, let requests wait for a free slot, and
 //! add up what they say.
 
-use std::collections::VecDeque;
-
-use crate::{BusyTime, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported};
+use crate::{
+    BusyTime, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported,
+    WaitingLine,
+};
 
 /// The children of a composite device. `K` says what a child's request is for.
 ///
-/// A request that a child cannot take waits, first in first out. The parent bounds its own requests and makes a bounded
-/// number of child requests from each, so the waiting lists are bounded too; a child always frees a slot some time
-/// without help from its parent, so nothing waits for itself.
+/// A request that a child cannot take waits in a [`WaitingLine`]: user before background, first in, first out within
+/// one priority. The parent bounds its own requests and makes a bounded number of child requests from each, so the
+/// waiting lists are bounded too; a child always frees a slot some time without help from its parent, so nothing waits
+/// for itself.
 #[derive(Debug)]
 pub struct Children<D, K> {
     list: Vec<State<D, K>>,
@@ -22,7 +24,7 @@ pub struct Children<D, K> {
 struct State<D, K> {
     device: D,
     under_way: TagSlab<K>,
-    waiting: VecDeque<(K, Request)>,
+    waiting: WaitingLine<(K, Request)>,
     /// Requests sent since measuring started.
     sent: u64,
 }
@@ -34,7 +36,7 @@ impl<D: Device, K: Copy> Children<D, K> {
         for (index, device) in devices.iter().enumerate() {
             timetable.set(index, device.next_event());
         }
-        let state = |device| State { device, under_way: TagSlab::default(), waiting: VecDeque::new(), sent: 0 };
+        let state = |device| State { device, under_way: TagSlab::default(), waiting: WaitingLine::default(), sent: 0 };
         Self { list: devices.into_iter().map(state).collect(), timetable, done: Vec::new() }
     }
 
@@ -63,7 +65,7 @@ impl<D: Device, K: Copy> Children<D, K> {
             state.device.submit(now, tag, request);
             self.timetable.set(child, state.device.next_event());
         } else {
-            state.waiting.push_back((key, request));
+            state.waiting.push(now, request.priority, (key, request));
         }
     }
 
@@ -85,7 +87,7 @@ impl<D: Device, K: Copy> Children<D, K> {
             ended.push((state.under_way.remove(completion.tag), completion));
         }
         while !state.waiting.is_empty() && state.device.free_slots() > 0 {
-            let (key, request) = state.waiting.pop_front().expect("it is not empty");
+            let (_, (key, request)) = state.waiting.pop(now).expect("it is not empty");
             let tag = state.under_way.insert(key);
             state.device.submit(now, tag, request);
         }

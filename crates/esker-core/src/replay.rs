@@ -1,10 +1,8 @@
 //! The virtual driver: steps to the earliest of next arrival and next internal event.
 
-use std::collections::VecDeque;
-
 use thiserror::Error;
 
-use crate::{Completion, Device, Nanos, Request, TagSlab};
+use crate::{Completion, Device, Nanos, Request, TagSlab, WaitingLine};
 
 /// A request and when it reaches the host's queue. Closed replay ignores the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +135,7 @@ const ROUNDS_MAX: u32 = 10_000_000;
 /// events left then, all of them at the time of the last completion or later.
 ///
 /// At one instant: internal events, completions upward, arrivals last. Requests that the device cannot take yet wait
-/// first in, first out.
+/// in a [`WaitingLine`]: by priority, and first in, first out within one.
 pub fn replay<D, I, O>(
     device: &mut D,
     arrivals: I,
@@ -155,7 +153,7 @@ where
         settings,
         observer,
         upcoming: None,
-        waiting: VecDeque::new(),
+        waiting: WaitingLine::default(),
         in_flight: TagSlab::default(),
         done: Vec::new(),
         waiting_since: Nanos::NEVER,
@@ -180,7 +178,7 @@ struct Driver<'a, D, I, O> {
     settings: &'a ReplaySettings,
     observer: &'a mut O,
     upcoming: Option<Arrival>,
-    waiting: VecDeque<Arrival>,
+    waiting: WaitingLine<Request>,
     in_flight: TagSlab<Arrival>,
     done: Vec<Completion>,
     waiting_since: Nanos,
@@ -306,7 +304,7 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
             if self.waiting.is_empty() {
                 self.waiting_since = now;
             }
-            self.waiting.push_back(arrival);
+            self.waiting.push(arrival.at, arrival.request.priority, arrival.request);
             self.upcoming = self.arrivals.next();
             if let Some(upcoming) = &self.upcoming {
                 self.device.expect(&upcoming.request);
@@ -317,16 +315,16 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
     #[inline]
     fn submit(&mut self, now: Nanos) {
         while !self.waiting.is_empty() && self.device.free_slots() > 0 {
-            let arrival = self.waiting.pop_front().expect("it is not empty");
-            let tag = self.in_flight.insert(arrival);
-            self.device.submit(now, tag, arrival.request);
+            let (at, request) = self.waiting.pop(now).expect("it is not empty");
+            let tag = self.in_flight.insert(Arrival { at, request });
+            self.device.submit(now, tag, request);
         }
     }
 
     #[inline]
     fn saturated(&self, now: Nanos) -> Option<ReplayEnd> {
-        let oldest = self.waiting.front()?;
-        let too_long = now.saturating_sub(oldest.at) > self.settings.wait_limit;
+        let oldest = self.waiting.oldest()?;
+        let too_long = now.saturating_sub(oldest) > self.settings.wait_limit;
         (too_long || self.waiting.len() > self.settings.backlog_limit)
             .then_some(ReplayEnd::Saturated { since: self.waiting_since, backlog: self.waiting.len() })
     }

@@ -40,7 +40,11 @@ impl RequestKind {
     }
 }
 
-/// Who is served first where a device can choose; lower is sooner.
+/// Who is served first where requests wait; lower is sooner.
+///
+/// Heeded wherever the host's requests wait for a slot ([`crate::replay`], [`crate::Children`]), by disks for the arm
+/// and for room in the buffer, and by solid-state drives for room in the write buffer and after a power failure. What
+/// is being served goes on. Where nothing waits, as inside a flash array or in the constant device, it has no meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub u8);
 
@@ -49,9 +53,15 @@ impl Priority {
     pub const USER: Self = Self(0);
     /// Copies, rebuilds, checks: what can wait.
     pub const BACKGROUND: Self = Self(1);
+    /// Nobody starves: what has waited this long goes next in a [`crate::WaitingLine`], though not twice in a row while
+    /// a higher priority waits. As long as in Linux's mq-deadline (`prio_aging_expire`).
+    pub const AGING: Nanos = Nanos::from_secs(10);
 }
 
 /// Which of the host's streams (process, volume, name space) a request belongs to.
+///
+/// Heeded by solid-state drives with `streams` over 1, which keep the data of different streams in blocks of their own.
+/// All other devices and translation layers ignore it; composite devices pass it on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u16);
 
@@ -64,7 +74,7 @@ pub struct Request {
     pub start: Lba,
     /// Length; zero for a flush.
     pub length: Bytes,
-    /// Order of service where the device can choose.
+    /// Order of service where requests wait.
     pub priority: Priority,
     /// The stream it belongs to.
     pub stream: StreamId,

@@ -4,11 +4,9 @@ mod flushes;
 mod link;
 mod measured;
 
-use std::collections::VecDeque;
-
 use esker_core::{
-    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Request, RequestKind,
-    ResourceKind, Tag, Telemetry, Unsupported,
+    BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Priority, Request,
+    RequestKind, ResourceKind, Tag, Telemetry, Unsupported, WaitingLine,
 };
 use esker_results::{DeviceReport, Report, Reporting};
 
@@ -16,13 +14,14 @@ use self::flushes::{Flush, Flushes};
 use self::link::Link;
 use self::measured::Measured;
 use crate::cache::Cache;
+use crate::scheduler::ByPriority;
 use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Scheduler, Waiting};
 
 /// A disk. A request passes the controller (requests one after another), then it waits for the arm in the order of the
-/// scheduler; one request at a time has the arm, until its last sector has passed. A write's data come over the link
-/// meanwhile, and the head waits for them if it must; a read's data follow on the link, while the arm may already serve
-/// the next. Without a buffer a write is on the medium when it completes; with one, reads may be answered from it, and
-/// writes may end in it. A flush waits until all writes that came before it are on the medium.
+/// scheduler, user before background; one request at a time has the arm, until its last sector has passed. A write's
+/// data come over the link meanwhile, and the head waits for them if it must; a read's data follow on the link, while
+/// the arm may already serve the next. Without a buffer a write is on the medium when it completes; with one, reads may
+/// be answered from it, and writes may end in it. A flush waits until all writes that came before it are on the medium.
 pub struct Disk {
     name: String,
     capacity: Bytes,
@@ -32,7 +31,7 @@ pub struct Disk {
     write_back: u64,
     mechanics: Mechanics,
     /// Commands that the host waits for.
-    scheduler: Box<dyn Scheduler>,
+    scheduler: ByPriority,
     /// Writes that have ended in the buffer. They have the arm when nobody else wants it or a flush waits for them, and
     /// every other time while writes wait for room in the buffer.
     destaging: Box<dyn Scheduler>,
@@ -51,8 +50,8 @@ pub struct Disk {
     arm_free: Nanos,
     /// Bytes in the buffer of writes that have ended there.
     dirty: u64,
-    /// Writes that wait for room in the buffer, in order of arrival.
-    full: VecDeque<Waiting>,
+    /// Writes that wait for room in the buffer; in order of arrival while a flush waits, which may be for any of them.
+    full: WaitingLine<Waiting>,
     /// Whether the arm last went to `destaging`.
     destaged: bool,
     in_flight: u32,
@@ -65,6 +64,7 @@ pub struct Disk {
 #[derive(Clone, Copy, Debug)]
 struct Command {
     tag: Tag,
+    priority: Priority,
     submitted: Nanos,
     /// When a write's data are there.
     data: Nanos,
@@ -125,7 +125,7 @@ impl Disk {
             write_overhead: settings.write_overhead,
             write_back: settings.cache.map_or(0, |cache| cache.write_back.0),
             mechanics,
-            scheduler: (scheduler.build)(),
+            scheduler: ByPriority::new(scheduler.build, settings.priority_aging),
             destaging: (scheduler.build)(),
             cache: settings.cache.map(|cache| Cache::new(&cache, sectors)).transpose()?,
             link: Link::new(settings.bus_rate),
@@ -137,7 +137,7 @@ impl Disk {
             serving: None,
             arm_free: Nanos::ZERO,
             dirty: 0,
-            full: VecDeque::new(),
+            full: WaitingLine::new(settings.priority_aging),
             destaged: false,
             in_flight: 0,
             sequence: 0,
@@ -159,12 +159,12 @@ impl Disk {
         }
         while let Some((_, waiting)) = self.arriving.pop_due(now) {
             if self.cache.is_none() {
-                self.scheduler.push(waiting);
+                self.wait_for_arm(waiting);
             } else if waiting.write && self.commands.get(waiting.slot).ended {
                 self.keep(&waiting);
                 self.destaging.push(waiting);
             } else if !self.answered_from_buffer(now, &waiting) {
-                self.scheduler.push(waiting);
+                self.wait_for_arm(waiting);
             }
         }
         while self.serving.is_none() {
@@ -177,18 +177,31 @@ impl Disk {
     }
 
     #[inline]
+    fn wait_for_arm(&mut self, waiting: Waiting) {
+        let Command { submitted, priority, .. } = self.commands.get(waiting.slot);
+        self.scheduler.push(submitted, priority, waiting);
+    }
+
+    #[inline]
     fn choose(&mut self, now: Nanos) -> Option<Waiting> {
-        let (host, buffer) = (&mut self.scheduler, &mut self.destaging);
+        let flush_waits = self.flushes.any_waits();
+        let mechanics = &self.mechanics;
         if self.cache.is_none() {
-            return host.pop(now, &self.mechanics);
+            return self.scheduler.pop(now, mechanics, flush_waits);
         }
-        let buffer_first = self.flushes.any_waits() || !self.full.is_empty() && !self.destaged;
-        let (first, second) = if buffer_first { (buffer, host) } else { (host, buffer) };
-        let (next, from_second) = match first.pop(now, &self.mechanics) {
-            Some(next) => (next, false),
-            None => (second.pop(now, &self.mechanics)?, true),
+        let buffer_first = flush_waits || !self.full.is_empty() && !self.destaged;
+        let (next, from_buffer) = if buffer_first {
+            match self.destaging.pop(now, mechanics) {
+                Some(next) => (next, true),
+                None => (self.scheduler.pop(now, mechanics, flush_waits)?, false),
+            }
+        } else {
+            match self.scheduler.pop(now, mechanics, flush_waits) {
+                Some(next) => (next, false),
+                None => (self.destaging.pop(now, mechanics)?, true),
+            }
         };
-        self.destaged = buffer_first != from_second;
+        self.destaged = from_buffer;
         Some(next)
     }
 
@@ -304,10 +317,18 @@ impl Disk {
             data = self.link.data_in(ready, bytes);
             self.flushes.write_begins();
         }
-        let slot = self.commands.insert(Command { tag, submitted: now, data, sectors, bytes, ended: false });
+        let slot = self.commands.insert(Command {
+            tag,
+            priority: request.priority,
+            submitted: now,
+            data,
+            sectors,
+            bytes,
+            ended: false,
+        });
         let waiting = Waiting { start: request.start.0, write, sequence, slot };
         if write && self.ends_in_buffer(request, sectors) {
-            self.full.push_back(waiting);
+            self.full.push(now, request.priority, waiting);
             self.admit_writes(now);
         } else {
             self.arriving.schedule(ready, waiting);
@@ -323,7 +344,10 @@ impl Disk {
 
     /// Lets writes end in the buffer while there is room.
     fn admit_writes(&mut self, now: Nanos) {
-        while let Some(&waiting) = self.full.front() {
+        loop {
+            let in_order = self.flushes.any_waits();
+            let next = if in_order { self.full.peek_oldest() } else { self.full.peek(now) };
+            let Some(&waiting) = next else { return };
             let command = self.commands.get_mut(waiting.slot);
             let size = command.sectors * Bytes::SECTOR.0;
             if self.dirty + size > self.write_back {
@@ -334,7 +358,11 @@ impl Disk {
             self.ending.schedule(ready, Ending { tag: command.tag, service_start: now, result: Ok(()) });
             self.arriving.schedule(ready, waiting);
             self.dirty += size;
-            self.full.pop_front();
+            if in_order {
+                self.full.pop_oldest();
+            } else {
+                self.full.pop(now);
+            }
         }
     }
 }

@@ -1,11 +1,14 @@
 //! The order of service.
 
+mod by_priority;
 mod c_look;
 mod fcfs;
 
 use esker_core::Nanos;
 
 use crate::Mechanics;
+
+pub(crate) use by_priority::ByPriority;
 
 /// A command that waits for the arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +23,8 @@ pub struct Waiting {
     pub slot: u32,
 }
 
-/// Chooses which command the arm serves next. It holds the waiting commands; the disk bounds their number.
+/// Chooses which command the arm serves next. It holds the waiting commands of one priority; the disk bounds their
+/// number.
 pub trait Scheduler: Send {
     /// Adds a command. Sequence numbers rise from call to call.
     fn push(&mut self, command: Waiting);

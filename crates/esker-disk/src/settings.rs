@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use esker_core::{ByteRate, Bytes, Nanos};
+use esker_core::{ByteRate, Bytes, Nanos, Priority};
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -45,6 +45,11 @@ pub struct DiskSettings {
     /// Order of service: a name of [`crate::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
+    /// User commands go before background ones, to the arm and into the buffer, until those have waited this long
+    /// (default: 10s): then they have every other turn. While a flush waits, which may be for any of them, they have it
+    /// at once.
+    #[serde(default = "default_priority_aging", skip_serializing_if = "is_default_priority_aging")]
+    pub priority_aging: Nanos,
     /// Requests that the disk holds at once, the one in service included: 1 to 65,536.
     #[serde(default = "default_queue_depth")]
     pub queue_depth: u32,
@@ -52,6 +57,12 @@ pub struct DiskSettings {
 
 fn default_scheduler() -> String {
     "c-look".to_string()
+}
+fn default_priority_aging() -> Nanos {
+    Priority::AGING
+}
+fn is_default_priority_aging(time: &Nanos) -> bool {
+    *time == default_priority_aging()
 }
 fn default_queue_depth() -> u32 {
     32

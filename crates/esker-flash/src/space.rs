@@ -4,6 +4,7 @@
 use esker_core::Ratio;
 use esker_results::PageCounts;
 
+use crate::settings::STREAMS_MAX;
 use crate::{Geometry, Separation, SsdError, SsdSettings, WriteFrontiers};
 
 /// The array's pages shared out over pools that are all alike.
@@ -32,6 +33,26 @@ pub struct Space {
     raw_pages: u32,
 }
 
+/// Kinds of pages that are kept apart.
+fn kinds(settings: &SsdSettings) -> Result<u32, SsdError> {
+    let (key, streams) = ("streams", settings.streams);
+    match (streams, settings.cleaning.separate) {
+        (0, _) => Err(SsdError::Zero { key }),
+        _ if streams > STREAMS_MAX => {
+            Err(SsdError::TooLarge { key, found: u64::from(streams), limit: u64::from(STREAMS_MAX) })
+        }
+        (_, Separation::None) => Ok(streams),
+        (_, Separation::Copied) => Ok(streams + 1),
+        (1, Separation::HotCold) => Ok(2),
+        (_, Separation::HotCold) => Err(SsdError::Contradiction {
+            first: format!("`streams` = {streams}"),
+            second: "`cleaning.separate` = \"hot-cold\"".to_string(),
+            reason: "a page goes either where its stream does or where its temperature says".to_string(),
+            remedy: "leave one of them out, or use separate = \"copied\"".to_string(),
+        }),
+    }
+}
+
 impl Space {
     /// Shares out the pages of `geometry` as `settings` ask.
     pub fn new(settings: &SsdSettings, geometry: &Geometry) -> Result<Self, SsdError> {
@@ -46,8 +67,8 @@ impl Space {
             WriteFrontiers::Die => (geometry.dies() / pools).max(1),
             WriteFrontiers::Plane => geometry.planes() / pools,
         };
-        let kinds = if settings.cleaning.separate == Separation::None { 1 } else { 2 };
-        let open = kinds * frontiers;
+        let kinds = kinds(settings)?;
+        let open = kinds.saturating_mul(frontiers);
         let blocks = |share: Ratio| {
             let blocks = u128::from(blocks_per_pool) * u128::from(share.as_parts_per_billion());
             blocks.div_ceil(1_000_000_000) as u32
@@ -56,14 +77,14 @@ impl Space {
         if bad >= Ratio::ONE {
             return Err(SsdError::NotAShare { key: "wear.factory_bad_blocks", found: bad });
         }
-        let reserve = blocks(threshold).max(open + u32::from(settings.power_failure.is_some()));
+        let reserve = blocks(threshold).max(open.saturating_add(u32::from(settings.power_failure.is_some())));
         let ahead = |key, share: Option<Ratio>| match share {
             None => Ok(0),
             Some(share) if share <= threshold || share >= Ratio::ONE => {
                 Err(SsdError::NotAboveThreshold { key, found: share, threshold })
             }
             // At least one more than cleaning keeps free anyway, or it would never begin.
-            Some(share) => Ok(blocks(share).max(reserve + 1)),
+            Some(share) => Ok(blocks(share).max(reserve.saturating_add(1))),
         };
         let mut space = Self {
             pools,
@@ -78,13 +99,9 @@ impl Space {
             host_pages: 0,
             raw_pages: geometry.pages(),
         };
-        if reserve + open >= blocks_per_pool {
-            return Err(SsdError::PoolTooSmall {
-                blocks: blocks_per_pool,
-                needed: reserve + open,
-                reserve,
-                frontiers: open,
-            });
+        let needed = reserve.saturating_add(open);
+        if needed >= blocks_per_pool {
+            return Err(SsdError::PoolTooSmall { blocks: blocks_per_pool, needed, reserve, frontiers: open });
         }
         let (key, spare, whole) = space.stated(settings)?;
         if spare >= Ratio::ONE {

@@ -14,7 +14,7 @@ mod workload;
 
 pub use config::{
     BeyondCapacity, CommonSettings, ConfigError, Dimension, Experiment, OneOrMore, Position, PreconditionKind,
-    RunSettings, SettleSettings, WorkloadSettings,
+    RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,

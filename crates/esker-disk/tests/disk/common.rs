@@ -1,7 +1,7 @@
 //! A small disk with round numbers, and the driver's plumbing.
 
 use esker_core::{
-    Arrival, Bytes, Completion, Lba, Nanos, Observer, Replay, ReplaySettings, Request, Rng, Verdict, replay,
+    Arrival, Bytes, Completion, Lba, Nanos, Observer, Priority, Replay, ReplaySettings, Request, Rng, Verdict, replay,
 };
 use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, ZoneSettings};
 use esker_results::{DiskReport, Report};
@@ -22,6 +22,7 @@ pub(crate) fn round_numbers() -> DiskSettings {
         bus_rate: None,
         cache: None,
         scheduler: "fcfs".to_string(),
+        priority_aging: Priority::AGING,
         queue_depth: 32,
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use esker_core::{ByteRate, Bytes, Lba, Nanos, Request};
+use esker_core::{ByteRate, Bytes, Lba, Nanos, Priority, Request};
 use esker_disk::{CacheSettings, DiskSettings, LayoutSettings, RotationSpeed, SeekSettings, ZoneSettings};
 
 /// Every `key = number` of `text`, in order, comments left out.
@@ -79,6 +79,7 @@ pub(crate) fn settings(model: &Path, specs: &Path, seek: SeekSettings) -> DiskSe
         bus_rate: (sector > 0.0).then(|| ByteRate((512.0 / (sector / 1e3)) as u64)),
         cache: None,
         scheduler: "fcfs".to_string(),
+        priority_aging: Priority::AGING,
         queue_depth: 1,
     }
 }

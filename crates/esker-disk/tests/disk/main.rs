@@ -5,6 +5,7 @@ mod buffer;
 mod common;
 mod disksim;
 mod fidelity;
+mod priority;
 mod properties;
 mod scheduling;
 mod timing;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::{Arrival, ByteRate, Bytes, Device, Lba, Nanos, ReplaySettings, Request, RequestKind};
+use esker_core::{Arrival, ByteRate, Bytes, Device, Lba, Nanos, Priority, ReplaySettings, Request, RequestKind};
 use esker_disk::{
     CacheSettings, Disk, DiskSettings, LayoutSettings, Mechanics, Picoseconds, Rotation, RotationSpeed, SCHEDULERS,
     SeekFormula, SeekSettings, ZoneSettings,
@@ -68,6 +68,7 @@ prop_compose! {
         bus_rate in prop::option::of(prop_oneof![Just(0), 1_000_000..1_000_000_000u64].prop_map(ByteRate)),
         cache in prop::option::of((number(1..5), 0..40_000u64, 0..40_000u64, any::<bool>(), 0..40_000u64)),
         scheduler in prop::sample::select(scheduler_names()),
+        priority_aging in time(0..100_000_000),
         queue_depth in number(1..40),
     ) -> DiskSettings {
         DiskSettings {
@@ -90,18 +91,19 @@ prop_compose! {
                 write_back: Bytes(write_back),
             }),
             scheduler: scheduler.to_string(),
+            priority_aging,
             queue_depth,
         }
     }
 }
 
-/// Kind, first sector, sectors, microseconds after the one before.
-type Step = (u8, u64, u64, u64);
+/// Kind and priority, first sector, sectors, microseconds after the one before.
+type Step = ((u8, u8), u64, u64, u64);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let sector = prop_oneof![20 => 0..600u64, 1 => Just(u64::MAX)];
     let length = prop_oneof![20 => 0..40u64, 1 => Just(u64::MAX / 512)];
-    prop::collection::vec((0..6u8, sector, length, 0..30_000u64), 1..60)
+    prop::collection::vec(((0..6u8, 0..3u8), sector, length, 0..30_000u64), 1..60)
 }
 
 fn arrivals(steps: &[Step]) -> Vec<Arrival> {
@@ -115,9 +117,10 @@ fn arrivals(steps: &[Step]) -> Vec<Arrival> {
     };
     steps
         .iter()
-        .map(|&(kind, start, sectors, gap)| {
+        .map(|&((kind, priority), start, sectors, gap)| {
             at += Nanos::from_micros(gap);
-            Arrival { at, request: request(kind, Lba(start), Bytes(sectors * 512)) }
+            let request = request(kind, Lba(start), Bytes(sectors * 512));
+            Arrival { at, request: Request { priority: Priority(priority), ..request } }
         })
         .collect()
 }

@@ -163,6 +163,7 @@ impl World {
         let mut ops = OpList::default();
         self.versions += 1;
         let version = self.versions;
+        self.ftl.begin_stream(esker_core::StreamId((version / 3) as u16));
         self.ftl.write(LogicalPage(page), part, &mut self.flash, &mut ops).unwrap();
         self.ftl.end_request(&mut self.flash, &mut ops);
         let change = self.follow(&ops, Some((page, version)));
@@ -250,7 +251,8 @@ fn drawn(rng: &mut Rng, ftl: &Choice) -> SsdSettings {
     settings.cleaning.background = Some(esker_core::Ratio::percent(rng.below(60)));
     settings.power_failure = Some(PowerFailureSettings::after_requests(1));
     let apart = [Separation::None, Separation::Copied, Separation::HotCold][rng.below(3) as usize];
-    keep_apart(&mut settings, (apart, esker_core::Ratio::percent(1 + rng.below(100))));
+    let window = esker_core::Ratio::percent(1 + rng.below(100));
+    keep_apart(&mut settings, (apart, window, 1 + rng.below(3) as u32));
     settings
 }
 
@@ -308,6 +310,8 @@ fn survives_after_a_stationary_start(ftl: &Choice) {
     for seed in 0..24 * u64::from(soak()) {
         let mut settings = drawn(&mut rng, ftl);
         settings.geometry.blocks_per_plane = 1000;
+        // With more the state is not known.
+        settings.streams = 1;
         settings.cleaning.threshold = esker_core::Ratio::percent(2);
         settings.cleaning.background = None;
         settings.pool = [PoolScope::Plane, PoolScope::Die][rng.below(2) as usize];

@@ -99,7 +99,7 @@ mod superblock;
 
 use std::fmt;
 
-use esker_core::{LogicalPage, PhysicalPage, did_you_mean};
+use esker_core::{LogicalPage, PhysicalPage, StreamId, did_you_mean};
 use thiserror::Error;
 
 use crate::choice::{ParameterEntry, Parameters};
@@ -146,6 +146,17 @@ pub trait Ftl: fmt::Debug + Send {
     /// by the size of requests heed it.
     fn begin_request(&mut self, pages: u32) {
         let _ = pages;
+    }
+
+    /// The next writes belong to a request of this stream. Layers with [`Self::keeps_streams`] heed it.
+    fn begin_stream(&mut self, stream: StreamId) {
+        let _ = stream;
+    }
+
+    /// Whether data of different streams go to different blocks, where the settings ask for that. Other layers ignore
+    /// streams.
+    fn keeps_streams(&self) -> bool {
+        false
     }
 
     /// All pages of a request have been asked for: what can wait until then, and what the request need
@@ -353,6 +364,14 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
             second: format!("`ftl` = `{}`", entry.name),
             reason: "this layer does not write pages again on its own".to_string(),
             remedy: "leave `ecc.refresh_above` out, or use ftl = \"page\" or \"dftl\"".to_string(),
+        });
+    }
+    if context.settings.streams > 1 && !layer.keeps_streams() {
+        return Err(SsdError::Contradiction {
+            first: format!("`streams` = {}", context.settings.streams),
+            second: format!("`ftl` = `{}`", entry.name),
+            reason: "this layer does not tell streams apart".to_string(),
+            remedy: "leave `streams` out, or use ftl = \"page\"".to_string(),
         });
     }
     if context.settings.cleaning.separate != Separation::None && layer.wear().is_none() {

@@ -1,7 +1,7 @@
 //! The whole map in memory, page by page: the ideal that other translation layers are measured against. No model of a
 //! controller with little memory.
 
-use esker_core::{LogicalPage, PhysicalPage, Rng};
+use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId};
 
 use crate::ftl::pools::{Contents, Owners, Run, Striping};
 use crate::ftl::recovery::scan_block;
@@ -41,6 +41,9 @@ struct PageFtl {
     map: Vec<u32>,
     host_pages: u64,
     pools: Pools,
+    /// How many streams are kept apart, and which of them writes now.
+    streams: u32,
+    stream: u32,
 }
 
 /// Owners are slots of the map.
@@ -61,7 +64,8 @@ impl PageFtl {
     fn new(context: &FtlContext<'_>) -> Result<Self, SsdError> {
         let striping = Striping::new(context);
         let host_pages = u64::from(context.space.host_pages);
-        Ok(Self { map: zeroed(striping.slots()), striping, host_pages, pools: Pools::new(context)? })
+        let (pools, streams) = (Pools::new(context)?, context.settings.streams);
+        Ok(Self { map: zeroed(striping.slots()), striping, host_pages, pools, streams, stream: 0 })
     }
 
     #[inline]
@@ -72,10 +76,10 @@ impl PageFtl {
         flash: &mut FlashState,
         sink: &mut S,
     ) -> Result<(), FtlError> {
-        let Self { striping, map, pools, .. } = self;
+        let Self { striping, map, pools, stream, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         // Space first: cleaning may move the very page that is about to be superseded.
-        let block = pools.place(pool, slot, flash, sink, &mut Map(map))?;
+        let block = pools.place(pool, slot, *stream, flash, sink, &mut Map(map))?;
         let old = page_of(map[slot as usize]);
         let read = match (part, old) {
             (Part::Some, Some(old)) => Some(flash.read(old, Cause::Host, sink)),
@@ -113,6 +117,14 @@ impl Ftl for PageFtl {
         }
     }
 
+    fn begin_stream(&mut self, stream: StreamId) {
+        self.stream = u32::from(stream.0) % self.streams;
+    }
+
+    fn keeps_streams(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
         if let Some(at) = self.find(page) {
             flash.read(at, Cause::Host, ops);
@@ -142,7 +154,9 @@ impl Ftl for PageFtl {
     ) -> Result<(), FtlError> {
         let Self { striping, map, pools, .. } = self;
         let (pool, slot) = striping.locate(page.0);
-        let block = pools.place_again(pool, slot, flash, ops, &mut Map(map))?;
+        let at = page_of(map[slot as usize]).expect("its data were read");
+        let block = pools.place_again(pool, slot, flash.geometry().block_of(at), flash, ops, &mut Map(map))?;
+        // Cleaning may have moved it.
         let old = page_of(map[slot as usize]).expect("its data were read");
         map[slot as usize] = entry(flash.program(block, slot, Cause::Refresh, Some(read), ops));
         let (block, valid) = flash.supersede(old);

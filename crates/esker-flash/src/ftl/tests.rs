@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::{Bytes, Nanos, Ratio};
+use esker_core::{Bytes, Nanos, Ratio, StreamId};
 use proptest::prelude::*;
 
 use super::*;
@@ -66,6 +66,7 @@ pub(super) fn settings() -> SsdSettings {
         cleaning: CleaningSettings::default(),
         pool: PoolScope::Package,
         write_frontiers: WriteFrontiers::Die,
+        streams: 1,
         queue_depth: 32,
         endurance_cycles: 1000,
         geometry: GeometrySettings {
@@ -127,6 +128,8 @@ impl Pair {
             Step::WriteRun(..) => unreachable!("it was taken apart"),
             Step::Write(page) | Step::WritePart(page) => {
                 let part = if matches!(step, Step::Write(_)) { Part::Whole } else { Part::Some };
+                // Any page may come in any stream.
+                self.ftl.begin_stream(StreamId((page / 3 + self.writes / 5) as u16));
                 let written = self.ftl.write(number(page), part, &mut self.flash, &mut ops);
                 prop_assert_eq!(written, Ok(()), "{:?}", self.ftl);
                 self.writes += 1;
@@ -217,7 +220,7 @@ proptest! {
                 settings.write_frontiers = frontiers;
                 let geometry = Geometry::new(&settings.geometry, block_summary).unwrap();
                 let Ok(space) = Space::new(&settings, &geometry) else {
-                    prop_assert!(settings.cleaning.separate != Separation::None);
+                    prop_assert!(settings.cleaning.separate != Separation::None || settings.streams > 1);
                     continue;
                 };
                 let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
@@ -226,7 +229,7 @@ proptest! {
                     // Six blocks are few for log blocks, and those of a die for kinds of data apart and a map.
                     Err(error) => prop_assert!(
                         pool == PoolScope::Plane && matches!(error, SsdError::NoUpdateBlocks { .. })
-                            || apart.0 != Separation::None
+                            || (apart.0 != Separation::None || apart.2 > 1)
                                 && matches!(error, SsdError::NoRoomForMap { .. } | SsdError::PoolTooSmall { .. }),
                         "{}", error
                     ),
@@ -292,9 +295,13 @@ proptest! {
                 let mut pages: Vec<LogicalPage> = fill.chain(cold.map(|page| LogicalPage(page as u32))).collect();
                 let part = (host * hot / 100).max(1);
                 pages.extend((0..turns * host).map(|_| LogicalPage(rng.below(part) as u32)));
-                prop_assert_eq!(
-                    ftl.write_untimed(&pages, &mut flash), Ok(()), "{:?} {}", settings.ftl, policy.name
-                );
+                // In one stream first, then in any.
+                let (one, any) = pages.split_at(pages.len() / 2);
+                prop_assert_eq!(ftl.write_untimed(one, &mut flash), Ok(()), "{:?} {}", settings.ftl, policy.name);
+                for pages in any.chunks(5) {
+                    ftl.begin_stream(StreamId(rng.below(7) as u16));
+                    prop_assert_eq!(ftl.write_untimed(pages, &mut flash), Ok(()), "{:?} {}", settings.ftl, policy.name);
+                }
                 flash.check();
                 ftl.check(&flash);
             }
@@ -302,17 +309,22 @@ proptest! {
     }
 }
 
-/// Which pages are kept apart, and the window in which they are hot.
-fn apart() -> impl Strategy<Value = (Separation, Ratio)> {
+/// Which pages are kept apart, the window in which they are hot, and how many streams are kept apart.
+fn apart() -> impl Strategy<Value = Apart> {
     let kinds = vec![Separation::None, Separation::Copied, Separation::HotCold];
-    (prop::sample::select(kinds), (1u64..=100).prop_map(Ratio::percent))
+    let streams = prop_oneof![2 => Just(1), 1 => 2u32..4];
+    (prop::sample::select(kinds), (1u64..=100).prop_map(Ratio::percent), streams)
 }
 
+pub(super) type Apart = (Separation, Ratio, u32);
+
 /// Keeps pages apart where the layer does.
-pub(super) fn keep_apart(settings: &mut SsdSettings, (separate, hot_window): (Separation, Ratio)) {
+pub(super) fn keep_apart(settings: &mut SsdSettings, (separate, hot_window, streams): Apart) {
     let does = matches!(settings.ftl.kind.as_str(), "page" | "dftl");
     settings.cleaning.separate = if does { separate } else { Separation::None };
     settings.cleaning.hot_window = hot_window;
+    let knows_streams = settings.ftl.kind == "page" && separate != Separation::HotCold;
+    settings.streams = if knows_streams { streams } else { 1 };
 }
 
 /// So many times as many cases as usual.

@@ -53,6 +53,12 @@ pub struct SsdSettings {
     /// How many blocks of a pool take writes at the same time.
     #[serde(default)]
     pub write_frontiers: WriteFrontiers,
+    /// How many streams of the host are kept apart in blocks of their own, 1 (the default) to 16: each then has as many
+    /// write frontiers as `write_frontiers` says, and writes of stream s go to those of number s modulo this. What
+    /// cleaning copies stays with its stream, unless `cleaning.separate` = "copied" keeps it apart from all. For layer
+    /// `page`.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub streams: u32,
     /// Requests that the drive takes at once.
     pub queue_depth: u32,
     /// Rated erases per block.
@@ -120,6 +126,9 @@ fn is_plain(array: &ArraySettings) -> bool {
 fn one() -> u32 {
     1
 }
+/// Most streams that a drive keeps apart: as many as drives with placement hints do.
+pub(crate) const STREAMS_MAX: u32 = 16;
+
 fn is_one(count: &u32) -> bool {
     *count == 1
 }

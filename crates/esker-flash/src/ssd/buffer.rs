@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-use esker_core::{LogicalPage, mix64};
+use esker_core::{LogicalPage, StreamId, mix64};
 use hashbrown::HashMap;
 
 use super::departures::Departures;
@@ -51,6 +51,8 @@ struct Entry {
     page: u32,
     /// The pool that it is written to, once it was dirty.
     pool: u32,
+    /// The stream that wrote it last.
+    stream: StreamId,
     /// Its last use, by number.
     used: u64,
     covered: Coverage,
@@ -175,11 +177,19 @@ impl Buffer {
         }
     }
 
-    /// Takes `covered` of `page`, which belongs to `pool`, as written by the write with this number.
-    pub(super) fn write(&mut self, page: LogicalPage, pool: u32, covered: Coverage, number: u64) -> Admission {
+    /// Takes `covered` of `page`, which belongs to `pool`, as written in `stream` by the write with this number.
+    pub(super) fn write(
+        &mut self,
+        page: LogicalPage,
+        pool: u32,
+        covered: Coverage,
+        stream: StreamId,
+        number: u64,
+    ) -> Admission {
         if let Some(&index) = self.of_page.get(&page.0) {
             let entry = &mut self.entries[index as usize];
             entry.covered |= covered;
+            entry.stream = stream;
             match entry.state {
                 State::Leaving => {
                     let coalesced = std::mem::replace(&mut entry.again, true);
@@ -204,7 +214,7 @@ impl Buffer {
             None => Admission::Full,
             Some(index) => {
                 let entry = &mut self.entries[index as usize];
-                (entry.written, entry.pool) = (number, pool);
+                (entry.written, entry.pool, entry.stream) = (number, pool, stream);
                 self.push(index, State::Dirty);
                 Admission::Taken
             }
@@ -214,7 +224,7 @@ impl Buffer {
     /// The dirty page that was used longest ago, of those whose pool has room, is on its way to flash from now on.
     /// `more` pages may be that beyond what pools have room for. Names the entry for [`Self::started`] and
     /// [`Self::ended`].
-    pub(super) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part)> {
+    pub(super) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part, StreamId)> {
         let pool = self.departures.first(more)?;
         let index = self.lists[DIRTY + pool as usize].oldest;
         let newer = self.cut(index);
@@ -225,7 +235,7 @@ impl Buffer {
         let entry = &mut self.entries[index as usize];
         (entry.again, entry.forgotten) = (false, false);
         let part = if entry.covered == self.whole { Part::Whole } else { Part::Some };
-        Some((index, LogicalPage(entry.page), part))
+        Some((index, LogicalPage(entry.page), part, entry.stream))
     }
 
     /// So many flash operations bring the page of `entry` to flash.
@@ -315,6 +325,7 @@ impl Buffer {
         let entry = Entry {
             page: page.0,
             pool: 0,
+            stream: StreamId::default(),
             used: 0,
             covered,
             state: State::Clean,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{DeviceError, LogicalPage, Nanos, Request, RequestKind};
+use esker_core::{DeviceError, LogicalPage, Nanos, Request, RequestKind, WaitingLine};
 use esker_results::BufferReport;
 
 use super::Ssd;
@@ -28,9 +28,12 @@ pub(super) struct Buffering {
     shape: BufferShape,
     /// Between high and low water.
     draining: bool,
-    /// Writes that wait for room.
-    blocked: VecDeque<Blocked>,
-    /// Pages that they still bring.
+    /// Writes that wait for room; taken in order of arrival while a flush is under way, which waits for all before it.
+    blocked: WaitingLine<Blocked>,
+    /// The one that is in memory in part. It goes on first: it keeps nobody waiting for long, and recovery counts on
+    /// writes that were begun one after the other.
+    begun: Option<Blocked>,
+    /// Pages that all these still bring.
     blocked_pages: u64,
     /// When requests end that need nothing but the memory.
     timers: VecDeque<(Nanos, u32)>,
@@ -85,7 +88,8 @@ impl Buffering {
             low_water: low_water.of(pages) as u32,
             shape,
             draining: false,
-            blocked: VecDeque::new(),
+            blocked: WaitingLine::default(),
+            begun: None,
             blocked_pages: 0,
             timers: VecDeque::new(),
             flush: None,
@@ -94,6 +98,11 @@ impl Buffering {
             counts: BufferReport::default(),
             earlier: BufferReport::default(),
         })
+    }
+
+    /// Whether writes wait for room.
+    fn any_blocked(&self) -> bool {
+        self.begun.is_some() || !self.blocked.is_empty()
     }
 
     pub(super) fn next_event(&self) -> Nanos {
@@ -160,10 +169,11 @@ impl Buffering {
         self.memory.keep(page, covered);
     }
 
-    /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost something
-    /// that had been acknowledged, and how many pages the protection saved.
+    /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost
+    /// something that had been acknowledged, and how many pages the protection saved.
     pub(super) fn lose_power(&mut self, oldest: u64) -> (u64, u64) {
         self.blocked.clear();
+        self.begun = None;
         self.blocked_pages = 0;
         self.timers.clear();
         (self.draining, self.flush) = (false, None);
@@ -197,8 +207,9 @@ pub(super) fn covered(request: &Request, page: u64, geometry: &Geometry, roundin
 }
 
 impl Ssd {
-    /// Takes a write, or what goes the same way, into the buffer from `page` on.
-    pub(super) fn admit(&mut self, now: Nanos, slot: u32, from: u64) {
+    /// Takes a write, or what goes the same way, into the buffer from `page` on. Without room for all of it, says what
+    /// is left.
+    fn admit(&mut self, now: Nanos, slot: u32, from: u64) -> Option<Blocked> {
         let state = self.slots.get_mut(slot);
         if state.admitted == 0 {
             let buffering = self.buffer.as_mut().expect("it is in use");
@@ -223,13 +234,8 @@ impl Ssd {
                 (RequestKind::Trim, Part::Some) => {}
                 _ => {
                     let buffering = self.buffer.as_mut().expect("it is in use");
-                    match buffering.memory.write(logical, self.ftl.pool_of(logical), covered, number) {
-                        Admission::Full => {
-                            let pages = end - page + 1;
-                            buffering.blocked.push_front(Blocked { slot, page, pages });
-                            buffering.blocked_pages += pages;
-                            return self.write_out(now);
-                        }
+                    match buffering.memory.write(logical, self.ftl.pool_of(logical), covered, request.stream, number) {
+                        Admission::Full => return Some(Blocked { slot, page, pages: end - page + 1 }),
                         Admission::Coalesced => buffering.counts.pages_overwritten_in_buffer += 1,
                         Admission::Taken => {}
                     }
@@ -244,6 +250,43 @@ impl Ssd {
         }
         self.slots.get_mut(slot).start = now;
         self.buffering().serve(now, slot);
+        None
+    }
+
+    /// A write waits for room since `since`, after it has been tried.
+    fn wait_for_room(&mut self, now: Nanos, since: Nanos, blocked: Blocked) {
+        let state = self.slots.get_mut(blocked.slot);
+        let priority = state.request.priority;
+        let nothing_taken = blocked.page == state.request.start.byte_offset() >> self.page_shift;
+        if nothing_taken {
+            state.admitted = 0;
+        }
+        let buffering = self.buffering();
+        if buffering.failed {
+            self.slots.get_mut(blocked.slot).result = Err(DeviceError::NoSpace);
+            return self.served(now, blocked.slot);
+        }
+        buffering.blocked_pages += blocked.pages;
+        if nothing_taken {
+            buffering.admitted -= 1;
+            buffering.blocked.put_back(since, priority, blocked);
+        } else {
+            buffering.begun = Some(blocked);
+        }
+        self.write_out(now);
+    }
+
+    /// The write that has room next, and since when it waits.
+    fn next_blocked(&mut self, now: Nanos) -> Option<(Nanos, Blocked)> {
+        let in_order = self.slots.any_flush();
+        let buffering = self.buffering();
+        let next = match buffering.begun.take() {
+            Some(begun) => Some((now, begun)),
+            None if in_order => buffering.blocked.pop_oldest(),
+            None => buffering.blocked.pop(now),
+        };
+        buffering.blocked_pages -= next.map_or(0, |(_, blocked)| blocked.pages);
+        next
     }
 
     /// Takes a write whose turn it is, or lets it wait behind others.
@@ -255,13 +298,14 @@ impl Ssd {
         if buffering.failed {
             self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
             self.served(now, slot);
-        } else if buffering.blocked.is_empty() {
-            self.admit(now, slot, first);
-            let buffering = self.buffering();
-            buffering.counts.writes_that_waited += buffering.blocked.len() as u64;
+        } else if !buffering.any_blocked() {
+            if let Some(blocked) = self.admit(now, slot, first) {
+                self.buffering().counts.writes_that_waited += 1;
+                self.wait_for_room(now, now, blocked);
+            }
         } else {
             buffering.counts.writes_that_waited += 1;
-            buffering.blocked.push_back(Blocked { slot, page: first, pages });
+            buffering.blocked.push(now, request.priority, Blocked { slot, page: first, pages });
             buffering.blocked_pages += pages;
             self.write_out(now);
         }
@@ -273,7 +317,7 @@ impl Ssd {
         loop {
             let buffering = self.buffer.as_mut().expect("it is in use");
             let unwritten = buffering.memory.unwritten();
-            if unwritten > buffering.high_water || !buffering.blocked.is_empty() {
+            if unwritten > buffering.high_water || buffering.any_blocked() {
                 buffering.draining = true;
             } else if unwritten <= buffering.low_water {
                 buffering.draining = false;
@@ -282,11 +326,14 @@ impl Ssd {
             if !wanted || buffering.failed {
                 return;
             }
-            let Some((entry, page, part)) = buffering.memory.leave(buffering.blocked_pages) else { return };
+            let Some((entry, page, part, stream)) = buffering.memory.leave(buffering.blocked_pages) else { return };
             buffering.counts.pages_to_flash += 1;
             self.ops.clear();
             // Pages leave one by one, whatever requests brought them.
             self.ftl.begin_request(1);
+            if self.settings.streams > 1 {
+                self.ftl.begin_stream(stream);
+            }
             let written = self.write_to_flash(now, page, part);
             self.ftl.end_request(&mut self.flash, &mut self.ops);
             let count = match self.ops.as_slice() {
@@ -307,7 +354,8 @@ impl Ssd {
         let buffering = self.buffering();
         buffering.failed = true;
         buffering.blocked_pages = 0;
-        let waiting = buffering.blocked.drain(..).map(|blocked| blocked.slot).chain(buffering.flush.take());
+        let begun = buffering.begun.take().into_iter();
+        let waiting = begun.chain(buffering.blocked.drain()).map(|blocked| blocked.slot).chain(buffering.flush.take());
         for slot in waiting.collect::<Vec<_>>() {
             self.slots.get_mut(slot).result = Err(error);
             if self.slots.get(slot).start == Nanos::NEVER {
@@ -328,11 +376,9 @@ impl Ssd {
         {
             self.ready.push_back((now, flush));
         }
-        while let Some(Blocked { slot, page, pages }) = self.buffering().blocked.pop_front() {
-            self.buffering().blocked_pages -= pages;
-            let before = self.buffering().blocked.len();
-            self.admit(now, slot, page);
-            if self.buffering().blocked.len() > before {
+        while let Some((since, Blocked { slot, page, .. })) = self.next_blocked(now) {
+            if let Some(blocked) = self.admit(now, slot, page) {
+                self.wait_for_room(now, since, blocked);
                 break;
             }
         }

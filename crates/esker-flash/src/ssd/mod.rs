@@ -50,6 +50,10 @@ const FIRST_ENTRY: u32 = QUEUE_DEPTH_MAX;
 /// of pages. Without a write buffer a write that completed is durable, and a flush completes when all writes that were
 /// submitted before it have. With one, a flush also waits for what the buffer held then to reach flash, unless the buffer
 /// is protected against power failures.
+///
+/// Writes that wait for room in the buffer, and requests that came while power was out, are served user before
+/// background.
+/// Flash operations do not know whose they are.
 #[derive(Debug)]
 pub struct Ssd {
     name: String,

@@ -210,7 +210,9 @@ impl Ssd {
         let power = self.power.as_mut().expect("it has failed");
         power.stage = Stage::Over;
         power.report.duration_s = (now - power.recovery.failed).0 as f64 / 1e9;
-        for slot in std::mem::take(&mut power.held) {
+        let mut held = Vec::from(std::mem::take(&mut power.held));
+        held.sort_by_key(|slot| self.slots.get(*slot).request.priority);
+        for slot in held {
             self.dispatch(now, slot);
         }
         if self.buffer.is_some() {

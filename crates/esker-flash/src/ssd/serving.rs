@@ -66,6 +66,9 @@ impl Ssd {
         if matches!(request.kind, RequestKind::Write { .. }) {
             self.ftl.begin_request((pages.end() - pages.start() + 1) as u32);
         }
+        if self.settings.streams > 1 && request.kind.is_write() {
+            self.ftl.begin_stream(request.stream);
+        }
         if request.kind == RequestKind::Read {
             self.host_page_reads += pages.end() - pages.start() + 1;
         }

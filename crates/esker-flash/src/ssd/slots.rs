@@ -32,11 +32,12 @@ pub(super) struct Slots {
     depth: u32,
     first: u32,
     last: u32,
+    flushes: u32,
 }
 
 impl Slots {
     pub(super) fn new(depth: u32) -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), depth, first: NONE, last: NONE }
+        Self { slots: Vec::new(), free: Vec::new(), depth, first: NONE, last: NONE, flushes: 0 }
     }
 
     #[inline]
@@ -76,6 +77,7 @@ impl Slots {
         };
         if ordered {
             state.previous = self.last;
+            self.flushes += u32::from(request.kind == RequestKind::Flush);
         }
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -99,8 +101,9 @@ impl Slots {
 
     #[inline]
     pub(super) fn release(&mut self, slot: u32) {
-        let Slot { ordered, previous, next, .. } = self.slots[slot as usize];
+        let Slot { request, ordered, previous, next, .. } = self.slots[slot as usize];
         if ordered {
+            self.flushes -= u32::from(request.kind == RequestKind::Flush);
             match previous {
                 NONE => self.first = next,
                 previous => self.slots[previous as usize].next = next,
@@ -111,6 +114,12 @@ impl Slots {
             }
         }
         self.free.push(slot);
+    }
+
+    /// Whether a flush is under way.
+    #[inline]
+    pub(super) fn any_flush(&self) -> bool {
+        self.flushes > 0
     }
 
     /// All requests under way.

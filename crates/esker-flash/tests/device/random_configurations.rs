@@ -2,8 +2,8 @@
 
 use crate::common::{report, run};
 use esker_core::{
-    Arrival, ByteRate, Bytes, Control, Device, Energy, Hint, Lba, Nanos, Power, Precondition, Ratio, ReplaySettings,
-    Request, RequestKind, ResourceKind, Rng,
+    Arrival, ByteRate, Bytes, Control, Device, Energy, Hint, Lba, Nanos, Power, Precondition, Priority, Ratio,
+    ReplaySettings, Request, RequestKind, ResourceKind, Rng, StreamId,
 };
 use esker_flash::{
     ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, DecodingStepSettings, EccCode,
@@ -263,16 +263,25 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
         WriteFrontiers::Plane,
         WriteFrontiers::Pool,
     ]);
+    let streams = prop_oneof![20 => Just(1), 12 => 2u32..5, 1 => Just(0), 1 => 5u32..20];
     let link = prop::option::of((prop_oneof![1 => Just(0), 20 => 1_000_000u64..4_000_000_000], 0u64..50_000));
     (
         (share(), share(), geometry(), time(), time(), time()),
-        ((cleaning(), ftl()), pool, frontiers, any::<bool>(), mostly(1..40), link, (write_buffer(), wear(), ecc())),
+        (
+            (cleaning(), ftl()),
+            pool,
+            frontiers,
+            any::<bool>(),
+            (mostly(1..40), streams),
+            link,
+            (write_buffer(), wear(), ecc()),
+        ),
         array(),
     )
         .prop_map(
             |(
                 (over, spare, geometry, read, program, erase),
-                ((cleaning, ftl), pool, frontiers, summary, depth, link, (write_buffer, wear, ecc)),
+                ((cleaning, ftl), pool, frontiers, summary, (depth, streams), link, (write_buffer, wear, ecc)),
                 array,
             )| {
                 let array_is_plain = array.copy_back == CopyBack::Off
@@ -280,6 +289,8 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     && array.span.is_empty()
                     && array.logical_page.is_none();
                 let (mut cleaning, mut ecc) = (cleaning, ecc);
+                let knows_streams = ftl.kind == "page" && cleaning.separate != Separation::HotCold;
+                let streams = if knows_streams || depth % 5 == 0 { streams } else { 1 };
                 // Layers that place pages by their own rules refuse it.
                 if depth % 5 != 0 && !matches!(ftl.kind.as_str(), "page" | "dftl") {
                     cleaning.separate = Separation::None;
@@ -298,6 +309,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     cleaning,
                     pool,
                     write_frontiers: frontiers,
+                    streams,
                     queue_depth: depth,
                     endurance_cycles: 1000,
                     geometry,
@@ -342,7 +354,8 @@ fn requests(seed: u64, count: usize, capacity: Bytes) -> impl Iterator<Item = Ar
             _ => rng.below(20).min(sectors - start) + 1,
         };
         let length = if kind == RequestKind::Flush { 0 } else { length };
-        Arrival { at, request: Request::new(kind, Lba(start), Bytes(length * 512)) }
+        let (priority, stream) = (Priority(rng.below(2) as u8), StreamId(rng.below(5) as u16));
+        Arrival { at, request: Request { priority, stream, ..Request::new(kind, Lba(start), Bytes(length * 512)) } }
     })
 }
 

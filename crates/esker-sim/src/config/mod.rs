@@ -16,4 +16,6 @@ pub use experiment::Experiment;
 pub(crate) use read::Document;
 pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
-pub use workload::{BeyondCapacity, OneOrMore, WorkloadSettings};
+pub use workload::{
+    BeyondCapacity, OneOrMore, RequestPriority, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,
+};

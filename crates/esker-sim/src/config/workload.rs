@@ -1,8 +1,9 @@
 //! The `[workload]` table.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use esker_core::{Nanos, Ratio};
+use esker_core::{Nanos, Priority, Ratio};
 use esker_trace::{FilterSettings, SyntheticSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,79 @@ pub struct WorkloadSettings {
     /// What to do with addresses that the target does not have.
     #[serde(default)]
     pub beyond_capacity: BeyondCapacity,
+    /// Whether somebody waits for the requests (default: "user"). Where requests wait (for a slot of the target or of a
+    /// device in it, for a disk's arm, for room in a buffer) user goes before background; what has waited for long goes
+    /// next all the same, every other time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub priority: RequestPriority,
+    /// Stream of the requests: a number for all of them, or "volume" (the default), where each volume of a trace is a
+    /// stream, by order of appearance. Solid-state drives with `streams` keep streams apart; everything else ignores
+    /// them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub stream: StreamChoice,
+    /// What differs for single volumes of a trace, by name; with several traces the names are TRACE:VOLUME.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub volumes: BTreeMap<String, VolumeSettings>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Whether somebody waits for a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestPriority {
+    /// Somebody waits for it.
+    #[default]
+    User,
+    /// It can wait: copies, rebuilds, checks.
+    Background,
+}
+
+impl From<RequestPriority> for Priority {
+    fn from(priority: RequestPriority) -> Self {
+        match priority {
+            RequestPriority::User => Self::USER,
+            RequestPriority::Background => Self::BACKGROUND,
+        }
+    }
+}
+
+/// Which stream requests belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected \"volume\" or a number from 0 to 65535")]
+pub enum StreamChoice {
+    /// As named.
+    By(StreamBy),
+    /// All to this one.
+    Number(u16),
+}
+
+/// What streams are told by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamBy {
+    /// Each volume is one.
+    Volume,
+}
+
+impl Default for StreamChoice {
+    fn default() -> Self {
+        Self::By(StreamBy::Volume)
+    }
+}
+
+/// What differs for one volume of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeSettings {
+    /// Whether somebody waits for its requests; left out, as for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<RequestPriority>,
+    /// The stream of its requests; left out, as for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u16>,
 }
 
 /// One name, or a list of them.
@@ -109,6 +183,9 @@ impl WorkloadSettings {
                 return Err(("reorder_records", "it goes with a `trace`".to_string()));
             }
             (None, Some(_)) if self.filter.is_some() => return Err(("filter", "it goes with a `trace`".to_string())),
+            (None, Some(_)) if !self.volumes.is_empty() => {
+                return Err(("volumes", "it goes with a `trace`; a `synthetic` workload is one volume".to_string()));
+            }
             (None, Some(_)) if self.passes.is_some() => {
                 let message = "it goes with a `trace`; ask a `synthetic` workload for more `requests`";
                 return Err(("passes", message.to_string()));

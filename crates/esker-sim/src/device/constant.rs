@@ -1,4 +1,5 @@
-//! The constant device: every request takes the same time. For theory and tests.
+//! The constant device: every request takes the same time. For theory and tests. Its own queue is first come, first
+//! served: it ignores the priority and the stream of requests.
 
 use std::collections::VecDeque;
 
@@ -89,6 +90,7 @@ impl DeviceSettings for ConstantSettings {
 
 /// A first-in-first-out station of equal servers with one service time: D in Kendall's notation. Flushes and trims take
 /// a server like any other request; a request beyond the capacity fails at once and takes none.
+/// Priorities and streams are ignored.
 #[derive(Debug)]
 pub struct Constant {
     name: String,

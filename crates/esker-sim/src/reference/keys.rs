@@ -45,6 +45,9 @@ fn collect_within(root: &Value, target: &Value, name: &str, into: &mut Vec<Key>)
     if let Some(items) = target.get("items") {
         collect_within(root, follow(root, items), &format!("{name}[]"), into);
     }
+    if let Some(entries) = target.get("additionalProperties").filter(|entries| entries.is_object()) {
+        collect_within(root, follow(root, entries), &format!("{name}.NAME"), into);
+    }
     for variant in alternatives(target) {
         let variant = follow(root, variant);
         let Some(kind) = variant.pointer("/properties/kind/const").and_then(Value::as_str) else {
@@ -160,6 +163,7 @@ mod tests {
         #[serde(default = "blue")]
         colour: Colour,
         inner: Option<Inner>,
+        named: std::collections::BTreeMap<String, Inner>,
         shape: Shape,
     }
     #[derive(JsonSchema, Serialize)]
@@ -202,6 +206,8 @@ mod tests {
                 "colour | `\"red\"` or `\"dark-blue\"` | `\"dark-blue\"` | Which one.",
                 "inner | a table |  | ",
                 "inner.count | a whole number | required | How many.",
+                "named | a table | required | ",
+                "named.NAME.count | a whole number | required | How many.",
                 "shape | `{ kind = \"round\", ... }` | required | ",
                 "shape.radius | a number | required | With `kind = \"round\"`: Across.",
             ]

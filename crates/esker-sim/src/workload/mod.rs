@@ -1,6 +1,7 @@
 //! What is asked of the target: records of a trace or of a generator, turned into arrivals within its capacity.
 
 mod address;
+mod marks;
 mod passes;
 mod read;
 mod together;
@@ -16,6 +17,7 @@ use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticS
 use crate::config::{BeyondCapacity, Experiment};
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
+use marks::Marks;
 use passes::Passes;
 
 pub use address::dense_requests;
@@ -25,6 +27,7 @@ pub use together::{Place, Together, places, volume_names};
 #[derive(Debug)]
 pub struct Workload {
     source: Source,
+    marks: Marks,
     /// Only so many requests count.
     head: u64,
 }
@@ -57,6 +60,12 @@ pub(crate) struct WorkloadFault {
     pub(crate) hint: Option<String>,
 }
 
+impl WorkloadFault {
+    fn at(self, experiment: &Experiment) -> RunError {
+        experiment.error_at(&format!("workload.{}", self.key), self.message, self.hint).into()
+    }
+}
+
 impl Workload {
     /// Reads the experiment's trace, or gets ready to make its synthetic requests. `cancel` ends that early, with
     /// [`RunError::Cancelled`].
@@ -64,11 +73,14 @@ impl Workload {
         let settings = &experiment.workload;
         if let Some(synthetic) = &settings.synthetic {
             let source = Source::Synthetic { settings: synthetic.clone(), seed: experiment.run.seed };
-            return Ok(Self { source, head: settings.head.unwrap_or(u64::MAX).min(synthetic.requests) });
+            let marks = Marks::new(settings, &[]).map_err(|fault| fault.at(experiment))?;
+            return Ok(Self { source, marks, head: settings.head.unwrap_or(u64::MAX).min(synthetic.requests) });
         }
         let collected = read::read(experiment, cancel)?;
         let passes = settings.passes.map_or(1, NonZeroU32::get);
+        let marks = Marks::new(settings, &collected.volumes).map_err(|fault| fault.at(experiment))?;
         let workload = collected.collector.finish(collected.volumes, passes, collected.has_times)?;
+        let workload = Self { marks, ..workload };
         if workload.is_empty() {
             let message = "no request of the trace is left to replay";
             return Err(experiment.error_at("workload.trace", message, None).into());
@@ -146,7 +158,10 @@ impl Workload {
         let head = usize::try_from(self.head).unwrap_or(usize::MAX);
         Ok(records.take(head).flat_map(move |record| {
             let at = scaled(record.at - first, time_scale);
-            addresses.requests(&record, capacity.0, left_out).map(move |request| Arrival { at, request })
+            addresses.requests(&record, capacity.0, left_out).map(move |request| {
+                let request = self.marks.mark(record.volume, request);
+                Arrival { at, request }
+            })
         }))
     }
 }
@@ -209,6 +224,6 @@ impl Collector {
         let space = AddressSpace::new(&self.ends);
         let Self { touched, bytes, .. } = self;
         let source = Source::Recorded { spool, space, touched, passes, has_times, bytes };
-        Ok(Workload { source, head: u64::MAX })
+        Ok(Workload { source, marks: Marks::default(), head: u64::MAX })
     }
 }

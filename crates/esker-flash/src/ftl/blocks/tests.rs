@@ -26,6 +26,7 @@ fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> SsdSettings {
         cleaning: CleaningSettings::default(),
         pool: PoolScope::Device,
         write_frontiers: WriteFrontiers::Pool,
+        streams: 1,
         queue_depth: 1,
         endurance_cycles: 1000,
         geometry: GeometrySettings {

@@ -234,7 +234,7 @@ impl Dftl {
         let (pool, slot) = self.striping.locate(page.0);
         let (index, known) = self.translate(slot, flash, sink)?;
         // Cleaning may move the very page that is about to be superseded.
-        let block = self.pools.place(pool, slot, flash, sink, &mut self.tables)?;
+        let block = self.pools.place(pool, slot, 0, flash, sink, &mut self.tables)?;
         let old = tables::page_of(self.tables.cache.page(index));
         let read = match (part, old) {
             (Part::Some, Some(old)) => Some(flash.read_after(old, Cause::Host, known, sink)),
@@ -366,7 +366,8 @@ impl Ftl for Dftl {
     ) -> Result<(), FtlError> {
         let (pool, slot) = self.striping.locate(page.0);
         let index = self.tables.cached(slot).expect("the read looked it up");
-        let block = self.pools.place_again(pool, slot, flash, ops, &mut self.tables)?;
+        let at = flash.geometry().block_of(tables::page_of(self.tables.cache.page(index)).expect("its data were read"));
+        let block = self.pools.place_again(pool, slot, at, flash, ops, &mut self.tables)?;
         let old = tables::page_of(self.tables.cache.page(index));
         let at = flash.program(block, slot, Cause::Refresh, Some(read), ops);
         self.tables.change(index, tables::entry(at), flash);

@@ -29,6 +29,7 @@ fn settings(cache_entries: u64, parameters: &[(&str, Parameter)]) -> SsdSettings
         cleaning: CleaningSettings { threshold: Ratio::ZERO, ..CleaningSettings::default() },
         pool: PoolScope::Die,
         write_frontiers: WriteFrontiers::Die,
+        streams: 1,
         queue_depth: 32,
         endurance_cycles: 1000,
         geometry: GeometrySettings {

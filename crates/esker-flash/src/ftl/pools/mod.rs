@@ -104,30 +104,34 @@ impl Pools {
         Ok(Self { pools, blocks_per_pool: crate::divide::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
     }
 
-    /// The block that the page of `owner`, which the host writes to `pool`, goes to, with room for it. Cleans first
-    /// where the free blocks fell below the reserve; `owners` are told where each copied page is now.
+    /// The block that the page of `owner`, which the host writes to `pool`, goes to, with room for it: one of those of
+    /// `stream`, counted among the streams that are kept apart. Cleans first where the free blocks fell below the
+    /// reserve; `owners` are told where each copied page is now.
     #[inline]
     pub fn place<S: OpSink>(
         &mut self,
         pool: u32,
         owner: u32,
+        stream: u32,
         flash: &mut FlashState,
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place(owner, flash, sink, owners)
+        self.pools[pool as usize].place(owner, stream, flash, sink, owners)
     }
 
-    /// The same for a page of `owner` that the host does not write, and that goes where cleaning would copy it.
+    /// The same for a page of `owner` that the host does not write, and that goes from block `at` to where cleaning
+    /// would copy it.
     pub fn place_again<S: OpSink>(
         &mut self,
         pool: u32,
         owner: u32,
+        at: BlockIndex,
         flash: &mut FlashState,
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place_again(owner, flash, sink, owners)
+        self.pools[pool as usize].place_again(owner, at, flash, sink, owners)
     }
 
     /// The same for a page of the map.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use esker_core::{PhysicalPage, Rng};
+use esker_core::{PhysicalPage, Priority, Rng, StreamId};
 use esker_results::RecoveryReport;
 
 use super::*;
@@ -124,6 +124,8 @@ impl Host {
                 Request { kind: RequestKind::Write { fua }, ..Request::read(start, length) }
             }
         };
+        let (stream, priority) = (StreamId((index / 5) as u16), Priority(index as u8 % 2));
+        let request = Request { stream, priority, ..request };
         self.requests.push(request);
         self.ssd.submit(self.now, tag(index), request);
     }
@@ -370,6 +372,9 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
     if matches!(settings.ftl.kind.as_str(), "page" | "dftl") {
         let apart = [Separation::None, Separation::Copied, Separation::HotCold][rng.below(3) as usize];
         settings.cleaning.separate = apart;
+        if settings.ftl.kind == "page" && apart != Separation::HotCold {
+            settings.streams = 1 + rng.below(3) as u32;
+        }
     }
     settings.power_failure = Some(match rng.below(2) {
         0 => PowerFailureSettings::at(Nanos(rng.below(60_000_000))),

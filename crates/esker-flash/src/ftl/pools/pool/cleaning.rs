@@ -3,12 +3,12 @@
 use esker_core::PhysicalPage;
 
 use super::{COLD, Pool, Victim, bit, clear};
+use crate::BlockIndex;
 use crate::ftl::FtlError;
 use crate::ftl::pools::wear::{Fate, Wear};
 use crate::ftl::pools::{Content, Owners};
 use crate::gc::Judgement;
 use crate::nand::{Cause, FlashState, OpSink};
-use crate::{BlockIndex, Separation};
 
 /// With a map in blocks of its own, cleaning a block of data may open two blocks before it frees one. Below this many
 /// free ones the block is chosen by what it gains, whatever the policy says.
@@ -114,12 +114,13 @@ impl Pool {
         (self.first_map_frontier + self.frontier_of_part[(block / self.blocks_per_part) as usize]) as usize
     }
 
-    /// Which kind of data the page of `owner` is that is copied, where kinds are kept apart.
+    /// Which kind of data the page of `owner` is that is copied out of `block`, where kinds are kept apart.
     #[inline]
-    pub(super) fn kind_of_copy(&self, owner: u32) -> usize {
+    pub(super) fn kind_of_copy(&self, owner: u32, block: u32) -> usize {
         match &self.temperature {
             Some(temperature) if temperature.is_hot(owner) => 0,
-            _ => COLD,
+            Some(_) => COLD,
+            None => self.stream_of_block.get(block as usize).map_or(self.copied, |stream| usize::from(*stream)),
         }
     }
 
@@ -138,7 +139,7 @@ impl Pool {
         let cause = if map { Cause::Mapping } else { Cause::Cleaning };
         let block = BlockIndex(self.first_block + victim);
         let first_kind = self.frontier_for(victim);
-        let separate = !map && self.separation != Separation::None;
+        let separate = !map && self.apart;
         let first_page = flash.geometry().first_page(block).0;
         for word in 0..flash.words_per_block() {
             let mut valid = flash.valid_word(block, word);
@@ -151,7 +152,7 @@ impl Pool {
                 valid &= valid - 1;
                 let mut index = first_kind;
                 if separate {
-                    index = self.of_kind(self.kind_of_copy(flash.owner(from)), first_kind as u32);
+                    index = self.of_kind(self.kind_of_copy(flash.owner(from), victim), first_kind as u32);
                 }
                 if self.frontiers[index].room == 0 {
                     self.open(index, flash, sink)?;
@@ -251,6 +252,9 @@ impl Pool {
         self.victims.remove(cold);
         clear(&mut self.closed, cold);
         let (from, to) = (BlockIndex(self.first_block + cold), BlockIndex(self.first_block + worn));
+        if !self.stream_of_block.is_empty() {
+            self.stream_of_block[worn as usize] = self.stream_of_block[cold as usize];
+        }
         let pages: Vec<PhysicalPage> = valid_pages(flash, from).collect();
         for page in pages {
             let (owner, page) = flash.copy(page, to, Cause::WearLevelling, sink);

@@ -14,11 +14,12 @@ use super::wear::{Wear, WearCounts};
 use crate::ftl::FtlContext;
 use crate::gc::VictimPolicy;
 use crate::nand::FlashState;
+use crate::settings::STREAMS_MAX;
 use crate::{BlockIndex, Placement, Separation, WriteFrontiers};
 
-/// Kinds of data that are kept apart, at most.
-const KINDS_MAX: usize = 2;
-/// The second kind: what cleaning copies, or what was not written lately.
+/// Kinds of data that are kept apart, at most: those of the host's streams, and what cleaning copies.
+const KINDS_MAX: usize = STREAMS_MAX as usize + 1;
+/// The second kind, where kinds are told apart by temperature: what was not written lately.
 const COLD: usize = 1;
 
 /// A block that takes writes.
@@ -43,7 +44,7 @@ pub(super) struct Pool {
     data_pages_per_block: u32,
     reserve: u32,
     summary: bool,
-    /// Those of data, where kinds are kept apart first those of one kind, then those of the other; behind them, where
+    /// Those of data, where kinds are kept apart first those of one kind, then those of the next; behind them, where
     /// the layer keeps its map in blocks of its own, as many of the map as of one kind.
     frontiers: Vec<Frontier>,
     /// How many frontiers are for one kind of data.
@@ -52,9 +53,16 @@ pub(super) struct Pool {
     first_map_frontier: u32,
     /// Per part the frontier of the first kind that takes what is copied from its blocks.
     frontier_of_part: Vec<u32>,
-    /// Which pages go where.
-    separation: Separation,
-    /// What tells them apart, with [`Separation::HotCold`].
+    /// Whether there are several kinds of data.
+    apart: bool,
+    /// Whether some of them are streams of the host.
+    keeps_streams: bool,
+    /// The kind of what cleaning copies, where that does not depend on the page.
+    copied: usize,
+    /// Per block the stream that was last written to it, where copies stay with their stream; a power failure makes it
+    /// forget that. Otherwise empty.
+    stream_of_block: Vec<u8>,
+    /// What tells kinds apart, with [`Separation::HotCold`].
     temperature: Option<Temperature>,
     /// Per kind the frontier of the next host write, counted within the kind.
     turns: [u32; KINDS_MAX],
@@ -170,6 +178,7 @@ impl Pool {
         let free = (0..parts).map(|part| part_blocks(part).filter(is_good).collect()).collect();
         let ahead = |blocks: u32| if blocks == 0 { 0 } else { blocks.max(reserve + 1) };
         let words = space.blocks_per_pool.div_ceil(64) as usize;
+        let streams_stay = context.settings.streams > 1 && context.settings.cleaning.separate == Separation::None;
         Self {
             index,
             first_block,
@@ -181,7 +190,10 @@ impl Pool {
             data_frontiers,
             first_map_frontier: space.open_blocks(),
             frontier_of_part,
-            separation: context.settings.cleaning.separate,
+            apart: space.kinds > 1,
+            keeps_streams: context.settings.streams > 1,
+            copied: space.kinds as usize - 1,
+            stream_of_block: vec![0; if streams_stay { space.blocks_per_pool as usize } else { 0 }],
             temperature: Temperature::new(context.settings, space),
             turns: [0; KINDS_MAX],
             least_loaded: context.settings.array.placement == Placement::LeastLoaded,
@@ -236,7 +248,8 @@ impl Pool {
         let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
         let map = self.map.as_ref().map_or(0, |map| map.victims.memory_bytes());
         let wear = self.wear.as_ref().map_or(0, Wear::memory_bytes)
-            + self.temperature.as_ref().map_or(0, Temperature::memory_bytes);
+            + self.temperature.as_ref().map_or(0, Temperature::memory_bytes)
+            + self.stream_of_block.len();
         free + size_of_val(&*self.closed) + size_of_val(&*self.holds_map) + self.victims.memory_bytes() + map + wear
     }
 

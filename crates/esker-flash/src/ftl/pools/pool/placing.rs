@@ -1,34 +1,37 @@
 //! Which block the next page goes to.
 
 use super::{COLD, Pool, Wear, set};
+use crate::BlockIndex;
 use crate::ftl::FtlError;
 use crate::ftl::pools::Owners;
 use crate::nand::{FlashState, OpSink};
-use crate::{BlockIndex, Separation};
 
 impl Pool {
-    /// The block that the page of `owner`, which the host writes, goes to.
+    /// The block that the page of `owner`, which the host writes in `stream`, goes to.
     #[inline]
     pub(in crate::ftl::pools) fn place<S: OpSink>(
         &mut self,
         owner: u32,
+        stream: u32,
         flash: &mut FlashState,
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
         let cold = self.temperature.as_mut().is_some_and(|temperature| !temperature.written(owner));
-        self.place_in(if cold { COLD } else { 0 }, flash, sink, owners)
+        let kind = if cold { COLD } else { stream as usize };
+        self.place_in(kind, flash, sink, owners)
     }
 
-    /// The same for a page that the host does not write.
+    /// The same for a page that the host does not write, and that lies in block `at`.
     pub(in crate::ftl::pools) fn place_again<S: OpSink>(
         &mut self,
         owner: u32,
+        at: BlockIndex,
         flash: &mut FlashState,
         sink: &mut S,
         owners: &mut impl Owners,
     ) -> Result<BlockIndex, FtlError> {
-        let kind = if self.separation == Separation::None { 0 } else { self.kind_of_copy(owner) };
+        let kind = if self.apart { self.kind_of_copy(owner, at.0 - self.first_block) } else { 0 };
         self.place_in(kind, flash, sink, owners)
     }
 
@@ -150,7 +153,7 @@ impl Pool {
     /// cleaning may have given room to another kind there only; then it is `index`.
     #[inline]
     fn beside(&self, index: usize, cleaned: usize) -> usize {
-        if self.separation == Separation::None || self.is_map_frontier(index) {
+        if !self.apart || self.is_map_frontier(index) {
             return cleaned;
         }
         let other = self.of_kind(index / self.data_frontiers as usize, cleaned as u32);
@@ -193,6 +196,9 @@ impl Pool {
         if flash.keeps_journal() {
             frontier.opened = flash.next_sequence();
             self.tell_oldest_open(flash);
+        }
+        if let (false, Some(stream)) = (map, self.stream_of_block.get_mut(block as usize)) {
+            *stream = (index as u32 / self.data_frontiers) as u8;
         }
         if let (true, Some(map)) = (map, &mut self.map) {
             set(&mut self.holds_map, block);

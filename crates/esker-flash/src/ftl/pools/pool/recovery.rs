@@ -60,6 +60,9 @@ impl Pool {
             frontier.block = Some(BlockIndex(self.first_block + block));
             frontier.room = self.data_pages_per_block - state.programmed;
             frontier.opened = state.opened;
+            if let (false, Some(stream)) = (is_map, self.stream_of_block.get_mut(block as usize)) {
+                *stream = (index as u32 / self.data_frontiers) as u8;
+            }
         }
         self.tell_oldest_open(flash);
     }

@@ -76,6 +76,10 @@ impl Pool {
         rng: &mut Rng,
         laws: &mut Laws,
     ) -> Option<Plan> {
+        // Those writes would be of one stream, and leave the frontiers of the others alone.
+        if self.keeps_streams {
+            return None;
+        }
         let behind = self.behind_in_the_long_run(data, map, laws)?;
         let Balance { law, kept, candidates, left, open, of_map } = self.balance(behind, data, map, laws)?;
         let pages = self.data_pages_per_block;

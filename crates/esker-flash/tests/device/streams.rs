@@ -1,0 +1,70 @@
+//! Do drives keep streams apart, with a write buffer and without, and is it refused where it means nothing?
+
+use esker_core::{Arrival, Bytes, Device, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng, StreamId};
+use esker_flash::{Choice, FTLS, Separation, Ssd, SsdError, SsdSettings, WriteBufferSettings};
+
+use crate::common::{filled, one_package, preset, report, run};
+
+/// One die of 64 blocks with 16 pages each.
+fn small(streams: u32) -> SsdSettings {
+    let mut settings = one_package(1);
+    settings.geometry.blocks_per_plane = 256;
+    settings.geometry.pages_per_block = 16;
+    settings.over_provisioning = Some(Ratio::percent(15));
+    settings.cleaning.threshold = Ratio::percent(2);
+    SsdSettings { streams, write_buffer: None, ..settings }
+}
+
+/// Programs per page that left for flash, where nine of ten writes go to the first tenth of the drive, in stream 0, and
+/// the others in stream 5.
+fn write_amplification(settings: &SsdSettings) -> f64 {
+    let mut ssd = filled(settings);
+    let page = settings.geometry.page_size;
+    let pages = ssd.capacity().0 / page.0;
+    let mut rng = Rng::new(3);
+    let arrivals: Vec<Arrival> = (0..12 * pages)
+        .map(|_| {
+            let hot = rng.chance(9, 10);
+            let at = if hot { rng.below(pages / 10) } else { pages / 10 + rng.below(pages - pages / 10) };
+            let request = Request::write(Lba(at * page.0 / 512), page);
+            Arrival { at: Nanos::ZERO, request: Request { stream: StreamId(if hot { 0 } else { 5 }), ..request } }
+        })
+        .collect();
+    run(&mut ssd, arrivals, &ReplaySettings::closed(4));
+    let programs = report(&ssd).programs;
+    programs.total() as f64 / programs.host as f64
+}
+
+#[test]
+fn a_hot_and_a_cold_stream_cost_less_where_they_are_told_apart() {
+    let buffer = WriteBufferSettings { size: Bytes::kib(64), ..preset("tlc-data-centre").write_buffer.unwrap() };
+    for write_buffer in [None, Some(buffer)] {
+        let measured = |streams| write_amplification(&SsdSettings { write_buffer, ..small(streams) });
+        let [together, alike, apart] = [measured(1), measured(5), measured(2)];
+        assert!(apart < 0.9 * together, "{apart} against {together}, buffer {}", write_buffer.is_some());
+        // Modulo 5 both are one.
+        assert!((alike / together - 1.0).abs() < 1e-9, "{alike} against {together}");
+    }
+}
+
+#[test]
+fn what_cannot_keep_them_apart_refuses_to() {
+    let refused = |settings: &SsdSettings| {
+        let error = Ssd::new("flash", settings, 1).unwrap_err();
+        let remedy = error.hint().unwrap_or_default();
+        assert!(error.to_string().contains("`streams`"), "{error}");
+        (error, remedy)
+    };
+    for entry in FTLS.iter().filter(|entry| entry.name != "page") {
+        let settings = SsdSettings { ftl: Choice::named(entry.name), ..small(2) };
+        let (error, remedy) = refused(&settings);
+        assert!(matches!(error, SsdError::Contradiction { .. }), "{error}");
+        assert_eq!(remedy, "leave `streams` out, or use ftl = \"page\"");
+    }
+    let mut hot_cold = small(2);
+    hot_cold.cleaning.separate = Separation::HotCold;
+    assert!(refused(&hot_cold).1.contains("separate = \"copied\""));
+    assert!(matches!(refused(&small(0)).0, SsdError::Zero { .. }));
+    assert!(matches!(refused(&small(17)).0, SsdError::TooLarge { limit: 16, .. }));
+    assert!(Ssd::new("flash", &small(16), 1).is_ok());
+}
