@@ -1,8 +1,8 @@
 //! `docs/experiments.md`: every key of an experiment file.
 
+use esker_core::registry::{described, plain};
 use schemars::JsonSchema;
 
-use super::keys::{keys, plain};
 use crate::config::{CommonSettings, RunSettings, WorkloadSettings};
 use crate::device::{DEVICE_KINDS, schema_of};
 
@@ -100,7 +100,7 @@ fn table<T: JsonSchema>(page: &mut String, title: &str) {
 
 fn rows(page: &mut String, schema: &serde_json::Value) {
     *page += "\n| key | value | default | meaning |\n|---|---|---|---|\n";
-    for key in keys(schema) {
+    for key in described(schema) {
         *page +=
             &format!("| `{}` | {} | {} | {} |\n", key.name, cell(&key.kind), cell(&key.default), cell(&key.meaning));
     }
