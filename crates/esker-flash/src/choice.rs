@@ -236,7 +236,7 @@ impl JsonSchema for Choice {
                 { "type": "string" },
                 {
                     "type": "object",
-                    "properties": { "kind": { "type": "string" } },
+                    "properties": { "kind": { "type": "string", "description": "Its name; the other keys are its parameters." } },
                     "required": ["kind"],
                     "additionalProperties": { "type": ["boolean", "number", "string"] }
                 }

@@ -57,13 +57,13 @@ pub fn experiments_page() -> String {
     table::<CommonSettings>(&mut page, "### Every kind");
     for kind in DEVICE_KINDS {
         let title = format!("### `kind = \"{}\"`", kind.name);
-        let presets = (kind.presets)();
+        let presets = (kind.build.presets)();
         page += &format!("\n{title}\n\n{}.\n", kind.summary);
         if !presets.is_empty() {
             page += "\n| preset | |\n|---|---|\n";
             presets.iter().for_each(|preset| page += &format!("| `{}` | {} |\n", preset.name, cell(preset.summary)));
         }
-        rows(&mut page, "key", &described(&(kind.schema)().to_value()));
+        rows(&mut page, "key", &kind.parameters.described());
     }
     page += "\n## Choices by name\n";
     choices(&mut page, "Translation layers", "ftl", esker_flash::FTLS);
