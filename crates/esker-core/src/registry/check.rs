@@ -63,7 +63,7 @@ fn bounds(parameter: &Parameter) -> Option<String> {
         Accepted::Share { default, least, most } => outside(Some(default), least, most),
         Accepted::Size { default, least, most } => outside(fixed(default), least, most),
         Accepted::Flag { .. } => None,
-        Accepted::OneOf(names) if names.is_empty() => Some("has no names".to_string()),
+        Accepted::OneOf([]) => Some("has no names".to_string()),
         Accepted::OneOf(names) => twice(names.iter().copied()).next().map(|name| format!("has `{name}` twice")),
     };
     wrong.map(|wrong| format!("parameter `{}` {wrong}", parameter.name))
