@@ -16,6 +16,7 @@ mod preset;
 mod quantity;
 mod queue;
 mod rates;
+pub mod registry;
 mod replay;
 mod request;
 mod rng;

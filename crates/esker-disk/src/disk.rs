@@ -4,6 +4,7 @@ mod flushes;
 mod link;
 mod measured;
 
+use esker_core::registry;
 use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Priority, Request,
     RequestKind, ResourceKind, Tag, Telemetry, Unsupported, WaitingLine,
@@ -112,10 +113,7 @@ impl Disk {
         if let Some(rate) = settings.bus_rate.filter(|rate| rate.0 < 1_000_000) {
             return refuse("bus_rate", "at least 1MB/s", rate.to_string());
         }
-        let Some(scheduler) = SCHEDULERS.iter().find(|entry| entry.name == settings.scheduler) else {
-            let expected = SCHEDULERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
-            return Err(DiskError::Scheduler { found: settings.scheduler.clone(), expected });
-        };
+        let scheduler = registry::find(SCHEDULERS, "scheduler", &settings.scheduler).map_err(DiskError::Scheduler)?;
         let sectors = capacity.0 / Bytes::SECTOR.0;
         Ok(Self {
             name: name.to_string(),

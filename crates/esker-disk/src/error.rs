@@ -1,6 +1,7 @@
 //! What can be wrong with a disk's settings.
 
-use esker_core::{Bytes, Hint, Nanos, did_you_mean};
+use esker_core::registry::NotFound;
+use esker_core::{Bytes, Hint, Nanos};
 use thiserror::Error;
 
 /// Why a disk cannot be built as configured.
@@ -50,22 +51,14 @@ pub enum DiskError {
         limit: Nanos,
     },
     /// No scheduler has this name.
-    #[error("`scheduler` is `{found}`, expected one of {expected}")]
-    Scheduler {
-        /// As configured.
-        found: String,
-        /// The names in the registry.
-        expected: String,
-    },
+    #[error("`scheduler` is `{}`, expected one of {}", .0.found, .0.list())]
+    Scheduler(NotFound),
 }
 
 impl Hint for DiskError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Scheduler { found, .. } => {
-                let known = crate::SCHEDULERS.iter().map(|entry| entry.name);
-                did_you_mean(found, known).map(|name| format!("did you mean `{name}`?"))
-            }
+            Self::Scheduler(name) => name.question(),
             Self::Capacity { .. } => Some("leave `capacity` out to use all sectors of the zones".to_string()),
             _ => None,
         }

@@ -5,6 +5,7 @@ mod c_look;
 mod fcfs;
 
 use esker_core::Nanos;
+use esker_core::registry::Entry;
 
 use crate::Mechanics;
 
@@ -42,16 +43,18 @@ pub trait Scheduler: Send {
     }
 }
 
-/// One scheduler of the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct SchedulerEntry {
-    /// Its name in settings.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Makes an empty one.
-    pub build: fn() -> Box<dyn Scheduler>,
-}
+/// One scheduler of the registry: how an empty one is made.
+pub type SchedulerEntry = Entry<fn() -> Box<dyn Scheduler>>;
 
 /// Every scheduler, in the order in which lists show them. A new one is a file beside these and a line here.
 pub static SCHEDULERS: &[SchedulerEntry] = &[fcfs::ENTRY, c_look::ENTRY];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_is_sound() {
+        assert_eq!(esker_core::registry::check(SCHEDULERS), Vec::<String>::new());
+    }
+}

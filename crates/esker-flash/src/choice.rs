@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use esker_core::registry::{self, Accepted, Fallback, ParameterSource};
 use esker_core::{Bytes, Ratio, did_you_mean};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -35,17 +36,6 @@ pub enum Parameter {
     Text(String),
 }
 
-/// A parameter of a component, as lists and reference pages show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParameterEntry {
-    /// Its name in configurations.
-    pub name: &'static str,
-    /// What applies where it is left out.
-    pub default: &'static str,
-    /// What it means, in one line.
-    pub meaning: &'static str,
-}
-
 impl Choice {
     /// The component called `kind`, with defaults.
     pub fn named(kind: &str) -> Self {
@@ -58,117 +48,126 @@ impl Choice {
     }
 }
 
-/// Hands the parameters of a [`Choice`] to the component that is built from it, and notices those nobody asked for.
-#[derive(Debug)]
+/// The parameters of a [`Choice`], each of which its entry has and accepts, for the component that is built from them.
+///
+/// Asking for one that the entry has not, or as another kind, is a mistake of the component: it panics.
+#[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
-    key: &'static str,
     choice: &'a Choice,
-    known: Vec<&'static str>,
+    list: &'static [registry::Parameter],
 }
 
 impl<'a> Parameters<'a> {
-    pub(crate) fn new(key: &'static str, choice: &'a Choice) -> Self {
-        Self { key, choice, known: Vec::new() }
+    /// Those of `choice`, which stands at `key`, as `source` knows them.
+    pub(crate) fn new(key: &'static str, choice: &'a Choice, source: &ParameterSource) -> Result<Self, SsdError> {
+        let list = source.listed();
+        for (name, given) in &choice.parameters {
+            let Some(known) = list.iter().find(|known| known.name == *name) else {
+                let names = || list.iter().map(|known| known.name);
+                return Err(SsdError::UnknownParameter {
+                    key,
+                    kind: choice.kind.clone(),
+                    nearest: did_you_mean(name, names()).map(str::to_string),
+                    unknown: name.clone(),
+                    known: names().collect::<Vec<_>>().join(", "),
+                });
+            };
+            if !given.is(&known.value) {
+                return Err(SsdError::Parameter {
+                    key: format!("{key}.{name}"),
+                    expected: known.value.to_string(),
+                    found: given.to_string(),
+                });
+            }
+        }
+        Ok(Self { choice, list })
     }
 
-    /// The integer parameter `name` within `range`, or `default`.
-    pub fn integer(
-        &mut self,
-        name: &'static str,
-        default: u64,
-        range: std::ops::RangeInclusive<u64>,
-    ) -> Result<u64, SsdError> {
-        self.known.push(name);
-        match self.choice.parameters.get(name) {
-            None => Ok(default),
-            Some(Parameter::Integer(value)) if range.contains(value) => Ok(*value),
-            Some(other) => Err(SsdError::Parameter {
-                key: format!("{}.{name}", self.key),
-                expected: format!("a whole number from {} to {}", range.start(), range.end()),
-                found: other.to_string(),
-            }),
+    /// The whole number `name`.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.accepted(name) {
+            Accepted::Count { default: Fallback::Value(default), .. } => self.given_count(name).unwrap_or(default),
+            other => unreachable!("`{name}` is {other}, not a count with a default"),
         }
     }
 
-    /// The share `name`, such as `"3%"` or `0.03`, within `range`, or `default`.
-    pub fn share(
-        &mut self,
-        name: &'static str,
-        default: Ratio,
-        range: std::ops::RangeInclusive<Ratio>,
-    ) -> Result<Ratio, SsdError> {
-        self.known.push(name);
-        let given = match self.choice.parameters.get(name) {
-            None => return Ok(default),
-            Some(Parameter::Text(text)) => text.parse().ok(),
-            Some(Parameter::Number(value)) if (0.0..=1e9).contains(value) => Some(Ratio::from_f64(*value)),
-            Some(Parameter::Integer(value)) if *value <= 1 => Some(Ratio::percent(100 * value)),
-            Some(_) => None,
-        };
-        given.filter(|share| range.contains(share)).ok_or_else(|| SsdError::Parameter {
-            key: format!("{}.{name}", self.key),
-            expected: format!("a share from {} to {}", range.start(), range.end()),
-            found: self.choice.parameters[name].to_string(),
-        })
+    /// The whole number `name`, where it is given.
+    pub fn given_count(&self, name: &str) -> Option<u64> {
+        self.choice.parameters.get(name).and_then(Parameter::count)
     }
 
-    /// Which of `names` the parameter `name` is, or the first.
-    pub fn one_of(&mut self, name: &'static str, names: &[&'static str]) -> Result<usize, SsdError> {
-        self.known.push(name);
-        let Some(given) = self.choice.parameters.get(name) else { return Ok(0) };
-        let found = names.iter().position(|known| matches!(given, Parameter::Text(text) if text == known));
-        found.ok_or_else(|| SsdError::Parameter {
-            key: format!("{}.{name}", self.key),
-            expected: names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
-            found: given.to_string(),
-        })
+    /// The share `name`.
+    pub fn share(&self, name: &str) -> Ratio {
+        match self.accepted(name) {
+            Accepted::Share { default, .. } => {
+                self.choice.parameters.get(name).and_then(Parameter::share).unwrap_or(default)
+            }
+            other => unreachable!("`{name}` is {other}, not a share"),
+        }
     }
 
-    /// The size `name`, such as `"64KiB"`, within `range`, if it is given.
-    pub fn bytes(
-        &mut self,
-        name: &'static str,
-        range: std::ops::RangeInclusive<Bytes>,
-    ) -> Result<Option<Bytes>, SsdError> {
-        self.known.push(name);
-        let Some(given) = self.choice.parameters.get(name) else { return Ok(None) };
-        let size = match given {
-            Parameter::Integer(bytes) => Some(Bytes(*bytes)),
-            Parameter::Text(text) => text.parse().ok(),
+    /// The size `name`, where it is given.
+    pub fn given_size(&self, name: &str) -> Option<Bytes> {
+        self.choice.parameters.get(name).and_then(Parameter::size)
+    }
+
+    /// The flag `name`.
+    pub fn flag(&self, name: &str) -> bool {
+        match (self.accepted(name), self.choice.parameters.get(name)) {
+            (_, Some(Parameter::Flag(value))) => *value,
+            (Accepted::Flag { default }, _) => default,
+            (other, _) => unreachable!("`{name}` is {other}, not a flag"),
+        }
+    }
+
+    /// Which of its names the parameter `name` is.
+    pub fn name(&self, name: &str) -> &'a str {
+        match (self.accepted(name), self.choice.parameters.get(name)) {
+            (_, Some(Parameter::Text(text))) => text,
+            (Accepted::OneOf(names), _) => names[0],
+            (other, _) => unreachable!("`{name}` is {other}, not a name"),
+        }
+    }
+
+    fn accepted(&self, name: &str) -> Accepted {
+        let known = self.list.iter().find(|known| known.name == name);
+        known.unwrap_or_else(|| panic!("the entry has no parameter `{name}`")).value
+    }
+}
+
+impl Parameter {
+    fn count(&self) -> Option<u64> {
+        match self {
+            Self::Integer(value) => Some(*value),
             _ => None,
-        };
-        size.filter(|size| range.contains(size)).map(Some).ok_or_else(|| SsdError::Parameter {
-            key: format!("{}.{name}", self.key),
-            expected: format!("a size from {} to {}", range.start(), range.end()),
-            found: given.to_string(),
-        })
-    }
-
-    /// The flag `name`, or `default`.
-    pub fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, SsdError> {
-        self.known.push(name);
-        match self.choice.parameters.get(name) {
-            None => Ok(default),
-            Some(Parameter::Flag(value)) => Ok(*value),
-            Some(other) => Err(SsdError::Parameter {
-                key: format!("{}.{name}", self.key),
-                expected: "true or false".to_string(),
-                found: other.to_string(),
-            }),
         }
     }
 
-    /// Refuses parameters that nobody asked for. To be called last.
-    pub fn finish(self) -> Result<(), SsdError> {
-        match self.choice.parameters.keys().find(|name| !self.known.contains(&name.as_str())) {
-            None => Ok(()),
-            Some(unknown) => Err(SsdError::UnknownParameter {
-                key: self.key,
-                kind: self.choice.kind.clone(),
-                nearest: did_you_mean(unknown, self.known.iter().copied()).map(str::to_string),
-                unknown: unknown.clone(),
-                known: self.known.join(", "),
-            }),
+    fn share(&self) -> Option<Ratio> {
+        match self {
+            Self::Text(text) => text.parse().ok(),
+            Self::Number(value) if (0.0..=1e9).contains(value) => Some(Ratio::from_f64(*value)),
+            Self::Integer(value) if *value <= 1 => Some(Ratio::percent(100 * value)),
+            _ => None,
+        }
+    }
+
+    fn size(&self) -> Option<Bytes> {
+        match self {
+            Self::Integer(bytes) => Some(Bytes(*bytes)),
+            Self::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether the value is one of those.
+    fn is(&self, accepted: &Accepted) -> bool {
+        match accepted {
+            Accepted::Count { least, most, .. } => self.count().is_some_and(|value| (*least..=*most).contains(&value)),
+            Accepted::Share { least, most, .. } => self.share().is_some_and(|value| (*least..=*most).contains(&value)),
+            Accepted::Size { least, most, .. } => self.size().is_some_and(|value| (*least..=*most).contains(&value)),
+            Accepted::Flag { .. } => matches!(self, Self::Flag(_)),
+            Accepted::OneOf(names) => matches!(self, Self::Text(text) if names.contains(&text.as_str())),
         }
     }
 }
@@ -237,7 +236,7 @@ impl JsonSchema for Choice {
                 { "type": "string" },
                 {
                     "type": "object",
-                    "properties": { "kind": { "type": "string" } },
+                    "properties": { "kind": { "type": "string", "description": "Its name; the other keys are its parameters." } },
                     "required": ["kind"],
                     "additionalProperties": { "type": ["boolean", "number", "string"] }
                 }

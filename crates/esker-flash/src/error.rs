@@ -1,8 +1,10 @@
 //! Why a drive cannot be built.
 
+use esker_core::registry::NotFound;
 use esker_core::{Bytes, Hint, Nanos, Ratio};
 use thiserror::Error;
 
+use crate::ftl::{self, LayerCapability};
 use crate::{ArrayLevel, Stripe};
 
 /// A drive that cannot work: which settings clash, with their numbers.
@@ -266,16 +268,12 @@ pub enum SsdError {
         remedy: Ratio,
     },
     /// A name is in no registry.
-    #[error("`{key}` knows no `{found}`; it knows {known}")]
+    #[error("`{key}` knows no `{}`; it knows {}", name.found, name.list())]
     UnknownKind {
         /// The key.
         key: &'static str,
-        /// As given.
-        found: String,
-        /// All names of the registry.
-        known: String,
-        /// The nearest of them.
-        nearest: Option<String>,
+        /// The name, and those of the registry.
+        name: NotFound,
     },
     /// A component has no such parameter.
     #[error("`{key}` of kind `{kind}` has no parameter `{unknown}`{}", if known.is_empty() { String::new() } else { format!("; it has {known}") })]
@@ -341,7 +339,7 @@ impl Hint for SsdError {
             Self::BufferTooSmall { page_size, .. } => {
                 Some(format!("at least {page_size} would work; left out, the drive has no buffer"))
             }
-            Self::NoWearIn { .. } => Some("leave `wear` out, or use ftl = \"page\" or \"dftl\"".to_string()),
+            Self::NoWearIn { .. } => Some(ftl::or_use("`wear`", LayerCapability::Wear)),
             Self::BornWornOut { limit, .. } => Some(format!("initial_erases = {} would work", limit / 2)),
             Self::NoHostPages { .. } => Some("use more blocks or less spare space".to_string()),
             Self::PoolTooSmall { needed, reserve, frontiers, .. } => Some(format!(
@@ -361,7 +359,8 @@ impl Hint for SsdError {
                 Some(format!("over_provisioning = \"{remedy}\" would work"))
             }
             Self::NoRoomForMap { .. } => Some("give a pool more blocks: a larger `pool`".to_string()),
-            Self::UnknownKind { nearest, .. } | Self::UnknownParameter { nearest, .. } => {
+            Self::UnknownKind { name, .. } => name.question(),
+            Self::UnknownParameter { nearest, .. } => {
                 nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
             }
             Self::StripeOrder { .. } => {

@@ -35,7 +35,7 @@ mod settings;
 mod space;
 mod ssd;
 
-pub use choice::{Choice, Parameter, ParameterEntry, Parameters};
+pub use choice::{Choice, Parameter, Parameters};
 pub use error::SsdError;
 pub use ftl::FTLS;
 pub use gc::VICTIM_POLICIES;

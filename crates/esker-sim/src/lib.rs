@@ -18,7 +18,7 @@ pub use config::{
 };
 pub use device::{
     Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,
-    DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
+    DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
 };
 pub use measured::{Measured, Slowest, Watch, resource_name};
 pub use reference::{experiments_page, results_schema};

@@ -1,13 +1,13 @@
 //! Every kind and every preset of the registry.
 
-use esker_sim::{DEVICE_KINDS, Experiment};
+use esker_core::registry::ParameterSource;
+use esker_sim::{DEVICE_KINDS, DeviceKind, Experiment};
 
 #[test]
 fn names_are_unique_and_presets_belong_to_their_kind() {
     let mut names: Vec<&str> = Vec::new();
     for kind in DEVICE_KINDS {
-        assert_eq!(DEVICE_KINDS.iter().filter(|other| other.name == kind.name).count(), 1);
-        for preset in (kind.presets)() {
+        for preset in (kind.build.presets)() {
             assert_eq!(preset.kind, kind.name);
             assert!(!names.contains(&preset.name), "{}", preset.name);
             names.push(preset.name);
@@ -15,12 +15,17 @@ fn names_are_unique_and_presets_belong_to_their_kind() {
     }
 }
 
+fn schema_of(kind: &DeviceKind) -> serde_json::Value {
+    let ParameterSource::Schema(schema) = kind.parameters else { panic!("{} is read from a table", kind.name) };
+    schema().to_value()
+}
+
 /// A preset alone makes a device; spelt out, it is the same one; and the kind's schema knows every key of it.
 #[test]
 fn a_preset_spelt_out_is_the_same_device() {
     for kind in DEVICE_KINDS {
-        let validator = jsonschema::validator_for(&(kind.schema)().to_value()).unwrap();
-        for preset in (kind.presets)() {
+        let validator = jsonschema::validator_for(&schema_of(kind)).unwrap();
+        for preset in (kind.build.presets)() {
             let text = format!(
                 "[workload]\nsynthetic = {{ requests = 1 }}\n[device.d]\npreset = \"{}\"\n[run]\ntarget = \"d\"\n",
                 preset.name

@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn every_design_has_a_preset_that_is_there() {
-        let presets = || esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.presets)());
+        let presets = || esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)());
         for origin in design_origins() {
             assert!(presets().any(|preset| preset.name == origin.preset), "{origin:?}");
             assert!(presets().all(|preset| preset.name != origin.name), "{origin:?} is called like a preset");

@@ -12,7 +12,7 @@ use crate::table::Table;
 
 /// Every preset of every kind of device.
 fn presets() -> impl Iterator<Item = &'static Preset> {
-    esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.presets)())
+    esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)())
 }
 
 /// Lists the presets, or shows one.
@@ -71,7 +71,7 @@ fn suggestion(name: &str) -> String {
         presets().filter(chosen).map(|preset| preset.name).collect::<Vec<_>>().join(", ")
     };
     let wanted = name.to_lowercase();
-    if esker_sim::DEVICE_KINDS.iter().any(|kind| kind.name == wanted) {
+    if esker_sim::device_kind(&wanted).is_ok() {
         return match list(&|preset| preset.kind == wanted) {
             none if none.is_empty() => format!("`{wanted}` is a kind of device, and has no presets"),
             found => format!("`{wanted}` is a kind of device; its presets are: {found}"),
@@ -112,7 +112,7 @@ fn translation_layers() -> String {
     let mut lines = Vec::new();
     for entry in esker_flash::FTLS {
         lines.push(format!("  {}: {}", entry.name, entry.summary));
-        for parameter in entry.parameters {
+        for parameter in entry.parameters.described() {
             lines.push(format!("    {} = {}: {}", parameter.name, parameter.default, parameter.meaning));
         }
     }

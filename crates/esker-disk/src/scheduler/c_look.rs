@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::{Scheduler, SchedulerEntry, Waiting};
 use crate::Mechanics;
@@ -10,6 +11,9 @@ use crate::Mechanics;
 pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     name: "c-look",
     summary: "sweeps from the lowest waiting address to the highest, then back to the lowest at once",
+    source: "Worthington, Ganger and Patt, SIGMETRICS 1994",
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
     build: || Box::new(CLook::default()),
 };
 

@@ -3,12 +3,19 @@
 use std::collections::VecDeque;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::{Scheduler, SchedulerEntry, Waiting};
 use crate::Mechanics;
 
-pub(super) const ENTRY: SchedulerEntry =
-    SchedulerEntry { name: "fcfs", summary: "first come, first served", build: || Box::new(Fcfs::default()) };
+pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
+    name: "fcfs",
+    summary: "first come, first served",
+    source: "Worthington, Ganger and Patt, SIGMETRICS 1994",
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
+    build: || Box::new(Fcfs::default()),
+};
 
 #[derive(Default)]
 struct Fcfs(VecDeque<Waiting>);

@@ -1,26 +1,28 @@
 //! Block-associative sector translation: each data block may have a log block of its own.
 
-use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, log_share};
-use crate::ftl::{FtlEntry, FtlError};
-use crate::nand::{FlashState, OpSink};
-use crate::{BlockIndex, ParameterEntry};
+use esker_core::registry::{Accepted, Parameter, ParameterSource};
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+use crate::BlockIndex;
+use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
+use crate::ftl::{FtlEntry, FtlError, LayerCapability};
+use crate::nand::{FlashState, OpSink};
+
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "bast",
     summary: "data blocks mapped by block, and a log block for each of the few that were written again",
     source: "Kim 2009, sections 2.3.3 and 2.4, and table 3.1, after Kim et al. 2002 (BAST)",
-    parameters: &[
+    parameters: ParameterSource::Listed(&[
         LOG,
-        ParameterEntry {
+        Parameter {
             name: "eviction",
-            default: "lru",
             meaning: "whose log block is merged when another needs it: `lru`, written longest ago, or `fifo`, given longest ago",
+            value: Accepted::OneOf(&["lru", "fifo"]),
         },
-    ],
-    build: |context, mut parameters| {
-        let share = log_share(&mut parameters)?;
-        let lru = parameters.one_of("eviction", &["lru", "fifo"])? == 0;
-        parameters.finish()?;
+    ]),
+    capabilities: &[LayerCapability::Recover],
+    build: |context, parameters| {
+        let share = parameters.share(LOG.name);
+        let lru = parameters.name("eviction") == "lru";
         let needs = BlockNeeds { kind: "bast", run: 1, share, least: 1, purpose: "log blocks (`ftl.log`)", free: 1 };
         let scheme = |pool: &BlockPool| Bast { logs: Associated::new(pool.logical()), most: pool.updates(), lru };
         Ok(Box::new(BlockMapped::new(context, &needs, scheme)?))

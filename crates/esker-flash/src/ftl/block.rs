@@ -1,24 +1,24 @@
 //! Whole blocks are mapped, pages have fixed offsets in them.
 
 use crate::BlockIndex;
-use crate::ParameterEntry;
 use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, Place, Scheme};
-use crate::ftl::{FtlEntry, FtlError};
+use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
 use esker_core::Ratio;
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "block",
     summary: "a map of blocks; a page that is written again sets off a copy of its block",
     source: "Kim 2009, section 2.3.2, block-level FTL schemes",
-    parameters: &[ParameterEntry {
+    parameters: ParameterSource::Listed(&[Parameter {
         name: "open",
-        default: "1",
         meaning: "logical blocks of a pool that can be amid being rewritten",
-    }],
-    build: |context, mut parameters| {
-        let open = parameters.integer("open", 1, 1..=1 << 20)? as u32;
-        parameters.finish()?;
+        value: Accepted::Count { default: Fallback::Value(1), least: 1, most: 1 << 20 },
+    }]),
+    capabilities: &[LayerCapability::Recover],
+    build: |context, parameters| {
+        let open = parameters.count("open") as u32;
         let needs = BlockNeeds {
             kind: "block",
             run: 1,

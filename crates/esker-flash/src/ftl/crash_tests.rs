@@ -7,7 +7,7 @@ use esker_core::Rng;
 use super::tests::{drawn_parameters, keep_apart, settings, soak};
 use super::*;
 use crate::nand::{Cause, FlashOpKind, Spare};
-use crate::{Parameter, PoolScope, PowerFailureSettings, WriteFrontiers};
+use crate::{Choice, Parameter, PoolScope, PowerFailureSettings, Separation, WriteFrontiers};
 
 /// What was done to a logical page since it was last known what it holds.
 #[derive(Clone, Copy, Debug)]

@@ -1,18 +1,20 @@
 //! Fully associative sector translation: log blocks that all data blocks share, and one for sequential writes.
 
+use esker_core::registry::ParameterSource;
+
 use crate::BlockIndex;
-use crate::ftl::blocks::{Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog, log_share};
-use crate::ftl::{FtlEntry, FtlError};
+use crate::ftl::blocks::{Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog};
+use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "fast",
     summary: "data blocks mapped by block, a sequential log block, and log blocks that all of them share",
     source: "Kim 2009, sections 2.3.3 and 2.4, and table 3.1, after Lee et al. 2007 (FAST)",
-    parameters: &[LOG],
-    build: |context, mut parameters| {
-        let share = log_share(&mut parameters)?;
-        parameters.finish()?;
+    parameters: ParameterSource::Listed(&[LOG]),
+    capabilities: &[LayerCapability::Recover],
+    build: |context, parameters| {
+        let share = parameters.share(LOG.name);
         let purpose = "log blocks (`ftl.log`, at least one sequential and one shared)";
         let needs = BlockNeeds { kind: "fast", run: 1, share, least: 2, purpose, free: 1 };
         let scheme = |pool: &BlockPool| Fast { sequential: None, shared: SharedLog::new(pool.updates() - 1, SHARED) };

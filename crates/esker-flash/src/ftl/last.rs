@@ -1,52 +1,54 @@
 //! Locality-aware sector translation: log blocks apart for sequential, hot and cold writes.
 
 use esker_core::Ratio;
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
-use crate::ftl::blocks::{
-    Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog, log_share,
-};
-use crate::ftl::{FtlEntry, FtlError};
+use crate::BlockIndex;
+use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog};
+use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
-use crate::{BlockIndex, ParameterEntry};
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "last",
     summary: "data blocks mapped by block, and log blocks apart for sequential, hot and cold writes",
     source: "Kim 2009, section 2.4 and table 3.1, after Lee et al. 2008 (LAST)",
-    parameters: &[
+    parameters: ParameterSource::Listed(&[
         LOG,
-        ParameterEntry {
+        Parameter {
             name: "sequential",
-            default: "25%",
             meaning: "share of the log blocks for sequential writes (m of M)",
+            value: Accepted::Share { default: Ratio::percent(25), least: Ratio::ZERO, most: Ratio::ONE },
         },
-        ParameterEntry { name: "hot", default: "50%", meaning: "share of the other log blocks for hot pages" },
-        ParameterEntry {
+        Parameter {
+            name: "hot",
+            meaning: "share of the other log blocks for hot pages",
+            value: Accepted::Share { default: Ratio::percent(50), least: Ratio::ZERO, most: Ratio::ONE },
+        },
+        Parameter {
             name: "sequential_pages",
-            default: "4",
             meaning: "a write of so many pages or more is sequential",
+            value: Accepted::Count { default: Fallback::Value(4), least: 1, most: 1 << 30 },
         },
-        ParameterEntry {
+        Parameter {
             name: "hot_window",
-            default: "100%",
             meaning: "a page is hot if its data lie in a hot or cold log block that was opened no longer ago than so many of \
                       them, as a share",
+            value: Accepted::Share { default: Ratio::ONE, least: Ratio::ZERO, most: Ratio::percent(100_000) },
         },
-        ParameterEntry {
+        Parameter {
             name: "candidates",
-            default: "8",
             meaning: "the log block that is emptied is the one with the fewest data blocks among so many oldest ones",
+            value: Accepted::Count { default: Fallback::Value(8), least: 1, most: 1 << 20 },
         },
-    ],
-    build: |context, mut parameters| {
-        let share = log_share(&mut parameters)?;
-        let part = Ratio::ZERO..=Ratio::ONE;
-        let sequential = parameters.share("sequential", Ratio::percent(25), part.clone())?;
-        let hot = parameters.share("hot", Ratio::percent(50), part)?;
-        let sequential_pages = parameters.integer("sequential_pages", 4, 1..=1 << 30)? as u32;
-        let window = parameters.share("hot_window", Ratio::ONE, Ratio::ZERO..=Ratio::percent(100_000))?;
-        let candidates = parameters.integer("candidates", 8, 1..=1 << 20)? as usize;
-        parameters.finish()?;
+    ]),
+    capabilities: &[LayerCapability::Recover],
+    build: |context, parameters| {
+        let share = parameters.share(LOG.name);
+        let sequential = parameters.share("sequential");
+        let hot = parameters.share("hot");
+        let sequential_pages = parameters.count("sequential_pages") as u32;
+        let window = parameters.share("hot_window");
+        let candidates = parameters.count("candidates") as usize;
         let purpose = "log blocks (`ftl.log`, at least one each for sequential, hot and cold writes)";
         let needs = BlockNeeds { kind: "last", run: 1, share, least: 3, purpose, free: 1 };
         let scheme = |pool: &BlockPool| {

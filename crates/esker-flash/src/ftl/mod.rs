@@ -8,18 +8,19 @@
 //! A layer that writes each page once, `ftl/write_once.rs`, implements [`Ftl`] against the [`FlashState`]:
 //!
 //! ```
+//! use esker_core::registry::ParameterSource;
 //! use esker_core::{LogicalPage, PhysicalPage};
 //! use esker_flash::ftl::{Ftl, FtlEntry, FtlError, Part};
 //! use esker_flash::nand::{Cause, FlashState, OpList};
 //! use esker_flash::{BlockIndex, Geometry, Space};
 //!
-//! pub(crate) static ENTRY: FtlEntry = FtlEntry {
+//! pub(crate) const ENTRY: FtlEntry = FtlEntry {
 //!     name: "write-once",
 //!     summary: "pages go to flash in the order in which they are first written; no page is written twice",
 //!     source: "none: an example",
-//!     parameters: &[],
-//!     build: |context, parameters| {
-//!         parameters.finish()?;
+//!     parameters: ParameterSource::NONE,
+//!     capabilities: &[],
+//!     build: |context, _| {
 //!         let map = vec![None; context.space.host_pages as usize];
 //!         Ok(Box::new(WriteOnce { map, next: 0, geometry: *context.geometry }))
 //!     },
@@ -87,6 +88,7 @@
 mod bast;
 mod block;
 mod blocks;
+mod capability;
 mod counters;
 mod dftl;
 mod fast;
@@ -99,27 +101,30 @@ mod superblock;
 
 use std::fmt;
 
-use esker_core::{LogicalPage, PhysicalPage, StreamId, did_you_mean};
+use esker_core::registry::{self, Entry};
+use esker_core::{LogicalPage, PhysicalPage, StreamId};
 use thiserror::Error;
 
-use crate::choice::{ParameterEntry, Parameters};
+use crate::choice::Parameters;
 use crate::nand::{FlashState, OpIndex, OpList};
-use crate::{Choice, Geometry, Separation, Space, SsdError, SsdSettings};
+use crate::{Geometry, Space, SsdError, SsdSettings};
 
+pub use capability::LayerCapability;
+pub(crate) use capability::or_use;
 pub use counters::FtlCounters;
 pub use pools::{Content, Owners, Pools, WearCounts};
 pub use recovery::FoundBlock;
 
 /// Every translation layer, in the order in which lists show them.
-pub static FTLS: &[&FtlEntry] = &[
-    &page::ENTRY,
-    &dftl::ENTRY,
-    &block::ENTRY,
-    &replacement_block::ENTRY,
-    &bast::ENTRY,
-    &fast::ENTRY,
-    &superblock::ENTRY,
-    &last::ENTRY,
+pub static FTLS: &[FtlEntry] = &[
+    page::ENTRY,
+    dftl::ENTRY,
+    block::ENTRY,
+    replacement_block::ENTRY,
+    bast::ENTRY,
+    fast::ENTRY,
+    superblock::ENTRY,
+    last::ENTRY,
 ];
 
 /// Maps logical pages to flash.
@@ -177,12 +182,7 @@ pub trait Ftl: fmt::Debug + Send {
         ops: &mut OpList,
     ) -> Result<(), FtlError>;
 
-    /// Whether [`Self::refresh`] does something.
-    fn refreshes(&self) -> bool {
-        false
-    }
-
-    /// Writes the data of `page` to another place. `read` is the operation among `ops` that brings them, as
+    /// Layers that can [refresh](LayerCapability::Refresh): writes the data of `page` to another place. `read` is the operation among `ops` that brings them, as
     /// [`Self::read`] has just emitted it.
     fn refresh(
         &mut self,
@@ -221,12 +221,7 @@ pub trait Ftl: fmt::Debug + Send {
         None
     }
 
-    /// Whether [`Self::recover`] is there.
-    fn recovers(&self) -> bool {
-        false
-    }
-
-    /// Finds out after a power failure where the data are, on a layer that was just built, from what is on flash alone.
+    /// Layers that can [recover](LayerCapability::Recover): finds out after a power failure where the data are, on a layer that was just built, from what is on flash alone.
     /// Emits the reads that this takes, and what is needed to go on.
     ///
     /// Afterwards each page reads as what was last written to it and acknowledged, or as something that was written
@@ -234,11 +229,6 @@ pub trait Ftl: fmt::Debug + Send {
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
         let _ = (flash, ops);
         Err(FtlError::CannotRecover)
-    }
-
-    /// Whether recovery finds most data through pages of the map.
-    fn recovers_by_map(&self) -> bool {
-        false
     }
 
     /// Pages that can be written before anything has to be cleaned.
@@ -330,58 +320,21 @@ pub struct FtlContext<'a> {
 pub type BuildFtl = fn(&FtlContext<'_>, Parameters<'_>) -> Result<Box<dyn Ftl>, SsdError>;
 
 /// A translation layer in the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct FtlEntry {
-    /// Its name in configurations.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Where it is described.
-    pub source: &'static str,
-    /// Its parameters.
-    pub parameters: &'static [ParameterEntry],
-    /// Builds it.
-    pub build: BuildFtl,
+pub type FtlEntry = Entry<BuildFtl, LayerCapability>;
+
+/// The entry that the drive's settings name.
+pub(crate) fn entry(settings: &SsdSettings) -> Result<&'static FtlEntry, SsdError> {
+    registry::find(FTLS, "translation layer", &settings.ftl.kind)
+        .map_err(|name| SsdError::UnknownKind { key: "ftl", name })
 }
 
 /// Builds the translation layer that `context.settings.ftl` names.
 pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, SsdError> {
-    let choice: &Choice = &context.settings.ftl;
-    let entry = FTLS.iter().find(|entry| entry.name == choice.kind).ok_or_else(|| SsdError::UnknownKind {
-        key: "ftl",
-        found: choice.kind.clone(),
-        known: FTLS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
-        nearest: did_you_mean(&choice.kind, FTLS.iter().map(|entry| entry.name)).map(str::to_string),
-    })?;
+    let entry = entry(context.settings)?;
     pools::check(context.settings)?;
-    let layer = (entry.build)(context, Parameters::new("ftl", choice))?;
-    if context.settings.wear.is_some() && layer.wear().is_none() {
-        return Err(SsdError::NoWearIn { layer: entry.name });
-    }
-    if context.settings.ecc.as_ref().is_some_and(|ecc| ecc.refresh_above.is_some()) && !layer.refreshes() {
-        return Err(SsdError::Contradiction {
-            first: "`ecc.refresh_above`".to_string(),
-            second: format!("`ftl` = `{}`", entry.name),
-            reason: "this layer does not write pages again on its own".to_string(),
-            remedy: "leave `ecc.refresh_above` out, or use ftl = \"page\" or \"dftl\"".to_string(),
-        });
-    }
-    if context.settings.streams > 1 && !layer.keeps_streams() {
-        return Err(SsdError::Contradiction {
-            first: format!("`streams` = {}", context.settings.streams),
-            second: format!("`ftl` = `{}`", entry.name),
-            reason: "this layer does not tell streams apart".to_string(),
-            remedy: "leave `streams` out, or use ftl = \"page\"".to_string(),
-        });
-    }
-    if context.settings.cleaning.separate != Separation::None && layer.wear().is_none() {
-        return Err(SsdError::Contradiction {
-            first: "`cleaning.separate`".to_string(),
-            second: format!("`ftl` = `{}`", entry.name),
-            reason: "this layer places pages by its own rules".to_string(),
-            remedy: "leave `cleaning.separate` out, or use ftl = \"page\" or \"dftl\"".to_string(),
-        });
-    }
+    let parameters = Parameters::new("ftl", &context.settings.ftl, &entry.parameters)?;
+    let layer = (entry.build)(context, parameters)?;
+    capability::check(entry, context.settings)?;
     Ok(layer)
 }
 

@@ -1,24 +1,33 @@
 //! The whole map in memory, page by page: the ideal that other translation layers are measured against. No model of a
 //! controller with little memory.
 
+use esker_core::registry::ParameterSource;
 use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId};
 
 use crate::ftl::pools::{Contents, Owners, Run, Striping};
 use crate::ftl::recovery::scan_block;
-use crate::ftl::{FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, Part, Pools, WearCounts, write_with_foresight};
+use crate::ftl::{
+    FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, LayerCapability, Part, Pools, WearCounts, write_with_foresight,
+};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "page",
     summary: "a map of all pages in memory",
     source: "Agrawal et al. 2008, section 3.1; the baseline of Kim 2009, chapter 3",
-    parameters: &[],
-    build: |context, parameters| {
-        parameters.finish()?;
-        Ok(Box::new(PageFtl::new(context)?))
-    },
+    parameters: ParameterSource::NONE,
+    capabilities: &[
+        LayerCapability::Wear,
+        LayerCapability::Separate,
+        LayerCapability::Streams,
+        LayerCapability::Refresh,
+        LayerCapability::GradualCleaning,
+        LayerCapability::KnownSteady,
+        LayerCapability::Recover,
+    ],
+    build: |context, _| Ok(Box::new(PageFtl::new(context)?)),
 };
 
 /// A map entry: the physical page plus one, or zero where there are no data, so that a fresh map is fresh memory.
@@ -141,10 +150,6 @@ impl Ftl for PageFtl {
         self.write_to(page, part, flash, ops)
     }
 
-    fn refreshes(&self) -> bool {
-        true
-    }
-
     fn refresh(
         &mut self,
         page: LogicalPage,
@@ -193,10 +198,6 @@ impl Ftl for PageFtl {
         let contents: Vec<Contents> =
             slots.map(|(first, count)| Contents { data: Run::new(first, count, &mut rng), map: None }).collect();
         pools.start_steady(&contents, seed, flash, &mut Map(map))
-    }
-
-    fn recovers(&self) -> bool {
-        true
     }
 
     /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas

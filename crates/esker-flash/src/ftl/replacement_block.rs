@@ -1,30 +1,31 @@
 //! Replacement blocks: a chain of blocks with the same fixed offsets takes what is written again.
 
-use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, log_share};
-use crate::ftl::{FtlEntry, FtlError};
-use crate::nand::{FlashState, OpSink};
-use crate::{BlockIndex, ParameterEntry};
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+use crate::BlockIndex;
+use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
+use crate::ftl::{FtlEntry, FtlError, LayerCapability};
+use crate::nand::{FlashState, OpSink};
+
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "replacement-block",
     summary: "a map of blocks; pages that are written again go to their offsets in a chain of replacement blocks",
     source: "Kim 2009, section 2.3.2 and table 3.1, after Ban 1995",
-    parameters: &[
-        ParameterEntry {
+    parameters: ParameterSource::Listed(&[
+        Parameter {
             name: "replacements",
-            default: "2",
             meaning: "replacement blocks that a logical block may have (K)",
+            value: Accepted::Count { default: Fallback::Value(2), least: 1, most: 1 << 16 },
         },
-        ParameterEntry {
-            name: "log",
-            default: LOG.default,
+        Parameter {
             meaning: "replacement blocks of all logical blocks together, as a share of those, rounded up",
+            ..LOG
         },
-    ],
-    build: |context, mut parameters| {
-        let longest = parameters.integer("replacements", 2, 1..=1 << 16)? as usize;
-        let share = log_share(&mut parameters)?;
-        parameters.finish()?;
+    ]),
+    capabilities: &[LayerCapability::Recover],
+    build: |context, parameters| {
+        let longest = parameters.count("replacements") as usize;
+        let share = parameters.share(LOG.name);
         let purpose = "replacement blocks (`ftl.log`)";
         let needs = BlockNeeds { kind: "replacement-block", run: 1, share, least: 1, purpose, free: 1 };
         let scheme = |pool: &BlockPool| ReplacementBlock {

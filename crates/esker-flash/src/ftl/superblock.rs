@@ -1,40 +1,44 @@
 //! Superblocks: a few consecutive logical blocks, within which pages lie anywhere.
 
 use esker_core::PhysicalPage;
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
-use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, log_share};
-use crate::ftl::{FtlEntry, FtlError};
+use crate::BlockIndex;
+use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
+use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{Cause, FlashState, OpIndex, OpSink};
-use crate::{BlockIndex, ParameterEntry};
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "superblock",
     summary: "a map of superblocks of a few logical blocks; within one, a map of pages in spare areas",
     source: "Kim 2009, section 2.4 and table 3.1, after Kang et al. 2006 (SuperBlock FTL)",
-    parameters: &[
-        ParameterEntry { name: "blocks", default: "8", meaning: "logical blocks of a superblock (S)" },
-        ParameterEntry {
-            name: "log",
-            default: LOG.default,
+    parameters: ParameterSource::Listed(&[
+        Parameter {
+            name: "blocks",
+            meaning: "logical blocks of a superblock (S)",
+            value: Accepted::Count { default: Fallback::Value(8), least: 1, most: 1 << 16 },
+        },
+        Parameter {
             meaning: "update blocks of all superblocks together, as a share of the logical blocks, rounded up",
+            ..LOG
         },
-        ParameterEntry {
+        Parameter {
             name: "cached",
-            default: "16",
             meaning: "superblocks of a pool whose maps are in memory; the map of another is read from spare areas first",
+            value: Accepted::Count { default: Fallback::Value(16), least: 0, most: 1 << 30 },
         },
-        ParameterEntry {
+        Parameter {
             name: "map_reads",
-            default: "2",
             meaning: "spare areas that are read to find a page whose superblock's map is not in memory (middle directory, table)",
+            value: Accepted::Count { default: Fallback::Value(2), least: 0, most: 64 },
         },
-    ],
-    build: |context, mut parameters| {
-        let size = parameters.integer("blocks", 8, 1..=1 << 16)? as u32;
-        let share = log_share(&mut parameters)?;
-        let cached = parameters.integer("cached", 16, 0..=1 << 30)? as u32;
-        let map_reads = parameters.integer("map_reads", 2, 0..=64)? as u32;
-        parameters.finish()?;
+    ]),
+    capabilities: &[LayerCapability::Recover],
+    build: |context, parameters| {
+        let size = parameters.count("blocks") as u32;
+        let share = parameters.share(LOG.name);
+        let cached = parameters.count("cached") as u32;
+        let map_reads = parameters.count("map_reads") as u32;
         let purpose = "update blocks (`ftl.log`)";
         let needs = BlockNeeds { kind: "superblock", run: size, share, least: 1, purpose, free: 1 };
         let scheme = |pool: &BlockPool| {

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use esker_core::registry::Accepted;
 use esker_core::{Bytes, Nanos, Ratio, StreamId};
 use proptest::prelude::*;
 
 use super::*;
 use crate::nand::{Cause, FlashOpKind};
 use crate::{
-    ArraySettings, CleaningSettings, GeometrySettings, Parameter, PoolScope, TimingSettings, VICTIM_POLICIES,
-    WriteFrontiers,
+    ArraySettings, Choice, CleaningSettings, GeometrySettings, Parameter, PoolScope, Separation, TimingSettings,
+    VICTIM_POLICIES, WriteFrontiers,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -320,10 +321,11 @@ pub(super) type Apart = (Separation, Ratio, u32);
 
 /// Keeps pages apart where the layer does.
 pub(super) fn keep_apart(settings: &mut SsdSettings, (separate, hot_window, streams): Apart) {
-    let does = matches!(settings.ftl.kind.as_str(), "page" | "dftl");
-    settings.cleaning.separate = if does { separate } else { Separation::None };
+    let layer = entry(settings).ok();
+    let can = |capability| layer.is_some_and(|layer| layer.can(capability));
+    settings.cleaning.separate = if can(LayerCapability::Separate) { separate } else { Separation::None };
     settings.cleaning.hot_window = hot_window;
-    let knows_streams = settings.ftl.kind == "page" && separate != Separation::HotCold;
+    let knows_streams = can(LayerCapability::Streams) && separate != Separation::HotCold;
     settings.streams = if knows_streams { streams } else { 1 };
 }
 
@@ -336,14 +338,15 @@ pub(crate) fn soak() -> u32 {
 pub(super) fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
     let mut rng = esker_core::Rng::new(seed);
     let mut choice = Choice::named(entry.name);
-    for parameter in entry.parameters {
-        let value = match (parameter.name, parameter.default) {
-            ("cache", _) => Parameter::Integer(8 * (1 + rng.below(8))),
+    for parameter in entry.parameters.listed() {
+        let value = match (parameter.name, parameter.value) {
             ("entry_size", _) => Parameter::Integer(1 + rng.below(8)),
             ("entries_per_page", _) => Parameter::Integer(1 << rng.below(4)),
-            (_, "false") => Parameter::Flag(rng.below(2) == 0),
-            (_, default) if default.contains('%') => Parameter::Text(format!("{}%", rng.below(60))),
-            _ => Parameter::Integer(rng.below(5)),
+            (_, Accepted::Size { .. }) => Parameter::Integer(8 * (1 + rng.below(8))),
+            (_, Accepted::Flag { .. }) => Parameter::Flag(rng.below(2) == 0),
+            (_, Accepted::Share { .. }) => Parameter::Text(format!("{}%", rng.below(60))),
+            (_, Accepted::OneOf(names)) => Parameter::Text(names[rng.below(names.len() as u64) as usize].to_string()),
+            (_, Accepted::Count { .. }) => Parameter::Integer(rng.below(5)),
         };
         if rng.below(2) == 0 {
             choice.parameters.insert(parameter.name.to_string(), value);

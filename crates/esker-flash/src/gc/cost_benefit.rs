@@ -1,15 +1,16 @@
 //! The block that gives most space for the work, and has not changed for longest.
 
+use esker_core::registry::ParameterSource;
+
 use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
 
-pub(crate) static ENTRY: VictimEntry = VictimEntry {
+pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "cost-benefit",
     summary: "the block with the largest age x (1 - u) / 2u, where u of it is valid; all are looked at",
     source: "Rosenblum and Ousterhout 1991 (segments of a log); Kawaguchi, Nishioka and Motoda 1995 (flash)",
-    build: |shape, parameters, _seed| {
-        parameters.finish()?;
-        Ok(Box::new(CostBenefit::new(shape)))
-    },
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
+    build: |shape, _, _| Ok(Box::new(CostBenefit::new(shape))),
 };
 
 /// A block's age is counted in changes of the pool (blocks filled, pages superseded) since the block's own last change.

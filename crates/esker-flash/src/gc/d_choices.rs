@@ -1,16 +1,22 @@
 //! The block with the fewest valid pages among a few drawn at random.
 
 use esker_core::Rng;
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
-use super::{Compared, Judgement, PoolShape, VictimEntry, VictimPolicy};
+use super::{Compared, Judgement, PoolShape, VictimCapability, VictimEntry, VictimPolicy};
 
-pub(crate) static ENTRY: VictimEntry = VictimEntry {
+pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "d-choices",
     summary: "of d blocks drawn at random, the one with the fewest valid pages",
     source: "Van Houdt 2013; Li, Lee and Lui 2013",
-    build: |shape, mut parameters, seed| {
-        let draws = parameters.integer("d", 10, 1..=1_000_000)?;
-        parameters.finish()?;
+    parameters: ParameterSource::Listed(&[Parameter {
+        name: "d",
+        meaning: "blocks that are drawn",
+        value: Accepted::Count { default: Fallback::Value(10), least: 1, most: 1_000_000 },
+    }]),
+    capabilities: &[VictimCapability::KnownSteady],
+    build: |shape, parameters, seed| {
+        let draws = parameters.count("d");
         Ok(Box::new(Sampled::new(shape, draws as u32, seed)))
     },
 };

@@ -2,16 +2,17 @@
 
 use std::collections::VecDeque;
 
+use esker_core::registry::ParameterSource;
+
 use super::{Judgement, VictimEntry, VictimPolicy};
 
-pub(crate) static ENTRY: VictimEntry = VictimEntry {
+pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "fifo",
     summary: "the block that was filled longest ago",
     source: "Robinson 1996; Menon 1995; Desnoyers 2012 (there called LRU)",
-    build: |shape, parameters, _seed| {
-        parameters.finish()?;
-        Ok(Box::new(Fifo { closed: VecDeque::with_capacity(shape.blocks as usize) }))
-    },
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
+    build: |shape, _, _| Ok(Box::new(Fifo { closed: VecDeque::with_capacity(shape.blocks as usize) })),
 };
 
 #[derive(Debug)]

@@ -1,15 +1,16 @@
 //! The block with the fewest valid pages.
 
-use super::{Compared, Judgement, VictimEntry, VictimPolicy};
+use esker_core::registry::ParameterSource;
 
-pub(crate) static ENTRY: VictimEntry = VictimEntry {
+use super::{Compared, Judgement, VictimCapability, VictimEntry, VictimPolicy};
+
+pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "greedy",
     summary: "the block with the fewest valid pages",
     source: "Agrawal et al. 2008, section 3.1",
-    build: |shape, parameters, _seed| {
-        parameters.finish()?;
-        Ok(Box::new(Greedy::new(shape.blocks)))
-    },
+    parameters: ParameterSource::NONE,
+    capabilities: &[VictimCapability::KnownSteady],
+    build: |shape, _, _| Ok(Box::new(Greedy::new(shape.blocks))),
 };
 
 /// More valid pages than any block has: the block is not closed.

@@ -5,16 +5,16 @@
 //! A policy that cleans the *newest* block first (a bad idea, but a short one) is one file, `gc/newest.rs`:
 //!
 //! ```
+//! use esker_core::registry::ParameterSource;
 //! use esker_flash::gc::{Judgement, VictimEntry, VictimPolicy};
 //!
-//! pub(crate) static ENTRY: VictimEntry = VictimEntry {
+//! pub(crate) const ENTRY: VictimEntry = VictimEntry {
 //!     name: "newest",
 //!     summary: "the block that was filled last",
 //!     source: "none",
-//!     build: |shape, parameters, _seed| {
-//!         parameters.finish()?;
-//!         Ok(Box::new(Newest { closed: Vec::with_capacity(shape.blocks as usize) }))
-//!     },
+//!     parameters: ParameterSource::NONE,
+//!     capabilities: &[],
+//!     build: |shape, _, _| Ok(Box::new(Newest { closed: Vec::with_capacity(shape.blocks as usize) })),
 //! };
 //!
 //! #[derive(Debug)]
@@ -60,7 +60,7 @@ mod windowed;
 
 use std::fmt;
 
-use esker_core::did_you_mean;
+use esker_core::registry::{self, Capability, Entry};
 
 use crate::choice::Parameters;
 use crate::{Choice, SsdError};
@@ -68,14 +68,14 @@ use crate::{Choice, SsdError};
 pub(crate) use stationary::Stationary;
 
 /// Every policy, in the order in which lists show them.
-pub static VICTIM_POLICIES: &[&VictimEntry] = &[
-    &greedy::ENTRY,
-    &fifo::ENTRY,
-    &random::ENTRY,
-    &d_choices::ENTRY,
-    &windowed::ENTRY,
-    &cost_benefit::ENTRY,
-    &search_fraction::ENTRY,
+pub static VICTIM_POLICIES: &[VictimEntry] = &[
+    greedy::ENTRY,
+    fifo::ENTRY,
+    random::ENTRY,
+    d_choices::ENTRY,
+    windowed::ENTRY,
+    cost_benefit::ENTRY,
+    search_fraction::ENTRY,
 ];
 
 /// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
@@ -145,31 +145,43 @@ pub struct PoolShape {
 pub type BuildVictimPolicy = fn(&PoolShape, Parameters<'_>, u64) -> Result<Box<dyn VictimPolicy>, SsdError>;
 
 /// A policy in the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct VictimEntry {
-    /// Its name in configurations.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Where it is described.
-    pub source: &'static str,
-    /// Builds it.
-    pub build: BuildVictimPolicy,
+pub type VictimEntry = Entry<BuildVictimPolicy, VictimCapability>;
+
+/// What some policies can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimCapability {
+    /// It [compares](VictimPolicy::compares) blocks by their valid pages alone.
+    KnownSteady,
+}
+
+impl Capability for VictimCapability {
+    const ALL: &'static [Self] = &[Self::KnownSteady];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::KnownSteady => "known-steady",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::KnownSteady => {
+                "how full blocks are in the steady state is known, so that preconditioning begins there"
+            }
+        }
+    }
 }
 
 /// The entry that `choice` names.
 pub(crate) fn find(choice: &Choice) -> Result<&'static VictimEntry, SsdError> {
-    VICTIM_POLICIES.iter().find(|entry| entry.name == choice.kind).copied().ok_or_else(|| SsdError::UnknownKind {
-        key: "cleaning.victim",
-        found: choice.kind.clone(),
-        known: VICTIM_POLICIES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
-        nearest: did_you_mean(&choice.kind, VICTIM_POLICIES.iter().map(|entry| entry.name)).map(str::to_string),
-    })
+    registry::find(VICTIM_POLICIES, "victim policy", &choice.kind)
+        .map_err(|name| SsdError::UnknownKind { key: "cleaning.victim", name })
 }
 
 /// Builds the policy that `choice` names.
 pub fn build(choice: &Choice, shape: &PoolShape, seed: u64) -> Result<Box<dyn VictimPolicy>, SsdError> {
-    (find(choice)?.build)(shape, Parameters::new("cleaning.victim", choice), seed)
+    let entry = find(choice)?;
+    (entry.build)(shape, Parameters::new("cleaning.victim", choice, &entry.parameters)?, seed)
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! Any block.
 
-use super::d_choices::Sampled;
-use super::{VictimEntry, VictimPolicy};
+use esker_core::registry::ParameterSource;
 
-pub(crate) static ENTRY: VictimEntry = VictimEntry {
+use super::d_choices::Sampled;
+use super::{VictimCapability, VictimEntry, VictimPolicy};
+
+pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "random",
     summary: "any block, all equally likely",
     source: "the reference line of Van Houdt 2013",
-    build: |shape, parameters, seed| {
-        parameters.finish()?;
+    parameters: ParameterSource::NONE,
+    capabilities: &[VictimCapability::KnownSteady],
+    build: |shape, _, seed| {
         let policy: Box<dyn VictimPolicy> = Box::new(Sampled::new(shape, 1, seed));
         Ok(policy)
     },

@@ -1,16 +1,22 @@
 //! The block with the fewest valid pages in a part of the list.
 
+use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use esker_core::{Ratio, Rng};
 
 use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
 
-pub(crate) static ENTRY: VictimEntry = VictimEntry {
+pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "search-fraction",
     summary: "the block with the fewest valid pages in a share `fraction` (50%) of the list, from a random place on; 0% is random",
     source: "Kim 2009, section 3.5.6 and figure 3.18",
-    build: |shape, mut parameters, seed| {
-        let fraction = parameters.share("fraction", Ratio::percent(50), Ratio::ZERO..=Ratio::ONE)?;
-        parameters.finish()?;
+    parameters: ParameterSource::Listed(&[Parameter {
+        name: "fraction",
+        meaning: "share of the list that is looked at",
+        value: Accepted::Share { default: Ratio::percent(50), least: Ratio::ZERO, most: Ratio::ONE },
+    }]),
+    capabilities: &[],
+    build: |shape, parameters, seed| {
+        let fraction = parameters.share("fraction");
         Ok(Box::new(SearchFraction::new(shape, fraction, seed)))
     },
 };

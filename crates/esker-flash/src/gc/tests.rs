@@ -288,3 +288,13 @@ fn unknown_names_and_parameters_are_refused_with_the_nearest() {
     let error = build(&choice, &SHAPE, 0).unwrap_err();
     assert_eq!(error.to_string(), "`cleaning.victim.d` is 0; expected a whole number from 1 to 1000000");
 }
+
+#[test]
+fn the_registry_is_sound() {
+    assert_eq!(esker_core::registry::check(VICTIM_POLICIES), Vec::<String>::new());
+    for entry in VICTIM_POLICIES {
+        let policy = build(&Choice::named(entry.name), &SHAPE, 1).unwrap();
+        let known = policy.compares().is_some();
+        assert_eq!(known, entry.can(VictimCapability::KnownSteady), "{}", entry.name);
+    }
+}

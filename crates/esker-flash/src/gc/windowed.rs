@@ -2,15 +2,22 @@
 
 use std::collections::VecDeque;
 
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
+
 use super::{Judgement, VictimEntry, VictimPolicy};
 
-pub(crate) static ENTRY: VictimEntry = VictimEntry {
+pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "windowed",
     summary: "the block with the fewest valid pages among the `window` (32) that were filled longest ago",
     source: "Hu, Eleftheriou, Haas, Iliadis and Pletka, SYSTOR 2009",
-    build: |shape, mut parameters, _seed| {
-        let window = parameters.integer("window", 32, 1..=1_000_000)?;
-        parameters.finish()?;
+    parameters: ParameterSource::Listed(&[Parameter {
+        name: "window",
+        meaning: "blocks that are looked at",
+        value: Accepted::Count { default: Fallback::Value(32), least: 1, most: 1_000_000 },
+    }]),
+    capabilities: &[],
+    build: |shape, parameters, _| {
+        let window = parameters.count("window");
         Ok(Box::new(Windowed {
             window: window as usize,
             closed: VecDeque::with_capacity(shape.blocks as usize),

@@ -25,7 +25,7 @@ pub struct EccSettings {
     #[serde(default)]
     pub errors: ErrorCount,
     /// A page that the host reads is written again, elsewhere, when one of its codewords has more errors
-    /// than this share of what the last step corrects (read reclaim). For layers `page` and `dftl`; left
+    /// than this share of what the last step corrects (read reclaim). For layers that can `refresh`; left
     /// out, data are left where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_above: Option<Ratio>,

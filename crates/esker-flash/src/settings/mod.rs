@@ -256,7 +256,7 @@ pub struct CleaningSettings {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_before_background: Nanos,
     /// Which pages are kept apart in blocks of their own: each kind then has as many write frontiers as
-    /// `write_frontiers` says. For layers `page` and `dftl`.
+    /// `write_frontiers` says. For layers that can `separate`.
     #[serde(default, skip_serializing_if = "is_together")]
     pub separate: Separation,
     /// With `separate` = "hot-cold": a page is hot if it was written among the last writes of its pool, one to two

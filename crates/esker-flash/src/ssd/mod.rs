@@ -164,7 +164,7 @@ impl Ssd {
             decoder = Some(Box::new(judge));
         }
         let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
-        let power = Power::new(settings, &*ftl)?;
+        let power = Power::new(settings)?;
         match power.as_ref().map(Power::is_sudden) {
             Some(true) => flash.keep_journal(space.blocks_per_pool),
             Some(false) => flash.keep_journal_of_settled_changes(space.blocks_per_pool),

@@ -10,7 +10,7 @@ use esker_results::RecoveryReport;
 
 use super::Ssd;
 use super::recovery::Recovery;
-use crate::ftl::Ftl;
+use crate::ftl::{self, LayerCapability};
 use crate::nand::Fate;
 use crate::{PowerFailureSettings, SsdError, SsdSettings};
 
@@ -78,10 +78,10 @@ pub(super) struct Power {
 
 impl Power {
     /// `None` where power does not fail. Refuses what is not modelled along with it.
-    pub(super) fn new(settings: &SsdSettings, ftl: &dyn Ftl) -> Result<Option<Self>, SsdError> {
+    pub(super) fn new(settings: &SsdSettings) -> Result<Option<Self>, SsdError> {
         let Some(power_failure) = &settings.power_failure else { return Ok(None) };
         let moment = Moment::new(power_failure)?;
-        if !ftl.recovers() {
+        if !ftl::entry(settings)?.can(LayerCapability::Recover) {
             return Err(SsdError::Contradiction {
                 first: "`power_failure`".to_string(),
                 second: format!("`ftl` = `{}`", settings.ftl.kind),

@@ -9,7 +9,7 @@ use esker_results::RecoveryWay;
 use super::Ssd;
 use super::power::Stage;
 use crate::array::BACKGROUND;
-use crate::ftl::{self, FtlContext};
+use crate::ftl::{self, FtlContext, LayerCapability};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpList, Scan, Transfer};
 use crate::{BlockIndex, Geometry, MultiPlane, Scheduling};
 
@@ -105,7 +105,8 @@ impl Ssd {
         report.at_s = now.0 as f64 / 1e9;
         (report.reads, report.programs, report.erases) =
             (counts.reads().total(), counts.programs().total(), counts.erases);
-        report.way = match (self.ftl.recovers_by_map(), self.geometry.block_summary()) {
+        let layer = ftl::entry(&self.settings).expect("it was built from the same settings before");
+        report.way = match (layer.can(LayerCapability::RecoverByMap), self.geometry.block_summary()) {
             (true, _) => RecoveryWay::Directory,
             (false, true) => RecoveryWay::Summaries,
             (false, false) => RecoveryWay::FullScan,

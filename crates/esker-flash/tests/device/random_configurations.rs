@@ -1,10 +1,12 @@
 //! Any configuration either works or is refused with the numbers that clash; and what works keeps its books.
 
 use crate::common::{report, run};
+use esker_core::registry::{self, Accepted};
 use esker_core::{
     Arrival, ByteRate, Bytes, Control, Device, Energy, Hint, Lba, Nanos, Power, Precondition, Priority, Ratio,
     ReplaySettings, Request, RequestKind, ResourceKind, Rng, StreamId,
 };
+use esker_flash::ftl::LayerCapability;
 use esker_flash::{
     ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, DecodingStepSettings, EccCode,
     EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GangControl, GangData, GeometrySettings,
@@ -108,13 +110,14 @@ fn cleaning() -> impl Strategy<Value = CleaningSettings> {
 fn ftl() -> impl Strategy<Value = Choice> {
     (0..FTLS.len(), any::<prop::sample::Index>(), prop::option::weighted(0.4, 0u64..40)).prop_map(
         |(layer, parameter, value)| {
-            let entry = FTLS[layer];
+            let entry = &FTLS[layer];
+            let list = entry.parameters.listed();
             let mut choice = Choice::named(entry.name);
-            if let (Some(value), false) = (value, entry.parameters.is_empty()) {
-                let parameter = parameter.get(entry.parameters);
-                let value = match parameter.default.contains('%') {
-                    true => Parameter::Text(format!("{value}%")),
-                    false => Parameter::Integer(value),
+            if let (Some(value), false) = (value, list.is_empty()) {
+                let parameter = parameter.get(list);
+                let value = match parameter.value {
+                    Accepted::Share { .. } => Parameter::Text(format!("{value}%")),
+                    _ => Parameter::Integer(value),
                 };
                 choice.parameters.insert(parameter.name.to_string(), value);
             }
@@ -289,11 +292,17 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     && array.span.is_empty()
                     && array.logical_page.is_none();
                 let (mut cleaning, mut ecc) = (cleaning, ecc);
-                let knows_streams = ftl.kind == "page" && cleaning.separate != Separation::HotCold;
-                let streams = if knows_streams || depth % 5 == 0 { streams } else { 1 };
-                // Layers that place pages by their own rules refuse it.
-                if depth % 5 != 0 && !matches!(ftl.kind.as_str(), "page" | "dftl") {
+                let layer = registry::find(FTLS, "layer", &ftl.kind).unwrap();
+                let asks = |capability| depth % 5 == 0 || layer.can(capability);
+                let streams = match asks(LayerCapability::Streams) && cleaning.separate != Separation::HotCold {
+                    true => streams,
+                    false => 1,
+                };
+                // Layers that cannot refuse it.
+                if !asks(LayerCapability::Separate) {
                     cleaning.separate = Separation::None;
+                }
+                if !asks(LayerCapability::Refresh) {
                     ecc.iter_mut().for_each(|ecc| ecc.refresh_above = None);
                 }
                 SsdSettings {
@@ -321,8 +330,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     },
                     array,
                     link: link.map(|(rate, overhead)| LinkSettings { rate: ByteRate(rate), overhead: Nanos(overhead) }),
-                    // Layers without an account of wear refuse it.
-                    wear: wear.filter(|_| depth % 5 == 0 || matches!(ftl.kind.as_str(), "page" | "dftl")),
+                    wear: wear.filter(|_| asks(LayerCapability::Wear)),
                     ftl,
                     write_buffer,
                     // Mostly where it is not refused.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::{Preset, Ratio, did_you_mean};
+use esker_core::registry::{self, NotFound};
+use esker_core::{Hint, Preset, Ratio, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,11 +96,11 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceTable, Findin
             merged
         }
     };
-    let read_kind = read_with(&merged, path, kind.read);
+    let read_kind = read_with(&merged, path, kind.build.read);
     let settings_of_kind = read_kind.map_err(|finding| match (&finding.hint, preset) {
         (Some(_), _) => finding.also_knows(path, COMMON_KEYS),
-        (None, None) if finding.message.ends_with("is missing") && !(kind.presets)().is_empty() => {
-            let presets = (kind.presets)().iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+        (None, None) if finding.message.ends_with("is missing") && !(kind.build.presets)().is_empty() => {
+            let presets = (kind.build.presets)().iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
             finding.with_hint(format!("name a preset, which gives all of them: {presets}"))
         }
         _ => finding,
@@ -120,7 +121,7 @@ fn nameless(table: &Table, node: &Node, path: &str) -> Finding {
             return Finding::new(&entry.key_at, join(path, key), message);
         }
     }
-    let kinds = DEVICE_KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let kinds = registry::names(DEVICE_KINDS).collect::<Vec<_>>().join(", ");
     let hint = format!("name a `preset`, or one of the kinds: {kinds}");
     Finding::new(&node.at, path, "`kind` or `preset` is missing").with_hint(hint)
 }
@@ -138,15 +139,12 @@ fn move_common_keys(from: &mut Node, to: &mut Node) {
 }
 
 fn known_kind(name: &str, entry: &Entry, path: &str) -> Result<&'static DeviceKind, Finding> {
-    device_kind(name).ok_or_else(|| {
-        let names = DEVICE_KINDS.iter().map(|kind| kind.name);
-        unknown("kind of device", name, names.collect(), &entry.node.at, &join(path, "kind"))
-    })
+    device_kind(name).map_err(|name| not_found(&name, &entry.node.at, &join(path, "kind")))
 }
 
 fn known_preset(name: &str, kind: Option<&DeviceKind>, entry: &Entry, path: &str) -> Result<&'static Preset, Finding> {
     let (at, key) = (&entry.node.at, join(path, "preset"));
-    let all = DEVICE_KINDS.iter().flat_map(|kind| (kind.presets)().iter());
+    let all = DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)().iter());
     if let Some(preset) = all.clone().find(|preset| preset.name == name) {
         return match kind {
             Some(kind) if kind.name != preset.kind => {
@@ -161,13 +159,16 @@ fn known_preset(name: &str, kind: Option<&DeviceKind>, entry: &Entry, path: &str
 }
 
 /// "`x` is no preset; did you mean `y`?"
-pub(crate) fn unknown(what: &str, found: &str, known: Vec<&str>, at: &Span, key: &str) -> Finding {
-    let suggestion = match did_you_mean(found, known.iter().copied()) {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None => String::new(),
-    };
-    let finding = Finding::new(at, key, format!("`{found}` is no {what}{suggestion}"));
-    if known.is_empty() { finding } else { finding.with_hint(format!("there is: {}", known.join(", "))) }
+pub(crate) fn unknown(what: &'static str, found: &str, known: Vec<&str>, at: &Span, key: &str) -> Finding {
+    not_found(&NotFound::new(what, found, known), at, key)
+}
+
+fn not_found(name: &NotFound, at: &Span, key: &str) -> Finding {
+    let finding = Finding::new(at, key, name.to_string());
+    match name.hint() {
+        Some(hint) => finding.with_hint(hint),
+        None => finding,
+    }
 }
 
 /// A preset's parameters; an error in them stands where the user named the preset.

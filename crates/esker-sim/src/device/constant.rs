@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use esker_core::registry::ParameterSource;
 use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, Nanos, Request, ResourceKind, Tag, Telemetry,
     Unsupported,
@@ -11,15 +12,16 @@ use esker_results::{DeviceReport, Report, Reporting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
+use super::{DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 
 /// The `constant` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "constant",
     summary: "Every request takes the same time, on one or more servers with one queue; for theory and tests",
-    presets: || &[],
-    read: |table| read_settings::<ConstantSettings>(table),
-    schema: schema_of::<ConstantSettings>,
+    source: "queueing theory: M/D/c",
+    parameters: ParameterSource::Schema(schema_of::<ConstantSettings>),
+    capabilities: &[],
+    build: DeviceReader { presets: || &[], read: |table| read_settings::<ConstantSettings>(table) },
 };
 
 /// Settings of a [`Constant`] device.

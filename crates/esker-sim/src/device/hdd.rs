@@ -1,17 +1,19 @@
 //! Disks, from `esker-disk`.
 
+use esker_core::registry::ParameterSource;
 use esker_disk::{Disk, DiskSettings, PRESETS};
 use esker_results::Reporting;
 
-use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
+use super::{DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 
 /// The `hdd` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "hdd",
     summary: "A disk with a moving arm: zones, seek curve, rotation, schedulers",
-    presets: || PRESETS,
-    read: |table| read_settings::<DiskSettings>(table),
-    schema: schema_of::<DiskSettings>,
+    source: "docs/disk-model.md",
+    parameters: ParameterSource::Schema(schema_of::<DiskSettings>),
+    capabilities: &[],
+    build: DeviceReader { presets: || PRESETS, read: |table| read_settings::<DiskSettings>(table) },
 };
 
 impl DeviceSettings for DiskSettings {

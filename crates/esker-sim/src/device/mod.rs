@@ -10,6 +10,7 @@ mod ssd;
 use esker_results::Reporting;
 use std::fmt;
 
+use esker_core::registry::{self, Entry, NotFound};
 use esker_core::{Hint, Preset};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -24,20 +25,17 @@ pub use hybrid::{Allocate, HybridSettings};
 /// Every kind of device, in the order in which lists show them.
 pub static DEVICE_KINDS: &[DeviceKind] = &[ssd::KIND, hdd::KIND, hybrid::KIND, array::KIND, constant::KIND];
 
-/// One kind of device: what `kind = "..."` in a device table stands for.
+/// One kind of device: what `kind = "..."` in a device table stands for. Its parameters are the keys of a table without
+/// those that all kinds share (`kind`, `preset`, `precondition`, `utilisation`).
+pub type DeviceKind = Entry<DeviceReader>;
+
+/// How devices of a kind come from a file.
 #[derive(Clone, Copy, Debug)]
-pub struct DeviceKind {
-    /// Its name in configuration files.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
+pub struct DeviceReader {
     /// Named sets of parameters.
     pub presets: fn() -> &'static [Preset],
-    /// Reads the keys of a device table, without those that all kinds share (`kind`, `preset`, `precondition`,
-    /// `utilisation`), a preset's already laid under them.
+    /// Reads the kind's own keys of a device table, a preset's already laid under them.
     pub read: for<'a> fn(ValueDeserializer<'a>) -> Result<Box<dyn DeviceSettings>, toml::de::Error>,
-    /// JSON Schema of those keys.
-    pub schema: fn() -> Schema,
 }
 
 /// Settings of one kind of device.
@@ -106,18 +104,28 @@ impl DeviceFault {
 }
 
 /// The kind called `name`.
-pub fn device_kind(name: &str) -> Option<&'static DeviceKind> {
-    DEVICE_KINDS.iter().find(|kind| kind.name == name)
+pub fn device_kind(name: &str) -> Result<&'static DeviceKind, NotFound> {
+    registry::find(DEVICE_KINDS, "kind of device", name)
 }
 
-/// For [`DeviceKind::read`].
+/// For [`DeviceReader::read`].
 pub(crate) fn read_settings<T: DeserializeOwned + DeviceSettings + 'static>(
     input: ValueDeserializer<'_>,
 ) -> Result<Box<dyn DeviceSettings>, toml::de::Error> {
     Ok(Box::new(T::deserialize(input)?))
 }
 
-/// For [`DeviceKind::schema`].
+/// For the parameters of a [`DeviceKind`].
 pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
     SchemaGenerator::default().into_root_schema_for::<T>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_is_sound() {
+        assert_eq!(registry::check(DEVICE_KINDS), Vec::<String>::new());
+    }
 }

@@ -1,17 +1,19 @@
 //! Solid-state drives, from `esker-flash`.
 
+use esker_core::registry::ParameterSource;
 use esker_flash::{PRESETS, Ssd, SsdSettings};
 use esker_results::Reporting;
 
-use super::{DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
+use super::{DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 
 /// The `ssd` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "ssd",
     summary: "A solid-state drive: flash dies and buses, translation layer, cleaning",
-    presets: || PRESETS,
-    read: |table| read_settings::<SsdSettings>(table),
-    schema: schema_of::<SsdSettings>,
+    source: "docs/flash-model.md",
+    parameters: ParameterSource::Schema(schema_of::<SsdSettings>),
+    capabilities: &[],
+    build: DeviceReader { presets: || PRESETS, read: |table| read_settings::<SsdSettings>(table) },
 };
 
 impl DeviceSettings for SsdSettings {

@@ -1,6 +1,5 @@
 //! What can be said about experiment files and results from the code itself: JSON Schemas and the page of all keys.
 
-mod keys;
 mod page;
 
 use esker_results::RunResults;

@@ -1,8 +1,8 @@
 //! `docs/experiments.md`: every key of an experiment file.
 
+use esker_core::registry::{self, Capability, Described, Entry, described, plain};
 use schemars::JsonSchema;
 
-use super::keys::{keys, plain};
 use crate::config::{CommonSettings, RunSettings, WorkloadSettings};
 use crate::device::{DEVICE_KINDS, schema_of};
 
@@ -57,36 +57,19 @@ pub fn experiments_page() -> String {
     table::<CommonSettings>(&mut page, "### Every kind");
     for kind in DEVICE_KINDS {
         let title = format!("### `kind = \"{}\"`", kind.name);
-        let presets = (kind.presets)();
+        let presets = (kind.build.presets)();
         page += &format!("\n{title}\n\n{}.\n", kind.summary);
         if !presets.is_empty() {
             page += "\n| preset | |\n|---|---|\n";
             presets.iter().for_each(|preset| page += &format!("| `{}` | {} |\n", preset.name, cell(preset.summary)));
         }
-        rows(&mut page, &(kind.schema)().to_value());
+        rows(&mut page, "key", &kind.parameters.described());
     }
     page += "\n## Choices by name\n";
-    list(&mut page, "Translation layers: `ftl`", esker_flash::FTLS.iter().map(|entry| (entry.name, entry.summary)));
-    for entry in esker_flash::FTLS.iter().filter(|entry| !entry.parameters.is_empty()) {
-        page += &format!("\nParameters of `ftl = {{ kind = \"{}\", ... }}` ({}):\n", entry.name, entry.source);
-        page += "\n| parameter | default | meaning |\n|---|---|---|\n";
-        for parameter in entry.parameters {
-            page += &format!("| `{}` | {} | {} |\n", parameter.name, parameter.default, cell(parameter.meaning));
-        }
-    }
-    let victims = esker_flash::VICTIM_POLICIES.iter().map(|entry| (entry.name, entry.summary));
-    list(&mut page, "Which block is cleaned: `cleaning.victim`", victims);
-    list(
-        &mut page,
-        "Disk schedulers: `scheduler`",
-        esker_disk::SCHEDULERS.iter().map(|entry| (entry.name, entry.summary)),
-    );
-    let policies = esker_tier::PLACEMENTS.iter().map(|entry| (entry.name, entry.summary));
-    list(&mut page, "Placement policies: `policy`", policies);
-    for entry in esker_tier::PLACEMENTS {
-        page += &format!("\nKeys of `policy = {{ kind = \"{}\", ... }}` (after {}):\n", entry.name, entry.source);
-        rows(&mut page, &(entry.schema)().to_value());
-    }
+    choices(&mut page, "Translation layers", "ftl", esker_flash::FTLS);
+    choices(&mut page, "Which block is cleaned", "cleaning.victim", esker_flash::VICTIM_POLICIES);
+    choices(&mut page, "Disk schedulers", "scheduler", esker_disk::SCHEDULERS);
+    choices(&mut page, "Placement policies", "policy", esker_tier::PLACEMENTS);
     page += SWEEP;
     page
 }
@@ -95,20 +78,38 @@ fn table<T: JsonSchema>(page: &mut String, title: &str) {
     let schema = schema_of::<T>().to_value();
     let description = schema.get("description").and_then(|text| text.as_str()).unwrap_or_default();
     *page += &format!("\n{title}\n\n{}\n", plain(description));
-    rows(page, &schema);
+    rows(page, "key", &described(&schema));
 }
 
-fn rows(page: &mut String, schema: &serde_json::Value) {
-    *page += "\n| key | value | default | meaning |\n|---|---|---|---|\n";
-    for key in keys(schema) {
-        *page +=
-            &format!("| `{}` | {} | {} | {} |\n", key.name, cell(&key.kind), cell(&key.default), cell(&key.meaning));
+fn rows(page: &mut String, what: &str, parameters: &[Described]) {
+    *page += &format!("\n| {what} | value | default | meaning |\n|---|---|---|---|\n");
+    for Described { name, kind, default, meaning } in parameters {
+        *page += &format!("| `{name}` | {} | {} | {} |\n", cell(kind), cell(default), cell(meaning));
     }
 }
 
-fn list(page: &mut String, title: &str, entries: impl Iterator<Item = (&'static str, &'static str)>) {
-    *page += &format!("\n{title}\n\n| name | |\n|---|---|\n");
-    entries.for_each(|(name, summary)| *page += &format!("| `{name}` | {} |\n", cell(summary)));
+/// What the key `key` can name: the entries, what can be set of them, and what some of them can.
+fn choices<B, C: Capability>(page: &mut String, title: &str, key: &str, entries: &[Entry<B, C>]) {
+    *page += &format!("\n{title}: `{key}`\n\n| name | |\n|---|---|\n");
+    for entry in entries {
+        *page += &format!("| `{}` | {} |\n", entry.name, cell(entry.summary));
+    }
+    if !C::ALL.is_empty() {
+        *page += "\n| can | | |\n|---|---|---|\n";
+    }
+    for capability in C::ALL {
+        let able: Vec<String> = registry::names_with(entries, *capability).map(|name| format!("`{name}`")).collect();
+        let able = if able.len() == entries.len() { "all".to_string() } else { able.join(", ") };
+        *page += &format!("| `{}` | {} | {able} |\n", capability.name(), cell(capability.meaning()));
+    }
+    for entry in entries {
+        let parameters = entry.parameters.described();
+        if !parameters.is_empty() {
+            let Entry { name, source, .. } = entry;
+            *page += &format!("\nParameters of `{key} = {{ kind = \"{name}\", ... }}` ({source}):\n");
+            rows(page, "parameter", &parameters);
+        }
+    }
 }
 
 fn cell(text: &str) -> String {

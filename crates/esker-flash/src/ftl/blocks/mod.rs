@@ -35,7 +35,7 @@ pub(super) use associated::Associated;
 pub(super) use log::SharedLog;
 pub(super) use pool::BlockPool;
 pub(super) use recovery::{Beside, Kept};
-pub(super) use space::{BlockNeeds, LOG, log_share};
+pub(super) use space::{BlockNeeds, LOG};
 
 /// A logical page within its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,10 +266,6 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
             self.write_to(*page, Part::Whole, flash, &mut Silent)?;
         }
         Ok(())
-    }
-
-    fn recovers(&self) -> bool {
-        true
     }
 
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {

@@ -1,22 +1,17 @@
 //! How many blocks a block-mapped layer needs, and whether a pool has them.
 
 use esker_core::Ratio;
+use esker_core::registry::{Accepted, Parameter};
 
-use crate::choice::{ParameterEntry, Parameters};
 use crate::ftl::FtlContext;
 use crate::{Space, SsdError};
 
-/// The parameter that says how many log blocks there are.
-pub(in crate::ftl) const LOG: ParameterEntry = ParameterEntry {
+/// The parameter that says how many log blocks there are. Kim 2009, section 2.3.2: "for example, 3% of total flash size".
+pub(in crate::ftl) const LOG: Parameter = Parameter {
     name: "log",
-    default: "3%",
     meaning: "log blocks as a share of the logical blocks, taken out of the spare space, rounded up",
+    value: Accepted::Share { default: Ratio::percent(3), least: Ratio::ZERO, most: Ratio::percent(1000) },
 };
-
-/// Kim 2009, section 2.3.2: "for example, 3% of total flash size".
-pub(in crate::ftl) fn log_share(parameters: &mut Parameters<'_>) -> Result<Ratio, SsdError> {
-    parameters.share(LOG.name, Ratio::percent(3), Ratio::ZERO..=Ratio::percent(1000))
-}
 
 /// What a layer needs of each pool.
 #[derive(Clone, Copy, Debug)]

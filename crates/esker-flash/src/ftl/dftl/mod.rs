@@ -8,70 +8,91 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_core::{Bytes, LogicalPage, PhysicalPage};
 use esker_results::MappingCounts;
 
-use crate::choice::ParameterEntry;
 use crate::ftl::pools::Striping;
-use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, Part, Pools, WearCounts, write_with_foresight};
+use crate::ftl::{
+    Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Part, Pools, WearCounts, write_with_foresight,
+};
 use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
 use cache::Cache;
 use tables::Tables;
 
-pub(crate) static ENTRY: FtlEntry = FtlEntry {
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "dftl",
     summary: "a map of all pages on flash, of which single entries are cached",
     source: "Kim 2009, section 3.3 (DFTL)",
-    parameters: &[
-        ParameterEntry {
+    parameters: ParameterSource::Listed(&[
+        Parameter {
             name: "cache",
-            default: "1/32 of all entries",
             meaning: "controller memory for cached entries, such as `64KiB`",
+            value: Accepted::Size {
+                default: Fallback::Derived("1/32 of all entries"),
+                least: Bytes(1),
+                most: Bytes(u64::MAX),
+            },
         },
-        ParameterEntry {
+        Parameter {
             name: "entry_size",
-            default: "8",
             meaning: "bytes of controller memory that a cached entry takes",
+            value: Accepted::Count { default: Fallback::Value(8), least: 1, most: 64 },
         },
-        ParameterEntry {
+        Parameter {
             name: "protected_percent",
-            default: "50",
             meaning: "most of the cache that the protected segment of segmented LRU may take, in percent",
+            value: Accepted::Count { default: Fallback::Value(50), least: 0, most: 100 },
         },
-        ParameterEntry {
+        Parameter {
             name: "batch_evictions",
-            default: "false",
             meaning: "whether writing an evicted entry back saves the changed entries of its translation page that stay, too",
+            value: Accepted::Flag { default: false },
         },
-        ParameterEntry {
+        Parameter {
             name: "late_write_back",
-            default: "false",
             meaning: "whether room in the cache is made after the operations of a request, which then does not wait for what is written \
                       back",
+            value: Accepted::Flag { default: false },
         },
-        ParameterEntry {
+        Parameter {
             name: "entries_per_page",
-            default: "page size / 4 bytes",
             meaning: "entries of a translation page, a power of two",
+            value: Accepted::Count { default: Fallback::Derived("page size / 4 bytes"), least: 1, most: 1 << 18 },
         },
+    ]),
+    capabilities: &[
+        LayerCapability::Wear,
+        LayerCapability::Separate,
+        LayerCapability::Refresh,
+        LayerCapability::GradualCleaning,
+        LayerCapability::KnownSteady,
+        LayerCapability::Recover,
+        LayerCapability::RecoverByMap,
     ],
-    build: |context, mut parameters| {
-        let entry_size = parameters.integer("entry_size", 8, 1..=64)?;
-        let cache = parameters.bytes("cache", Bytes(entry_size)..=Bytes(u64::MAX))?;
-        let protected = parameters.integer("protected_percent", 50, 0..=100)?;
-        let batch_evictions = parameters.flag("batch_evictions", false)?;
-        let late_write_back = parameters.flag("late_write_back", false)?;
+    build: |context, parameters| {
+        let entry_size = parameters.count("entry_size");
+        let cache = parameters.given_size("cache");
+        if let Some(cache) = cache.filter(|cache| *cache < Bytes(entry_size)) {
+            return Err(SsdError::Parameter {
+                key: "ftl.cache".to_string(),
+                expected: format!("room for an entry, at least {} (`ftl.entry_size`)", Bytes(entry_size)),
+                found: cache.to_string(),
+            });
+        }
+        let protected = parameters.count("protected_percent");
+        let batch_evictions = parameters.flag("batch_evictions");
+        let late_write_back = parameters.flag("late_write_back");
         let most = context.geometry.page_size().0 / FLASH_ENTRY_SIZE;
-        let per_page = parameters.integer("entries_per_page", most, 1..=most)?;
-        if !per_page.is_power_of_two() {
+        let per_page = parameters.given_count("entries_per_page").unwrap_or(most);
+        if !per_page.is_power_of_two() || per_page > most {
             return Err(SsdError::Parameter {
                 key: "ftl.entries_per_page".to_string(),
                 expected: format!("a power of two up to {most}"),
                 found: per_page.to_string(),
             });
         }
-        parameters.finish()?;
         let host_pages = u64::from(context.space.host_pages);
         let entries = cache.map_or(host_pages / 32, |cache| cache.0 / entry_size).clamp(1, host_pages) as u32;
         let kept_vacant = if late_write_back { (entries / 8).clamp(1, KEPT_VACANT_MAX) } else { 0 };
@@ -353,10 +374,6 @@ impl Ftl for Dftl {
         self.write_to(page, part, flash, ops)
     }
 
-    fn refreshes(&self) -> bool {
-        true
-    }
-
     fn refresh(
         &mut self,
         page: LogicalPage,
@@ -407,14 +424,6 @@ impl Ftl for Dftl {
 
     fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         self.begin(pages, seed, flash)
-    }
-
-    fn recovers(&self) -> bool {
-        true
-    }
-
-    fn recovers_by_map(&self) -> bool {
-        true
     }
 
     fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {

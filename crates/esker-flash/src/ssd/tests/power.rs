@@ -7,6 +7,7 @@ use esker_results::RecoveryReport;
 
 use super::*;
 use crate::array::Step;
+use crate::ftl::{self, LayerCapability};
 use crate::nand::{Cause, FlashOp, FlashOpKind, Spare};
 use crate::ssd::power::Stage;
 use crate::ssd::slots::Slot;
@@ -358,7 +359,8 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
             power_protected: rng.below(3) == 0,
         });
     }
-    if matches!(settings.ftl.kind.as_str(), "page" | "dftl") && rng.below(2) == 0 {
+    let layer = ftl::entry(&settings).unwrap();
+    if layer.can(LayerCapability::Wear) && rng.below(2) == 0 {
         settings.endurance_cycles = 4 + rng.below(10);
         settings.wear = Some(WearSettings {
             levelling: [WearLevelling::None, WearLevelling::Migration][rng.below(2) as usize],
@@ -369,7 +371,7 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
         });
         settings.over_provisioning = Some(Ratio::percent(60 + rng.below(20)));
     }
-    if matches!(settings.ftl.kind.as_str(), "page" | "dftl") {
+    if layer.can(LayerCapability::Separate) {
         let apart = [Separation::None, Separation::Copied, Separation::HotCold][rng.below(3) as usize];
         settings.cleaning.separate = apart;
         if settings.ftl.kind == "page" && apart != Separation::HotCold {

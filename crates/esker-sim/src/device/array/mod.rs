@@ -3,6 +3,7 @@
 use std::fmt;
 
 use esker_core::Bytes;
+use esker_core::registry::ParameterSource;
 use esker_results::Reporting;
 use esker_tier::{StripeEngine, StripeSettings};
 use schemars::JsonSchema;
@@ -10,15 +11,16 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::engine::EngineDevice;
-use super::{ChildName, DeviceFault, DeviceKind, DeviceSettings, Instance, read_settings, schema_of};
+use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 
 /// The `array` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "array",
     summary: "Several devices as one, by RAID level",
-    presets: || &[],
-    read: |table| read_settings::<ArraySettings>(table),
-    schema: schema_of::<ArraySettings>,
+    source: "Patterson, Gibson and Katz, SIGMOD 1988 (RAID)",
+    parameters: ParameterSource::Schema(schema_of::<ArraySettings>),
+    capabilities: &[],
+    build: DeviceReader { presets: || &[], read: |table| read_settings::<ArraySettings>(table) },
 };
 
 /// How an array lays data over its children.

@@ -1,5 +1,6 @@
 //! Hybrids: devices of different kinds as one, by a placement engine.
 
+use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Ratio};
 use esker_results::Reporting;
 use esker_tier::{Engine, PlacementEngine, PlacementError, PlacementSettings, PolicySettings, UnmetShare};
@@ -9,15 +10,16 @@ use serde::{Deserialize, Serialize};
 use toml::de::ValueDeserializer;
 
 use super::engine::EngineDevice;
-use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceSettings, Instance, schema_of};
+use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, schema_of};
 
 /// The `hybrid` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "hybrid",
     summary: "Devices of different kinds as one; a policy decides which extent goes where",
-    presets: || &[],
-    read,
-    schema: schema_of::<HybridSettings>,
+    source: "Wu 2011",
+    parameters: ParameterSource::Schema(schema_of::<HybridSettings>),
+    capabilities: &[],
+    build: DeviceReader { presets: || &[], read },
 };
 
 /// Settings of a hybrid.

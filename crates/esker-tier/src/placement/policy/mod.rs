@@ -4,7 +4,8 @@ mod static_split;
 
 use std::fmt::Debug;
 
-use esker_core::{Bytes, DeviceState, Hint, Nanos, Request, RequestKind, Telemetry, did_you_mean};
+use esker_core::registry::{self, Entry, NotFound};
+use esker_core::{Bytes, DeviceState, Hint, Nanos, Request, RequestKind, Telemetry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,20 +18,8 @@ pub use static_split::{StaticSplit, StaticSplitSettings};
 /// Every policy, in the order in which lists show them.
 pub static PLACEMENTS: &[PlacementEntry] = &[static_split::ENTRY];
 
-/// One policy.
-#[derive(Clone, Copy, Debug)]
-pub struct PlacementEntry {
-    /// Its name in configuration files.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Publication and section that it follows.
-    pub source: &'static str,
-    /// Makes it, for so many devices, from the keys of its table.
-    pub build: BuildPlacement,
-    /// JSON Schema of its keys.
-    pub schema: fn() -> Schema,
-}
+/// One policy: how it is made, for so many devices, from the keys of its table.
+pub type PlacementEntry = Entry<BuildPlacement>;
 
 /// Makes a policy for so many devices from its table.
 pub type BuildPlacement = fn(&PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError>;
@@ -152,10 +141,10 @@ pub struct PolicySettings {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacementError {
     /// No policy has this name.
-    #[error("`{found}` is no policy{}", suggestion(found))]
+    #[error("{name}{}", if name.nearest.is_none() { format!("; there is: {}", name.list()) } else { String::new() })]
     Unknown {
-        /// The name as given.
-        found: String,
+        /// The name, and those that there are.
+        name: NotFound,
     },
     /// A key is unknown, missing or not what it should be.
     #[error("policy `{policy}`: {message}")]
@@ -167,25 +156,20 @@ pub enum PlacementError {
     },
 }
 
-fn suggestion(found: &str) -> String {
-    match did_you_mean(found, PLACEMENTS.iter().map(|entry| entry.name)) {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None => format!("; there is: {}", PLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")),
-    }
-}
-
 impl Hint for PlacementError {
     fn hint(&self) -> Option<String> {
-        let names = || PLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
-        matches!(self, Self::Unknown { .. }).then(|| format!("the policies are: {}", names()))
+        match self {
+            Self::Unknown { name } => Some(format!("the policies are: {}", name.list())),
+            Self::Settings { .. } => None,
+        }
     }
 }
 
 impl PolicySettings {
     /// Makes the policy for `devices` devices.
     pub fn build(&self, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-        let entry = PLACEMENTS.iter().find(|entry| entry.name == self.kind);
-        let entry = entry.ok_or_else(|| PlacementError::Unknown { found: self.kind.clone() })?;
+        let entry =
+            registry::find(PLACEMENTS, "policy", &self.kind).map_err(|name| PlacementError::Unknown { name })?;
         (entry.build)(self, devices)
     }
 
@@ -205,11 +189,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_every_policy_has_a_schema() {
-        for (index, entry) in PLACEMENTS.iter().enumerate() {
-            assert!(PLACEMENTS[..index].iter().all(|earlier| earlier.name != entry.name));
-            assert!((entry.schema)().as_object().is_some_and(|schema| schema.contains_key("properties")));
-        }
+    fn the_registry_is_sound() {
+        assert_eq!(registry::check(PLACEMENTS), Vec::<String>::new());
     }
 
     #[test]

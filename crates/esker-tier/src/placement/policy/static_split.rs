@@ -1,5 +1,6 @@
 //! A fixed share of the extents for each device.
 
+use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,9 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "static-split",
     summary: "A fixed share of the extents for each device, by weight; nothing ever moves",
     source: "Wu 2011, section II: striping, as the baseline of migration",
+    parameters: ParameterSource::Schema(schema_of::<StaticSplitSettings>),
+    capabilities: &[],
     build,
-    schema: schema_of::<StaticSplitSettings>,
 };
 
 const NAME: &str = ENTRY.name;

@@ -2,25 +2,27 @@
 
 use serde_json::{Map, Value};
 
-/// One key, dotted where it is within a table.
-#[derive(Debug, PartialEq)]
-pub(super) struct Key {
-    pub(super) name: String,
+/// A parameter as pages show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Its name, dotted where it is within a table.
+    pub name: String,
     /// What stands there: "a time with its unit", "one of `a`, `b`".
-    pub(super) kind: String,
+    pub kind: String,
     /// "required", a value, or nothing.
-    pub(super) default: String,
-    pub(super) meaning: String,
+    pub default: String,
+    /// What it means, in one line.
+    pub meaning: String,
 }
 
 /// All keys of the table that `schema` describes, in its order; those of tables within follow their table.
-pub(super) fn keys(schema: &Value) -> Vec<Key> {
+pub fn described(schema: &Value) -> Vec<Described> {
     let mut all = Vec::new();
     collect(schema, schema, "", &mut all);
     all
 }
 
-fn collect(root: &Value, table: &Value, prefix: &str, into: &mut Vec<Key>) {
+fn collect(root: &Value, table: &Value, prefix: &str, into: &mut Vec<Described>) {
     let empty = Map::new();
     let properties = table.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     for (key, property) in properties {
@@ -34,13 +36,13 @@ fn collect(root: &Value, table: &Value, prefix: &str, into: &mut Vec<Key>) {
             Some(value) => format!("`{}`", toml_like(value)),
         };
         let meaning = property.get("description").and_then(Value::as_str).unwrap_or_default();
-        into.push(Key { kind: describe(root, property), default, meaning: plain(meaning), name: name.clone() });
+        into.push(Described { kind: describe(root, property), default, meaning: plain(meaning), name: name.clone() });
         collect_within(root, target, &name, into);
     }
 }
 
 /// The keys of whatever tables may stand at `name`.
-fn collect_within(root: &Value, target: &Value, name: &str, into: &mut Vec<Key>) {
+fn collect_within(root: &Value, target: &Value, name: &str, into: &mut Vec<Described>) {
     collect(root, target, &format!("{name}."), into);
     if let Some(items) = target.get("items") {
         collect_within(root, follow(root, items), &format!("{name}[]"), into);
@@ -140,7 +142,7 @@ fn toml_like(value: &Value) -> String {
 }
 
 /// One line, without the links of API documentation.
-pub(super) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.replace("[`crate::", "`").replace("[`", "`").replace("`]", "`")
 }
@@ -158,7 +160,7 @@ mod tests {
     struct Outer {
         /// How long
         /// it takes, see [`crate::X`].
-        time: esker_core::Nanos,
+        time: crate::Nanos,
         /// Which one.
         #[serde(default = "blue")]
         colour: Colour,
@@ -195,7 +197,7 @@ mod tests {
     #[test]
     fn tables_within_tables_and_choices_are_spelt_out() {
         let schema = SchemaGenerator::default().into_root_schema_for::<Outer>().to_value();
-        let found: Vec<String> = keys(&schema)
+        let found: Vec<String> = described(&schema)
             .iter()
             .map(|key| format!("{} | {} | {} | {}", key.name, key.kind, key.default, key.meaning))
             .collect();
