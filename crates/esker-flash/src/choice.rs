@@ -236,7 +236,9 @@ impl JsonSchema for Choice {
                 { "type": "string" },
                 {
                     "type": "object",
-                    "properties": { "kind": { "type": "string", "description": "Its name; the other keys are its parameters." } },
+                    "properties": {
+                        "kind": { "type": "string", "description": "Its name; the other keys are its parameters." }
+                    },
                     "required": ["kind"],
                     "additionalProperties": { "type": ["boolean", "number", "string"] }
                 }

@@ -4,7 +4,6 @@ use esker_core::registry::NotFound;
 use esker_core::{Bytes, Hint, Nanos, Ratio};
 use thiserror::Error;
 
-use crate::ftl::{self, LayerCapability};
 use crate::{ArrayLevel, Stripe};
 
 /// A drive that cannot work: which settings clash, with their numbers.
@@ -135,6 +134,8 @@ pub enum SsdError {
     NoWearIn {
         /// The layer.
         layer: &'static str,
+        /// What would work.
+        remedy: String,
     },
     /// Blocks would begin beyond their rated life.
     #[error("`wear.initial_erases` is {found}, and blocks are rated for {limit} (`endurance_cycles`)")]
@@ -339,7 +340,6 @@ impl Hint for SsdError {
             Self::BufferTooSmall { page_size, .. } => {
                 Some(format!("at least {page_size} would work; left out, the drive has no buffer"))
             }
-            Self::NoWearIn { .. } => Some(ftl::or_use("`wear`", LayerCapability::Wear)),
             Self::BornWornOut { limit, .. } => Some(format!("initial_erases = {} would work", limit / 2)),
             Self::NoHostPages { .. } => Some("use more blocks or less spare space".to_string()),
             Self::PoolTooSmall { needed, reserve, frontiers, .. } => Some(format!(
@@ -368,7 +368,7 @@ impl Hint for SsdError {
             }
             Self::TooMuch { key, limit, .. } => Some(format!("lower `{key}` to {limit} or less")),
             Self::SpanTwice { .. } => Some("name each level once".to_string()),
-            Self::Contradiction { remedy, .. } => Some(remedy.clone()),
+            Self::NoWearIn { remedy, .. } | Self::Contradiction { remedy, .. } => Some(remedy.clone()),
             Self::Parameter { key, .. } => Some(format!("leave `{key}` out for its default")),
         }
     }

@@ -66,7 +66,7 @@ impl Capability for LayerCapability {
 }
 
 /// "leave `wear` out, or use ftl = "page" or "dftl"": what to do where a layer cannot.
-pub(crate) fn or_use(key: &str, capability: LayerCapability) -> String {
+fn or_use(key: &str, capability: LayerCapability) -> String {
     let able: Vec<String> = registry::names_with(FTLS, capability).map(|name| format!("\"{name}\"")).collect();
     match &able[..] {
         [] => format!("leave {key} out"),
@@ -78,7 +78,7 @@ pub(crate) fn or_use(key: &str, capability: LayerCapability) -> String {
 /// Refuses settings that ask for what the layer cannot.
 pub(super) fn check(entry: &'static FtlEntry, settings: &SsdSettings) -> Result<(), SsdError> {
     if settings.wear.is_some() && !entry.can(LayerCapability::Wear) {
-        return Err(SsdError::NoWearIn { layer: entry.name });
+        return Err(SsdError::NoWearIn { layer: entry.name, remedy: or_use("`wear`", LayerCapability::Wear) });
     }
     let refresh = settings.ecc.as_ref().is_some_and(|ecc| ecc.refresh_above.is_some());
     let separate = settings.cleaning.separate != Separation::None;

@@ -110,7 +110,6 @@ use crate::nand::{FlashState, OpIndex, OpList};
 use crate::{Geometry, Space, SsdError, SsdSettings};
 
 pub use capability::LayerCapability;
-pub(crate) use capability::or_use;
 pub use counters::FtlCounters;
 pub use pools::{Content, Owners, Pools, WearCounts};
 pub use recovery::FoundBlock;

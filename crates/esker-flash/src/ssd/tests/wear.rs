@@ -141,7 +141,7 @@ fn contradictions_are_refused() {
         Ssd::new("flash", &settings, 1).unwrap_err()
     };
     let error = refuse(|settings| settings.ftl = crate::Choice::named("block"));
-    assert!(matches!(error, SsdError::NoWearIn { layer: "block" }), "{error}");
+    assert!(matches!(error, SsdError::NoWearIn { layer: "block", .. }), "{error}");
     let error = refuse(|settings| settings.wear.as_mut().unwrap().initial_erases = 100_000);
     assert_eq!(error, SsdError::BornWornOut { found: 100_000, limit: 100_000 });
     assert_eq!(error.hint().unwrap(), "initial_erases = 50000 would work");
