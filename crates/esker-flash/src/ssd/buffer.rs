@@ -361,6 +361,12 @@ impl Buffer {
     /// Makes `index` the newest of its list.
     fn touch(&mut self, index: u32) {
         let state = self.entries[index as usize].state;
+        if state == State::Leaving {
+            // It stays on its way.
+            self.cut(index);
+            self.link(index, state);
+            return;
+        }
         self.unlink(index);
         self.push(index, state);
     }
