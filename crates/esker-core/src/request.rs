@@ -93,7 +93,7 @@ impl Request {
     pub const fn write(start: Lba, length: Bytes) -> Self {
         Self::new(RequestKind::Write { fua: false }, start, length)
     }
-    /// The same request as background work.
+    /// This request, as background work.
     pub const fn in_background(self) -> Self {
         Self { priority: Priority::BACKGROUND, ..self }
     }

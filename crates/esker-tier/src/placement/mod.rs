@@ -138,7 +138,7 @@ impl PlacementEngine {
         })
     }
 
-    /// The same engine under a policy of one's own, before anything has happened.
+    /// This engine under a policy of one's own, before anything has happened.
     pub fn with_policy(mut self, policy: Box<dyn Placement>) -> Self {
         self.policy = policy;
         self
