@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use esker_core::{Nanos, Rng};
 use esker_testkit::Bench;
 use esker_trace::{
-    FORMATS, FormatEntry, Operation, ReadOptions, Record, Responses, Spool, SpoolWriter, Times, TraceReader,
-    TraceWriter, VolumeIndex, VolumeNames,
+    FORMATS, FormatCapability, FormatEntry, Operation, ReadOptions, Record, Responses, Spool, SpoolWriter, Times,
+    TraceReader, TraceWriter, VolumeIndex, VolumeNames,
 };
 
 const RECORDS: u64 = 1_000_000;
@@ -101,13 +101,13 @@ fn read(bytes: &'static [u8]) -> u64 {
 
 /// The same records as far as `format` can hold them.
 fn legal(format: &FormatEntry, records: &[Record]) -> Vec<Record> {
-    let one_volume = format.holds.volumes == VolumeNames::One;
-    let start = if format.times == Times::Absolute { 0 } else { records[0].at.0 };
+    let one_volume = format.build.holds.volumes == VolumeNames::One;
+    let start = if format.build.times == Times::Absolute { 0 } else { records[0].at.0 };
     // Microseconds, but for the one whose clock is finer.
     let step = if format.name == "msr" { 100 } else { 1000 };
     let legal = records.iter().map(|record| Record {
         at: Nanos((record.at.0 - start) / step * step),
-        offset: record.offset % (format.holds.end_max / 2),
+        offset: record.offset % (format.build.holds.end_max / 2),
         volume: if one_volume { VolumeIndex(0) } else { record.volume },
         operation: if format.name == "arc" { Operation::Read } else { record.operation },
         ..*record
@@ -118,11 +118,11 @@ fn legal(format: &FormatEntry, records: &[Record]) -> Vec<Record> {
 fn main() {
     let records = records(4);
     let volumes: Vec<String> = (0..4).map(|disk| format!("host.{disk}")).collect();
-    for format in FORMATS.iter().filter(|format| format.can_be_written()) {
-        let one_volume = format.holds.volumes == VolumeNames::One;
+    for format in FORMATS.iter().filter(|format| format.can(FormatCapability::Write)) {
+        let one_volume = format.build.holds.volumes == VolumeNames::One;
         let records = legal(format, &records);
         let names = if one_volume { &volumes[..1] } else { &volumes[..] };
-        let optional = format.responses == Responses::Optional;
+        let optional = format.build.responses == Responses::Optional;
         let format = format.name;
         // Never freed, so that giving memory back is not measured.
         let bytes = OnceCell::<&'static [u8]>::new();

@@ -2,10 +2,11 @@
 
 use std::io;
 
+use esker_core::registry::{self, NotFound};
 use esker_core::{Hint, Nanos};
 use thiserror::Error;
 
-use crate::format::FORMATS;
+use crate::format::{FORMATS, FormatCapability};
 
 /// Why a trace could not be read or written. Every variant says in which input, where, what was expected and what was
 /// found.
@@ -81,11 +82,8 @@ pub enum TraceError {
         candidates: Vec<&'static str>,
     },
     /// There is no format of that name.
-    #[error("there is no trace format called `{found}`")]
-    NoSuchFormat {
-        /// The name as given.
-        found: String,
-    },
+    #[error(transparent)]
+    NoSuchFormat(NotFound),
     /// A line or record does not read as its format demands.
     #[error("{name}:{place}: expected {expected}, found {found}")]
     Field {
@@ -251,7 +249,7 @@ impl std::fmt::Display for Place {
 
 impl Hint for TraceError {
     fn hint(&self) -> Option<String> {
-        let names = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+        let names = || registry::names(FORMATS).collect::<Vec<_>>().join(", ");
         match self {
             Self::Open { .. } | Self::Read { .. } | Self::Write(_) | Self::Spool(_) => None,
             Self::Compressed { .. } => {
@@ -265,12 +263,7 @@ impl Hint for TraceError {
                 Some(format!("formats: {}{nearest}; --format NAME forces one", names()))
             }
             Self::Ambiguous { candidates, .. } => Some(format!("say which with --format {}", candidates.join("|"))),
-            Self::NoSuchFormat { found } => {
-                Some(match esker_core::did_you_mean(found, FORMATS.iter().map(|format| format.name)) {
-                    Some(name) => format!("did you mean `{name}`? Formats: {}", names()),
-                    None => format!("formats: {}", names()),
-                })
-            }
+            Self::NoSuchFormat(not_found) => not_found.hint(),
             Self::Field { .. } => Some("--lenient N skips and counts up to N bad lines".into()),
             Self::TooManyBadLines { .. } => {
                 Some("if the lines look sound, the format may be another: force it with --format NAME".into())
@@ -290,7 +283,7 @@ impl Hint for TraceError {
             }
             Self::NotWritable { .. } => Some(format!(
                 "these can be written: {}",
-                FORMATS.iter().filter(|f| f.write.is_some()).map(|f| f.name).collect::<Vec<_>>().join(", ")
+                registry::names_with(FORMATS, FormatCapability::Write).collect::<Vec<_>>().join(", ")
             )),
         }
     }

@@ -16,7 +16,12 @@ mod window;
 mod writer;
 
 pub use error::{Place, TraceError};
-pub use format::{FORMATS, FormatEntry, Holds, Responses, Times, VolumeNames};
+#[cfg(test)]
+extern crate self as esker_trace;
+
+pub use format::{
+    FORMATS, Format, FormatCapability, FormatEntry, Holds, Responses, Times, VolumeNames, format_to_write,
+};
 pub use notes::ReadNotes;
 pub use reader::{ReadOptions, TraceReader, group_inputs};
 pub use record::{Operation, Record, VolumeIndex};

@@ -156,6 +156,12 @@ impl<P> Pairing<P> {
         }
     }
 
+    /// Request `number`, unless it has been handed out.
+    #[inline]
+    pub(crate) fn waiting(&self, number: u64) -> Option<&Found> {
+        self.requests.get(number)
+    }
+
     /// Takes a request whose completion will name it; returns its number.
     pub(crate) fn begin_numbered(
         &mut self,
@@ -273,6 +279,7 @@ mod tests {
     /// Time, offset and response of the requests that come out.
     fn requests(events: &[Event]) -> (Vec<(u64, u64, Option<u64>)>, Sink) {
         let mut sink = Sink::new("test", false, true, &ReadOptions::default());
+        sink.volumes.number(0).expect("the first volume");
         let mut pairing = Pairing::default();
         for event in events {
             pairing.event(*event, &mut sink).unwrap();
@@ -338,6 +345,7 @@ mod tests {
     #[test]
     fn what_waits_is_bounded_in_time_and_number() {
         let mut sink = Sink::new("test", false, true, &ReadOptions::default());
+        sink.volumes.number(0).expect("the first volume");
         let mut pairing = Pairing::default();
         for number in 0..3 * WAITING_MAX as u64 {
             pairing.event(event(number, Queue, number * 512, 512), &mut sink).unwrap();

@@ -88,13 +88,13 @@ impl TraceReader {
                 format::recognise(&name, &Sample { bytes, whole })?
             }
         };
-        if !format.binary {
+        if !format.build.binary {
             inputs.iter_mut().try_for_each(Input::skip_mark)?;
         }
         let consumed = inputs.iter().map(Input::consumed).collect();
         let total = inputs.iter().map(Input::total).sum();
-        let sink = Sink::new(inputs[0].name(), format.binary, format.has_times(), options);
-        let source = match format.open {
+        let sink = Sink::new(inputs[0].name(), format.build.binary, format.build.has_times(), options);
+        let source = match format.build.open {
             Open::One(open) => {
                 if let Some(second) = inputs.get(1) {
                     let name = second.name().to_string();

@@ -75,6 +75,7 @@ impl Sink {
     #[inline(always)]
     pub(crate) fn request(&mut self, found: Found) -> Result<(), &'static str> {
         let Found { at, offset, length, volume, operation, response } = found;
+        debug_assert!((volume.0 as usize) < self.volumes.names().len(), "a volume comes from `sink.volumes`");
         if length == 0 && operation != Operation::Flush {
             self.notes.ignore("request of length zero");
             return Ok(());

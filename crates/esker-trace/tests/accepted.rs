@@ -5,7 +5,7 @@ mod common;
 use std::io::Write;
 
 use esker_core::{Hint, Nanos};
-use esker_trace::{FORMATS, Operation, ReadOptions, Record, TraceError, VolumeIndex};
+use esker_trace::{FORMATS, FormatCapability, Operation, ReadOptions, Record, TraceError, VolumeIndex};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -100,7 +100,7 @@ fn text_in_utf_16_is_named() {
 
 #[test]
 fn a_byte_order_mark_in_front_of_text_is_no_difference() {
-    for format in FORMATS.iter().filter(|format| format.can_be_written() && !format.binary) {
+    for format in FORMATS.iter().filter(|format| format.can(FormatCapability::Write) && !format.build.binary) {
         let (names, records) =
             common::legal_trace(format).new_tree(&mut TestRunner::deterministic()).unwrap().current();
         let (text, _) = common::write(format.name, &records, &names).unwrap();

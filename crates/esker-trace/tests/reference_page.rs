@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use esker_core::Nanos;
-use esker_trace::{FORMATS, FormatEntry, Operation, Responses, Times, VolumeNames};
+use esker_trace::{FORMATS, Format, FormatCapability, FormatEntry, Operation, Responses, Times, VolumeNames};
 
 const HEAD: &str = "\
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page`. Changes by hand are lost. -->
@@ -46,10 +46,10 @@ several formats share an ending (`.csv`), or none has it, `--to NAME` says which
 ";
 
 fn times(format: &FormatEntry) -> String {
-    match format.times {
+    match format.build.times {
         Times::None => "none".into(),
-        Times::Relative => format!("own zero, {}", unit(format.holds.time_unit)),
-        Times::Absolute => format!("absolute, {}", unit(format.holds.time_unit)),
+        Times::Relative => format!("own zero, {}", unit(format.build.holds.time_unit)),
+        Times::Absolute => format!("absolute, {}", unit(format.build.holds.time_unit)),
     }
 }
 
@@ -58,8 +58,8 @@ fn unit(nanos: Nanos) -> String {
 }
 
 fn responses(format: &FormatEntry) -> String {
-    let unit = unit(format.holds.response_unit);
-    match format.responses {
+    let unit = unit(format.build.holds.response_unit);
+    match format.build.responses {
         Responses::Never => "no".into(),
         Responses::Optional => format!("where known, {unit}"),
         Responses::ZeroIfUnknown => format!("{unit}; 0 is unknown"),
@@ -68,7 +68,7 @@ fn responses(format: &FormatEntry) -> String {
 }
 
 fn operations(format: &FormatEntry) -> String {
-    let letters = format.holds.operations.iter().map(|operation| match operation {
+    let letters = format.build.holds.operations.iter().map(|operation| match operation {
         Operation::Read => "R",
         Operation::Write => "W",
         Operation::Trim => "T",
@@ -78,7 +78,7 @@ fn operations(format: &FormatEntry) -> String {
 }
 
 fn volumes(format: &FormatEntry) -> &'static str {
-    match format.holds.volumes {
+    match format.build.holds.volumes {
         VolumeNames::One => "one",
         VolumeNames::Number(_) => "numbered",
         VolumeNames::HostAndNumber => "HOST.DISK",
@@ -99,18 +99,19 @@ fn page() -> String {
             times(format),
             responses(format),
             operations(format),
-            format!("{}, {} B", format.holds.offset_unit, format.holds.length_unit),
+            format!("{}, {} B", format.build.holds.offset_unit, format.build.holds.length_unit),
             volumes(format).to_string(),
         ];
         writeln!(page, "| {} |", row.join(" | ")).unwrap();
     }
     page += "\nR reads, W writes, T trims, F flushes: what can be written; see below for what is made of the rest in reading.\n";
     for format in FORMATS {
-        let kind = if format.binary { "Binary" } else { "Text" };
-        let written = if format.can_be_written() { "read and written" } else { "read only" };
+        let Format { endings, layout, remarks, binary, .. } = &format.build;
+        let kind = if *binary { "Binary" } else { "Text" };
+        let written = if format.can(FormatCapability::Write) { "read and written" } else { "read only" };
         write!(page, "\n## {}\n{}. {kind}, {written}.\n", format.name, format.summary).unwrap();
-        write!(page, "\n- Layout: {}.\n- Kept and lost: {}.\n", format.layout, format.remarks).unwrap();
-        let endings: Vec<String> = format.endings.iter().map(|ending| format!("`.{ending}`")).collect();
+        write!(page, "\n- Layout: {layout}.\n- Kept and lost: {remarks}.\n- Source: {}.\n", format.source).unwrap();
+        let endings: Vec<String> = endings.iter().map(|ending| format!("`.{ending}`")).collect();
         writeln!(page, "- Names end in {}.", endings.join(" or ")).unwrap();
     }
     page

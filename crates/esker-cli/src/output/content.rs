@@ -51,7 +51,7 @@ impl Content {
         }
         match self {
             // What cannot be read as a trace, for what reason ever, is none.
-            Self::Trace(format) => Ok(format.fits(path).unwrap_or(false)),
+            Self::Trace(format) => Ok(format.build.fits(path).unwrap_or(false)),
             Self::Json => Ok(is_json(decompressed(path)?)),
             Self::Page => {
                 let head = head(path)?;

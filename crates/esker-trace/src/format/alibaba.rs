@@ -3,9 +3,10 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times};
 use crate::scan::{Expected, Scanner};
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
@@ -13,18 +14,23 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "alibaba",
-    endings: &["alibaba", "csv"],
     summary: "Alibaba Cloud block traces, 2020",
-    layout: "text: device,opcode,offset,length,timestamp; opcode R or W, offset and length in bytes, timestamp in \
-             microseconds since 1970",
-    remarks: "each device is a volume; a header line `device_id,opcode,offset,length,timestamp` is passed over",
-    binary: false,
-    times: Times::Absolute,
-    responses: Responses::Never,
-    holds: Holds { offset_unit: 1, length_unit: 1, time_unit: Nanos(1000), ..Holds::SECTORS },
-    detect: lines::confidence::<Alibaba>,
-    open: Open::One(lines::open::<Alibaba>),
-    write: Some(|| Box::new(Alibaba)),
+    source: "Li et al., IISWC 2020",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["alibaba", "csv"],
+        layout: "text: device,opcode,offset,length,timestamp; opcode R or W, offset and length in bytes, timestamp in \
+                 microseconds since 1970",
+        remarks: "each device is a volume; a header line `device_id,opcode,offset,length,timestamp` is passed over",
+        binary: false,
+        times: Times::Absolute,
+        responses: Responses::Never,
+        holds: Holds { offset_unit: 1, length_unit: 1, time_unit: Nanos(1000), ..Holds::SECTORS },
+        detect: lines::confidence::<Alibaba>,
+        open: Open::One(lines::open::<Alibaba>),
+        write: Some(|| Box::new(Alibaba)),
+    },
 };
 
 const HEADER: &[u8] = b"device_id,opcode,offset,length,timestamp";

@@ -3,9 +3,10 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Sample, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Sample, Times, VolumeNames};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
@@ -13,18 +14,23 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "arc",
-    endings: &["arc", "lis"],
     summary: "Cache traces of the ARC paper (.lis): OLTP, P1 to P14, DS1, S1 to S3",
-    layout: "text, spaces between: start block, number of blocks, an ignored number, number of the request; blocks of 512 \
-             bytes",
-    remarks: "no times and reads only; one volume",
-    binary: false,
-    times: Times::None,
-    responses: Responses::Never,
-    holds: Holds { operations: &[Operation::Read], volumes: VolumeNames::One, ..Holds::SECTORS },
-    detect,
-    open: Open::One(lines::open::<Arc>),
-    write: Some(|| Box::new(Arc::default())),
+    source: "Megiddo and Modha, FAST 2003",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["arc", "lis"],
+        layout: "text, spaces between: start block, number of blocks, an ignored number, number of the request; blocks \
+                 of 512 bytes",
+        remarks: "no times and reads only; one volume",
+        binary: false,
+        times: Times::None,
+        responses: Responses::Never,
+        holds: Holds { operations: &[Operation::Read], volumes: VolumeNames::One, ..Holds::SECTORS },
+        detect,
+        open: Open::One(lines::open::<Arc>),
+        write: Some(|| Box::new(Arc::default())),
+    },
 };
 
 /// Four numbers say little: anything more certain wins.

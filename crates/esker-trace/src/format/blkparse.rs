@@ -2,8 +2,10 @@
 
 use std::io;
 
+use esker_core::registry::ParameterSource;
+
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::pairing::{Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
@@ -13,20 +15,25 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "blkparse",
-    endings: &["blkparse"],
     summary: "blkparse text, as blktrace recordings are printed on Linux",
-    layout: "text, spaces between: device as major,minor, CPU, sequence number, time in seconds, process, action, what \
-             (RWBS), then `sector + sectors [command]`; sectors of 512 bytes",
-    remarks: "requests are Q events where there are any, else D events; response times run to the C event of the same \
-              range, also where requests were merged or split; D in RWBS is a trim, F without data a flush; other \
-              actions and the summary at the end are counted and left out; each device is a volume",
-    binary: false,
-    times: Times::Relative,
-    responses: Responses::Optional,
-    holds: HOLDS,
-    detect: lines::confidence::<Blkparse>,
-    open: Open::One(lines::open::<Blkparse>),
-    write: Some(|| Box::new(Writer::default())),
+    source: "blkparse(1)",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["blkparse"],
+        layout: "text, spaces between: device as major,minor, CPU, sequence number, time in seconds, process, action, \
+                 what (RWBS), then `sector + sectors [command]`; sectors of 512 bytes",
+        remarks: "requests are Q events where there are any, else D events; response times run to the C event of the \
+                  same range, also where requests were merged or split; D in RWBS is a trim, F without data a flush; \
+                  other actions and the summary at the end are counted and left out; each device is a volume",
+        binary: false,
+        times: Times::Relative,
+        responses: Responses::Optional,
+        holds: HOLDS,
+        detect: lines::confidence::<Blkparse>,
+        open: Open::One(lines::open::<Blkparse>),
+        write: Some(|| Box::new(Writer::default())),
+    },
 };
 
 pub(super) const HOLDS: Holds = Holds {

@@ -7,8 +7,9 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
-use super::{FormatEntry, Open, Opened, RecordSource, Responses, Sample, Times, blkparse};
+use super::{Format, FormatCapability, FormatEntry, Open, Opened, RecordSource, Responses, Sample, Times, blkparse};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::pairing::{Event, Pairing, Step};
@@ -27,19 +28,25 @@ const EVENTS_AT_A_TIME: usize = 16_384;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "blktrace",
-    endings: &["blktrace"],
     summary: "Binary blktrace recordings: NAME.blktrace.0, .1, ... together, or the stream of `blktrace -o -`",
-    layout: "binary, either byte order, events of 48 bytes and an optional rest: magic, sequence, time in ns, sector of 512 \
-             bytes, length in bytes, action, process, device, CPU, error, length of the rest (linux/blktrace_api.h)",
-    remarks: "as blkparse; files of one recording are merged by time; times are those of the recording's clock, not \
-              shifted to zero",
-    binary: true,
-    times: Times::Relative,
-    responses: Responses::Optional,
-    holds: blkparse::HOLDS,
-    detect,
-    open: Open::Several(open),
-    write: Some(|| Box::new(Writer::default())),
+    source: "linux/blktrace_api.h",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["blktrace"],
+        layout: "binary, either byte order, events of 48 bytes and an optional rest: magic, sequence, time in ns, \
+                 sector of 512 bytes, length in bytes, action, process, device, CPU, error, length of the rest \
+                 (linux/blktrace_api.h)",
+        remarks: "as blkparse; files of one recording are merged by time; times are those of the recording's clock, \
+                  not shifted to zero",
+        binary: true,
+        times: Times::Relative,
+        responses: Responses::Optional,
+        holds: blkparse::HOLDS,
+        detect,
+        open: Open::Several(open),
+        write: Some(|| Box::new(Writer::default())),
+    },
 };
 
 /// Whether numbers are big-endian; `None` where the magic is not there in either order.

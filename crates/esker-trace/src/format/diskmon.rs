@@ -2,8 +2,10 @@
 
 use std::io;
 
+use esker_core::registry::ParameterSource;
+
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_decimal, write_number};
@@ -11,18 +13,23 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "diskmon",
-    endings: &["diskmon"],
     summary: "Sysinternals DiskMon logs (Windows)",
-    layout: "text, tabs or spaces between: sequence number, time in seconds, duration in seconds, disk, Read or Write, \
-             sector, length; sector and length in 512-byte sectors",
-    remarks: "the duration is the response time; its clock is coarse, so that 0 is common and kept as it is",
-    binary: false,
-    times: Times::Relative,
-    responses: Responses::Always,
-    holds: Holds::SECTORS,
-    detect: lines::confidence::<DiskMon>,
-    open: Open::One(lines::open::<DiskMon>),
-    write: Some(|| Box::new(DiskMon::default())),
+    source: "Sysinternals DiskMon",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["diskmon"],
+        layout: "text, tabs or spaces between: sequence number, time in seconds, duration in seconds, disk, Read or \
+                 Write, sector, length; sector and length in 512-byte sectors",
+        remarks: "the duration is the response time; its clock is coarse, so that 0 is common and kept as it is",
+        binary: false,
+        times: Times::Relative,
+        responses: Responses::Always,
+        holds: Holds::SECTORS,
+        detect: lines::confidence::<DiskMon>,
+        open: Open::One(lines::open::<DiskMon>),
+        write: Some(|| Box::new(DiskMon::default())),
+    },
 };
 
 /// Numbers the lines it writes.

@@ -2,9 +2,11 @@
 
 use std::io;
 
+use esker_core::registry::ParameterSource;
+
 use super::lines::{self, LineError, LineFormat};
 use super::ssdsim::SsdSim;
-use super::{FormatEntry, Holds, Open, Responses, Sample, Times};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Sample, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_decimal, write_number};
@@ -12,18 +14,23 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "disksim",
-    endings: &["disksim"],
     summary: "DiskSim ASCII traces, also Agrawal's IOzone and Postmark",
-    layout: "text, spaces or tabs between: arrival device sector size flags; arrival in milliseconds with decimals, \
-             sector and size in 512-byte sectors, flags hexadecimal with bit 0 set for reads",
-    remarks: "flags but bit 0 are dropped; told from `ssdsim` by decimals in the times",
-    binary: false,
-    times: Times::Relative,
-    responses: Responses::Never,
-    holds: Holds::SECTORS,
-    detect,
-    open: Open::One(lines::open::<DiskSim>),
-    write: Some(|| Box::new(DiskSim)),
+    source: "DiskSim 4.0 reference manual, CMU-PDL-08-101",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["disksim"],
+        layout: "text, spaces or tabs between: arrival device sector size flags; arrival in milliseconds with \
+                 decimals, sector and size in 512-byte sectors, flags hexadecimal with bit 0 set for reads",
+        remarks: "flags but bit 0 are dropped; told from `ssdsim` by decimals in the times",
+        binary: false,
+        times: Times::Relative,
+        responses: Responses::Never,
+        holds: Holds::SECTORS,
+        detect,
+        open: Open::One(lines::open::<DiskSim>),
+        write: Some(|| Box::new(DiskSim)),
+    },
 };
 
 /// Whatever reads as SSDsim's reads as DiskSim's, too: without decimals in any time, it is rather SSDsim's.

@@ -13,8 +13,10 @@ use std::io;
 
 use flate2::Crc;
 
+use esker_core::registry::ParameterSource;
+
 use super::fixed::{u32_le, u64_le};
-use super::{FormatEntry, Holds, Open, Opened, RecordSource, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Opened, RecordSource, Responses, Times, VolumeNames};
 use crate::error::{Place, TraceError};
 use crate::input::Input;
 use crate::sink::{Found, Sink};
@@ -32,24 +34,29 @@ const UNPACKED: usize = 4096;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "esker",
-    endings: &["esker"],
     summary: "esker's own packed traces, with checksums",
-    layout: "binary: ESKERTRC, version 1, then sections with checksums: names of volumes, blocks of up to 65,536 records \
-             as differences of as few bytes as they need, the number of records at the end",
-    remarks: "keeps everything; times count from wherever they counted in the trace it was made from",
-    binary: true,
-    times: Times::Absolute,
-    responses: Responses::Optional,
-    holds: Holds {
-        operations: &[Operation::Read, Operation::Write, Operation::Trim, Operation::Flush],
-        offset_unit: 1,
-        length_unit: 1,
-        volumes: VolumeNames::Text,
-        ..Holds::SECTORS
+    source: "esker's own: this page",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["esker"],
+        layout: "binary: ESKERTRC, version 1, then sections with checksums: names of volumes, blocks of up to 65,536 \
+                 records as differences of as few bytes as they need, the number of records at the end",
+        remarks: "keeps everything; times count from wherever they counted in the trace it was made from",
+        binary: true,
+        times: Times::Absolute,
+        responses: Responses::Optional,
+        holds: Holds {
+            operations: &[Operation::Read, Operation::Write, Operation::Trim, Operation::Flush],
+            offset_unit: 1,
+            length_unit: 1,
+            volumes: VolumeNames::Text,
+            ..Holds::SECTORS
+        },
+        detect: |sample| if sample.bytes.starts_with(MAGIC) { 100 } else { 0 },
+        open: Open::One(open),
+        write: Some(|| Box::new(Writer::default())),
     },
-    detect: |sample| if sample.bytes.starts_with(MAGIC) { 100 } else { 0 },
-    open: Open::One(open),
-    write: Some(|| Box::new(Writer::default())),
 };
 
 struct Reader {

@@ -3,9 +3,10 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::scan::{Expected, Scanner};
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
@@ -16,34 +17,46 @@ const HEADER_3: &[u8] = b"fio version 3 iolog";
 
 pub(super) const V3: FormatEntry = FormatEntry {
     name: "fio",
-    endings: &["fio", "iolog"],
     summary: "fio I/O logs, version 3 (fio 3.31 and later), which fio replays with their times",
-    layout: "text: `fio version 3 iolog`, then `timestamp file action [offset length]`; timestamp in microseconds since \
-             the start, actions add, open, close, read, write, trim, sync and datasync, offset and length in bytes",
-    remarks: "each file is a volume; sync and datasync become flushes, add, open and close are counted and left out",
-    binary: false,
-    times: Times::Relative,
-    responses: Responses::Never,
-    holds: Holds { time_unit: Nanos(1000), ..HOLDS },
-    detect: |sample| if sample.bytes.starts_with(HEADER_3) { 100 } else { 0 },
-    open: Open::One(lines::open::<Fio<3>>),
-    write: Some(|| Box::new(Fio::<3>::default())),
+    source: "fio's HOWTO, trace file format",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["fio", "iolog"],
+        layout: "text: `fio version 3 iolog`, then `timestamp file action [offset length]`; timestamp in microseconds \
+                 since the start, actions add, open, close, read, write, trim, sync and datasync, offset and length in \
+                 bytes",
+        remarks: "each file is a volume; sync and datasync become flushes, add, open and close are counted and left \
+                  out",
+        binary: false,
+        times: Times::Relative,
+        responses: Responses::Never,
+        holds: Holds { time_unit: Nanos(1000), ..HOLDS },
+        detect: |sample| if sample.bytes.starts_with(HEADER_3) { 100 } else { 0 },
+        open: Open::One(lines::open::<Fio<3>>),
+        write: Some(|| Box::new(Fio::<3>::default())),
+    },
 };
 
 pub(super) const V2: FormatEntry = FormatEntry {
     name: "fio-v2",
-    endings: &["fio-v2", "iolog"],
     summary: "fio I/O logs, version 2 (before fio 3.31)",
-    layout: "text: `fio version 2 iolog`, then `file action [offset length]`; actions as in version 3 and `file wait \
-             MICROSECONDS`, offset and length in bytes",
-    remarks: "as fio; there are no times but those that `wait` lines add up to (fio writes none): every wait counts from \
-              the one before",
-    times: Times::None,
-    holds: HOLDS,
-    detect: |sample| if sample.bytes.starts_with(HEADER_2) { 100 } else { 0 },
-    open: Open::One(lines::open::<Fio<2>>),
-    write: Some(|| Box::new(Fio::<2>::default())),
-    ..V3
+    source: "fio's HOWTO, trace file format",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["fio-v2", "iolog"],
+        layout: "text: `fio version 2 iolog`, then `file action [offset length]`; actions as in version 3 and `file \
+                 wait MICROSECONDS`, offset and length in bytes",
+        remarks: "as fio; there are no times but those that `wait` lines add up to (fio writes none): every wait \
+                  counts from the one before",
+        times: Times::None,
+        holds: HOLDS,
+        detect: |sample| if sample.bytes.starts_with(HEADER_2) { 100 } else { 0 },
+        open: Open::One(lines::open::<Fio<2>>),
+        write: Some(|| Box::new(Fio::<2>::default())),
+        ..V3.build
+    },
 };
 
 const HOLDS: Holds = Holds {

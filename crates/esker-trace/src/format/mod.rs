@@ -1,4 +1,15 @@
 //! The formats: one file each, one line each in [`FORMATS`].
+//!
+//! # How to add a format
+//!
+//! One file, `format/semicolons.rs`; in the tests of this crate this one is in the registry, and passes what they ask of
+//! every format:
+//!
+#![doc = "```ignore"]
+#![doc = include_str!("worked_example.rs")]
+#![doc = "```"]
+//!
+//! and two lines here: `mod semicolons;`, and `semicolons::ENTRY` in [`FORMATS`].
 
 mod alibaba;
 mod arc;
@@ -21,13 +32,18 @@ mod srt;
 mod ssdsim;
 mod systor;
 mod tencent;
+#[cfg(test)]
+mod tests;
 mod vscsi;
 mod wiscsee;
+#[cfg(test)]
+mod worked_example;
 
 use std::fmt;
 use std::path::Path;
 
 use esker_core::Nanos;
+use esker_core::registry::{Capability, Entry};
 
 use crate::Operation;
 use crate::error::TraceError;
@@ -63,6 +79,8 @@ pub static FORMATS: &[FormatEntry] = &[
     page_numbers::U64,
     parquet::ENTRY,
     esker::ENTRY,
+    #[cfg(test)]
+    worked_example::ENTRY,
 ];
 
 /// What a format says about time.
@@ -150,14 +168,43 @@ impl Holds {
     };
 }
 
-/// One format.
-pub struct FormatEntry {
-    /// What `--format` calls it.
-    pub name: &'static str,
+/// One format of the registry.
+pub type FormatEntry = Entry<Format, FormatCapability>;
+
+/// What can be done with some formats only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormatCapability {
+    /// Traces can be written in it.
+    Write,
+    /// What such a file holds says too little: it is recognised by the ending of its name.
+    KnownByEnding,
+}
+
+impl Capability for FormatCapability {
+    const ALL: &'static [Self] = &[Self::Write, Self::KnownByEnding];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::KnownByEnding => "known-by-ending",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Write => "esker writes traces in it, too",
+            Self::KnownByEnding => {
+                "such a file is recognised by the ending of its name, since its content says too little"
+            }
+        }
+    }
+}
+
+/// What a format is like, and the functions that read and write it.
+#[derive(Clone, Copy)]
+pub struct Format {
     /// How names of such files end, the format's own name first. Several formats may share one.
     pub endings: &'static [&'static str],
-    /// Where such traces come from, in a line.
-    pub summary: &'static str,
     /// The layout, field by field, with units.
     pub layout: &'static str,
     /// What reading or writing does not keep, and how doubtful cases are decided.
@@ -176,7 +223,7 @@ pub struct FormatEntry {
     pub(crate) write: Option<fn() -> Box<dyn RecordWriter>>,
 }
 
-impl FormatEntry {
+impl Format {
     /// Whether records have times.
     pub fn has_times(&self) -> bool {
         self.times != Times::None
@@ -184,15 +231,6 @@ impl FormatEntry {
     /// Whether records can have response times.
     pub fn has_responses(&self) -> bool {
         self.responses != Responses::Never
-    }
-    /// Whether esker writes it, too.
-    pub fn can_be_written(&self) -> bool {
-        self.write.is_some()
-    }
-    /// The format called `name`, if it can be written.
-    pub fn to_write(name: &str) -> Result<&'static Self, TraceError> {
-        let format = entry(name)?;
-        if format.can_be_written() { Ok(format) } else { Err(TraceError::NotWritable { format: format.name }) }
     }
     /// Whether the beginning of the file at `path`, decompressed where it is compressed, reads as this format.
     pub fn fits(&self, path: &Path) -> Result<bool, TraceError> {
@@ -202,9 +240,15 @@ impl FormatEntry {
     }
 }
 
-impl fmt::Debug for FormatEntry {
+/// The format called `name`, if it can be written.
+pub fn format_to_write(name: &str) -> Result<&'static FormatEntry, TraceError> {
+    let format = entry(name)?;
+    if format.can(FormatCapability::Write) { Ok(format) } else { Err(TraceError::NotWritable { format: format.name }) }
+}
+
+impl fmt::Debug for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FormatEntry").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Format").field("endings", &self.endings).finish_non_exhaustive()
     }
 }
 

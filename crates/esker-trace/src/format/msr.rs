@@ -3,9 +3,10 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::scan::{Expected, Scanner};
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
@@ -13,26 +14,31 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "msr",
-    endings: &["msr", "csv"],
     summary: "Microsoft Research Cambridge servers, 2007 (SNIA IOTTA)",
-    layout: "text: timestamp,hostname,disk,type,offset,size,response; timestamp in Windows FILETIME (100 ns since 1601), \
-             type Read or Write, offset and size in bytes, response time in 100 ns",
-    remarks: "each host and disk is a volume called HOST.DISK; a response time of 0 means that it is not known; a \
-              header line that begins with `Timestamp,` is passed over",
-    binary: false,
-    times: Times::Absolute,
-    responses: Responses::ZeroIfUnknown,
-    holds: Holds {
-        offset_unit: 1,
-        length_unit: 1,
-        time_unit: Nanos(100),
-        response_unit: Nanos(100),
-        volumes: VolumeNames::HostAndNumber,
-        ..Holds::SECTORS
+    source: "Narayanan, Donnelly and Rowstron, FAST 2008",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["msr", "csv"],
+        layout: "text: timestamp,hostname,disk,type,offset,size,response; timestamp in Windows FILETIME (100 ns since \
+                 1601), type Read or Write, offset and size in bytes, response time in 100 ns",
+        remarks: "each host and disk is a volume called HOST.DISK; a response time of 0 means that it is not known; a \
+                  header line that begins with `Timestamp,` is passed over",
+        binary: false,
+        times: Times::Absolute,
+        responses: Responses::ZeroIfUnknown,
+        holds: Holds {
+            offset_unit: 1,
+            length_unit: 1,
+            time_unit: Nanos(100),
+            response_unit: Nanos(100),
+            volumes: VolumeNames::HostAndNumber,
+            ..Holds::SECTORS
+        },
+        detect: lines::confidence::<Msr>,
+        open: Open::One(lines::open::<Msr>),
+        write: Some(|| Box::new(Msr)),
     },
-    detect: lines::confidence::<Msr>,
-    open: Open::One(lines::open::<Msr>),
-    write: Some(|| Box::new(Msr)),
 };
 
 /// 1970-01-01 in FILETIME.

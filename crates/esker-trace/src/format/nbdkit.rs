@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::calendar::Date;
 use crate::pairing::{COMPLETION, Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
@@ -17,28 +18,33 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "nbdkit",
-    endings: &["nbdkit"],
     summary: "log of nbdkit's log filter: a network block device and what was asked of it",
-    layout: "text: date and time in UTC with microseconds, connection=N, then a request (`Write id=3 offset=0x0 count=0x1000 \
-             fua=0 ...`) or its completion (`...Write id=3 return=0`); offset and count in bytes, hexadecimal; kinds \
-             Read, Write, Trim, Zero, Flush; other lines are counted and passed over",
-    remarks: "all connections are one volume; a Zero that may free its range counts as a trim, any other as a write; \
-              response times run to the completion; failed requests have none",
-    binary: false,
-    times: Times::Absolute,
-    responses: Responses::Optional,
-    holds: Holds {
-        operations: &[Operation::Read, Operation::Write, Operation::Trim, Operation::Flush],
-        offset_unit: 1,
-        length_unit: 1,
-        time_unit: Nanos::from_micros(1),
-        response_unit: Nanos::from_micros(1),
-        volumes: VolumeNames::One,
-        ..Holds::SECTORS
+    source: "nbdkit-log-filter(1)",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["nbdkit"],
+        layout: "text: date and time in UTC with microseconds, connection=N, then a request (`Write id=3 offset=0x0 \
+                 count=0x1000 fua=0 ...`) or its completion (`...Write id=3 return=0`); offset and count in bytes, \
+                 hexadecimal; kinds Read, Write, Trim, Zero, Flush; other lines are counted and passed over",
+        remarks: "all connections are one volume; a Zero that may free its range counts as a trim, any other as a \
+                  write; response times run to the completion; failed requests have none",
+        binary: false,
+        times: Times::Absolute,
+        responses: Responses::Optional,
+        holds: Holds {
+            operations: &[Operation::Read, Operation::Write, Operation::Trim, Operation::Flush],
+            offset_unit: 1,
+            length_unit: 1,
+            time_unit: Nanos::from_micros(1),
+            response_unit: Nanos::from_micros(1),
+            volumes: VolumeNames::One,
+            ..Holds::SECTORS
+        },
+        detect: lines::confidence::<Nbdkit>,
+        open: Open::One(lines::open::<Nbdkit>),
+        write: Some(|| Box::new(Writer::default())),
     },
-    detect: lines::confidence::<Nbdkit>,
-    open: Open::One(lines::open::<Nbdkit>),
-    write: Some(|| Box::new(Writer::default())),
 };
 
 /// More requests than this are never under way at once; what is left beyond it lost its completion.

@@ -4,37 +4,43 @@
 use std::collections::HashMap;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::fixed::{self, FixedFormat, u32_le, u64_le};
 use super::lines::LineError;
-use super::{FormatEntry, Holds, Open, Responses, Sample, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Sample, Times, VolumeNames};
 use crate::Operation;
 use crate::scan::Expected;
 use crate::sink::{Found, Sink};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "oracle-general",
-    endings: &["oracle-general", "oraclegeneral"],
     summary: "libCacheSim's oracleGeneral: traces of caches of every kind",
-    layout: "binary, little endian, records of 24 bytes: u32 seconds, u64 object (often a hash), u32 bytes, i64 number of \
-             the object's next access (-1 or the largest number: none)",
-    remarks: "all are reads; next accesses are not kept. Objects become addresses 4 GiB apart, in order of first \
-              appearance, so that none overlap: with `--object start-block` curves are exact for objects whatever their size. \
-              Sizes of 0 count as 1 byte. Recognised by its content, or by the ending `.oracleGeneral`",
-    binary: true,
-    times: Times::Relative,
-    responses: Responses::Never,
-    holds: Holds {
-        operations: &[Operation::Read],
-        offset_unit: 1,
-        length_unit: 1,
-        time_unit: Nanos::from_secs(1),
-        volumes: VolumeNames::One,
-        ..Holds::SECTORS
+    source: "libCacheSim, the oracleGeneral trace format",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::KnownByEnding],
+    build: Format {
+        endings: &["oracle-general", "oraclegeneral"],
+        layout: "binary, little endian, records of 24 bytes: u32 seconds, u64 object (often a hash), u32 bytes, i64 \
+                 number of the object's next access (-1 or the largest number: none)",
+        remarks: "all are reads; next accesses are not kept. Objects become addresses 4 GiB apart, in order of first \
+                  appearance, so that none overlap: with `--object start-block` curves are exact for objects whatever \
+                  their size. Sizes of 0 count as 1 byte. Recognised by its content, or by the ending `.oracleGeneral`",
+        binary: true,
+        times: Times::Relative,
+        responses: Responses::Never,
+        holds: Holds {
+            operations: &[Operation::Read],
+            offset_unit: 1,
+            length_unit: 1,
+            time_unit: Nanos::from_secs(1),
+            volumes: VolumeNames::One,
+            ..Holds::SECTORS
+        },
+        detect,
+        open: Open::One(|input, _| Ok(fixed::open(input, OracleGeneral::default()))),
+        write: None,
     },
-    detect,
-    open: Open::One(|input, _| Ok(fixed::open(input, OracleGeneral::default()))),
-    write: None,
 };
 
 const SIZE: usize = 24;

@@ -1,10 +1,11 @@
 //! Page numbers and nothing else.
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::fixed::{self, FixedFormat, u32_le, u64_le};
 use super::lines::LineError;
-use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::Operation;
 use crate::scan::Expected;
 use crate::sink::{Found, Sink};
@@ -22,29 +23,39 @@ const HOLDS: Holds = Holds {
 
 pub(super) const U32: FormatEntry = FormatEntry {
     name: "u32",
-    endings: &["u32"],
     summary: "Page numbers of 32 bits, one per access",
-    layout: "binary, little endian, a u32 page number per access; pages of 4 KiB",
-    remarks: "no times and reads only; one volume. Any file might be one, so that only `--format` or the ending `.u32` \
-              says so",
-    binary: true,
-    times: Times::None,
-    responses: Responses::Never,
-    holds: HOLDS,
-    detect: |_| 0,
-    open: Open::One(|input, _| Ok(fixed::open(input, Numbers::<4>))),
-    write: None,
+    source: "none: numbers one after the other",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::KnownByEnding],
+    build: Format {
+        endings: &["u32"],
+        layout: "binary, little endian, a u32 page number per access; pages of 4 KiB",
+        remarks: "no times and reads only; one volume. Any file might be one, so that only `--format` or the ending \
+                  `.u32` says so",
+        binary: true,
+        times: Times::None,
+        responses: Responses::Never,
+        holds: HOLDS,
+        detect: |_| 0,
+        open: Open::One(|input, _| Ok(fixed::open(input, Numbers::<4>))),
+        write: None,
+    },
 };
 
 pub(super) const U64: FormatEntry = FormatEntry {
     name: "u64",
-    endings: &["u64"],
     summary: "Page numbers of 64 bits, one per access",
-    layout: "binary, little endian, a u64 page number below 2^52 - 1 per access; pages of 4 KiB",
-    remarks: "no times and reads only; one volume. Any file might be one, so that only `--format` or the ending `.u64` \
-              says so",
-    open: Open::One(|input, _| Ok(fixed::open(input, Numbers::<8>))),
-    ..U32
+    source: "none: numbers one after the other",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::KnownByEnding],
+    build: Format {
+        endings: &["u64"],
+        layout: "binary, little endian, a u64 page number below 2^52 - 1 per access; pages of 4 KiB",
+        remarks: "no times and reads only; one volume. Any file might be one, so that only `--format` or the ending \
+                  `.u64` says so",
+        open: Open::One(|input, _| Ok(fixed::open(input, Numbers::<8>))),
+        ..U32.build
+    },
 };
 
 /// Numbers of so many bytes.

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::{FORMATS, FormatEntry, Sample};
+use esker_core::registry::{self, NotFound};
+
+use super::{FORMATS, FormatCapability, FormatEntry, Sample};
 use crate::error::TraceError;
 use crate::input::MARK;
 
@@ -15,14 +17,9 @@ const CLEAR: u8 = 10;
 
 /// The format called `name`.
 pub(crate) fn entry(name: &str) -> Result<&'static FormatEntry, TraceError> {
-    FORMATS
-        .iter()
-        .find(|format| format.name.eq_ignore_ascii_case(name))
-        .ok_or_else(|| TraceError::NoSuchFormat { found: name.to_string() })
+    let found = FORMATS.iter().find(|format| format.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| TraceError::NoSuchFormat(NotFound::new("trace format", name, registry::names(FORMATS))))
 }
-
-/// Formats whose content says too little: the ending of the name decides.
-const BY_ENDING: &[&str] = &["oracle-general", "u32", "u64"];
 
 /// The format that the name of a file gives away, without what compression and libCacheSim append to it.
 fn by_ending(name: &str) -> Option<&'static FormatEntry> {
@@ -31,7 +28,7 @@ fn by_ending(name: &str) -> Option<&'static FormatEntry> {
         name = rest.to_string();
     }
     let (_, ending) = name.rsplit_once('.')?;
-    FORMATS.iter().find(|entry| BY_ENDING.contains(&entry.name) && entry.endings.contains(&ending))
+    FORMATS.iter().find(|entry| entry.can(FormatCapability::KnownByEnding) && entry.build.endings.contains(&ending))
 }
 
 /// The format of the input called `name` that begins with `sample`.
@@ -43,7 +40,7 @@ pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static Form
     match sample.bytes.strip_prefix(MARK) {
         // Only text begins with a mark.
         Some(bytes) if found.is_err() => match recognise_bytes(name, &Sample { bytes, ..*sample }) {
-            Ok(format) if format.binary => found,
+            Ok(format) if format.build.binary => found,
             unmarked => unmarked,
         },
         _ => found,
@@ -51,7 +48,7 @@ pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static Form
 }
 
 fn recognise_bytes(name: &str, sample: &Sample<'_>) -> Result<&'static FormatEntry, TraceError> {
-    let fits: Vec<u8> = FORMATS.iter().map(|format| (format.detect)(sample)).collect();
+    let fits: Vec<u8> = FORMATS.iter().map(|format| (format.build.detect)(sample)).collect();
     match choose(&fits)[..] {
         [best] if fits[best] >= FITS => Ok(&FORMATS[best]),
         [best, ..] if fits[best] >= FITS => {

@@ -2,8 +2,10 @@
 
 use std::io;
 
+use esker_core::registry::ParameterSource;
+
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_decimal, write_number};
@@ -11,18 +13,23 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "spc",
-    endings: &["spc", "csv"],
     summary: "SPC traces of the UMass repository: Financial1, WebSearch1 and others",
-    layout: "text: ASU,LBA,size,opcode,timestamp; LBA in 512-byte sectors of that ASU, size in bytes, opcode R or W in \
-             either case, timestamp in seconds since the start with decimals; further fields are allowed",
-    remarks: "each ASU is a volume; optional fields are dropped",
-    binary: false,
-    times: Times::Relative,
-    responses: Responses::Never,
-    holds: Holds { length_unit: 1, ..Holds::SECTORS },
-    detect: lines::confidence::<Spc>,
-    open: Open::One(lines::open::<Spc>),
-    write: Some(|| Box::new(Spc)),
+    source: "SPC trace file format, revision 1.0.1; traces of the UMass Trace Repository",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["spc", "csv"],
+        layout: "text: ASU,LBA,size,opcode,timestamp; LBA in 512-byte sectors of that ASU, size in bytes, opcode R or \
+                 W in either case, timestamp in seconds since the start with decimals; further fields are allowed",
+        remarks: "each ASU is a volume; optional fields are dropped",
+        binary: false,
+        times: Times::Relative,
+        responses: Responses::Never,
+        holds: Holds { length_unit: 1, ..Holds::SECTORS },
+        detect: lines::confidence::<Spc>,
+        open: Open::One(lines::open::<Spc>),
+        write: Some(|| Box::new(Spc)),
+    },
 };
 
 /// Keeps nothing between lines.

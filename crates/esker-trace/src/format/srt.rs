@@ -3,10 +3,11 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::fixed::{self, FixedFormat};
 use super::lines::LineError;
-use super::{FormatEntry, Holds, Open, Opened, READ_WRITE, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Opened, READ_WRITE, Responses, Times, VolumeNames};
 use crate::calendar::Date;
 use crate::error::{Place, TraceError};
 use crate::input::Input;
@@ -23,31 +24,37 @@ const SECTOR: u64 = 256;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "srt",
-    endings: &["srt"],
     summary: "HP Labs SRT 1.3: hplajw and other traces of 1992 and later",
-    layout: "a text header from `$$TR_IOREC-1.3` to a form feed with `tracedate` and `sectorsize`, then binary, big endian, \
-             records of 14 u32 numbers: bytes in the record (56), kind, seconds and microseconds since the trace's date, \
-             microseconds from there to start and stop, bytes, block, device (disk in bits 8-15), driver, cylinder, flags \
-             (bit 0: read), two more; blocks of 256 bytes or as the header says",
-    remarks: "the trace's date is taken as UTC; the response time runs to the stop, queueing included; each disk is a volume",
-    binary: true,
-    times: Times::Absolute,
-    responses: Responses::Always,
-    holds: Holds {
-        operations: READ_WRITE,
-        offset_unit: SECTOR as u32,
-        length_unit: 1,
-        length_max: i32::MAX as u32,
-        end_max: SECTOR << 31,
-        time_unit: Nanos(1000),
-        time_max: Nanos::from_secs(u32::MAX as u64),
-        response_unit: Nanos(1000),
-        response_max: Nanos::from_micros(i32::MAX as u64),
-        volumes: VolumeNames::Number(255),
+    source: "Ruemmler and Wilkes, USENIX Winter 1993",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["srt"],
+        layout: "a text header from `$$TR_IOREC-1.3` to a form feed with `tracedate` and `sectorsize`, then binary, \
+                 big endian, records of 14 u32 numbers: bytes in the record (56), kind, seconds and microseconds since \
+                 the trace's date, microseconds from there to start and stop, bytes, block, device (disk in bits \
+                 8-15), driver, cylinder, flags (bit 0: read), two more; blocks of 256 bytes or as the header says",
+        remarks: "the trace's date is taken as UTC; the response time runs to the stop, queueing included; each disk \
+                  is a volume",
+        binary: true,
+        times: Times::Absolute,
+        responses: Responses::Always,
+        holds: Holds {
+            operations: READ_WRITE,
+            offset_unit: SECTOR as u32,
+            length_unit: 1,
+            length_max: i32::MAX as u32,
+            end_max: SECTOR << 31,
+            time_unit: Nanos(1000),
+            time_max: Nanos::from_secs(u32::MAX as u64),
+            response_unit: Nanos(1000),
+            response_max: Nanos::from_micros(i32::MAX as u64),
+            volumes: VolumeNames::Number(255),
+        },
+        detect: |sample| if sample.bytes.starts_with(MAGIC) { 100 } else { 0 },
+        open: Open::One(open),
+        write: Some(|| Box::new(Writer::default())),
     },
-    detect: |sample| if sample.bytes.starts_with(MAGIC) { 100 } else { 0 },
-    open: Open::One(open),
-    write: Some(|| Box::new(Writer::default())),
 };
 
 fn open(mut input: Input, _: &crate::ReadOptions) -> Opened {

@@ -3,10 +3,11 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::disksim::DiskSim;
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Sample, Times};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Sample, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
@@ -14,18 +15,23 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "ssdsim",
-    endings: &["ssdsim", "mqsim"],
     summary: "ASCII traces of SSDsim and MQSim",
-    layout: "text, spaces or tabs between: arrival device sector size op; arrival in whole nanoseconds, sector and size \
-             in 512-byte sectors, op 1 for reads and 0 for writes",
-    remarks: "told from `disksim` by whole-numbered times",
-    binary: false,
-    times: Times::Relative,
-    responses: Responses::Never,
-    holds: Holds::SECTORS,
-    detect,
-    open: Open::One(lines::open::<SsdSim>),
-    write: Some(|| Box::new(SsdSim)),
+    source: "Hu et al., ICS 2011; Tavakkol et al., FAST 2018",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["ssdsim", "mqsim"],
+        layout: "text, spaces or tabs between: arrival device sector size op; arrival in whole nanoseconds, sector and \
+                 size in 512-byte sectors, op 1 for reads and 0 for writes",
+        remarks: "told from `disksim` by whole-numbered times",
+        binary: false,
+        times: Times::Relative,
+        responses: Responses::Never,
+        holds: Holds::SECTORS,
+        detect,
+        open: Open::One(lines::open::<SsdSim>),
+        write: Some(|| Box::new(SsdSim)),
+    },
 };
 
 /// Lines that only DiskSim has say that all are DiskSim's.

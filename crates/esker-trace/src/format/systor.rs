@@ -2,8 +2,10 @@
 
 use std::io;
 
+use esker_core::registry::ParameterSource;
+
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Sample, Times};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Sample, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_decimal, write_number};
@@ -13,19 +15,26 @@ const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "systor",
-    endings: &["systor", "csv"],
     summary: "Virtual desktop storage, SYSTOR 2017 (SNIA IOTTA)",
-    layout: "text with a header line `Timestamp,Response,IOType,LUN,Offset,Size`: timestamp in seconds since 1970 with \
-             decimals, response time in seconds (may be empty), type R, W or empty, logical unit, offset and size in bytes",
-    remarks: "each logical unit is a volume; a response time that is empty or 0 means that it is not known; requests \
-              without a type, which got no response, are counted and left out; the header may be missing or repeated",
-    binary: false,
-    times: Times::Absolute,
-    responses: Responses::ZeroIfUnknown,
-    holds: Holds { offset_unit: 1, length_unit: 1, ..Holds::SECTORS },
-    detect,
-    open: Open::One(lines::open::<Systor>),
-    write: Some(|| Box::new(Systor)),
+    source: "Lee et al., SYSTOR 2017",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["systor", "csv"],
+        layout: "text with a header line `Timestamp,Response,IOType,LUN,Offset,Size`: timestamp in seconds since 1970 \
+                 with decimals, response time in seconds (may be empty), type R, W or empty, logical unit, offset and \
+                 size in bytes",
+        remarks: "each logical unit is a volume; a response time that is empty or 0 means that it is not known; \
+                  requests without a type, which got no response, are counted and left out; the header may be missing \
+                  or repeated",
+        binary: false,
+        times: Times::Absolute,
+        responses: Responses::ZeroIfUnknown,
+        holds: Holds { offset_unit: 1, length_unit: 1, ..Holds::SECTORS },
+        detect,
+        open: Open::One(lines::open::<Systor>),
+        write: Some(|| Box::new(Systor)),
+    },
 };
 
 fn detect(sample: &Sample<'_>) -> u8 {

@@ -3,9 +3,10 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times};
 use crate::scan::Scanner;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
@@ -13,18 +14,23 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "tencent",
-    endings: &["tencent", "csv"],
     summary: "Tencent Cloud Block Storage traces, 2018",
-    layout: "text: timestamp,offset,size,type,volume; timestamp in whole seconds since 1970, offset and size in 512-byte \
-             sectors, type 0 for reads and 1 for writes",
-    remarks: "times are kept to the second only, as the format has them",
-    binary: false,
-    times: Times::Absolute,
-    responses: Responses::Never,
-    holds: Holds { time_unit: Nanos::from_secs(1), ..Holds::SECTORS },
-    detect: lines::confidence::<Tencent>,
-    open: Open::One(lines::open::<Tencent>),
-    write: Some(|| Box::new(Tencent)),
+    source: "Zhang et al., USENIX ATC 2020",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["tencent", "csv"],
+        layout: "text: timestamp,offset,size,type,volume; timestamp in whole seconds since 1970, offset and size in \
+                 512-byte sectors, type 0 for reads and 1 for writes",
+        remarks: "times are kept to the second only, as the format has them",
+        binary: false,
+        times: Times::Absolute,
+        responses: Responses::Never,
+        holds: Holds { time_unit: Nanos::from_secs(1), ..Holds::SECTORS },
+        detect: lines::confidence::<Tencent>,
+        open: Open::One(lines::open::<Tencent>),
+        write: Some(|| Box::new(Tencent)),
+    },
 };
 
 /// Keeps nothing between lines.

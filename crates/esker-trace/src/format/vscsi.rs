@@ -3,10 +3,11 @@
 use std::io;
 
 use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
 
 use super::fixed::{self, FixedFormat, u16_le, u32_le, u64_le};
 use super::lines::LineError;
-use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::scan::Expected;
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target};
@@ -14,32 +15,44 @@ use crate::{Operation, Record};
 
 pub(super) const V1: FormatEntry = FormatEntry {
     name: "vscsi",
-    endings: &["vscsi"],
     summary: "VMware vscsiStats, version 1 (CloudPhysics)",
-    layout: "binary, little endian, 32 bytes: u32 serial, u32 length in bytes, u32 scatter-gather entries, u16 SCSI \
-             command, u16 version (1 in its high byte), u64 sector of 512 bytes, u64 time in microseconds",
-    remarks: "READ, WRITE and SYNCHRONIZE CACHE of any length are kept, other commands are counted and left out; one volume",
-    binary: true,
-    times: Times::Relative,
-    responses: Responses::Never,
-    holds: HOLDS,
-    detect: |sample| fixed::confidence(Vscsi::<1>, sample, 0),
-    open: Open::One(|input, _| Ok(fixed::open(input, Vscsi::<1>))),
-    write: Some(|| Box::new(Writer { version: 1, serial: 0 })),
+    source: "vscsiStats of VMware ESX, as in the traces of Waldspurger et al., FAST 2015",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["vscsi"],
+        layout: "binary, little endian, 32 bytes: u32 serial, u32 length in bytes, u32 scatter-gather entries, u16 \
+                 SCSI command, u16 version (1 in its high byte), u64 sector of 512 bytes, u64 time in microseconds",
+        remarks: "READ, WRITE and SYNCHRONIZE CACHE of any length are kept, other commands are counted and left out; \
+                  one volume",
+        binary: true,
+        times: Times::Relative,
+        responses: Responses::Never,
+        holds: HOLDS,
+        detect: |sample| fixed::confidence(Vscsi::<1>, sample, 0),
+        open: Open::One(|input, _| Ok(fixed::open(input, Vscsi::<1>))),
+        write: Some(|| Box::new(Writer { version: 1, serial: 0 })),
+    },
 };
 
 pub(super) const V2: FormatEntry = FormatEntry {
     name: "vscsi2",
-    endings: &["vscsi2", "vscsi"],
     summary: "VMware vscsiStats, version 2 (CloudPhysics), with response times",
-    layout: "binary, little endian, 40 bytes: u16 SCSI command, u16 version (2 in its high byte), u32 serial, u32 length \
-             in bytes, u32 scatter-gather entries, u64 sector of 512 bytes, u64 time and u64 response time in microseconds",
-    remarks: "as vscsi; a response time of 0 means that it is not known",
-    responses: Responses::ZeroIfUnknown,
-    detect: |sample| fixed::confidence(Vscsi::<2>, sample, 0),
-    open: Open::One(|input, _| Ok(fixed::open(input, Vscsi::<2>))),
-    write: Some(|| Box::new(Writer { version: 2, serial: 0 })),
-    ..V1
+    source: "vscsiStats of VMware ESX, as in the traces of Waldspurger et al., FAST 2015",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["vscsi2", "vscsi"],
+        layout: "binary, little endian, 40 bytes: u16 SCSI command, u16 version (2 in its high byte), u32 serial, u32 \
+                 length in bytes, u32 scatter-gather entries, u64 sector of 512 bytes, u64 time and u64 response time \
+                 in microseconds",
+        remarks: "as vscsi; a response time of 0 means that it is not known",
+        responses: Responses::ZeroIfUnknown,
+        detect: |sample| fixed::confidence(Vscsi::<2>, sample, 0),
+        open: Open::One(|input, _| Ok(fixed::open(input, Vscsi::<2>))),
+        write: Some(|| Box::new(Writer { version: 2, serial: 0 })),
+        ..V1.build
+    },
 };
 
 const HOLDS: Holds = Holds {

@@ -2,8 +2,10 @@
 
 use std::io;
 
+use esker_core::registry::ParameterSource;
+
 use super::lines::{self, LineError, LineFormat};
-use super::{FormatEntry, Holds, Open, Responses, Times, VolumeNames};
+use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
 use crate::pairing::{Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
@@ -13,24 +15,30 @@ use crate::{Operation, Record};
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "wiscsee",
-    endings: &["wiscsee"],
     summary: "WiscSee block events (blktrace of a file system, prepared for a flash simulator)",
-    layout: "text, spaces between: process, action, operation, offset and size in bytes, time in seconds, wait before it \
-             in seconds, synchronous; action D (dispatch) or C (complete), operation read, write or discard",
-    remarks: "requests are dispatches, response times run to the completion of the same range; one volume",
-    binary: false,
-    times: Times::Relative,
-    responses: Responses::Optional,
-    holds: Holds {
-        operations: &[Operation::Read, Operation::Write, Operation::Trim],
-        offset_unit: 1,
-        length_unit: 1,
-        volumes: VolumeNames::One,
-        ..Holds::SECTORS
+    source: "He et al., EuroSys 2017",
+    parameters: ParameterSource::NONE,
+    capabilities: &[FormatCapability::Write],
+    build: Format {
+        endings: &["wiscsee"],
+        layout: "text, spaces between: process, action, operation, offset and size in bytes, time in seconds, wait \
+                 before it in seconds, synchronous; action D (dispatch) or C (complete), operation read, write or \
+                 discard",
+        remarks: "requests are dispatches, response times run to the completion of the same range; one volume",
+        binary: false,
+        times: Times::Relative,
+        responses: Responses::Optional,
+        holds: Holds {
+            operations: &[Operation::Read, Operation::Write, Operation::Trim],
+            offset_unit: 1,
+            length_unit: 1,
+            volumes: VolumeNames::One,
+            ..Holds::SECTORS
+        },
+        detect: lines::confidence::<Wiscsee>,
+        open: Open::One(lines::open::<Wiscsee>),
+        write: Some(|| Box::new(Writer::default())),
     },
-    detect: lines::confidence::<Wiscsee>,
-    open: Open::One(lines::open::<Wiscsee>),
-    write: Some(|| Box::new(Writer::default())),
 };
 
 #[derive(Default)]

@@ -152,6 +152,13 @@ impl<P> Requests<P> {
         self.first + self.waiting.len() as u64
     }
 
+    /// Request `number`, unless it has been taken.
+    #[inline]
+    pub(super) fn get(&self, number: u64) -> Option<&Found> {
+        let place = number.checked_sub(self.first)?;
+        self.waiting.get(place as usize).map(|waiting| &waiting.found)
+    }
+
     /// The first request, and whether it is open.
     pub(super) fn front(&self) -> Option<(&Found, bool)> {
         self.waiting.front().map(|waiting| (&waiting.found, waiting.left.is_some()))

@@ -1,13 +1,14 @@
 //! Requests and their completions as events in order of time, for formats that write both.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use esker_core::Nanos;
+use hashbrown::HashMap;
 
+use crate::Record;
 use crate::pairing::{Event, Outlet, Pairing, Step, WAITING_MAX};
 use crate::sink::Found;
-use crate::{Record, VolumeIndex};
 
 /// How a reader finds the request that a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +37,14 @@ pub(crate) struct Events {
     told: Told,
     /// Completions to come, by time and number of the request.
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
-    /// Requests by number, from `first`; `None` once they need no completion.
-    records: VecDeque<Option<Record>>,
-    first: u64,
+    /// Number of the next request.
+    next: u64,
     /// Records before the first one with a response time, as many as can still wait for a completion then. Most traces
     /// without response times have none at all, and there is nothing to mistake.
     unanswered: Option<Vec<Record>>,
     /// Those before them, of which the pairing does not know: its numbers begin behind them.
     given_up: u64,
+    /// Also keeps the requests whose completion is to come.
     pairing: Pairing<Option<Nanos>>,
     readback: Readback,
 }
@@ -57,6 +58,11 @@ struct Readback {
     count: u64,
     /// How many response times came out otherwise, and the first request, from 0, whose did.
     mistaken: Option<(u64, u64)>,
+    /// Time and request of the last completion that was written; completions are written in this order.
+    last: Option<(Nanos, u64)>,
+    /// Requests that were handed out before their own completion was written, by number: a reader gives up on them, or
+    /// takes another completion for theirs.
+    early: HashMap<u64, Found>,
 }
 
 impl Outlet for Readback {
@@ -71,6 +77,10 @@ impl Outlet for Readback {
             let (count, _) = self.mistaken.get_or_insert((0, self.count));
             *count += 1;
         }
+        let due = written.and_then(|response| due(found.at, response)).map(|at| (at, self.count));
+        if due > self.last {
+            self.early.insert(self.count, found);
+        }
         self.count += 1;
     }
 }
@@ -81,8 +91,7 @@ impl Events {
             begin,
             told,
             due: BinaryHeap::new(),
-            records: VecDeque::new(),
-            first: 0,
+            next: 0,
             unanswered: Some(Vec::new()),
             given_up: 0,
             pairing: match told {
@@ -100,7 +109,8 @@ impl Events {
         {
             self.complete(at, number, &mut write);
         }
-        let number = self.first + self.records.len() as u64;
+        let number = self.next;
+        self.next += 1;
         write(Written { step: self.begin, at: record.at, record, number });
         match &mut self.unanswered {
             Some(unanswered) if record.response.is_none() => {
@@ -118,15 +128,8 @@ impl Events {
             }
             None => self.begin(record),
         }
-        // A completion later than any time that can be written is as good as none.
-        let at = record.response.and_then(|response| record.at.0.checked_add(response.0));
-        match at {
-            Some(at) => {
-                self.due.push(Reverse((Nanos(at), number)));
-                self.records.push_back(Some(*record));
-            }
-            None if self.records.is_empty() => self.first += 1,
-            None => self.records.push_back(None),
+        if let Some(at) = record.response.and_then(|response| due(record.at, response)) {
+            self.due.push(Reverse((at, number)));
         }
     }
 
@@ -158,27 +161,31 @@ impl Events {
     /// Writes the earliest completion that is due.
     fn complete(&mut self, at: Nanos, number: u64, write: &mut impl FnMut(Written<'_>)) {
         self.due.pop();
-        let record = self.records[(number - self.first) as usize].take().expect("a request completes once");
-        write(Written { step: Step::Complete, at, record: &record, number });
+        self.readback.last = Some((at, number));
         let paired = number - self.given_up;
+        let waiting = self.pairing.waiting(paired).copied();
+        let found = waiting.or_else(|| self.readback.early.remove(&number)).expect("a request completes once");
+        let Found { at: issued, offset, length, volume, operation, .. } = found;
+        let length = u32::try_from(length).expect("that of a record");
+        let response = Some(at - issued);
+        let record = Record { at: issued, offset, length, volume, operation, response };
+        write(Written { step: Step::Complete, at, record: &record, number });
         match self.told {
             Told::ByRange => {
                 self.pairing.end_known(paired, &event(Step::Complete, at, &record), &mut self.readback);
             }
             Told::ByNumber => self.pairing.end_numbered(paired, at, &mut self.readback),
         }
-        self.forget();
-    }
-
-    fn forget(&mut self) {
-        while let Some(None) = self.records.front() {
-            self.records.pop_front();
-            self.first += 1;
-        }
     }
 }
 
+/// When a request completes. A completion later than any time that can be written is as good as none.
+#[inline]
+fn due(issued: Nanos, response: Nanos) -> Option<Nanos> {
+    issued.0.checked_add(response.0).map(Nanos)
+}
+
 fn event(step: Step, at: Nanos, record: &Record) -> Event {
-    let Record { offset, length, volume: VolumeIndex(volume), operation, .. } = *record;
-    Event { at, step, volume: VolumeIndex(volume), operation, offset, length: u64::from(length) }
+    let Record { offset, length, volume, operation, .. } = *record;
+    Event { at, step, volume, operation, offset, length: u64::from(length) }
 }

@@ -143,7 +143,7 @@ impl LossCounts {
 
 fn text(loss: &Loss, format: &FormatEntry) -> String {
     let Loss { kind, count, first } = *loss;
-    let (name, holds) = (format.name, &format.holds);
+    let (name, holds) = (format.name, &format.build.holds);
     let what = match kind {
         LossKind::TimesDropped => format!("{count} times were dropped: `{name}` has none"),
         LossKind::TimesRounded => {
@@ -181,16 +181,16 @@ fn text(loss: &Loss, format: &FormatEntry) -> String {
 /// What becomes of a response time that is written in `format`, and the loss that this is.
 #[inline]
 pub(crate) fn response(format: &FormatEntry, response: Option<Nanos>) -> (Option<Nanos>, Option<LossKind>) {
-    let (unit, max) = (format.holds.response_unit.0, format.holds.response_max.0);
+    let (unit, max) = (format.build.holds.response_unit.0, format.build.holds.response_max.0);
     let Some(Nanos(exact)) = response else {
-        return (None, (format.responses == Responses::Always).then_some(LossKind::ResponsesMadeUp));
+        return (None, (format.build.responses == Responses::Always).then_some(LossKind::ResponsesMadeUp));
     };
-    if format.responses == Responses::Never {
+    if format.build.responses == Responses::Never {
         return (None, Some(LossKind::ResponsesDropped));
     }
     let clipped = exact.min(max);
     let rounded = clipped - remainder(clipped, unit);
-    match format.responses {
+    match format.build.responses {
         Responses::ZeroIfUnknown if rounded == 0 => (None, Some(LossKind::ResponsesUnknown)),
         _ if exact > max => (Some(Nanos(rounded)), Some(LossKind::ResponsesClipped)),
         _ if rounded != exact => (Some(Nanos(rounded)), Some(LossKind::ResponsesRounded)),

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use esker_core::Nanos;
 
 use crate::error::TraceError;
-use crate::format::{self, FORMATS, FormatEntry, Holds, Times, VolumeNames};
+use crate::format::{self, FORMATS, FormatCapability, FormatEntry, Holds, Times, VolumeNames};
 use crate::{Operation, Record, VolumeIndex};
 use losses::LossCounts;
 pub use losses::{Loss, LossKind, WriteNotes};
@@ -84,7 +84,7 @@ impl TraceWriter {
     /// Begins a trace of the format called `format` on `output`, with the volumes known by now.
     pub fn create(format: &str, output: Box<dyn Write + Send>, volumes: &[String]) -> Result<Self, TraceError> {
         let format = format::entry(format)?;
-        let write = format.write.ok_or(TraceError::NotWritable { format: format.name })?;
+        let write = format.build.write.ok_or(TraceError::NotWritable { format: format.name })?;
         let mut this = Self {
             format,
             writer: write(),
@@ -92,8 +92,8 @@ impl TraceWriter {
             buffer: Vec::with_capacity(PIECE + 4096),
             volumes: Vec::new(),
             placed: 0,
-            operations: format.holds.operations.iter().fold(0, |bits, &operation| bits | 1 << operation as u8),
-            naming: Naming::new(format.holds.volumes),
+            operations: format.build.holds.operations.iter().fold(0, |bits, &operation| bits | 1 << operation as u8),
+            naming: Naming::new(format.build.holds.volumes),
             losses: LossCounts::default(),
             notes: WriteNotes::new(format.name),
         };
@@ -143,7 +143,7 @@ impl TraceWriter {
     /// The trace that the records come from has no times: where the format has some, that the zeros are none is noted.
     pub fn trace_has_no_times(&mut self) {
         let count = self.notes.records;
-        if self.format.times != Times::None && count > 0 && self.losses.lost(LossKind::TimesMadeUp) == 0 {
+        if self.format.build.times != Times::None && count > 0 && self.losses.lost(LossKind::TimesMadeUp) == 0 {
             self.losses.lose_many(Loss { kind: LossKind::TimesMadeUp, count, first: 1 });
         }
     }
@@ -176,7 +176,7 @@ impl TraceWriter {
     /// Whether the format has room for the record; the time as it counts it.
     #[inline]
     fn check(&self, record: &Record) -> Result<Nanos, TraceError> {
-        let holds = &self.format.holds;
+        let holds = &self.format.build.holds;
         if self.operations >> record.operation as u8 & 1 == 0 {
             return Err(self.cannot_hold_operation(record.operation));
         }
@@ -188,7 +188,7 @@ impl TraceWriter {
         if !offset_ok || !length_ok || empty || end.is_none_or(|end| end > holds.end_max) {
             return Err(self.cannot_hold_range(record));
         }
-        let since = match self.format.times {
+        let since = match self.format.build.times {
             Times::None => Some(Nanos::ZERO),
             Times::Relative => record.at.0.checked_sub(self.origin(record).0).map(Nanos),
             Times::Absolute => Some(record.at),
@@ -201,7 +201,7 @@ impl TraceWriter {
 
     #[cold]
     fn cannot_hold_time(&self, at: Nanos) -> TraceError {
-        let others = others(|other| other.time_max > self.format.holds.time_max);
+        let others = others(|other| other.time_max > self.format.build.holds.time_max);
         let remedy = format!("keep an earlier part with `esker trace filter --until`, or write {others}");
         self.cannot_hold(format!("the time {at}"), remedy)
     }
@@ -214,7 +214,7 @@ impl TraceWriter {
             Operation::Trim => "trims",
             Operation::Flush => "flushes",
         };
-        let kinds = self.format.holds.operations.iter().map(|kind| match kind {
+        let kinds = self.format.build.holds.operations.iter().map(|kind| match kind {
             Operation::Read => "--kind read",
             Operation::Write => "--kind write",
             Operation::Trim => "--kind trim",
@@ -227,7 +227,7 @@ impl TraceWriter {
 
     #[cold]
     fn cannot_hold_range(&self, record: &Record) -> TraceError {
-        let holds = &self.format.holds;
+        let holds = &self.format.build.holds;
         let what = format!(
             "{} bytes at byte {} (offsets in units of {}, lengths in units of {} up to {})",
             record.length, record.offset, holds.offset_unit, holds.length_unit, holds.length_max
@@ -252,7 +252,7 @@ impl TraceWriter {
     /// Makes the record's time one that the format has: `since`, or less where that is finer than its unit.
     #[inline]
     fn fit_time(&mut self, record: &mut Record, since: Nanos) {
-        match self.format.times {
+        match self.format.build.times {
             Times::None => {
                 if record.at != Nanos::ZERO {
                     self.losses.lose(LossKind::TimesDropped, self.notes.records + 1);
@@ -266,7 +266,7 @@ impl TraceWriter {
             }
             Times::Absolute => {}
         }
-        let finer = remainder(record.at.0, self.format.holds.time_unit.0);
+        let finer = remainder(record.at.0, self.format.build.holds.time_unit.0);
         if finer != 0 {
             record.at.0 -= finer;
             self.losses.lose(LossKind::TimesRounded, self.notes.records + 1);
@@ -306,7 +306,7 @@ fn remainder(value: u64, unit: u64) -> u64 {
 fn others(has: impl Fn(&Holds) -> bool) -> String {
     let names: Vec<&str> = FORMATS
         .iter()
-        .filter(|format| format.can_be_written() && has(&format.holds))
+        .filter(|format| format.can(FormatCapability::Write) && has(&format.build.holds))
         .map(|format| format.name)
         .collect();
     names.join(", ")

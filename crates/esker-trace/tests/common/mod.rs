@@ -59,7 +59,7 @@ pub(crate) fn forced(format: &str) -> ReadOptions {
 /// A trace that `format` can hold exactly: its volumes in order of appearance, and its records in order of time. Ranges
 /// do not overlap, since formats of events could not tell which of two requests for one range completed.
 pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value = (Vec<String>, Vec<Record>)> {
-    let holds = format.holds;
+    let holds = format.build.holds;
     let record = (
         0..10_000_000_000u64,
         any::<u64>(),
@@ -68,7 +68,7 @@ pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value =
         0..holds.operations.len(),
         prop::option::of(0..9_000_000_000u64),
     );
-    let start = match format.times {
+    let start = match format.build.times {
         Times::None => 0..1u64,
         Times::Relative => 0..1_000_000_000_000,
         Times::Absolute => 0..4_000_000_000_000_000_000,
@@ -77,7 +77,7 @@ pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value =
         let (mut at, mut names, mut records) = (start, Vec::new(), Vec::new());
         let slice = (holds.end_max / 2 / raw.len() as u64).min(1 << 40);
         for (index, (step, place, length, volume, operation, response)) in raw.into_iter().enumerate() {
-            at = if format.times == Times::None { 0 } else { at + step };
+            at = if format.build.times == Times::None { 0 } else { at + step };
             let operation = holds.operations[operation];
             let unit = u64::from(holds.offset_unit).max(u64::from(holds.length_unit));
             let length_max = holds.length_max.min((slice / 2) as u32).max(holds.length_unit);
@@ -87,7 +87,7 @@ pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value =
             }
             let mut offset = index as u64 * slice + place % (slice - u64::from(length));
             offset -= offset % unit;
-            let response = match format.responses {
+            let response = match format.build.responses {
                 Responses::Never => None,
                 Responses::Optional => response,
                 Responses::ZeroIfUnknown => response.map(|response| response + holds.response_unit.0),

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use esker_core::{Nanos, Rng};
 use esker_trace::{
-    FORMATS, FormatEntry, Operation, ReadOptions, Record, Responses, Times, TraceReader, TraceWriter, VolumeIndex,
-    VolumeNames,
+    FORMATS, FormatCapability, FormatEntry, Operation, ReadOptions, Record, Responses, Times, TraceReader, TraceWriter,
+    VolumeIndex, VolumeNames,
 };
 
 #[derive(Clone, Default)]
@@ -26,7 +26,7 @@ impl Write for Shared {
 /// A few small valid traces of `format`.
 pub(crate) fn corpus(format: &'static FormatEntry) -> Vec<Vec<u8>> {
     let mut rng = Rng::derive(7, format.name);
-    let mut traces: Vec<Vec<u8>> = match format.can_be_written() {
+    let mut traces: Vec<Vec<u8>> = match format.can(FormatCapability::Write) {
         true => [1, 3, 12].map(|records| trace(format, records, &mut rng)).into(),
         false if format.name == "oracle-general" => [1, 3, 12].map(|records| accesses(records, &mut rng)).into(),
         false => [1, 3, 12].map(|numbers| (0..numbers).flat_map(|_| rng.below(1 << 20).to_le_bytes()).collect()).into(),
@@ -70,7 +70,7 @@ fn accesses(records: u64, rng: &mut Rng) -> Vec<u8> {
 }
 
 fn trace(format: &'static FormatEntry, records: u64, rng: &mut Rng) -> Vec<u8> {
-    let holds = format.holds;
+    let holds = format.build.holds;
     let names: Vec<String> = match holds.volumes {
         VolumeNames::One => vec!["0".into()],
         VolumeNames::Number(_) => vec!["0".into(), "3".into()],
@@ -80,7 +80,7 @@ fn trace(format: &'static FormatEntry, records: u64, rng: &mut Rng) -> Vec<u8> {
     };
     let output = Shared::default();
     let mut writer = TraceWriter::create(format.name, Box::new(output.clone()), &names).unwrap();
-    let mut at = if format.times == Times::Absolute { 1_172_163_102_000_000_000 } else { 0 };
+    let mut at = if format.build.times == Times::Absolute { 1_172_163_102_000_000_000 } else { 0 };
     for _ in 0..records {
         at += rng.below(100_000_000);
         let operation = holds.operations[rng.below(holds.operations.len() as u64) as usize];
@@ -92,7 +92,7 @@ fn trace(format: &'static FormatEntry, records: u64, rng: &mut Rng) -> Vec<u8> {
             length: length as u32,
             volume: VolumeIndex(rng.below(names.len() as u64) as u32),
             operation,
-            response: (format.responses != Responses::Never).then(|| Nanos(rng.below(50_000_000))),
+            response: (format.build.responses != Responses::Never).then(|| Nanos(rng.below(50_000_000))),
         };
         writer.push(&record).unwrap();
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use esker_trace::{FORMATS, FormatEntry};
+use esker_trace::{FORMATS, FormatCapability, FormatEntry, format_to_write};
 
 use crate::args::WriteArguments;
 use crate::failure::Failure;
@@ -15,14 +15,16 @@ const NOT_WRITTEN: &[&str] = &["xz", "bz2", "lz4", "zip", "7z", "lzma", "z"];
 /// The format that `--to` names or the output's name ends in.
 pub(super) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEntry, Failure> {
     let shown = arguments.output.display();
-    let wanted = arguments.to.as_deref().map(FormatEntry::to_write).transpose()?;
+    let wanted = arguments.to.as_deref().map(format_to_write).transpose()?;
     let ending = ending_of(&arguments.output);
     if NOT_WRITTEN.contains(&&*ending) {
         return Err(Failure::input(format!("{shown} ends in .{ending}, which esker does not write"))
             .with_hint("a name that ends in .zst or .gz is compressed"));
     }
-    let named: Vec<&FormatEntry> =
-        FORMATS.iter().filter(|format| format.can_be_written() && format.endings.contains(&&*ending)).collect();
+    let named: Vec<&FormatEntry> = FORMATS
+        .iter()
+        .filter(|format| format.can(FormatCapability::Write) && format.build.endings.contains(&&*ending))
+        .collect();
     match (wanted, &named[..]) {
         (Some(format), []) => Ok(format),
         (Some(format), named) if named.iter().any(|one| one.name == format.name) => Ok(format),
@@ -31,11 +33,11 @@ pub(super) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEnt
             names(named, " or "),
             format.name
         ))
-        .with_hint(format!("names of {} end in .{}", format.name, format.endings.join(" or .")))),
+        .with_hint(format!("names of {} end in .{}", format.name, format.build.endings.join(" or .")))),
         (None, [format]) => Ok(format),
-        (None, []) if !is_file(&arguments.output) => FormatEntry::to_write(OWN).map_err(Failure::from),
+        (None, []) if !is_file(&arguments.output) => format_to_write(OWN).map_err(Failure::from),
         (None, []) => {
-            let all: Vec<&FormatEntry> = FORMATS.iter().filter(|format| format.can_be_written()).collect();
+            let all: Vec<&FormatEntry> = FORMATS.iter().filter(|format| format.can(FormatCapability::Write)).collect();
             Err(Failure::input(format!("{shown} does not say which format is wanted"))
                 .with_hint(format!("say --to NAME, one of {}; or let the name end in it: .esker", names(&all, ", "))))
         }

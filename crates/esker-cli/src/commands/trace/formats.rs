@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use esker_trace::FORMATS;
+use esker_trace::{FORMATS, FormatCapability};
 
 use crate::failure::Failure;
 use crate::output;
@@ -15,9 +15,9 @@ pub(super) fn run() -> Result<ExitCode, Failure> {
     for format in FORMATS {
         table.row([
             format.name,
-            yes(format.has_times()),
-            yes(format.has_responses()),
-            yes(format.can_be_written()),
+            yes(format.build.has_times()),
+            yes(format.build.has_responses()),
+            yes(format.can(FormatCapability::Write)),
             format.summary,
         ]);
     }

@@ -1,11 +1,10 @@
 //! No parser panics, hangs or lets anything illegal through, whatever it reads. `cargo run --release --example fuzz`
 //! does a million of these inputs per format.
 
-#[path = "common/mutate.rs"]
-mod mutate;
-
 use esker_trace::ReadOptions;
 use proptest::prelude::*;
+
+use super::mutate;
 
 const CASES: u64 = 1_500;
 

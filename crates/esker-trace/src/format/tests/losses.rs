@@ -1,15 +1,16 @@
 //! Whatever is written and read back is as it was, or the difference has been counted.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use esker_core::Nanos;
 use esker_trace::{
-    FORMATS, FormatEntry, LossKind, Operation, ReadOptions, Record, TraceError, TraceWriter, VolumeIndex, WriteNotes,
+    FORMATS, FormatCapability, FormatEntry, LossKind, Operation, ReadOptions, Record, TraceError, TraceWriter,
+    VolumeIndex, WriteNotes,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+
+use super::common;
 
 const NAMES: [&str; 12] =
     ["0", "a b", "host.1", "host.1.x", "8,0", "4096,0", "8,1048576", "\u{e9}", "", "255", "70000", "a_b"];
@@ -140,7 +141,7 @@ fn names() -> Vec<String> {
 }
 
 fn writable() -> impl Iterator<Item = &'static FormatEntry> {
-    FORMATS.iter().filter(|format| format.can_be_written())
+    FORMATS.iter().filter(|format| format.can(FormatCapability::Write))
 }
 
 fn run<S: Strategy>(cases: u32, what: &str, strategy: S, check: impl Fn(S::Value) -> Result<(), String>) {

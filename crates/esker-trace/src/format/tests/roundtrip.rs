@@ -1,18 +1,18 @@
 //! Whatever a format can hold comes back as it was.
 
-mod common;
-
 use esker_core::Nanos;
-use esker_trace::{FORMATS, FormatEntry, Operation, ReadOptions, Record, TraceError, VolumeIndex};
+use esker_trace::{FORMATS, FormatCapability, FormatEntry, Operation, ReadOptions, Record, TraceError, VolumeIndex};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
+
+use super::common;
 
 /// Runs `check` on traces that the format can hold; reports the format.
 fn for_legal_traces(
     cases: u32,
     check: impl Fn(&'static FormatEntry, Vec<String>, Vec<esker_trace::Record>) -> Result<(), String>,
 ) {
-    for format in FORMATS.iter().filter(|format| format.can_be_written()) {
+    for format in FORMATS.iter().filter(|format| format.can(FormatCapability::Write)) {
         let mut runner = TestRunner::new_with_rng(
             Config { cases, failure_persistence: None, ..Config::default() },
             proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
@@ -55,7 +55,7 @@ fn writing_recognising_and_reading_is_the_identity() {
 #[test]
 fn carriage_returns_and_a_missing_last_newline_are_no_difference_in_text() {
     for_legal_traces(20, |format, names, records| {
-        if format.binary {
+        if format.build.binary {
             return Ok(());
         }
         let (bytes, _) = common::write(format.name, &records, &names).map_err(|error| error.to_string())?;
@@ -72,7 +72,7 @@ fn carriage_returns_and_a_missing_last_newline_are_no_difference_in_text() {
 
 #[test]
 fn every_format_compressed_is_the_same_trace() {
-    for format in FORMATS.iter().filter(|format| format.can_be_written()) {
+    for format in FORMATS.iter().filter(|format| format.can(FormatCapability::Write)) {
         let mut runner = TestRunner::deterministic();
         let (names, records) = common::legal_trace(format).new_tree(&mut runner).unwrap().current();
         let (bytes, _) = common::write(format.name, &records, &names).unwrap();
@@ -82,24 +82,6 @@ fn every_format_compressed_is_the_same_trace() {
         // Cut off, it is an error, never a shorter trace.
         let error = common::read(packed[..packed.len() - 1].to_vec(), &ReadOptions::default()).unwrap_err();
         assert!(matches!(error, TraceError::Compressed { .. }), "{}: {error}", format.name);
-    }
-}
-
-#[test]
-fn names_are_different_and_formats_without_times_have_none() {
-    let mut names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), FORMATS.len());
-    for format in FORMATS {
-        assert_eq!(format.endings[0], format.name, "a format's own name is an ending of its files");
-    }
-    for format in FORMATS {
-        assert!(
-            !format.summary.is_empty() && !format.layout.is_empty() && !format.remarks.is_empty(),
-            "{}",
-            format.name
-        );
     }
 }
 

@@ -1,0 +1,175 @@
+//! What holds of every scheduler: of those of the registry and of the worked example.
+
+use std::collections::BTreeSet;
+
+use esker_core::registry::{self, ParameterSource};
+use esker_core::{Nanos, Rng};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{DiskSettings, PRESETS};
+
+/// The registry with the worked example's line added.
+fn entries() -> Vec<SchedulerEntry> {
+    SCHEDULERS.iter().copied().chain([worked_example::ENTRY]).collect()
+}
+
+fn mechanics() -> Mechanics {
+    let settings: DiskSettings = toml::from_str(PRESETS[0].toml).unwrap();
+    Mechanics::new(&settings).unwrap()
+}
+
+fn command(start: u64, sequence: u64) -> Waiting {
+    Waiting { start, write: sequence.is_multiple_of(2), sequence, slot: sequence as u32 }
+}
+
+#[test]
+fn the_registry_is_sound() {
+    assert_eq!(registry::check(SCHEDULERS), Vec::<String>::new());
+    assert_eq!(registry::check(&entries()), Vec::<String>::new());
+}
+
+/// Where commands come from in the property below.
+#[derive(Clone, Copy, Debug)]
+enum Arrivals {
+    /// Anywhere.
+    Random,
+    /// Where the last one was served, so that the arm need never move.
+    Near,
+    /// One sector after the last one that was served: ahead of the arm for ever.
+    Ahead,
+    /// One sector before it.
+    Behind,
+}
+
+/// Sectors of the disk. A stream that runs ahead of the arm may hold a sweep up until the disk's end, so there are few.
+const SECTORS: u64 = 12;
+
+/// As many as two sweeps over the disk can serve, where each sector has the whole queue to itself.
+fn patience(waiting: usize) -> usize {
+    2 * SECTORS as usize * (waiting + 1)
+}
+
+/// Serves `rounds` commands with `waiting` in the queue, one coming for each that is served.
+fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usize, seed: u64) -> Result<(), String> {
+    let (mut queue, mechanics, mut rng) = ((entry.build)(), mechanics(), Rng::new(seed));
+    let (mut came, mut served, mut last) = (Vec::<usize>::new(), BTreeSet::new(), rng.below(SECTORS));
+    for round in 0..rounds + waiting {
+        if round < rounds {
+            let start = match arrivals {
+                _ if round < waiting => rng.below(SECTORS),
+                Arrivals::Random => rng.below(SECTORS),
+                Arrivals::Near => last,
+                Arrivals::Ahead => (last + 1) % SECTORS,
+                Arrivals::Behind => (last + SECTORS - 1) % SECTORS,
+            };
+            queue.push(command(start, came.len() as u64));
+            came.push(round);
+        }
+        if queue.len() != came.len() - served.len() {
+            return Err(format!("it says that {} wait", queue.len()));
+        }
+        if round < waiting {
+            continue;
+        }
+        let Some(found) = queue.pop(Nanos(round as u64), &mechanics) else {
+            return Err("it serves none though some wait".to_string());
+        };
+        if found.sequence >= came.len() as u64 || !served.insert(found.sequence) {
+            return Err(format!("it makes up {found:?}"));
+        }
+        let waited = round - came[found.sequence as usize];
+        if waited > patience(waiting) {
+            return Err(format!("it let {found:?} wait while {waited} others were served"));
+        }
+        let oldest = (0..).find(|sequence| !served.contains(sequence)).expect("numbers have no end");
+        if came.get(oldest as usize).is_some_and(|came| round - came > patience(waiting)) {
+            return Err(format!("it leaves command {oldest} waiting"));
+        }
+        last = found.start;
+    }
+    match queue.pop(Nanos::ZERO, &mechanics) {
+        None if queue.is_empty() => Ok(()),
+        rest => Err(format!("it holds {rest:?} still")),
+    }
+}
+
+fn arrivals() -> impl Strategy<Value = Arrivals> {
+    prop_oneof![Just(Arrivals::Random), Just(Arrivals::Near), Just(Arrivals::Ahead), Just(Arrivals::Behind)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_command_is_served_once_and_none_waits_for_ever(
+        arrivals in arrivals(),
+        waiting in 1..24usize,
+        seed: u64,
+    ) {
+        for entry in entries() {
+            let result = serve(&entry, arrivals, waiting, 3 * patience(waiting), seed);
+            prop_assert!(result.is_ok(), "{}: {}", entry.name, result.unwrap_err());
+        }
+    }
+}
+
+/// Wrong on purpose: it serves the last that came, or the one nearest to where the arm is, for ever; or it loses one.
+#[derive(Default)]
+struct Wrong {
+    kind: Kind,
+    waiting: Vec<Waiting>,
+    arm: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Kind {
+    #[default]
+    Newest,
+    Nearest,
+    Loses,
+}
+
+impl Scheduler for Wrong {
+    fn push(&mut self, command: Waiting) {
+        match self.kind {
+            Kind::Loses if command.sequence == 30 => {}
+            _ => self.waiting.push(command),
+        }
+    }
+    fn pop(&mut self, _: Nanos, _: &Mechanics) -> Option<Waiting> {
+        let index = match self.kind {
+            Kind::Newest => self.waiting.len().checked_sub(1)?,
+            Kind::Nearest => {
+                let distance = |index: &usize| self.waiting[*index].start.abs_diff(self.arm);
+                (0..self.waiting.len()).min_by_key(distance)?
+            }
+            Kind::Loses => 0,
+        };
+        let command = self.waiting.remove(index);
+        self.arm = command.start;
+        Some(command)
+    }
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[test]
+fn schedulers_that_starve_or_lose_a_command_are_found_out() {
+    let wrong = |build| SchedulerEntry {
+        name: "wrong",
+        summary: "wrong",
+        source: "none",
+        parameters: ParameterSource::NONE,
+        capabilities: &[],
+        build,
+    };
+    let newest = wrong(|| Box::new(Wrong::default()));
+    let nearest = wrong(|| Box::new(Wrong { kind: Kind::Nearest, ..Wrong::default() }));
+    let loses = wrong(|| Box::new(Wrong { kind: Kind::Loses, ..Wrong::default() }));
+    let found = |entry, arrivals| serve(&entry, arrivals, 8, 3 * patience(8), 1).unwrap_err();
+    assert!(found(newest, Arrivals::Random).contains("waiting"));
+    assert!(found(nearest, Arrivals::Near).contains("waiting"));
+    assert!(found(loses, Arrivals::Random).contains("says that"));
+}

@@ -1,0 +1,43 @@
+//! In batches: what waits when the arm is free is served by rising address, and what comes meanwhile waits for the next
+//! batch.
+
+use std::collections::VecDeque;
+
+use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
+
+use super::{Scheduler, SchedulerEntry, Waiting};
+use crate::Mechanics;
+
+pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
+    name: "batches",
+    summary: "all that wait by rising address, then all that came meanwhile",
+    source: "none: an example",
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
+    build: || Box::new(Batches::default()),
+};
+
+#[derive(Default)]
+struct Batches {
+    /// By address; served from the front.
+    batch: VecDeque<Waiting>,
+    /// In order of arrival.
+    next: Vec<Waiting>,
+}
+
+impl Scheduler for Batches {
+    fn push(&mut self, command: Waiting) {
+        self.next.push(command);
+    }
+    fn pop(&mut self, _: Nanos, _: &Mechanics) -> Option<Waiting> {
+        if self.batch.is_empty() {
+            self.next.sort_by_key(|command| (command.start, command.sequence));
+            self.batch.extend(self.next.drain(..));
+        }
+        self.batch.pop_front()
+    }
+    fn len(&self) -> usize {
+        self.batch.len() + self.next.len()
+    }
+}
