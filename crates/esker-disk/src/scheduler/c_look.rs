@@ -19,8 +19,8 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 
 /// Commands by address, equal addresses in order of arrival. A sweep only goes forward, and of the commands for one
 /// address it serves those that were there when it came by: whatever arrives meanwhile, a command is
-/// served in this sweep or in the next. A stream that runs ahead of the arm holds those behind it up until the end of the
-/// disk.
+/// served in this sweep or in the next. A stream that runs ahead of the arm holds those behind it up until the end of
+/// the disk.
 #[derive(Default)]
 struct CLook {
     waiting: BTreeMap<(u64, u64), Waiting>,
