@@ -11,6 +11,7 @@ mod children;
 mod device;
 mod hint;
 mod histogram;
+pub mod jobs;
 mod line;
 mod preset;
 mod quantity;

@@ -6,11 +6,12 @@ mod workloads;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use esker_core::Hint;
+use esker_core::{Hint, jobs};
 use esker_files::FileError;
 use esker_results::RunResults;
 use thiserror::Error;
@@ -142,18 +143,13 @@ pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, S
         options,
         cancel: options.cancel.unwrap_or(&never),
         workloads: Workloads::new(),
-        next: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
         outcomes: Mutex::new(BTreeMap::new()),
         failure: Mutex::new(None),
     };
     let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = options.threads.unwrap_or_else(cores).get().min(queue.len().max(1));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| crew.work(&queue));
-        }
-    });
+    let threads = options.threads.unwrap_or_else(cores).get();
+    jobs::for_each(threads, queue.len(), |index| crew.run(queue[index], queue.len()));
     if let Some(failure) = crew.failure.into_inner().expect("no thread panicked") {
         return Err(failure);
     }
@@ -221,7 +217,6 @@ struct Crew<'a> {
     options: &'a SweepOptions<'a>,
     cancel: &'a AtomicBool,
     workloads: Workloads,
-    next: AtomicUsize,
     done: AtomicUsize,
     /// By file name.
     outcomes: Mutex<BTreeMap<String, Outcome>>,
@@ -229,25 +224,24 @@ struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    fn work(&self, queue: &[&Point]) {
-        while let Some(point) = queue.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let failed = self.failure.lock().expect("no thread panicked").is_some();
-            if failed || self.cancel.load(Ordering::Relaxed) {
-                return;
-            }
-            match self.outcome(point) {
-                Ok(outcome) => {
-                    self.outcomes.lock().expect("no thread panicked").insert(point.name.clone(), outcome);
-                }
-                Err(SweepError::Cancelled) => return,
-                Err(error) => {
-                    self.failure.lock().expect("no thread panicked").get_or_insert(error);
-                    return;
-                }
-            }
-            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            self.options.progress.inspect(|progress| progress(done, queue.len()));
+    /// Runs one point of `total`; breaks off where no other point is worth beginning.
+    fn run(&self, point: &Point, total: usize) -> ControlFlow<()> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
         }
+        match self.outcome(point) {
+            Ok(outcome) => {
+                self.outcomes.lock().expect("no thread panicked").insert(point.name.clone(), outcome);
+            }
+            Err(SweepError::Cancelled) => return ControlFlow::Break(()),
+            Err(error) => {
+                self.failure.lock().expect("no thread panicked").get_or_insert(error);
+                return ControlFlow::Break(());
+            }
+        }
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.options.progress.inspect(|progress| progress(done, total));
+        ControlFlow::Continue(())
     }
 
     fn outcome(&self, point: &Point) -> Result<Outcome, SweepError> {
