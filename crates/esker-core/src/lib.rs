@@ -7,6 +7,7 @@
 //! assert_eq!("32KiB".parse::<Bytes>().unwrap().to_string(), "32KiB");
 //! ```
 
+pub mod bits;
 mod children;
 mod device;
 mod hint;
@@ -37,5 +38,5 @@ pub use rates::unlikely_rate;
 pub use replay::{Arrival, Observer, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict, replay};
 pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};
 pub use rng::{Rng, mix64};
-pub use slab::TagSlab;
+pub use slab::{TagMap, TagSlab};
 pub use units::{ByteRate, Bytes, Energy, Lba, LogicalPage, Nanos, PhysicalPage, Power, Ratio};

@@ -1,4 +1,4 @@
-//! Requests under way, by tag.
+//! Requests under way, by tag: of one's own making, or of somebody else's.
 
 use crate::Tag;
 
@@ -63,9 +63,73 @@ impl<T> TagSlab<T> {
     }
 }
 
+/// Keeps a value for each request of somebody else's that is under way, by the tag that it came with. Those who make tags
+/// use slots again, so that it stays small.
+#[derive(Clone, Debug)]
+pub struct TagMap<T> {
+    slots: Vec<Option<(u32, T)>>,
+    count: usize,
+}
+
+impl<T> Default for TagMap<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), count: 0 }
+    }
+}
+
+impl<T> TagMap<T> {
+    /// Keeps `value` for `tag`, whose slot is not in use (asserted).
+    #[inline]
+    pub fn insert(&mut self, tag: Tag, value: T) {
+        let slot = tag.slot as usize;
+        if slot >= self.slots.len() {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        let entry = &mut self.slots[slot];
+        assert!(entry.is_none(), "the tag is in use");
+        *entry = Some((tag.generation, value));
+        self.count += 1;
+    }
+
+    /// Takes the value of `tag` out, which is under way (asserted).
+    #[inline]
+    pub fn remove(&mut self, tag: Tag) -> T {
+        let (generation, value) = self.slots[tag.slot as usize].take().expect("a request ends once");
+        assert_eq!(generation, tag.generation, "the tag was used again before its request ended");
+        self.count -= 1;
+        value
+    }
+
+    /// The value of `tag`, which is under way (asserted).
+    #[inline]
+    pub fn get(&self, tag: Tag) -> &T {
+        let (generation, value) = self.slots[tag.slot as usize].as_ref().expect("the request is under way");
+        assert_eq!(*generation, tag.generation, "the tag was used again before its request ended");
+        value
+    }
+
+    /// The value of `tag`, which is under way (asserted).
+    #[inline]
+    pub fn get_mut(&mut self, tag: Tag) -> &mut T {
+        let (generation, value) = self.slots[tag.slot as usize].as_mut().expect("the request is under way");
+        assert_eq!(*generation, tag.generation, "the tag was used again before its request ended");
+        value
+    }
+
+    /// How many are under way.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether none is under way.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::TagSlab;
+    use super::*;
 
     #[test]
     #[should_panic(expected = "completed twice")]
@@ -75,5 +139,27 @@ mod tests {
         slab.remove(tag);
         slab.insert('b');
         slab.remove(tag);
+    }
+
+    #[test]
+    fn a_map_holds_what_is_under_way() {
+        let (mut slab, mut map) = (TagSlab::default(), TagMap::default());
+        let tags: Vec<Tag> = (0..3).map(|number| slab.insert(number)).collect();
+        tags.iter().for_each(|&tag| map.insert(tag, tag.slot));
+        assert_eq!((map.len(), map.remove(tags[1]), *map.get(tags[2])), (3, 1, 2));
+        slab.remove(tags[1]);
+        let again = slab.insert(9);
+        assert_eq!((again.slot, again.generation), (1, 1));
+        map.insert(again, 7);
+        *map.get_mut(again) += 1;
+        assert_eq!((map.remove(again), map.len()), (8, 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "used again")]
+    fn an_old_tag_is_not_taken_for_a_new_one() {
+        let mut map = TagMap::default();
+        map.insert(Tag { slot: 4, generation: 1 }, 'a');
+        map.get(Tag { slot: 4, generation: 0 });
     }
 }

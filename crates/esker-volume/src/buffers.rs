@@ -1,6 +1,6 @@
 //! The bytes of requests under way: the host's, and those of copies.
 
-use esker_core::{Bytes, RequestKind, Tag};
+use esker_core::{Bytes, RequestKind, Tag, TagMap};
 use esker_tier::DataRef;
 
 use crate::backend::Operation;
@@ -8,8 +8,8 @@ use crate::backend::Operation;
 /// All buffers of a volume.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    /// By slot of the host's tag.
-    hosts: Vec<Option<(Tag, Vec<u8>)>>,
+    /// By the host's tag.
+    hosts: TagMap<Vec<u8>>,
     /// By slot of the copy.
     scratch: Vec<Vec<u8>>,
 }
@@ -17,19 +17,12 @@ pub(crate) struct Buffers {
 impl Buffers {
     /// The buffer of a request that has come.
     pub(crate) fn begin(&mut self, tag: Tag, buffer: Vec<u8>) {
-        let slot = tag.slot as usize;
-        if self.hosts.len() <= slot {
-            self.hosts.resize_with(slot + 1, || None);
-        }
-        assert!(self.hosts[slot].is_none(), "the tag is in use");
-        self.hosts[slot] = Some((tag, buffer));
+        self.hosts.insert(tag, buffer);
     }
 
     /// Takes the buffer of a request back, which is answered now.
     pub(crate) fn end(&mut self, tag: Tag) -> Vec<u8> {
-        let (owner, data) = self.hosts[tag.slot as usize].take().expect("a request is answered once");
-        assert_eq!(owner, tag, "a request is answered once");
-        data
+        self.hosts.remove(tag)
     }
 
     /// The operation for `length` bytes from `offset` on, with what it is to write.
@@ -38,7 +31,7 @@ impl Buffers {
             (RequestKind::Read, _) => vec![0; length.0 as usize],
             (RequestKind::Write { .. }, DataRef::Scratch { slot }) => std::mem::take(&mut self.scratch[slot as usize]),
             (RequestKind::Write { .. }, DataRef::Host { tag, .. } | DataRef::Striped { tag, .. }) => {
-                let host = self.host(tag);
+                let host = self.hosts.get(tag);
                 data.pieces(length)
                     .flat_map(|(begin, size)| &host[begin as usize..(begin + size) as usize])
                     .copied()
@@ -62,7 +55,7 @@ impl Buffers {
                 self.scratch[slot] = bytes;
             }
             DataRef::Host { tag, .. } | DataRef::Striped { tag, .. } => {
-                let host = self.host(tag);
+                let host = self.hosts.get_mut(tag);
                 let mut rest = &bytes[..];
                 for (begin, size) in data.pieces(Bytes(bytes.len() as u64)) {
                     let (piece, more) = rest.split_at(size as usize);
@@ -72,11 +65,5 @@ impl Buffers {
             }
             DataRef::None => unreachable!("a read has a buffer"),
         }
-    }
-
-    fn host(&mut self, tag: Tag) -> &mut Vec<u8> {
-        let (owner, buffer) = self.hosts[tag.slot as usize].as_mut().expect("the request is under way");
-        assert_eq!(*owner, tag, "the tag was used again before its reply");
-        buffer
     }
 }

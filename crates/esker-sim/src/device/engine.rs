@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use esker_core::{
     Bytes, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
-    TagSlab, Telemetry, Unsupported,
+    TagMap, Telemetry, Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, LatencySummary, PlacementReport, Report, Reporting};
-use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, Movements};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber};
 
 use super::Instance;
 
@@ -23,14 +23,15 @@ pub struct EngineDevice<E> {
     names: Vec<String>,
     /// From the moment that a child was sent a request until it ended, waiting for a free slot included.
     responses: Vec<LatencyHistogram>,
-    hosts: TagSlab<Host>,
+    hosts: TagMap<Host>,
     queue_depth: usize,
-    inputs: VecDeque<Input>,
     effects: Vec<Effect>,
     ended: Vec<(ChildIo, Completion)>,
     /// Requests that the engine answered when they came, due at `immediate_at`.
     immediate: Vec<(Tag, Result<(), DeviceError>)>,
     immediate_at: Nanos,
+    /// What the engine is yet to be told is durable.
+    hardened: VecDeque<RecordNumber>,
     wake_at: Nanos,
     last_event: Nanos,
     requests: u64,
@@ -48,7 +49,6 @@ struct ChildIo {
 }
 
 struct Host {
-    tag: Tag,
     submitted: Nanos,
     /// Of the first request to a child that was begun; never, where it waited for flushes or needed no child.
     service_start: Nanos,
@@ -69,12 +69,12 @@ impl<E: Engine> EngineDevice<E> {
             responses: names.iter().map(|_| LatencyHistogram::default()).collect(),
             children,
             names,
-            hosts: TagSlab::default(),
-            inputs: VecDeque::new(),
+            hosts: TagMap::default(),
             effects: Vec::new(),
             ended: Vec::new(),
             immediate: Vec::new(),
             immediate_at: Nanos::NEVER,
+            hardened: VecDeque::new(),
             wake_at: Nanos::NEVER,
             last_event: Nanos::ZERO,
             requests: 0,
@@ -89,26 +89,31 @@ impl<E: Engine> EngineDevice<E> {
         self
     }
 
-    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more. Replies go
-    /// to `immediate`.
+    /// Hands `input` to the engine and performs what it asks for. Replies go to `immediate`.
+    #[inline]
+    fn hand(&mut self, now: Nanos, input: Input) {
+        self.engine.on(now, input, &mut self.effects);
+        for effect in self.effects.drain(..) {
+            if let Some(log) = &mut self.log {
+                log(now, &effect);
+            }
+            match effect {
+                Effect::Io { io, host, device, request, data: _ } => {
+                    self.children.submit(now, device.0 as usize, ChildIo { io, host, sent: now }, request);
+                }
+                Effect::Record { .. } => {}
+                Effect::Harden { through } => self.hardened.push_back(through),
+                Effect::Reply { tag, result } => self.immediate.push((tag, result)),
+                Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
+            }
+        }
+    }
+
+    /// Tells the engine of all that is durable by now, until it asks for nothing more.
     #[inline]
     fn settle(&mut self, now: Nanos) {
-        while let Some(input) = self.inputs.pop_front() {
-            self.engine.on(now, input, &mut self.effects);
-            for effect in self.effects.drain(..) {
-                if let Some(log) = &mut self.log {
-                    log(now, &effect);
-                }
-                match effect {
-                    Effect::Io { io, host, device, request, data: _ } => {
-                        self.children.submit(now, device.0 as usize, ChildIo { io, host, sent: now }, request);
-                    }
-                    Effect::Record { .. } => {}
-                    Effect::Harden { through } => self.inputs.push_back(Input::Durable { through }),
-                    Effect::Reply { tag, result } => self.immediate.push((tag, result)),
-                    Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
-                }
-            }
+        while let Some(through) = self.hardened.pop_front() {
+            self.hand(now, Input::Durable { through });
         }
     }
 
@@ -116,7 +121,8 @@ impl<E: Engine> EngineDevice<E> {
     #[inline]
     fn advance_child(&mut self, now: Nanos) {
         let child = self.children.advance(now, &mut self.ended);
-        for (ChildIo { io, host, sent }, completion) in self.ended.drain(..) {
+        let mut ended = std::mem::take(&mut self.ended);
+        for (ChildIo { io, host, sent }, completion) in ended.drain(..) {
             if let Some(host) = host {
                 let host = self.hosts.get_mut(host);
                 host.service_start = host.service_start.min(completion.service_start);
@@ -124,17 +130,18 @@ impl<E: Engine> EngineDevice<E> {
             self.responses[child].record(completion.at - sent);
             if completion.result.is_err() {
                 let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
-                self.inputs.push_back(Input::Device { device, telemetry });
+                self.hand(now, Input::Device { device, telemetry });
             }
-            self.inputs.push_back(Input::Done { io, at: completion.at, result: completion.result });
+            self.hand(now, Input::Done { io, at: completion.at, result: completion.result });
         }
+        self.ended = ended;
     }
 
     fn reply(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         self.immediate_at = Nanos::NEVER;
         self.requests += self.immediate.len() as u64;
         for (tag, result) in self.immediate.drain(..) {
-            let Host { tag, submitted, service_start } = self.hosts.remove(tag);
+            let Host { submitted, service_start } = self.hosts.remove(tag);
             let service_start = if service_start == Nanos::NEVER { submitted } else { service_start };
             done.push(Completion { tag, at: now, service_start, result });
         }
@@ -154,8 +161,8 @@ impl<E: Engine> Device for EngineDevice<E> {
         assert!(now >= self.last_event && now <= self.next_event(), "an event was skipped");
         assert!(self.free_slots() > 0, "the queue is full");
         self.last_event = now;
-        let host = self.hosts.insert(Host { tag, submitted: now, service_start: Nanos::NEVER });
-        self.inputs.push_back(Input::Host { tag: host, request });
+        self.hosts.insert(tag, Host { submitted: now, service_start: Nanos::NEVER });
+        self.hand(now, Input::Host { tag, request });
         self.settle(now);
         if !self.immediate.is_empty() {
             self.immediate_at = now;
@@ -175,7 +182,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         }
         if self.children.next_event() > now {
             self.wake_at = Nanos::NEVER;
-            self.inputs.push_back(Input::Timer);
+            self.hand(now, Input::Timer);
         } else {
             self.advance_child(now);
         }

@@ -1,18 +1,15 @@
 //! The host's requests under way, and what each of them waits for.
 
-use esker_core::{DeviceError, RequestKind, Tag};
+use esker_core::{DeviceError, RequestKind, Tag, TagMap};
 
 use super::Effect;
 
-/// Requests by slot of the host's tag.
+/// Requests by the host's tag.
 #[derive(Debug, Default)]
-pub(crate) struct Hosts {
-    slots: Vec<Option<Host>>,
-}
+pub(crate) struct Hosts(TagMap<Host>);
 
 #[derive(Debug)]
 struct Host {
-    tag: Tag,
     kind: RequestKind,
     /// Requests to devices that it waits for.
     open: u32,
@@ -22,37 +19,33 @@ struct Host {
 
 impl Hosts {
     /// A request has come. Its tag is not in use (asserted).
+    #[inline]
     pub(crate) fn begin(&mut self, tag: Tag, kind: RequestKind) {
-        let slot = tag.slot as usize;
-        if self.slots.len() <= slot {
-            self.slots.resize_with(slot + 1, || None);
-        }
-        assert!(self.slots[slot].is_none(), "the tag is in use");
-        self.slots[slot] = Some(Host { tag, kind, open: 0, error: None });
+        self.0.insert(tag, Host { kind, open: 0, error: None });
     }
 
     /// Whether no request is under way.
     pub(crate) fn is_empty(&self) -> bool {
-        self.slots.iter().all(Option::is_none)
+        self.0.is_empty()
     }
 
     pub(crate) fn kind(&self, tag: Tag) -> RequestKind {
-        self.slots[tag.slot as usize].as_ref().expect("the request is under way").kind
+        self.0.get(tag).kind
     }
 
     /// `tag` waits for one request to a device more.
     pub(crate) fn wait(&mut self, tag: Tag) {
-        self.host_mut(tag).open += 1;
+        self.0.get_mut(tag).open += 1;
     }
 
     /// Whether `tag` waits for any device.
     pub(crate) fn waits(&mut self, tag: Tag) -> bool {
-        self.host_mut(tag).open > 0
+        self.0.get_mut(tag).open > 0
     }
 
     /// Notes an error; `order` says which of several is the first.
     pub(crate) fn note(&mut self, tag: Tag, order: u64, error: DeviceError) {
-        let host = self.host_mut(tag);
+        let host = self.0.get_mut(tag);
         if host.error.is_none_or(|(earlier, _)| order < earlier) {
             host.error = Some((order, error));
         }
@@ -63,26 +56,20 @@ impl Hosts {
         if let Err(error) = result {
             self.note(tag, order, error);
         }
-        let host = self.host_mut(tag);
+        let host = self.0.get_mut(tag);
         host.open -= 1;
         host.open == 0
     }
 
     /// The first error by address.
     pub(crate) fn result(&mut self, tag: Tag) -> Result<(), DeviceError> {
-        self.host_mut(tag).error.map_or(Ok(()), |(_, error)| Err(error))
+        self.0.get_mut(tag).error.map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// Answers `tag`, which waits for no device (asserted).
     pub(crate) fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
-        let host = self.slots[tag.slot as usize].take().expect("a request is answered once");
-        assert!(host.tag == tag && host.open == 0, "answered while a device still works for it");
+        let host = self.0.remove(tag);
+        assert!(host.open == 0, "answered while a device still works for it");
         effects.push(Effect::Reply { tag, result });
-    }
-
-    fn host_mut(&mut self, tag: Tag) -> &mut Host {
-        let host = self.slots[tag.slot as usize].as_mut().expect("the request is under way");
-        assert_eq!(host.tag, tag, "the tag was used again before its reply");
-        host
     }
 }

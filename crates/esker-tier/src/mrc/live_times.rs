@@ -1,5 +1,7 @@
 //! How many of the live points in time lie after a given one?
 
+use esker_core::bits;
+
 /// A set of points in time with a fast count of those after one of them.
 ///
 /// One bit per time, and above the bits three layers of counts with up to 64 entries under one: a change touches one
@@ -56,8 +58,8 @@ impl LiveTimes {
     #[inline]
     pub(super) fn set(&mut self, time: u64) {
         let time = time as usize;
-        debug_assert_eq!(self.words[time / 64] >> (time % 64) & 1, 0, "time {time} is set twice");
-        self.words[time / 64] |= 1 << (time % 64);
+        debug_assert!(!bits::is_set(&self.words, time), "time {time} is set twice");
+        bits::set(&mut self.words, time);
         self.lines[time / LINE_BITS] += 1;
         self.blocks[time / BLOCK_BITS] += 1;
         self.regions[time / REGION_BITS] += 1;
@@ -68,8 +70,8 @@ impl LiveTimes {
     #[inline]
     pub(super) fn clear(&mut self, time: u64) {
         let time = time as usize;
-        debug_assert_eq!(self.words[time / 64] >> (time % 64) & 1, 1, "time {time} is not set");
-        self.words[time / 64] &= !(1 << (time % 64));
+        debug_assert!(bits::is_set(&self.words, time), "time {time} is not set");
+        bits::clear(&mut self.words, time);
         self.lines[time / LINE_BITS] -= 1;
         self.blocks[time / BLOCK_BITS] -= 1;
         self.regions[time / REGION_BITS] -= 1;
