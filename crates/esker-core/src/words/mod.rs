@@ -15,10 +15,11 @@ pub fn time(micros: f64) -> String {
     named(micros, &TIMES[..3])
 }
 
-/// "4.3 minutes", "2.5 hours", "7 days".
+/// "4.3 minutes", "1 hour", "7 days".
 pub fn duration(seconds: f64) -> String {
     let (number, unit) = scaled(seconds * 1e6, &TIMES[1..], Digits::Short);
-    format!("{number} {}", unit.word)
+    let word = if number == "1" { unit.word.trim_end_matches('s') } else { unit.word };
+    format!("{number} {word}")
 }
 
 /// "7 months", "12 years".
@@ -98,6 +99,7 @@ mod tests {
         assert_eq!(time(999.7), "1 ms");
         assert_eq!(time(4_310.0), "4.3 ms");
         assert_eq!(duration(259.6), "4.3 minutes");
+        assert_eq!(duration(0.9999), "1 second");
         assert_eq!(years(1.5), "18 months");
         assert_eq!(bytes(5.1e9), "4.7 GiB");
         assert_eq!(count(1_234_567), "1 234 567");
