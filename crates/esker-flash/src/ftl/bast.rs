@@ -3,6 +3,7 @@
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
 use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
@@ -39,15 +40,9 @@ struct Bast {
 }
 
 impl Bast {
-    fn merge<S: OpSink>(
-        &mut self,
-        block: u32,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(), FtlError> {
+    fn merge<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let log = self.logs.remove(block).expect("it has a log block");
-        pool.merge_log(block, log, flash, sink)
+        pool.merge_log(block, log, cells)
     }
 }
 
@@ -57,27 +52,26 @@ impl Scheme for Bast {
         &mut self,
         at: Place,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
-        if let Some(data) = pool.in_place(at, flash)? {
+        if let Some(data) = pool.in_place(at, cells.flash)? {
             return Ok((data, at.offset));
         }
         if let Some(&log) = self.logs.get(at.block) {
-            let written = flash.written_in(log);
+            let written = cells.flash.written_in(log);
             if written < pool.pages() {
                 if self.lru {
                     self.logs.touch(at.block);
                 }
                 return Ok((log, written));
             }
-            self.merge(at.block, pool, flash, sink)?;
-            if let Some(data) = pool.in_place(at, flash)? {
+            self.merge(at.block, pool, cells)?;
+            if let Some(data) = pool.in_place(at, cells.flash)? {
                 return Ok((data, at.offset));
             }
         } else if self.logs.len() == self.most {
             let oldest = self.logs.oldest().expect("there are some");
-            self.merge(oldest, pool, flash, sink)?;
+            self.merge(oldest, pool, cells)?;
         }
         let log = pool.take_for(at.block)?;
         self.logs.insert(at.block, log);
@@ -88,32 +82,26 @@ impl Scheme for Bast {
         &mut self,
         kept: &[Kept],
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let (logs, odd): (Vec<Beside>, Vec<Beside>) =
             pool.assign_data(kept.iter().copied()).into_iter().partition(|beside| beside.blocks.len() == 1);
-        odd.iter().try_for_each(|beside| pool.gather_all(beside, flash, sink))?;
+        odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
         for log in logs {
             // A data block of which nothing counts was erased.
             pool.data_or_new(log.logical)?;
             self.logs.insert(log.logical, log.blocks[0]);
             if self.logs.len() > self.most {
                 let oldest = self.logs.oldest().expect("there are some");
-                self.merge(oldest, pool, flash, sink)?;
+                self.merge(oldest, pool, cells)?;
             }
         }
         Ok(())
     }
 
-    fn collect<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<bool, FtlError> {
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
         let Some(oldest) = self.logs.oldest() else { return Ok(false) };
-        self.merge(oldest, pool, flash, sink)?;
+        self.merge(oldest, pool, cells)?;
         Ok(true)
     }
 

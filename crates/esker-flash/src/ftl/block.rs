@@ -1,6 +1,7 @@
 //! Whole blocks are mapped, pages have fixed offsets in them.
 
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, Place, Scheme};
 use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
@@ -52,18 +53,12 @@ struct Rewrite {
 
 impl Block {
     /// Copies the pages of `at`'s logical block from the first one that `to` can take up to `at`.
-    fn copy_before<S: OpSink>(
-        at: Place,
-        to: BlockIndex,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> u32 {
+    fn copy_before<S: OpSink>(at: Place, to: BlockIndex, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> u32 {
         let mut copies = 0;
-        for offset in flash.written_in(to)..at.offset {
+        for offset in cells.flash.written_in(to)..at.offset {
             let slot = at.slot - at.offset + offset;
             if pool.page(slot).is_some() {
-                pool.copy(slot, to, offset, flash, sink);
+                pool.copy(slot, to, offset, cells);
                 copies += 1;
             }
         }
@@ -71,11 +66,11 @@ impl Block {
     }
 
     /// Copies what is left, and erases the former data block.
-    fn close<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, flash: &mut FlashState, sink: &mut S) {
+    fn close<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, cells: &mut Cells<'_, S>) {
         let Some(Rewrite { former, copies }) = self.rewrites.remove(block) else { return };
         let data = pool.data(block).expect("a rewritten block has a data block");
-        let last = pool.complete(block, data, copies, |lies_in| lies_in == former, flash, sink);
-        pool.erase(former, last, flash, sink);
+        let last = pool.complete(block, data, copies, |lies_in| lies_in == former, cells);
+        pool.erase(former, last, cells);
     }
 }
 
@@ -84,24 +79,23 @@ impl Scheme for Block {
         &mut self,
         at: Place,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
-        if let Some(data) = pool.in_place(at, flash)? {
+        if let Some(data) = pool.in_place(at, cells.flash)? {
             if let Some(rewrite) = self.rewrites.get_mut(at.block) {
-                rewrite.copies += Self::copy_before(at, data, pool, flash, sink);
+                rewrite.copies += Self::copy_before(at, data, pool, cells);
                 self.rewrites.touch(at.block);
             }
             return Ok((data, at.offset));
         }
-        self.close(at.block, pool, flash, sink);
+        self.close(at.block, pool, cells);
         if self.rewrites.len() == self.open {
             let oldest = self.rewrites.oldest().expect("there are some");
-            self.close(oldest, pool, flash, sink);
+            self.close(oldest, pool, cells);
         }
         let former = pool.data(at.block).expect("it cannot take the page");
         let data = pool.take_for(at.block)?;
-        let copies = Self::copy_before(at, data, pool, flash, sink);
+        let copies = Self::copy_before(at, data, pool, cells);
         pool.set_data(at.block, Some(data));
         self.rewrites.insert(at.block, Rewrite { former, copies });
         Ok((data, at.offset))
@@ -111,17 +105,16 @@ impl Scheme for Block {
         &mut self,
         kept: &[Kept],
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let beside = pool.assign_data(kept.iter().copied());
         let can_go_on = |beside: &Beside| {
             let [block] = beside.blocks[..] else { return false };
             let former = pool.data(beside.logical);
-            former.is_some() && pool.can_complete(beside.logical, block, |from| Some(from) == former, flash)
+            former.is_some() && pool.can_complete(beside.logical, block, |from| Some(from) == former, cells.flash)
         };
         let (rewrites, odd): (Vec<Beside>, Vec<Beside>) = beside.into_iter().partition(can_go_on);
-        odd.iter().try_for_each(|beside| pool.gather_all(beside, flash, sink))?;
+        odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
         for Beside { logical, blocks, .. } in rewrites {
             let former = pool.data(logical).expect("it was found");
             pool.set_data(logical, Some(blocks[0]));
@@ -129,20 +122,15 @@ impl Scheme for Block {
             self.rewrites.insert(logical, Rewrite { former, copies: 0 });
             if self.rewrites.len() > self.open {
                 let oldest = self.rewrites.oldest().expect("there are some");
-                self.close(oldest, pool, flash, sink);
+                self.close(oldest, pool, cells);
             }
         }
         Ok(())
     }
 
-    fn collect<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<bool, FtlError> {
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
         let Some(oldest) = self.rewrites.oldest() else { return Ok(false) };
-        self.close(oldest, pool, flash, sink);
+        self.close(oldest, pool, cells);
         Ok(true)
     }
 

@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::ftl::tests::settings;
-    use crate::ftl::{Ftl, FtlContext, Part, build};
+    use crate::ftl::{Cells, Ftl, FtlContext, Part, build};
     use crate::nand::{FlashState, OpIndex, OpList, Scan};
     use crate::{Choice, Geometry, PoolScope, PowerFailureSettings, Space};
 
@@ -176,7 +176,7 @@ mod tests {
             let mut one = || {
                 self.ops.clear();
                 let page = LogicalPage(rng.below(u64::from(self.pages)) as u32);
-                self.ftl.write(page, Part::Whole, &mut self.flash, &mut self.ops).unwrap();
+                self.ftl.write(page, Part::Whole, &mut Cells::new(&mut self.flash, &mut self.ops)).unwrap();
                 self.ops.as_slice().len()
             };
             (0..count).map(|_| one()).collect()
@@ -194,7 +194,7 @@ mod tests {
             world.flash.lose_power();
             let World { flash, mut ops, .. } = world;
             let mut world = World { flash, ..World::new(layer, |_| {}) };
-            let recovers = world.ftl.recover(&mut world.flash, &mut ops).is_ok();
+            let recovers = world.ftl.recover(&mut Cells::new(&mut world.flash, &mut ops)).is_ok();
             assert_eq!(recovers, layer.can(LayerCapability::Recover), "{}: recovery", layer.name);
             let by_map = ops.take_scan().expect("reads are kept apart").counts.map_pages > 0;
             assert_eq!(by_map, layer.can(LayerCapability::RecoverByMap), "{}: by the map", layer.name);
@@ -208,9 +208,9 @@ mod tests {
             let page = (0..world.pages).map(LogicalPage).find(|page| world.ftl.find(*page).is_some()).unwrap();
             let before = world.ftl.find(page);
             world.ops.clear();
-            world.ftl.read(page, &mut world.flash, &mut world.ops);
+            world.ftl.read(page, &mut Cells::new(&mut world.flash, &mut world.ops));
             let read = OpIndex(world.ops.as_slice().len() as u32 - 1);
-            world.ftl.refresh(page, read, &mut world.flash, &mut world.ops).unwrap();
+            world.ftl.refresh(page, read, &mut Cells::new(&mut world.flash, &mut world.ops)).unwrap();
             let moved = world.ftl.find(page) != before;
             assert_eq!(moved, layer.can(LayerCapability::Refresh), "{}: refreshing", layer.name);
         }

@@ -6,6 +6,7 @@ use esker_core::Rng;
 
 use super::tests::{drawn_parameters, keep_apart, settings, soak};
 use super::*;
+use crate::ftl::Cells;
 use crate::nand::{Cause, FlashOpKind, Spare};
 use crate::{Choice, Parameter, PoolScope, PowerFailureSettings, Separation, WriteFrontiers};
 
@@ -132,14 +133,14 @@ impl World {
                 }
             }
             1..3 => {
-                self.ftl.trim(LogicalPage(page), &mut self.flash, &mut ops);
-                self.ftl.end_request(&mut self.flash, &mut ops);
+                self.ftl.trim(LogicalPage(page), &mut Cells::new(&mut self.flash, &mut ops));
+                self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
                 self.follow(&ops, None);
                 self.events[page as usize].push(Event::Trim);
             }
             3..5 => {
-                self.ftl.read(LogicalPage(page), &mut self.flash, &mut ops);
-                self.ftl.end_request(&mut self.flash, &mut ops);
+                self.ftl.read(LogicalPage(page), &mut Cells::new(&mut self.flash, &mut ops));
+                self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
                 self.follow(&ops, None);
             }
             5..7 => {
@@ -149,7 +150,7 @@ impl World {
             }
             7 => {
                 // Nothing to gain is an answer.
-                let _ = self.ftl.collect(&mut self.flash, &mut ops);
+                let _ = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut ops));
                 self.follow(&ops, None);
             }
             kind => {
@@ -164,8 +165,8 @@ impl World {
         self.versions += 1;
         let version = self.versions;
         self.ftl.begin_stream(esker_core::StreamId((version / 3) as u16));
-        self.ftl.write(LogicalPage(page), part, &mut self.flash, &mut ops).unwrap();
-        self.ftl.end_request(&mut self.flash, &mut ops);
+        self.ftl.write(LogicalPage(page), part, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
+        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
         let change = self.follow(&ops, Some((page, version)));
         assert!(change.is_some());
         self.events[page as usize].push(Event::Write { version, change });
@@ -195,7 +196,7 @@ impl World {
             }
         }
         let mut ops = OpList::default();
-        self.ftl.recover(&mut self.flash, &mut ops).unwrap();
+        self.ftl.recover(&mut Cells::new(&mut self.flash, &mut ops)).unwrap();
         self.follow(&ops, None);
         self.flash.check();
         self.ftl.check(&self.flash);

@@ -3,6 +3,7 @@
 use esker_core::registry::ParameterSource;
 
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::blocks::{Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog};
 use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
@@ -44,26 +45,21 @@ struct Sequential {
 
 impl Fast {
     /// Makes the sequential log block a data block. Pages that were written to shared log blocks since stay there.
-    fn merge_sequential<S: OpSink>(&mut self, pool: &mut BlockPool, flash: &mut FlashState, sink: &mut S) -> bool {
+    fn merge_sequential<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> bool {
         let Some(Sequential { block, log }) = self.sequential.take() else { return false };
         let data = pool.data(block).expect("a block has a data block before it has a log block");
-        let last = pool.complete(block, log, 0, |from| from == data, flash, sink);
-        pool.erase(data, last, flash, sink);
+        let last = pool.complete(block, log, 0, |from| from == data, cells);
+        pool.erase(data, last, cells);
         true
     }
 
     /// Empties the oldest shared log block.
-    fn merge_shared<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(), FtlError> {
+    fn merge_shared<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let Self { sequential, shared } = self;
-        shared.empty(0, pool, flash, sink, |block, last, pool, flash, sink| {
+        shared.empty(0, pool, cells, |block, last, pool, cells| {
             // Its pages were gathered, too.
             if let Some(Sequential { log, .. }) = sequential.take_if(|sequential| sequential.block == block) {
-                pool.erase(log, last, flash, sink);
+                pool.erase(log, last, cells);
             }
         })
     }
@@ -75,74 +71,67 @@ impl Scheme for Fast {
         &mut self,
         at: Place,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
         // The data block must not take what the sequential log block holds already: the two could not be merged.
         let mut in_place = true;
         if let Some(Sequential { log, .. }) = self.sequential.filter(|sequential| sequential.block == at.block) {
-            let next = flash.written_in(log);
+            let next = cells.flash.written_in(log);
             if at.offset == next {
                 return Ok((log, next));
             }
             in_place = at.offset > next;
         }
-        if in_place && let Some(data) = pool.in_place(at, flash)? {
+        if in_place && let Some(data) = pool.in_place(at, cells.flash)? {
             return Ok((data, at.offset));
         }
         if at.offset == 0 {
-            self.merge_sequential(pool, flash, sink);
+            self.merge_sequential(pool, cells);
             let log = pool.take_for(at.block)?;
             self.sequential = Some(Sequential { block: at.block, log });
             return Ok((log, 0));
         }
-        if let Some(room) = self.shared.room(pool, flash) {
+        if let Some(room) = self.shared.room(pool, cells.flash) {
             return Ok(room);
         }
         if self.shared.unused() == 0 {
-            self.merge_shared(pool, flash, sink)?;
+            self.merge_shared(pool, cells)?;
         }
-        self.shared.open(pool, flash)
+        self.shared.open(pool, cells.flash)
     }
 
     fn adopt<S: OpSink>(
         &mut self,
         kept: &[Kept],
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
-        self.shared.adopt(kept, pool, flash);
+        self.shared.adopt(kept, pool, cells.flash);
         for beside in pool.assign_data(kept.iter().filter(|kept| kept.role != SHARED).copied()) {
             let Beside { logical, ref blocks, .. } = beside;
             let data = pool.data(logical);
             if data.is_some()
                 && blocks.len() == 1
-                && pool.can_complete(logical, blocks[0], |from| Some(from) == data, flash)
+                && pool.can_complete(logical, blocks[0], |from| Some(from) == data, cells.flash)
             {
-                self.merge_sequential(pool, flash, sink);
+                self.merge_sequential(pool, cells);
                 self.sequential = Some(Sequential { block: logical, log: blocks[0] });
             } else {
                 // A page of the sequential log block was lost, or trimmed pages are back.
-                pool.gather_all(&beside, flash, sink)?;
+                pool.gather_all(&beside, cells)?;
             }
         }
         Ok(())
     }
 
-    fn collect<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<bool, FtlError> {
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
         // The shared log block that is open is not emptied before it is full.
-        let open = usize::from(self.shared.room(pool, flash).is_some());
+        let open = usize::from(self.shared.room(pool, cells.flash).is_some());
         if self.shared.blocks().len() > open {
-            self.merge_shared(pool, flash, sink)?;
+            self.merge_shared(pool, cells)?;
             return Ok(true);
         }
-        Ok(self.merge_sequential(pool, flash, sink))
+        Ok(self.merge_sequential(pool, cells))
     }
 
     fn unused(&self) -> u32 {

@@ -4,6 +4,7 @@ use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog};
 use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
@@ -105,11 +106,10 @@ impl Last {
         &mut self,
         block: u32,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let log = self.sequential.remove(block).expect("it has a sequential log block");
-        pool.merge_log(block, log, flash, sink)
+        pool.merge_log(block, log, cells)
     }
 
     /// Whether page `slot` was written to a shared log block not long ago.
@@ -124,20 +124,19 @@ impl Last {
         &mut self,
         hot: bool,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let Self { sequential, opened, candidates, .. } = self;
         let log = if hot { &mut self.hot } else { &mut self.cold };
-        let dead = log.blocks().iter().position(|block| flash.valid_in(*block) == 0);
+        let dead = log.blocks().iter().position(|block| cells.flash.valid_in(*block) == 0);
         let oldest =
-            || (0..log.blocks().len().min(*candidates)).min_by_key(|&index| log.data_blocks(index, pool, flash));
+            || (0..log.blocks().len().min(*candidates)).min_by_key(|&index| log.data_blocks(index, pool, cells.flash));
         let index = dead.or_else(oldest).expect("all log blocks are in use");
         opened[pool.local(log.blocks()[index])] = 0;
-        log.empty(index, pool, flash, sink, |block, last, pool, flash, sink| {
+        log.empty(index, pool, cells, |block, last, pool, cells| {
             // The pages of its sequential log block were gathered, too.
             if let Some(log) = sequential.remove(block) {
-                pool.erase(log, last, flash, sink);
+                pool.erase(log, last, cells);
             }
         })
     }
@@ -152,12 +151,11 @@ impl Scheme for Last {
         &mut self,
         at: Place,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
         let large = self.request_pages >= self.sequential_pages;
         let log = self.sequential.get(at.block).copied();
-        let written = log.map_or(0, |log| flash.written_in(log));
+        let written = log.map_or(0, |log| cells.flash.written_in(log));
         if let Some(log) = log
             && (at.offset == written || large && at.offset > written)
         {
@@ -166,33 +164,33 @@ impl Scheme for Last {
         }
         // The data block must not take what the sequential log block holds already: the two could not be merged.
         if at.offset >= written
-            && let Some(data) = pool.in_place(at, flash)?
+            && let Some(data) = pool.in_place(at, cells.flash)?
         {
             return Ok((data, at.offset));
         }
         if large {
             if log.is_some() {
-                self.merge_sequential(at.block, pool, flash, sink)?;
+                self.merge_sequential(at.block, pool, cells)?;
             } else if self.sequential.len() == self.most_sequential {
                 let oldest = self.sequential.oldest().expect("there are some");
-                self.merge_sequential(oldest, pool, flash, sink)?;
+                self.merge_sequential(oldest, pool, cells)?;
             }
-            if let Some(data) = pool.in_place(at, flash)? {
+            if let Some(data) = pool.in_place(at, cells.flash)? {
                 return Ok((data, at.offset));
             }
             let log = pool.take_for(at.block)?;
             self.sequential.insert(at.block, log);
             return Ok((log, at.offset));
         }
-        let hot = self.is_hot(at.slot, pool, flash);
+        let hot = self.is_hot(at.slot, pool, cells.flash);
         let part = if hot { &self.hot } else { &self.cold };
-        if let Some(room) = part.room(pool, flash) {
+        if let Some(room) = part.room(pool, cells.flash) {
             return Ok(room);
         }
         if part.unused() == 0 {
-            self.merge_shared(hot, pool, flash, sink)?;
+            self.merge_shared(hot, pool, cells)?;
         }
-        let (block, offset) = if hot { &mut self.hot } else { &mut self.cold }.open(pool, flash)?;
+        let (block, offset) = if hot { &mut self.hot } else { &mut self.cold }.open(pool, cells.flash)?;
         self.opens += 1;
         self.opened[pool.local(block)] = self.opens;
         Ok((block, offset))
@@ -202,46 +200,40 @@ impl Scheme for Last {
         &mut self,
         kept: &[Kept],
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let is_shared = |kept: &&Kept| matches!(kept.role, HOT | COLD);
-        self.hot.adopt(kept, pool, flash);
-        self.cold.adopt(kept, pool, flash);
+        self.hot.adopt(kept, pool, cells.flash);
+        self.cold.adopt(kept, pool, cells.flash);
         for shared in kept.iter().filter(is_shared) {
             self.opens += 1;
             self.opened[pool.local(shared.block)] = self.opens;
         }
         for beside in pool.assign_data(kept.iter().filter(|kept| !is_shared(kept)).copied()) {
             if pool.data(beside.logical).is_none() || beside.blocks.len() > 1 {
-                pool.gather_all(&beside, flash, sink)?;
+                pool.gather_all(&beside, cells)?;
                 continue;
             }
             self.sequential.insert(beside.logical, beside.blocks[0]);
             if self.sequential.len() > self.most_sequential {
                 let oldest = self.sequential.oldest().expect("there are some");
-                self.merge_sequential(oldest, pool, flash, sink)?;
+                self.merge_sequential(oldest, pool, cells)?;
             }
         }
         Ok(())
     }
 
-    fn collect<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<bool, FtlError> {
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
         // A log block that is open is not emptied before it is full.
         for hot in [true, false] {
             let part = if hot { &self.hot } else { &self.cold };
-            if part.unused() == 0 && part.room(pool, flash).is_none() {
-                self.merge_shared(hot, pool, flash, sink)?;
+            if part.unused() == 0 && part.room(pool, cells.flash).is_none() {
+                self.merge_shared(hot, pool, cells)?;
                 return Ok(true);
             }
         }
         let Some(oldest) = self.sequential.oldest() else { return Ok(false) };
-        self.merge_sequential(oldest, pool, flash, sink)?;
+        self.merge_sequential(oldest, pool, cells)?;
         Ok(true)
     }
 

@@ -10,7 +10,7 @@
 //! ```
 //! use esker_core::registry::ParameterSource;
 //! use esker_core::{LogicalPage, PhysicalPage};
-//! use esker_flash::ftl::{Ftl, FtlEntry, FtlError, Part};
+//! use esker_flash::ftl::{Cells, Ftl, FtlEntry, FtlError, Part};
 //! use esker_flash::nand::{Cause, FlashState, OpList};
 //! use esker_flash::{BlockIndex, Geometry, Space};
 //!
@@ -40,28 +40,28 @@
 //!     fn pool_of(&self, _: LogicalPage) -> u32 {
 //!         0
 //!     }
-//!     fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+//!     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
 //!         if let Some(at) = self.find(page) {
-//!             flash.read(at, Cause::Host, ops);
+//!             cells.read(at, Cause::Host);
 //!         }
 //!     }
 //!     fn write(
-//!         &mut self, page: LogicalPage, _: Part, flash: &mut FlashState, ops: &mut OpList,
+//!         &mut self, page: LogicalPage, _: Part, cells: &mut Cells<'_, OpList>,
 //!     ) -> Result<(), FtlError> {
 //!         if self.find(page).is_some() || self.next == self.geometry.pages() {
 //!             return Err(FtlError::NoSpace);
 //!         }
 //!         let block = BlockIndex(self.next / self.geometry.pages_per_block());
-//!         self.map[page.0 as usize] = Some(flash.program(block, page.0, Cause::Host, None, ops));
+//!         self.map[page.0 as usize] = Some(cells.program(block, page.0, Cause::Host, None));
 //!         self.next += 1;
 //!         Ok(())
 //!     }
-//!     fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, _: &mut OpList) {
+//!     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
 //!         if let Some(at) = self.map[page.0 as usize].take() {
-//!             flash.supersede(at);
+//!             cells.flash.supersede(at);
 //!         }
 //!     }
-//!     fn collect(&mut self, _: &mut FlashState, _: &mut OpList) -> Result<bool, FtlError> {
+//!     fn collect(&mut self, _: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
 //!         Ok(false)
 //!     }
 //!     fn writable_pages(&self) -> u64 {
@@ -89,6 +89,7 @@ mod bast;
 mod block;
 mod blocks;
 mod capability;
+mod cells;
 mod counters;
 mod dftl;
 mod fast;
@@ -106,12 +107,13 @@ use esker_core::{LogicalPage, PhysicalPage, StreamId};
 use thiserror::Error;
 
 use crate::choice::Parameters;
-use crate::nand::{FlashState, OpIndex, OpList};
+use crate::nand::{FlashState, OpIndex, OpList, Silent};
 use crate::{Geometry, Space, SsdError, SsdSettings};
 
 pub use capability::LayerCapability;
+pub use cells::Cells;
 pub use counters::FtlCounters;
-pub use pools::{Content, Owners, Pools, WearCounts};
+pub use pools::{Content, PageMap, Pools, WearCounts};
 pub use recovery::FoundBlock;
 
 /// Every translation layer, in the order in which lists show them.
@@ -165,41 +167,29 @@ pub trait Ftl: fmt::Debug + Send {
 
     /// All pages of a request have been asked for: what can wait until then, and what the request need
     /// not wait for, is emitted here.
-    fn end_request(&mut self, flash: &mut FlashState, ops: &mut OpList) {
-        let _ = (flash, ops);
+    fn end_request(&mut self, cells: &mut Cells<'_, OpList>) {
+        let _ = cells;
     }
 
     /// Emits the reads that bring the data of `page`; none where it has no data.
-    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);
+    fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>);
 
     /// Writes `page`, making space first where that is needed.
-    fn write(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError>;
+    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError>;
 
     /// Layers that can [refresh](LayerCapability::Refresh): writes the data of `page` to another place. `read` is the operation among `ops` that brings them, as
     /// [`Self::read`] has just emitted it.
-    fn refresh(
-        &mut self,
-        page: LogicalPage,
-        read: OpIndex,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError> {
-        let _ = (page, read, flash, ops);
+    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        let _ = (page, read, cells);
         Ok(())
     }
 
     /// Forgets the data of `page`.
-    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList);
+    fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>);
 
     /// Does a step of cleaning ahead of need, as in idle time, if `cleaning.background` asks for it: copies a page, or
     /// erases a block. Says whether there was anything to do.
-    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError>;
+    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError>;
 
     /// Writes `pages` one after the other in no time. A layer may do this faster than page by page, with the same
     /// outcome.
@@ -207,7 +197,7 @@ pub trait Ftl: fmt::Debug + Send {
         let mut ops = OpList::default();
         for page in pages {
             ops.clear();
-            self.write(*page, Part::Whole, flash, &mut ops)?;
+            self.write(*page, Part::Whole, &mut Cells::new(flash, &mut ops))?;
         }
         Ok(())
     }
@@ -225,8 +215,8 @@ pub trait Ftl: fmt::Debug + Send {
     ///
     /// Afterwards each page reads as what was last written to it and acknowledged, or as something that was written
     /// later. A trimmed page may read as anything that was written to it before, unless the layer says more.
-    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
-        let _ = (flash, ops);
+    fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        let _ = cells;
         Err(FtlError::CannotRecover)
     }
 
@@ -265,7 +255,7 @@ fn write_with_foresight<L: Ftl>(
     layer: &mut L,
     pages: &[LogicalPage],
     flash: &mut FlashState,
-    mut write: impl FnMut(&mut L, LogicalPage, &mut FlashState) -> Result<(), FtlError>,
+    mut write: impl FnMut(&mut L, LogicalPage, &mut Cells<'_, Silent>) -> Result<(), FtlError>,
 ) -> Result<(), FtlError> {
     for (index, page) in pages.iter().enumerate() {
         if let Some(far) = pages.get(index + FAR) {
@@ -274,7 +264,7 @@ fn write_with_foresight<L: Ftl>(
         if let Some(near) = pages.get(index + NEAR) {
             layer.expect_write(*near, flash);
         }
-        write(layer, *page, flash)?;
+        write(layer, *page, &mut Cells::new(flash, &mut Silent))?;
     }
     Ok(())
 }

@@ -4,13 +4,14 @@
 use esker_core::registry::ParameterSource;
 use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId};
 
-use crate::ftl::pools::{Contents, Owners, Run, Striping};
+use crate::ftl::Cells;
+use crate::ftl::pools::{Contents, PageMap, Run, Striping};
 use crate::ftl::recovery::scan_block;
 use crate::ftl::{
     FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, LayerCapability, Part, Pools, WearCounts, write_with_foresight,
 };
 use crate::memory::{prefetch, zeroed};
-use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
+use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink};
 use crate::{BlockIndex, SsdError};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -58,7 +59,7 @@ struct PageFtl {
 /// Owners are slots of the map.
 struct Map<'a>(&'a mut [u32]);
 
-impl Owners for Map<'_> {
+impl PageMap for Map<'_> {
     #[inline(always)]
     fn expect(&self, owner: u32) {
         prefetch(self.0, owner as usize);
@@ -78,25 +79,19 @@ impl PageFtl {
     }
 
     #[inline]
-    fn write_to<S: OpSink>(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(), FtlError> {
+    fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let Self { striping, map, pools, stream, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         // Space first: cleaning may move the very page that is about to be superseded.
-        let block = pools.place(pool, slot, *stream, flash, sink, &mut Map(map))?;
+        let block = pools.place(pool, slot, *stream, cells, &mut Map(map))?;
         let old = page_of(map[slot as usize]);
         let read = match (part, old) {
-            (Part::Some, Some(old)) => Some(flash.read(old, Cause::Host, sink)),
+            (Part::Some, Some(old)) => Some(cells.read(old, Cause::Host)),
             _ => None,
         };
-        map[slot as usize] = entry(flash.program(block, slot, Cause::Host, read, sink));
+        map[slot as usize] = entry(cells.program(block, slot, Cause::Host, read));
         if let Some(old) = old {
-            let (block, valid) = flash.supersede(old);
+            let (block, valid) = cells.flash.supersede(old);
             pools.superseded(block, valid);
         }
         Ok(())
@@ -134,58 +129,44 @@ impl Ftl for PageFtl {
         true
     }
 
-    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+    fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         if let Some(at) = self.find(page) {
-            flash.read(at, Cause::Host, ops);
+            cells.read(at, Cause::Host);
         }
     }
 
-    fn write(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError> {
-        self.write_to(page, part, flash, ops)
+    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.write_to(page, part, cells)
     }
 
-    fn refresh(
-        &mut self,
-        page: LogicalPage,
-        read: OpIndex,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError> {
+    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         let Self { striping, map, pools, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         let at = page_of(map[slot as usize]).expect("its data were read");
-        let block = pools.place_again(pool, slot, flash.geometry().block_of(at), flash, ops, &mut Map(map))?;
+        let block = pools.place_again(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map))?;
         // Cleaning may have moved it.
         let old = page_of(map[slot as usize]).expect("its data were read");
-        map[slot as usize] = entry(flash.program(block, slot, Cause::Refresh, Some(read), ops));
-        let (block, valid) = flash.supersede(old);
+        map[slot as usize] = entry(cells.program(block, slot, Cause::Refresh, Some(read)));
+        let (block, valid) = cells.flash.supersede(old);
         pools.superseded(block, valid);
         Ok(())
     }
 
-    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, _: &mut OpList) {
+    fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         let slot = self.striping.locate(page.0).1 as usize;
         if let Some(old) = page_of(std::mem::take(&mut self.map[slot])) {
-            let (block, valid) = flash.supersede(old);
+            let (block, valid) = cells.flash.supersede(old);
             self.pools.superseded(block, valid);
         }
     }
 
-    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
+    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
         let Self { map, pools, .. } = self;
-        pools.clean_ahead(flash, ops, &mut Map(map))
+        pools.clean_ahead(cells, &mut Map(map))
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
-        write_with_foresight(self, pages, flash, |layer, page, flash| {
-            layer.write_to(page, Part::Whole, flash, &mut Silent)
-        })
+        write_with_foresight(self, pages, flash, |layer, page, cells| layer.write_to(page, Part::Whole, cells))
     }
 
     fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
@@ -202,13 +183,13 @@ impl Ftl for PageFtl {
 
     /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas
     /// of the others. The newest version of each page counts.
-    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+    fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         let Self { map, pools, .. } = self;
         let mut newest = vec![0; map.len()];
-        let blocks = flash.geometry().blocks();
+        let blocks = cells.flash.geometry().blocks();
         let found: Vec<FoundBlock> = (0..blocks)
             .map(|block| {
-                scan_block(BlockIndex(block), false, flash, ops, |found| {
+                scan_block(BlockIndex(block), false, cells, |found| {
                     let owner = found.owner as usize;
                     if found.sequence > newest[owner] {
                         newest[owner] = found.sequence;
@@ -217,9 +198,9 @@ impl Ftl for PageFtl {
                 })
             })
             .collect();
-        map.iter().filter_map(|entry| page_of(*entry)).for_each(|page| flash.set_valid(page));
-        pools.take_over(&found, flash);
-        pools.restore(flash, ops, &mut Map(map))
+        map.iter().filter_map(|entry| page_of(*entry)).for_each(|page| cells.flash.set_valid(page));
+        pools.take_over(&found, cells.flash);
+        pools.restore(cells, &mut Map(map))
     }
 
     fn writable_pages(&self) -> u64 {

@@ -3,6 +3,7 @@
 use esker_core::PhysicalPage;
 
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::nand::{FlashState, OpSink, Spare};
 
 /// What recovery found out about a block.
@@ -48,28 +49,27 @@ pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<Found
 pub(crate) fn scan_block<S: OpSink>(
     block: BlockIndex,
     gaps: bool,
-    flash: &mut FlashState,
-    sink: &mut S,
+    cells: &mut Cells<'_, S>,
     mut each: impl FnMut(FoundPage),
 ) -> FoundBlock {
-    let geometry = *flash.geometry();
+    let geometry = *cells.flash.geometry();
     let (first, data_pages) = (geometry.first_page(block).0, geometry.data_pages_per_block());
     let summary = PhysicalPage(first + geometry.pages_per_block() - 1);
-    let last = if geometry.block_summary() { Some(flash.scan_spare(summary, sink)) } else { None };
+    let last = if geometry.block_summary() { Some(cells.scan_spare(summary)) } else { None };
     let listed = matches!(last, Some(Spare::Programmed { .. }));
     let mut found = FoundBlock::FREE;
     for offset in 0..data_pages {
         let page = PhysicalPage(first + offset);
         if !listed {
-            flash.scan_spare(page, sink);
+            cells.scan_spare(page);
         }
-        if flash.spare(page) == Spare::Erased {
+        if cells.flash.spare(page) == Spare::Erased {
             if gaps {
                 continue;
             }
             break;
         }
-        if let Some(page) = found_page(page, flash) {
+        if let Some(page) = found_page(page, cells.flash) {
             if found.programmed == 0 {
                 found.opened = page.sequence;
             }

@@ -3,6 +3,7 @@
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
 use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{FlashState, OpSink};
@@ -50,13 +51,7 @@ struct ReplacementBlock {
 
 impl ReplacementBlock {
     /// Merges the chain of `block`.
-    fn merge<S: OpSink>(
-        &mut self,
-        block: u32,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(), FtlError> {
+    fn merge<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let chain = self.chains.remove(block).expect("it has a chain");
         let data = pool.data(block).expect("a block has a data block before it has replacements");
         self.unused += chain.len() as u32;
@@ -64,19 +59,19 @@ impl ReplacementBlock {
         let all = std::iter::once(data).chain(chain);
         let heir = all
             .clone()
-            .filter(|candidate| pool.can_complete(block, *candidate, |from| from != *candidate, flash))
-            .max_by_key(|candidate| flash.valid_in(*candidate));
+            .filter(|candidate| pool.can_complete(block, *candidate, |from| from != *candidate, cells.flash))
+            .max_by_key(|candidate| cells.flash.valid_in(*candidate));
         let last = match heir {
-            Some(heir) => pool.complete(block, heir, 0, |from| from != heir, flash, sink),
+            Some(heir) => pool.complete(block, heir, 0, |from| from != heir, cells),
             None => {
                 // It erases the data block.
-                let last = pool.gather(block, flash, sink)?;
+                let last = pool.gather(block, cells)?;
                 pool.counters.gathered(1);
                 last
             }
         };
         let kept = heir.unwrap_or(data);
-        all.filter(|other| *other != kept).for_each(|other| pool.erase(other, last, flash, sink));
+        all.filter(|other| *other != kept).for_each(|other| pool.erase(other, last, cells));
         Ok(())
     }
 
@@ -92,27 +87,26 @@ impl Scheme for ReplacementBlock {
         &mut self,
         at: Place,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
-        if let Some(data) = pool.in_place(at, flash)? {
+        if let Some(data) = pool.in_place(at, cells.flash)? {
             return Ok((data, at.offset));
         }
         let mut length = 0;
         if let Some(chain) = self.chains.get(at.block) {
-            if let Some(block) = chain.iter().find(|block| at.offset >= flash.written_in(**block)) {
+            if let Some(block) = chain.iter().find(|block| at.offset >= cells.flash.written_in(**block)) {
                 return Ok((*block, at.offset));
             }
             length = chain.len();
         }
         if length == self.longest {
-            self.merge(at.block, pool, flash, sink)?;
+            self.merge(at.block, pool, cells)?;
         } else if self.unused == 0 {
             let victim = self.victim().expect("replacement blocks are in use");
-            self.merge(victim, pool, flash, sink)?;
+            self.merge(victim, pool, cells)?;
         }
         // The merge may have been this block's own.
-        if let Some(data) = pool.in_place(at, flash)? {
+        if let Some(data) = pool.in_place(at, cells.flash)? {
             return Ok((data, at.offset));
         }
         let block = pool.take_for(at.block)?;
@@ -131,17 +125,16 @@ impl Scheme for ReplacementBlock {
         &mut self,
         kept: &[Kept],
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let beside = pool.assign_data(kept.iter().copied());
         let (chains, odd): (Vec<Beside>, Vec<Beside>) =
             beside.into_iter().partition(|beside| beside.blocks.len() <= self.longest);
-        odd.iter().try_for_each(|beside| pool.gather_all(beside, flash, sink))?;
+        odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
         for chain in chains {
             let length = chain.blocks.len() as u32;
             if length > self.unused {
-                pool.gather_all(&chain, flash, sink)?;
+                pool.gather_all(&chain, cells)?;
             } else {
                 self.unused -= length;
                 self.chains.insert(chain.logical, chain.blocks);
@@ -150,14 +143,9 @@ impl Scheme for ReplacementBlock {
         Ok(())
     }
 
-    fn collect<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<bool, FtlError> {
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
         let Some(victim) = self.victim() else { return Ok(false) };
-        self.merge(victim, pool, flash, sink)?;
+        self.merge(victim, pool, cells)?;
         Ok(true)
     }
 

@@ -4,6 +4,7 @@ use esker_core::PhysicalPage;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
 use crate::ftl::{FtlEntry, FtlError, LayerCapability};
 use crate::nand::{Cause, FlashState, OpIndex, OpSink};
@@ -88,12 +89,11 @@ impl Superblock {
         &mut self,
         index: u32,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         self.grown.remove(index);
         self.unused += self.beyond(index);
-        self.shrink(index, pool, flash, sink)
+        self.shrink(index, pool, cells)
     }
 
     /// Blocks of superblock `index` beyond S.
@@ -105,29 +105,29 @@ impl Superblock {
         &mut self,
         index: u32,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let size = self.size as usize;
         let (mut copies, mut victims) = (0, 0);
         while self.blocks[index as usize].len() > size {
             let blocks = &self.blocks[index as usize];
-            let open = self.room(index, pool, flash).map(|(block, _)| block);
+            let open = self.room(index, pool, cells.flash).map(|(block, _)| block);
             // The block that has room takes what is copied; it goes itself only where that costs nothing.
             let candidates =
-                (0..blocks.len()).filter(|&at| Some(blocks[at]) != open || flash.valid_in(blocks[at]) == 0);
-            let at = candidates.min_by_key(|&at| flash.valid_in(blocks[at])).expect("a superblock has full blocks");
+                (0..blocks.len()).filter(|&at| Some(blocks[at]) != open || cells.flash.valid_in(blocks[at]) == 0);
+            let at =
+                candidates.min_by_key(|&at| cells.flash.valid_in(blocks[at])).expect("a superblock has full blocks");
             let victim = self.blocks[index as usize].remove(at);
-            let valid = flash.valid_in(victim);
+            let valid = cells.flash.valid_in(victim);
             assert!(valid < pool.pages(), "a superblock has more pages than its logical blocks");
-            let first = flash.geometry().first_page(victim).0;
+            let first = cells.flash.geometry().first_page(victim).0;
             let mut last = None;
-            for word in 0..flash.words_per_block() {
-                let mut bits = flash.valid_word(victim, word);
+            for word in 0..cells.flash.words_per_block() {
+                let mut bits = cells.flash.valid_word(victim, word);
                 while bits != 0 {
                     let page = PhysicalPage(first + 64 * word as u32 + bits.trailing_zeros());
                     bits &= bits - 1;
-                    let (to, offset) = match self.room(index, pool, flash) {
+                    let (to, offset) = match self.room(index, pool, cells.flash) {
                         Some(room) => room,
                         None => {
                             let block = pool.take_next()?;
@@ -135,10 +135,10 @@ impl Superblock {
                             (block, 0)
                         }
                     };
-                    last = Some(pool.copy(flash.owner(page), to, offset, flash, sink));
+                    last = Some(pool.copy(cells.flash.owner(page), to, offset, cells));
                 }
             }
-            pool.erase(victim, last, flash, sink);
+            pool.erase(victim, last, cells);
             copies += valid;
             victims += u32::from(valid > 0);
         }
@@ -151,13 +151,7 @@ impl Superblock {
 }
 
 impl Scheme for Superblock {
-    fn translate<S: OpSink>(
-        &mut self,
-        at: Place,
-        pool: &BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Option<OpIndex> {
+    fn translate<S: OpSink>(&mut self, at: Place, pool: &BlockPool, cells: &mut Cells<'_, S>) -> Option<OpIndex> {
         let index = at.block / self.size;
         if self.cache.get(index).is_some() {
             self.cache.touch(index);
@@ -166,10 +160,10 @@ impl Scheme for Superblock {
         let mut read = None;
         // The map of a superblock that was never written is empty.
         if let Some(latest) = self.blocks[index as usize].last() {
-            let written = flash.written_in(*latest).clamp(1, pool.pages());
-            let page = PhysicalPage(flash.geometry().first_page(*latest).0 + written - 1);
+            let written = cells.flash.written_in(*latest).clamp(1, pool.pages());
+            let page = PhysicalPage(cells.flash.geometry().first_page(*latest).0 + written - 1);
             for _ in 0..self.map_reads {
-                read = Some(flash.read_spare(page, Cause::Mapping, sink));
+                read = Some(cells.read_spare(page, Cause::Mapping));
             }
         }
         if self.cached > 0 {
@@ -186,19 +180,18 @@ impl Scheme for Superblock {
         &mut self,
         at: Place,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
         let index = at.block / self.size;
-        if let Some(room) = self.room(index, pool, flash) {
+        if let Some(room) = self.room(index, pool, cells.flash) {
             return Ok(room);
         }
         if self.blocks[index as usize].len() >= self.size as usize {
             if self.unused == 0 {
                 let own = self.grown.get(index).map(|()| index);
                 let victim = own.or_else(|| self.grown.oldest()).expect("update blocks are in use");
-                self.reclaim(victim, pool, flash, sink)?;
-                if let Some(room) = self.room(index, pool, flash) {
+                self.reclaim(victim, pool, cells)?;
+                if let Some(room) = self.room(index, pool, cells.flash) {
                     return Ok(room);
                 }
             }
@@ -221,15 +214,14 @@ impl Scheme for Superblock {
         &mut self,
         kept: &[Kept],
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let mut latest = vec![0; self.blocks.len()];
         for kept in kept {
             let index = (kept.logical / self.size) as usize;
             // Only the one that was opened last takes further pages.
             if let Some(before) = self.blocks[index].last() {
-                pool.close(*before, flash);
+                pool.close(*before, cells.flash);
             }
             self.blocks[index].push(kept.block);
             latest[index] = kept.latest;
@@ -239,7 +231,7 @@ impl Scheme for Superblock {
         for index in grown {
             let beyond = self.beyond(index);
             if beyond > self.unused {
-                self.shrink(index, pool, flash, sink)?;
+                self.shrink(index, pool, cells)?;
             } else {
                 self.unused -= beyond;
                 self.grown.insert(index, ());
@@ -248,14 +240,9 @@ impl Scheme for Superblock {
         Ok(())
     }
 
-    fn collect<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<bool, FtlError> {
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
         let Some(oldest) = self.grown.oldest() else { return Ok(false) };
-        self.reclaim(oldest, pool, flash, sink)?;
+        self.reclaim(oldest, pool, cells)?;
         Ok(true)
     }
 

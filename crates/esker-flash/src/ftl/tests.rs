@@ -7,6 +7,7 @@ use esker_core::{Bytes, Nanos, Ratio, StreamId};
 use proptest::prelude::*;
 
 use super::*;
+use crate::ftl::Cells;
 use crate::nand::{Cause, FlashOpKind};
 use crate::{
     ArraySettings, Choice, CleaningSettings, GeometrySettings, Parameter, PoolScope, Separation, TimingSettings,
@@ -131,22 +132,22 @@ impl Pair {
                 let part = if matches!(step, Step::Write(_)) { Part::Whole } else { Part::Some };
                 // Any page may come in any stream.
                 self.ftl.begin_stream(StreamId((page / 3 + self.writes / 5) as u16));
-                let written = self.ftl.write(number(page), part, &mut self.flash, &mut ops);
+                let written = self.ftl.write(number(page), part, &mut Cells::new(&mut self.flash, &mut ops));
                 prop_assert_eq!(written, Ok(()), "{:?}", self.ftl);
                 self.writes += 1;
                 self.expected.insert(number(page).0, self.writes);
             }
             Step::Trim(page) => {
-                self.ftl.trim(number(page), &mut self.flash, &mut ops);
+                self.ftl.trim(number(page), &mut Cells::new(&mut self.flash, &mut ops));
                 self.expected.remove(&number(page).0);
             }
-            Step::Read(page) => self.ftl.read(number(page), &mut self.flash, &mut ops),
+            Step::Read(page) => self.ftl.read(number(page), &mut Cells::new(&mut self.flash, &mut ops)),
             Step::Collect => {
                 // Nothing to gain is an answer.
-                let _ = self.ftl.collect(&mut self.flash, &mut ops);
+                let _ = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut ops));
             }
         }
-        self.ftl.end_request(&mut self.flash, &mut ops);
+        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
         let mut read = None;
         for op in ops.as_slice() {
             match op.kind {
@@ -422,28 +423,22 @@ impl Ftl for LeakyFtl {
     fn pool_of(&self, page: LogicalPage) -> u32 {
         self.inner.pool_of(page)
     }
-    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
-        self.inner.read(page, flash, ops);
+    fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
+        self.inner.read(page, cells);
     }
-    fn write(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError> {
+    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         self.writes += 1;
-        self.inner.write(page, part, flash, ops)?;
+        self.inner.write(page, part, cells)?;
         if self.writes.is_multiple_of(3) {
-            self.inner.trim(page, flash, ops);
+            self.inner.trim(page, cells);
         }
         Ok(())
     }
-    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
-        self.inner.trim(page, flash, ops);
+    fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
+        self.inner.trim(page, cells);
     }
-    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
-        self.inner.collect(flash, ops)
+    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        self.inner.collect(cells)
     }
     fn writable_pages(&self) -> u64 {
         self.inner.writable_pages()
@@ -488,7 +483,7 @@ fn writing_in_no_time_has_the_same_outcome() {
         let mut ops = OpList::default();
         for page in &pages {
             ops.clear();
-            timed.write(*page, Part::Whole, &mut flash, &mut ops).unwrap();
+            timed.write(*page, Part::Whole, &mut Cells::new(&mut flash, &mut ops)).unwrap();
         }
         untimed.write_untimed(&pages, &mut other_flash).unwrap();
         assert_eq!(flash.counts(), other_flash.counts());

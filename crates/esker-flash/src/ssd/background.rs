@@ -5,6 +5,7 @@ use esker_core::Nanos;
 use super::Ssd;
 use super::power::Power;
 use crate::array::BACKGROUND;
+use crate::ftl::Cells;
 use crate::{CleaningSettings, SsdError};
 
 /// Longer times are refused, so that sums stay far from the end of `u64` nanoseconds.
@@ -70,7 +71,7 @@ impl Ssd {
         for _ in 0..self.space.pools {
             self.ops.clear();
             // An error is that of cleaning that gains nothing: idle time cannot help then.
-            let something = self.ftl.collect(&mut self.flash, &mut self.ops).unwrap_or(false);
+            let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
             if !self.ops.as_slice().is_empty() {
                 under_way += self.issue(now, BACKGROUND, None);
             }

@@ -8,6 +8,7 @@ use esker_results::BufferReport;
 use super::Ssd;
 use super::buffer::{Admission, Buffer, BufferShape, Coverage, Rounding, coverage};
 use crate::array::NO_REQUEST;
+use crate::ftl::Cells;
 use crate::ftl::Part;
 use crate::{BufferMode, Geometry, Space, SsdError, WriteBufferSettings};
 use esker_core::Ratio;
@@ -225,7 +226,7 @@ impl Ssd {
                 (RequestKind::Trim | RequestKind::WriteZeroes { .. }, Part::Whole) => {
                     self.ops.clear();
                     self.buffering().forget(logical);
-                    self.ftl.trim(logical, &mut self.flash, &mut self.ops);
+                    self.ftl.trim(logical, &mut Cells::new(&mut self.flash, &mut self.ops));
                     if !self.ops.as_slice().is_empty() {
                         // It ends in memory; what the map may need for it goes on.
                         self.issue(now, NO_REQUEST, None);
@@ -335,7 +336,7 @@ impl Ssd {
                 self.ftl.begin_stream(stream);
             }
             let written = self.write_to_flash(now, page, part);
-            self.ftl.end_request(&mut self.flash, &mut self.ops);
+            self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
             let count = match self.ops.as_slice() {
                 [] => 0,
                 // What was emitted before an error was done to the cells, too.

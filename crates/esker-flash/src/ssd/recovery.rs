@@ -9,6 +9,7 @@ use esker_results::RecoveryWay;
 use super::Ssd;
 use super::power::Stage;
 use crate::array::BACKGROUND;
+use crate::ftl::Cells;
 use crate::ftl::{self, FtlContext, LayerCapability};
 use crate::nand::{Cause, FlashOp, FlashOpKind, OpList, Scan, Transfer};
 use crate::{BlockIndex, Geometry, MultiPlane, Scheduling};
@@ -79,7 +80,7 @@ impl Ssd {
         let array = &self.settings.array;
         let by_plane = array.scheduling == Scheduling::OutOfOrder && array.multi_plane != MultiPlane::Off;
         let mut ops = OpList::with_scan(Scan::new(&self.geometry, by_plane));
-        if let Err(error) = self.ftl.recover(&mut self.flash, &mut ops) {
+        if let Err(error) = self.ftl.recover(&mut Cells::new(&mut self.flash, &mut ops)) {
             // All data are found by then; so many blocks have gone bad that there is no room for more.
             assert!(self.settings.wear.is_some(), "a drive with good blocks does not recover: {error}");
             self.read_only = true;

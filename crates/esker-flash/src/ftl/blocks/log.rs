@@ -7,6 +7,7 @@ use esker_core::PhysicalPage;
 use super::pool::Last;
 use super::{BlockPool, Kept};
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::FtlError;
 use crate::nand::{FlashState, OpSink};
 
@@ -90,14 +91,13 @@ impl SharedLog {
         &mut self,
         index: usize,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-        mut gathered: impl FnMut(u32, Option<Last>, &mut BlockPool, &mut FlashState, &mut S),
+        cells: &mut Cells<'_, S>,
+        mut gathered: impl FnMut(u32, Option<Last>, &mut BlockPool, &mut Cells<'_, S>),
     ) -> Result<(), FtlError> {
         let victim = self.blocks.remove(index).expect("there is such a block");
         let mut data_blocks = 0;
         let mut last = None;
-        let first = flash.geometry().first_page(victim).0;
+        let first = cells.flash.geometry().first_page(victim).0;
         // Gathering a logical block takes all of its pages away from the victim.
         let logical_block = |offset: u32, pool: &BlockPool, flash: &FlashState| {
             let is_valid =
@@ -105,20 +105,20 @@ impl SharedLog {
             is_valid.then(|| pool.block_of_slot(flash.owner(PhysicalPage(first + offset))))
         };
         for offset in 0..pool.pages() {
-            if let Some(far) = logical_block(offset + FAR, pool, flash) {
+            if let Some(far) = logical_block(offset + FAR, pool, cells.flash) {
                 pool.expect_map(far);
             }
-            if let Some(near) = logical_block(offset + NEAR, pool, flash) {
-                pool.expect_data(near, flash);
+            if let Some(near) = logical_block(offset + NEAR, pool, cells.flash) {
+                pool.expect_data(near, cells.flash);
             }
-            let Some(block) = logical_block(offset, pool, flash) else { continue };
-            let gather = pool.gather(block, flash, sink)?;
-            gathered(block, gather, pool, flash, sink);
+            let Some(block) = logical_block(offset, pool, cells.flash) else { continue };
+            let gather = pool.gather(block, cells)?;
+            gathered(block, gather, pool, cells);
             // On the victim's own die the order of operations is enough.
-            last = gather.filter(|gather| gather.leaves(victim, flash)).or(last);
+            last = gather.filter(|gather| gather.leaves(victim, cells.flash)).or(last);
             data_blocks += 1;
         }
-        pool.erase(victim, last, flash, sink);
+        pool.erase(victim, last, cells);
         pool.counters.gathered(data_blocks);
         Ok(())
     }

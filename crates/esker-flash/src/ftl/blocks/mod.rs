@@ -27,6 +27,7 @@ use std::fmt;
 use esker_core::{LogicalPage, PhysicalPage};
 
 use crate::divide::Divisor;
+use crate::ftl::Cells;
 use crate::ftl::{Ftl, FtlContext, FtlCounters, FtlError, Part};
 use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use crate::{BlockIndex, SsdError};
@@ -57,14 +58,8 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
 
     /// Reads what is needed to find a page, or to write it; says the last read.
     #[inline]
-    fn translate<S: OpSink>(
-        &mut self,
-        at: Place,
-        pool: &BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Option<OpIndex> {
-        let _ = (at, pool, flash, sink);
+    fn translate<S: OpSink>(&mut self, at: Place, pool: &BlockPool, cells: &mut Cells<'_, S>) -> Option<OpIndex> {
+        let _ = (at, pool, cells);
         None
     }
 
@@ -73,17 +68,11 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
         &mut self,
         at: Place,
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError>;
 
     /// Merges once though nothing forces it. Says whether that made space.
-    fn collect<S: OpSink>(
-        &mut self,
-        pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<bool, FtlError>;
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError>;
 
     /// Whether programs may skip pages of a block.
     fn leaves_gaps(&self) -> bool {
@@ -96,8 +85,7 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
         &mut self,
         kept: &[Kept],
         pool: &mut BlockPool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError>;
 
     /// Blocks that can still be taken for logical blocks that were never written.
@@ -174,19 +162,13 @@ impl<T: Scheme> BlockMapped<T> {
     }
 
     #[inline]
-    fn write_to<S: OpSink>(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(), FtlError> {
+    fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let (index, at) = self.locate(page);
         let (pool, scheme) = &mut self.parts[index];
-        let translated = scheme.translate(at, pool, flash, sink);
+        let translated = scheme.translate(at, pool, cells);
         // Space first: merging may move the very page that is about to be superseded.
-        let (block, offset) = scheme.place(at, pool, flash, sink)?;
-        pool.program(at.slot, part, block, offset, translated, flash, sink);
+        let (block, offset) = scheme.place(at, pool, cells)?;
+        pool.program(at.slot, part, block, offset, translated, cells);
         Ok(())
     }
 }
@@ -222,35 +204,29 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         self.parts.iter_mut().for_each(|(_, scheme)| scheme.begin_request(pages));
     }
 
-    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+    fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         let (index, at) = self.locate(page);
         let (pool, scheme) = &mut self.parts[index];
         if let Some(page) = pool.page(at.slot) {
-            let translated = scheme.translate(at, pool, flash, ops);
-            flash.read_after(page, Cause::Host, translated, ops);
+            let translated = scheme.translate(at, pool, cells);
+            cells.read_after(page, Cause::Host, translated);
         }
     }
 
-    fn write(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError> {
-        self.write_to(page, part, flash, ops)
+    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.write_to(page, part, cells)
     }
 
-    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, _: &mut OpList) {
+    fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         let (index, at) = self.locate(page);
-        self.parts[index].0.forget(at.slot, flash);
+        self.parts[index].0.forget(at.slot, cells.flash);
     }
 
-    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
+    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
         for _ in 0..self.parts.len() {
             let (pool, scheme) = &mut self.parts[self.idle];
             self.idle = (self.idle + 1) % self.turns.len();
-            if scheme.unused() < self.idle_below && scheme.collect(pool, flash, ops)? {
+            if scheme.unused() < self.idle_below && scheme.collect(pool, cells)? {
                 return Ok(true);
             }
         }
@@ -263,15 +239,15 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
             if let Some(ahead) = pages.get(index + AHEAD) {
                 self.expect(*ahead);
             }
-            self.write_to(*page, Part::Whole, flash, &mut Silent)?;
+            self.write_to(*page, Part::Whole, &mut Cells::new(flash, &mut Silent))?;
         }
         Ok(())
     }
 
-    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
+    fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         for (pool, scheme) in &mut self.parts {
-            let kept = pool.recover(scheme.leaves_gaps(), flash, ops);
-            scheme.adopt(&kept, pool, flash, ops)?;
+            let kept = pool.recover(scheme.leaves_gaps(), cells);
+            scheme.adopt(&kept, pool, cells)?;
         }
         Ok(())
     }

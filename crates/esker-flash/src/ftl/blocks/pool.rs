@@ -6,6 +6,7 @@ use esker_core::PhysicalPage;
 
 use super::Place;
 use super::space::Layout;
+use crate::ftl::Cells;
 use crate::ftl::{FtlContext, FtlCounters, FtlError, Part};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{Cause, FlashState, OpIndex, OpSink};
@@ -234,16 +235,10 @@ impl BlockPool {
     }
 
     /// Erases `block`, which holds nothing valid, after the last copy that may have come from it.
-    pub(in crate::ftl) fn erase<S: OpSink>(
-        &mut self,
-        block: BlockIndex,
-        last: Option<Last>,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) {
+    pub(in crate::ftl) fn erase<S: OpSink>(&mut self, block: BlockIndex, last: Option<Last>, cells: &mut Cells<'_, S>) {
         // On one die the order of operations is enough.
-        let after = last.filter(|last| last.leaves(block, flash)).map(|last| last.op);
-        flash.erase_after(block, Cause::Cleaning, after, sink);
+        let after = last.filter(|last| last.leaves(block, cells.flash)).map(|last| last.op);
+        cells.erase_after(block, Cause::Cleaning, after);
         self.put_back(block);
     }
 
@@ -256,7 +251,6 @@ impl BlockPool {
 
     /// Programs page `slot` at `offset` of `block`, once `translated` has ended.
     #[inline]
-    #[expect(clippy::too_many_arguments, reason = "a page, a place, and where operations go")]
     pub(super) fn program<S: OpSink>(
         &mut self,
         slot: u32,
@@ -264,20 +258,19 @@ impl BlockPool {
         block: BlockIndex,
         offset: u32,
         translated: Option<OpIndex>,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) {
         let old = self.page(slot);
         let read = match (part, old) {
-            (Part::Some, Some(old)) => Some(flash.read_after(old, Cause::Host, translated, sink)),
+            (Part::Some, Some(old)) => Some(cells.read_after(old, Cause::Host, translated)),
             _ => translated,
         };
-        let page = flash.program_at(block, offset, slot, read, sink);
+        let page = cells.program_at(block, offset, slot, read);
         self.map[slot as usize] = page.0 + 1;
         if let Some(old) = old {
-            flash.supersede(old);
+            cells.flash.supersede(old);
         }
-        self.summarise(block, flash, sink);
+        self.summarise(block, cells);
     }
 
     /// Forgets the data of page `slot`.
@@ -295,11 +288,10 @@ impl BlockPool {
         slot: u32,
         block: BlockIndex,
         offset: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Last {
         let from = PhysicalPage(self.map[slot as usize] - 1);
-        self.copy_run(slot, Run { from, count: 1 }, block, offset, flash, sink)
+        self.copy_run(slot, Run { from, count: 1 }, block, offset, cells)
     }
 
     /// Copies the pages of `run`, of which `slot` is the first, to `offset` of `block` and behind.
@@ -310,17 +302,16 @@ impl BlockPool {
         run: Run,
         block: BlockIndex,
         offset: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Last {
         let (op, to) = match run {
-            Run { from, count: 1 } => flash.copy_at(from, block, offset, Cause::Cleaning, sink),
-            Run { from, count } => flash.copy_run(from, count, block, offset, Cause::Cleaning, sink),
+            Run { from, count: 1 } => cells.copy_at(from, block, offset, Cause::Cleaning),
+            Run { from, count } => cells.copy_run(from, count, block, offset, Cause::Cleaning),
         };
         for (entry, page) in self.map[slot as usize..(slot + run.count) as usize].iter_mut().zip(to.0 + 1..) {
             *entry = page;
         }
-        self.summarise(block, flash, sink);
+        self.summarise(block, cells);
         Last { op, to: block }
     }
 
@@ -337,9 +328,9 @@ impl BlockPool {
 
     /// Closes `block` with its map, if it is full and drives do so.
     #[inline(always)]
-    fn summarise<S: OpSink>(&self, block: BlockIndex, flash: &mut FlashState, sink: &mut S) {
-        if self.summary && flash.written_in(block) == self.pages {
-            flash.program_summary(block, sink);
+    fn summarise<S: OpSink>(&self, block: BlockIndex, cells: &mut Cells<'_, S>) {
+        if self.summary && cells.flash.written_in(block) == self.pages {
+            cells.program_summary(block);
         }
     }
 
@@ -348,8 +339,7 @@ impl BlockPool {
     pub(in crate::ftl) fn gather<S: OpSink>(
         &mut self,
         block: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<Option<Last>, FtlError> {
         let former = self.data(block);
         let mut data = None;
@@ -357,7 +347,7 @@ impl BlockPool {
         let mut offset = 0;
         while offset < self.pages {
             let slot = block * self.pages + offset;
-            let Some(run) = self.run_at(slot, self.pages - offset, flash) else {
+            let Some(run) = self.run_at(slot, self.pages - offset, cells.flash) else {
                 offset += 1;
                 continue;
             };
@@ -365,11 +355,11 @@ impl BlockPool {
                 Some(to) => to,
                 None => *data.insert(self.take_for(block)?),
             };
-            last = Some(self.copy_run(slot, run, to, offset, flash, sink));
+            last = Some(self.copy_run(slot, run, to, offset, cells));
             offset += run.count;
         }
         if let Some(former) = former {
-            self.erase(former, last, flash, sink);
+            self.erase(former, last, cells);
         }
         self.set_data(block, data);
         Ok(last)
@@ -381,16 +371,15 @@ impl BlockPool {
         &mut self,
         block: u32,
         log: BlockIndex,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let data = self.data(block).expect("a block has a data block before it has a log block");
-        if self.can_complete(block, log, |from| from == data, flash) {
-            let last = self.complete(block, log, 0, |from| from == data, flash, sink);
-            self.erase(data, last, flash, sink);
+        if self.can_complete(block, log, |from| from == data, cells.flash) {
+            let last = self.complete(block, log, 0, |from| from == data, cells);
+            self.erase(data, last, cells);
         } else {
-            let last = self.gather(block, flash, sink)?;
-            self.erase(log, last, flash, sink);
+            let last = self.gather(block, cells)?;
+            self.erase(log, last, cells);
             self.counters.gathered(1);
         }
         Ok(())
@@ -422,17 +411,16 @@ impl BlockPool {
         update: BlockIndex,
         mut copies: u32,
         from: impl Fn(BlockIndex) -> bool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Option<Last> {
         let mut last = None;
-        let mut offset = flash.written_in(update).min(self.pages);
+        let mut offset = cells.flash.written_in(update).min(self.pages);
         while offset < self.pages {
             let slot = block * self.pages + offset;
-            let run = self.run_at(slot, self.pages - offset, flash);
+            let run = self.run_at(slot, self.pages - offset, cells.flash);
             offset += run.map_or(1, |run| run.count);
-            if let Some(run) = run.filter(|run| from(flash.geometry().block_of(run.from))) {
-                last = Some(self.copy_run(slot, run, update, offset - run.count, flash, sink));
+            if let Some(run) = run.filter(|run| from(cells.flash.geometry().block_of(run.from))) {
+                last = Some(self.copy_run(slot, run, update, offset - run.count, cells));
                 copies += run.count;
             }
         }

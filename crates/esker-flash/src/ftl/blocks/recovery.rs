@@ -16,6 +16,7 @@ use esker_core::PhysicalPage;
 
 use super::BlockPool;
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::FtlError;
 use crate::ftl::recovery::{FoundPage, found_page, scan_block};
 use crate::memory::zeroed;
@@ -64,30 +65,30 @@ struct Scanned {
 impl BlockPool {
     /// Finds out what every block holds, erases what is not needed, and says what stays, the block that was opened
     /// first first. Programs may have left `gaps`.
-    pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, flash: &mut FlashState, sink: &mut S) -> Vec<Kept> {
+    pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, cells: &mut Cells<'_, S>) -> Vec<Kept> {
         let mut newest: Vec<u64> = zeroed(self.slots());
-        let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, flash, sink)).collect();
+        let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, cells)).collect();
         scanned.sort_by_key(|scanned| (scanned.opened, scanned.block.0));
-        self.take_over_free(scanned.iter().filter(|block| block.written == 0).map(|block| block.block), flash);
+        self.take_over_free(scanned.iter().filter(|block| block.written == 0).map(|block| block.block), cells.flash);
         scanned.retain(|scanned| scanned.written > 0);
-        scanned.iter().for_each(|scanned| flash.set_written(scanned.block, scanned.written));
-        let needed = self.needed(&scanned, &newest, flash);
+        scanned.iter().for_each(|scanned| cells.flash.set_written(scanned.block, scanned.written));
+        let needed = self.needed(&scanned, &newest, cells.flash);
         for (scanned, needed) in scanned.iter().zip(&needed) {
             if *needed {
                 let counts = |page: &FoundPage| page.version == newest[page.owner as usize];
-                let pages = self.pages_of(scanned.block, flash).filter(counts);
+                let pages = self.pages_of(scanned.block, cells.flash).filter(counts);
                 for page in pages.collect::<Vec<_>>() {
-                    self.found(page, flash);
+                    self.found(page, cells.flash);
                 }
             }
         }
-        self.mark_valid(flash);
+        self.mark_valid(cells.flash);
         let mut kept = Vec::new();
         for (scanned, needed) in scanned.iter().zip(needed) {
             if needed {
-                kept.push(self.classify(scanned, flash));
+                kept.push(self.classify(scanned, cells.flash));
             } else {
-                self.erase(scanned.block, None, flash, sink);
+                self.erase(scanned.block, None, cells);
             }
         }
         kept
@@ -160,25 +161,24 @@ impl BlockPool {
     pub(in crate::ftl) fn gather_all<S: OpSink>(
         &mut self,
         beside: &Beside,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
-        let last = self.gather(beside.logical, flash, sink)?;
-        beside.blocks.iter().for_each(|block| self.erase(*block, last, flash, sink));
+        let last = self.gather(beside.logical, cells)?;
+        beside.blocks.iter().for_each(|block| self.erase(*block, last, cells));
         self.counters.gathered(1);
         Ok(())
     }
 }
 
 /// Reads what the spare areas of `block` say.
-fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], flash: &mut FlashState, sink: &mut S) -> Scanned {
+fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mut Cells<'_, S>) -> Scanned {
     let (mut latest, mut role) = (0, 0);
-    let found = scan_block(block, gaps, flash, sink, |page| {
+    let found = scan_block(block, gaps, cells, |page| {
         let newest = &mut newest[page.owner as usize];
         *newest = page.version.max(*newest);
         (latest, role) = (page.sequence, page.role);
     });
     // With its summary, where it has one.
-    let written = if found.full { flash.geometry().pages_per_block() } else { found.programmed };
+    let written = if found.full { cells.flash.geometry().pages_per_block() } else { found.programmed };
     Scanned { block, written, role, opened: found.opened, latest }
 }

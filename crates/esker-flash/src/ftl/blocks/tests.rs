@@ -3,6 +3,7 @@
 use esker_core::{Bytes, LogicalPage, Nanos, Ratio};
 use esker_results::MergeCounts;
 
+use crate::ftl::Cells;
 use crate::ftl::{self, Ftl, FtlContext, FtlCounters, Part};
 use crate::nand::{FlashState, OpList};
 use crate::{
@@ -98,7 +99,7 @@ impl Case {
     fn write(&mut self, pages: impl IntoIterator<Item = u32>) {
         for page in pages {
             let mut ops = OpList::default();
-            self.ftl.write(LogicalPage(page), Part::Whole, &mut self.flash, &mut ops).unwrap();
+            self.ftl.write(LogicalPage(page), Part::Whole, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
             self.programs += 1;
         }
     }
@@ -360,7 +361,7 @@ fn a_trimmed_block_takes_no_copies() {
         let mut case = Case::new(kind, &parameters);
         let mut ops = OpList::default();
         for page in first(2)..first(3) {
-            case.ftl.trim(LogicalPage(page), &mut case.flash, &mut ops);
+            case.ftl.trim(LogicalPage(page), &mut Cells::new(&mut case.flash, &mut ops));
         }
         assert!(ops.as_slice().is_empty());
         case.write([first(2) + 1]);

@@ -12,11 +12,12 @@ use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_core::{Bytes, LogicalPage, PhysicalPage};
 use esker_results::MappingCounts;
 
+use crate::ftl::Cells;
 use crate::ftl::pools::Striping;
 use crate::ftl::{
     Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Part, Pools, WearCounts, write_with_foresight,
 };
-use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
+use crate::nand::{Cause, FlashState, OpIndex, OpList, OpSink};
 use crate::{BlockIndex, SsdError};
 use cache::Cache;
 use tables::Tables;
@@ -159,8 +160,7 @@ impl Dftl {
     fn translate<S: OpSink>(
         &mut self,
         slot: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Result<(u32, Option<OpIndex>), FtlError> {
         self.tables.counts.lookups += 1;
         match self.tables.cached(slot) {
@@ -169,52 +169,42 @@ impl Dftl {
                 self.tables.cache.touch(index);
                 Ok((index, None))
             }
-            None => self.load(slot, flash, sink),
+            None => self.load(slot, cells),
         }
     }
 
     /// The same for those who cannot fail: where an entry had to be evicted and there is no space to write it back, the
     /// cache overdraws.
-    fn translate_in_any_case<S: OpSink>(
-        &mut self,
-        slot: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> (u32, Option<OpIndex>) {
-        self.translate(slot, flash, sink).unwrap_or_else(|_| self.fetch(slot, flash, sink))
+    fn translate_in_any_case<S: OpSink>(&mut self, slot: u32, cells: &mut Cells<'_, S>) -> (u32, Option<OpIndex>) {
+        self.translate(slot, cells).unwrap_or_else(|_| self.fetch(slot, cells))
     }
 
-    fn load<S: OpSink>(
-        &mut self,
-        slot: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(u32, Option<OpIndex>), FtlError> {
+    fn load<S: OpSink>(&mut self, slot: u32, cells: &mut Cells<'_, S>) -> Result<(u32, Option<OpIndex>), FtlError> {
         if self.tables.cache.is_full() {
-            self.evict(true, flash, sink)?;
+            self.evict(true, cells)?;
         }
-        Ok(self.fetch(slot, flash, sink))
+        Ok(self.fetch(slot, cells))
     }
 
-    fn fetch<S: OpSink>(&mut self, slot: u32, flash: &mut FlashState, sink: &mut S) -> (u32, Option<OpIndex>) {
+    fn fetch<S: OpSink>(&mut self, slot: u32, cells: &mut Cells<'_, S>) -> (u32, Option<OpIndex>) {
         let page = self.tables.translation_page_of(slot);
         let read = self.tables.located(page).map(|at| {
             self.tables.counts.translation_reads += 1;
-            flash.read_map(at, true, sink)
+            cells.read_map(at, true)
         });
         (self.tables.bring(slot), read)
     }
 
     /// Makes room for one entry in the cache. The request waits for what is written where that is `awaited`.
-    fn evict<S: OpSink>(&mut self, awaited: bool, flash: &mut FlashState, sink: &mut S) -> Result<(), FtlError> {
+    fn evict<S: OpSink>(&mut self, awaited: bool, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let victim = self.tables.cache.victim();
         if self.tables.cache.is_dirty(victim) {
             let slot = self.tables.cache.slot(victim);
             // Space first: cleaning may move the translation page that is about to be superseded.
-            let block = self.place_for(slot, flash, sink)?;
+            let block = self.place_for(slot, cells)?;
             self.tables.counts.dirty_evictions += 1;
             self.tables.cache.clean(victim);
-            self.save(self.tables.translation_page_of(slot), block, awaited, flash, sink);
+            self.save(self.tables.translation_page_of(slot), block, awaited, cells);
         }
         self.tables.counts.evictions += 1;
         self.tables.forget(victim);
@@ -222,48 +212,37 @@ impl Dftl {
     }
 
     /// The block that the next version of the translation page of `slot` goes to.
-    fn place_for<S: OpSink>(
-        &mut self,
-        slot: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<BlockIndex, FtlError> {
+    fn place_for<S: OpSink>(&mut self, slot: u32, cells: &mut Cells<'_, S>) -> Result<BlockIndex, FtlError> {
         let pool = self.tables.pool_of(self.tables.translation_page_of(slot));
-        self.pools.place_map(pool, flash, sink, &mut self.tables)
+        self.pools.place_map(pool, cells, &mut self.tables)
     }
 
     /// Writes translation page `page` to `block` with the entries that are clean by now.
-    fn save<S: OpSink>(&mut self, page: u32, block: BlockIndex, awaited: bool, flash: &mut FlashState, sink: &mut S) {
+    fn save<S: OpSink>(&mut self, page: u32, block: BlockIndex, awaited: bool, cells: &mut Cells<'_, S>) {
         self.tables.counts.translation_reads += u64::from(self.tables.located(page).is_some());
         self.tables.counts.translation_writes += 1;
         if self.settings.batch_evictions {
             self.tables.clean_all_of(page);
         }
-        if let Some((block, valid)) = self.tables.rewrite(page, block, awaited, flash, sink) {
+        if let Some((block, valid)) = self.tables.rewrite(page, block, awaited, cells) {
             self.pools.superseded(block, valid);
         }
     }
 
     #[inline]
-    fn write_to<S: OpSink>(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(), FtlError> {
+    fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let (pool, slot) = self.striping.locate(page.0);
-        let (index, known) = self.translate(slot, flash, sink)?;
+        let (index, known) = self.translate(slot, cells)?;
         // Cleaning may move the very page that is about to be superseded.
-        let block = self.pools.place(pool, slot, 0, flash, sink, &mut self.tables)?;
+        let block = self.pools.place(pool, slot, 0, cells, &mut self.tables)?;
         let old = tables::page_of(self.tables.cache.page(index));
         let read = match (part, old) {
-            (Part::Some, Some(old)) => Some(flash.read_after(old, Cause::Host, known, sink)),
+            (Part::Some, Some(old)) => Some(cells.read_after(old, Cause::Host, known)),
             _ => known,
         };
-        let at = flash.program(block, slot, Cause::Host, read, sink);
-        self.tables.change(index, tables::entry(at), flash);
-        self.supersede(old, flash);
+        let at = cells.program(block, slot, Cause::Host, read);
+        self.tables.change(index, tables::entry(at), cells.flash);
+        self.supersede(old, cells.flash);
         Ok(())
     }
 
@@ -348,86 +327,75 @@ impl Ftl for Dftl {
 
     /// With `late_write_back`, makes room for what later requests bring. Where there is no space on flash they find
     /// the cache full, and try again.
-    fn end_request(&mut self, flash: &mut FlashState, ops: &mut OpList) {
+    fn end_request(&mut self, cells: &mut Cells<'_, OpList>) {
         while self.tables.cache.len() + self.settings.kept_vacant > self.tables.cache.capacity()
-            && self.evict(false, flash, ops).is_ok()
+            && self.evict(false, cells).is_ok()
         {}
     }
 
-    fn read(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+    fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         let slot = self.striping.locate(page.0).1;
         if self.is_known(slot) {
-            let (index, known) = self.translate_in_any_case(slot, flash, ops);
+            let (index, known) = self.translate_in_any_case(slot, cells);
             if let Some(at) = tables::page_of(self.tables.cache.page(index)) {
-                flash.read_after(at, Cause::Host, known, ops);
+                cells.read_after(at, Cause::Host, known);
             }
         }
     }
 
-    fn write(
-        &mut self,
-        page: LogicalPage,
-        part: Part,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError> {
-        self.write_to(page, part, flash, ops)
+    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.write_to(page, part, cells)
     }
 
-    fn refresh(
-        &mut self,
-        page: LogicalPage,
-        read: OpIndex,
-        flash: &mut FlashState,
-        ops: &mut OpList,
-    ) -> Result<(), FtlError> {
+    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         let (pool, slot) = self.striping.locate(page.0);
         let index = self.tables.cached(slot).expect("the read looked it up");
-        let at = flash.geometry().block_of(tables::page_of(self.tables.cache.page(index)).expect("its data were read"));
-        let block = self.pools.place_again(pool, slot, at, flash, ops, &mut self.tables)?;
+        let at = cells
+            .flash
+            .geometry()
+            .block_of(tables::page_of(self.tables.cache.page(index)).expect("its data were read"));
+        let block = self.pools.place_again(pool, slot, at, cells, &mut self.tables)?;
         let old = tables::page_of(self.tables.cache.page(index));
-        let at = flash.program(block, slot, Cause::Refresh, Some(read), ops);
-        self.tables.change(index, tables::entry(at), flash);
-        self.supersede(old, flash);
+        let at = cells.program(block, slot, Cause::Refresh, Some(read));
+        self.tables.change(index, tables::entry(at), cells.flash);
+        self.supersede(old, cells.flash);
         Ok(())
     }
 
-    fn trim(&mut self, page: LogicalPage, flash: &mut FlashState, ops: &mut OpList) {
+    fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         let slot = self.striping.locate(page.0).1;
         if self.is_known(slot) {
-            let (index, _) = self.translate_in_any_case(slot, flash, ops);
+            let (index, _) = self.translate_in_any_case(slot, cells);
             // Where power may fail: flash speaks of a page that was superseded before, and may hold data of another by
             // now. Of a page that is written again the data are found; of this one only its translation page can tell.
-            let save = flash.keeps_journal() && self.tables.cache.is_dirty(index);
-            let block = if save { self.place_for(slot, flash, ops).ok() } else { None };
+            let save = cells.flash.keeps_journal() && self.tables.cache.is_dirty(index);
+            let block = if save { self.place_for(slot, cells).ok() } else { None };
             let old = tables::page_of(self.tables.cache.page(index));
             if old.is_some() {
-                self.tables.change(index, tables::NO_PAGE, flash);
-                self.supersede(old, flash);
+                self.tables.change(index, tables::NO_PAGE, cells.flash);
+                self.supersede(old, cells.flash);
             }
             if let Some(block) = block {
                 self.tables.cache.clean(index);
-                self.save(self.tables.translation_page_of(slot), block, true, flash, ops);
+                self.save(self.tables.translation_page_of(slot), block, true, cells);
             }
         }
     }
 
-    fn collect(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<bool, FtlError> {
-        self.pools.clean_ahead(flash, ops, &mut self.tables)
+    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        self.pools.clean_ahead(cells, &mut self.tables)
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
-        write_with_foresight(self, pages, flash, |layer, page, flash| {
-            layer.write_to(page, Part::Whole, flash, &mut Silent)
-        })
+        write_with_foresight(self, pages, flash, |layer, page, cells| layer.write_to(page, Part::Whole, cells))
     }
 
     fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         self.begin(pages, seed, flash)
     }
 
-    fn recover(&mut self, flash: &mut FlashState, ops: &mut OpList) -> Result<(), FtlError> {
-        self.recover_map(flash, ops)
+    fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.recover_map(cells)
     }
 
     fn writable_pages(&self) -> u64 {

@@ -5,7 +5,7 @@ use esker_core::{PhysicalPage, Rng};
 
 use super::Dftl;
 use super::tables::{TRANSLATION, entry};
-use crate::ftl::pools::{Contents, Owners, Run};
+use crate::ftl::pools::{Contents, PageMap, Run};
 use crate::memory::prefetch;
 use crate::nand::FlashState;
 
@@ -15,7 +15,7 @@ struct Placing<'a> {
     directory: &'a mut [u32],
 }
 
-impl Owners for Placing<'_> {
+impl PageMap for Placing<'_> {
     #[inline(always)]
     fn expect(&self, owner: u32) {
         if owner & TRANSLATION == 0 {

@@ -8,7 +8,8 @@ use esker_results::MappingCounts;
 use super::cache::Cache;
 use crate::BlockIndex;
 use crate::divide::Divisor;
-use crate::ftl::pools::{Content, Owners, Striping};
+use crate::ftl::Cells;
+use crate::ftl::pools::{Content, PageMap, Striping};
 use crate::memory::{prefetch, zeroed};
 use crate::nand::{FlashState, MapPage, OpSink};
 
@@ -265,19 +266,18 @@ impl Tables {
         page: u32,
         block: BlockIndex,
         awaited: bool,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Option<(BlockIndex, u32)> {
         let old = self.located(page);
-        let read = old.map(|old| flash.read_map(old, awaited, sink));
-        let at = flash.program_map(block, translation_owner(page), read, awaited, sink);
-        if flash.keeps_journal() {
-            let content = self.content(page, old, flash);
-            flash.set_map_page(at, content);
-            old.into_iter().for_each(|old| flash.forget_map_page(old));
+        let read = old.map(|old| cells.read_map(old, awaited));
+        let at = cells.program_map(block, translation_owner(page), read, awaited);
+        if cells.flash.keeps_journal() {
+            let content = self.content(page, old, cells.flash);
+            cells.flash.set_map_page(at, content);
+            old.into_iter().for_each(|old| cells.flash.forget_map_page(old));
         }
         self.directory[page as usize] = entry(at);
-        old.map(|old| flash.supersede(old))
+        old.map(|old| cells.flash.supersede(old))
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -312,7 +312,7 @@ impl Tables {
     }
 }
 
-impl Owners for Tables {
+impl PageMap for Tables {
     #[inline(always)]
     fn expect(&self, owner: u32) {
         if owner & TRANSLATION == 0 {
@@ -355,8 +355,7 @@ impl Owners for Tables {
         &mut self,
         pool: u32,
         block: BlockIndex,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Option<(BlockIndex, u32)> {
         let updates = &mut self.updates[pool as usize];
         if !updates.sorted {
@@ -373,7 +372,7 @@ impl Owners for Tables {
             self.counts.update_reads += 1;
         }
         self.counts.update_writes += 1;
-        self.rewrite(page, block, false, flash, sink)
+        self.rewrite(page, block, false, cells)
     }
 
     fn erased(&mut self, content: Content) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use esker_core::{Bytes, Nanos, Ratio, Rng};
 
 use super::*;
+use crate::ftl::Cells;
 use crate::nand::{FlashOp, FlashOpKind, Transfer};
 use crate::{
     Choice, CleaningSettings, Geometry, GeometrySettings, Parameter, PoolScope, Space, SsdSettings, TimingSettings,
@@ -77,22 +78,22 @@ impl Drive {
     }
     fn write(&mut self, page: u32) -> Vec<FlashOp> {
         let mut ops = OpList::default();
-        self.ftl.write(LogicalPage(page), Part::Whole, &mut self.flash, &mut ops).unwrap();
+        self.ftl.write(LogicalPage(page), Part::Whole, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
         ops.as_slice().to_vec()
     }
     fn read(&mut self, page: u32) -> Vec<FlashOp> {
         let mut ops = OpList::default();
-        self.ftl.read(LogicalPage(page), &mut self.flash, &mut ops);
+        self.ftl.read(LogicalPage(page), &mut Cells::new(&mut self.flash, &mut ops));
         ops.as_slice().to_vec()
     }
     fn trim(&mut self, page: u32) -> Vec<FlashOp> {
         let mut ops = OpList::default();
-        self.ftl.trim(LogicalPage(page), &mut self.flash, &mut ops);
+        self.ftl.trim(LogicalPage(page), &mut Cells::new(&mut self.flash, &mut ops));
         ops.as_slice().to_vec()
     }
     fn end_request(&mut self) -> Vec<FlashOp> {
         let mut ops = OpList::default();
-        self.ftl.end_request(&mut self.flash, &mut ops);
+        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
         ops.as_slice().to_vec()
     }
     fn at(&self, page: u32) -> PhysicalPage {
@@ -174,7 +175,7 @@ fn a_part_of_a_page_waits_for_its_entry_and_then_for_its_old_data() {
     drive.write(0);
     drive.write(4);
     let mut ops = OpList::default();
-    drive.ftl.write(LogicalPage(0), Part::Some, &mut drive.flash, &mut ops).unwrap();
+    drive.ftl.write(LogicalPage(0), Part::Some, &mut Cells::new(&mut drive.flash, &mut ops)).unwrap();
     assert_eq!(
         ops.as_slice(),
         &[

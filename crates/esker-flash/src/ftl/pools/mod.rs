@@ -9,6 +9,7 @@ mod wear;
 
 use esker_core::PhysicalPage;
 
+use crate::ftl::Cells;
 use crate::ftl::{FoundBlock, FtlContext, FtlError};
 use crate::gc::{self, PoolShape};
 use crate::nand::{FlashState, OpSink};
@@ -40,8 +41,9 @@ pub enum Content {
     Map,
 }
 
-/// Those whose pages cleaning moves: the map of a translation layer.
-pub trait Owners {
+/// The map of a translation layer, which is told where cleaning moves pages. Each page has an owner: the number in its
+/// spare area.
+pub trait PageMap {
     /// The page of `owner`, as written into its spare area, will move soon: whatever that takes may be fetched into the
     /// processor's caches. Nothing but speed depends on it.
     fn expect(&self, owner: u32) {
@@ -62,10 +64,9 @@ pub trait Owners {
         &mut self,
         pool: u32,
         block: BlockIndex,
-        flash: &mut FlashState,
-        sink: &mut S,
+        cells: &mut Cells<'_, S>,
     ) -> Option<(BlockIndex, u32)> {
-        let _ = (pool, block, flash, sink);
+        let _ = (pool, block, cells);
         None
     }
     /// The victim, which held `content`, was erased.
@@ -106,18 +107,17 @@ impl Pools {
 
     /// The block that the page of `owner`, which the host writes to `pool`, goes to, with room for it: one of those of
     /// `stream`, counted among the streams that are kept apart. Cleans first where the free blocks fell below the
-    /// reserve; `owners` are told where each copied page is now.
+    /// reserve; `page_map` is told where each copied page is now.
     #[inline]
     pub fn place<S: OpSink>(
         &mut self,
         pool: u32,
         owner: u32,
         stream: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place(owner, stream, flash, sink, owners)
+        self.pools[pool as usize].place(owner, stream, cells, page_map)
     }
 
     /// The same for a page of `owner` that the host does not write, and that goes from block `at` to where cleaning
@@ -127,22 +127,20 @@ impl Pools {
         pool: u32,
         owner: u32,
         at: BlockIndex,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place_again(owner, at, flash, sink, owners)
+        self.pools[pool as usize].place_again(owner, at, cells, page_map)
     }
 
     /// The same for a page of the map.
     pub fn place_map<S: OpSink>(
         &mut self,
         pool: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place_map(flash, sink, owners)
+        self.pools[pool as usize].place_map(cells, page_map)
     }
 
     /// A page of `block` was superseded; `valid` are left.
@@ -163,14 +161,13 @@ impl Pools {
     /// erases a block that has none left. Says whether there was anything to do.
     pub fn clean_ahead<S: OpSink>(
         &mut self,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<bool, FtlError> {
         for _ in 0..self.pools.len() {
             let turn = self.ahead_turn as usize;
             self.ahead_turn = if turn + 1 == self.pools.len() { 0 } else { turn as u32 + 1 };
-            if self.pools[turn].clean_ahead(flash, sink, owners)? {
+            if self.pools[turn].clean_ahead(cells, page_map)? {
                 return Ok(true);
             }
         }
@@ -192,22 +189,20 @@ impl Pools {
     /// Cleans after [`Self::take_over`] until each pool has its reserve.
     pub fn restore<S: OpSink>(
         &mut self,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        self.pools.iter_mut().try_for_each(|pool| pool.restore(flash, sink, owners))
+        self.pools.iter_mut().try_for_each(|pool| pool.restore(cells, page_map))
     }
 
-    /// Has the map pages of `pool` written that `owners` want to be updated.
+    /// Has the map pages of `pool` written that `page_map` has to update.
     pub fn write_updates<S: OpSink>(
         &mut self,
         pool: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        self.pools[pool as usize].write_updates(flash, sink, owners)
+        self.pools[pool as usize].write_updates(cells, page_map)
     }
 
     /// Pages that can be written before anything has to be cleaned.

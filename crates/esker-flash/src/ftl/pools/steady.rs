@@ -3,7 +3,7 @@
 use esker_core::Rng;
 
 use super::permutation::Permutation;
-use super::{Owners, Pools};
+use super::{PageMap, Pools};
 use crate::gc::{Compared, Stationary};
 use crate::nand::FlashState;
 
@@ -58,7 +58,7 @@ impl Laws {
 
 impl Pools {
     /// Brings pools of erased blocks into the steady state that uniformly random writes of the owners in `contents`,
-    /// one for each pool, would bring about in the end, and tells `owners` where the pages of each lie. Says the
+    /// one for each pool, would bring about in the end, and tells `page_map` where the pages of each lie. Says the
     /// programs of data per page that the host writes from then on. Where the steady state is not known, nothing is
     /// changed.
     pub(in crate::ftl) fn start_steady(
@@ -66,7 +66,7 @@ impl Pools {
         contents: &[Contents],
         seed: u64,
         flash: &mut FlashState,
-        owners: &mut impl Owners,
+        page_map: &mut impl PageMap,
     ) -> Option<f64> {
         let mut rng = Rng::derive(seed, "steady state");
         let mut laws = Laws::default();
@@ -80,7 +80,7 @@ impl Pools {
             plans.push(plan);
         }
         for ((pool, contents), plan) in self.pools.iter_mut().zip(contents).zip(plans) {
-            pool.start_steady(plan, contents, &mut rng, flash, owners);
+            pool.start_steady(plan, contents, &mut rng, flash, page_map);
         }
         Some(programs / pages)
     }

@@ -4,9 +4,10 @@ use esker_core::PhysicalPage;
 
 use super::{COLD, Pool, Victim, bit, clear};
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::FtlError;
 use crate::ftl::pools::wear::{Fate, Wear};
-use crate::ftl::pools::{Content, Owners};
+use crate::ftl::pools::{Content, PageMap};
 use crate::gc::Judgement;
 use crate::nand::{Cause, FlashState, OpSink};
 
@@ -20,16 +21,15 @@ impl Pool {
     pub(super) fn clean<S: OpSink>(
         &mut self,
         certain: bool,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<usize, FtlError> {
         let victim = match self.under_cleaning {
             Some(victim) => victim.block,
-            None => self.take_victim(certain, false, flash, owners).ok_or(FtlError::NoSpace)?.block,
+            None => self.take_victim(certain, false, cells.flash, page_map).ok_or(FtlError::NoSpace)?.block,
         };
         let index = self.frontier_for(victim);
-        self.clean_some(u32::MAX, flash, sink, owners)?;
+        self.clean_some(u32::MAX, cells, page_map)?;
         Ok(index)
     }
 
@@ -37,12 +37,11 @@ impl Pool {
     #[cold]
     pub(super) fn clean_gradually<S: OpSink>(
         &mut self,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        if let Some(victim) = self.gainful_victim(flash, owners) {
-            self.clean_some(victim.pace, flash, sink, owners)?;
+        if let Some(victim) = self.gainful_victim(cells.flash, page_map) {
+            self.clean_some(victim.pace, cells, page_map)?;
         }
         Ok(())
     }
@@ -50,26 +49,25 @@ impl Pool {
     /// Does a step of cleaning ahead of need. Says whether there was anything to do.
     pub(in crate::ftl::pools) fn clean_ahead<S: OpSink>(
         &mut self,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<bool, FtlError> {
         let wanted = self.background > 0 && (self.free_blocks < self.background || self.under_cleaning.is_some());
-        if !wanted || self.gainful_victim(flash, owners).is_none() {
+        if !wanted || self.gainful_victim(cells.flash, page_map).is_none() {
             return Ok(false);
         }
-        self.clean_some(1, flash, sink, owners)?;
+        self.clean_some(1, cells, page_map)?;
         // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and
         // would then find neither a free page nor one to copy to.
         if self.free_blocks < self.reserve && self.under_cleaning.is_some() {
-            self.clean_some(u32::MAX, flash, sink, owners)?;
+            self.clean_some(u32::MAX, cells, page_map)?;
         }
         Ok(true)
     }
 
     /// The block under cleaning, or else the one that is next, if its cleaning makes space.
-    fn gainful_victim(&mut self, flash: &FlashState, owners: &impl Owners) -> Option<Victim> {
-        self.under_cleaning.or_else(|| self.take_victim(false, true, flash, owners))
+    fn gainful_victim(&mut self, flash: &FlashState, page_map: &impl PageMap) -> Option<Victim> {
+        self.under_cleaning.or_else(|| self.take_victim(false, true, flash, page_map))
     }
 
     /// Chooses the block that is cleaned next. With `gainful` it stays where it is, if its cleaning makes no space.
@@ -78,7 +76,7 @@ impl Pool {
         certain: bool,
         gainful: bool,
         flash: &FlashState,
-        owners: &impl Owners,
+        page_map: &impl PageMap,
     ) -> Option<Victim> {
         let map_first = self.map.as_ref().is_some_and(|map| map.in_use > map.allowance);
         let block = if certain || self.map.is_some() && self.free_blocks < FREE_FOR_ANY_VICTIM {
@@ -93,7 +91,7 @@ impl Pool {
         // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
         flash.expect_owners(index);
         for page in valid_pages(flash, index) {
-            owners.expect(flash.owner(page));
+            page_map.expect(flash.owner(page));
         }
         let valid = flash.valid_in(index);
         let victim = Victim { block, pace: pace(valid, self.data_pages_per_block) };
@@ -130,9 +128,8 @@ impl Pool {
     fn clean_some<S: OpSink>(
         &mut self,
         mut copies: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
         let victim = self.under_cleaning.expect("a block is under cleaning").block;
         let map = bit(&self.holds_map, victim);
@@ -140,9 +137,9 @@ impl Pool {
         let block = BlockIndex(self.first_block + victim);
         let first_kind = self.frontier_for(victim);
         let separate = !map && self.apart;
-        let first_page = flash.geometry().first_page(block).0;
-        for word in 0..flash.words_per_block() {
-            let mut valid = flash.valid_word(block, word);
+        let first_page = cells.flash.geometry().first_page(block).0;
+        for word in 0..cells.flash.words_per_block() {
+            let mut valid = cells.flash.valid_word(block, word);
             while valid != 0 {
                 if copies == 0 {
                     return Ok(());
@@ -152,31 +149,31 @@ impl Pool {
                 valid &= valid - 1;
                 let mut index = first_kind;
                 if separate {
-                    index = self.of_kind(self.kind_of_copy(flash.owner(from), victim), first_kind as u32);
+                    index = self.of_kind(self.kind_of_copy(cells.flash.owner(from), victim), first_kind as u32);
                 }
                 if self.frontiers[index].room == 0 {
-                    self.open(index, flash, sink)?;
+                    self.open(index, cells)?;
                 }
-                let (owner, to) = flash.copy(from, self.take_room(index), cause, sink);
-                owners.moved(owner, to, flash);
+                let (owner, to) = cells.copy(from, self.take_room(index), cause);
+                page_map.moved(owner, to, cells.flash);
             }
         }
         if copies == 0 {
             return Ok(());
         }
         if !map {
-            self.update_map(self.map_frontier_for(victim), flash, sink, owners)?;
+            self.update_map(self.map_frontier_for(victim), cells, page_map)?;
         }
-        flash.erase(block, cause, sink);
-        owners.erased(if map { Content::Map } else { Content::Data });
+        cells.erase(block, cause);
+        page_map.erased(if map { Content::Map } else { Content::Data });
         if let (true, Some(map)) = (map, &mut self.map) {
             clear(&mut self.holds_map, victim);
             map.in_use -= 1;
         }
         self.under_cleaning = None;
-        match self.wear.as_mut().map_or(Fate::Free, |wear| wear.erased(victim, flash)) {
-            Fate::Retired => flash.mark_bad(block),
-            Fate::TakesColdData if !map => self.migrate(victim, flash, sink, owners)?,
+        match self.wear.as_mut().map_or(Fate::Free, |wear| wear.erased(victim, cells.flash)) {
+            Fate::Retired => cells.flash.mark_bad(block),
+            Fate::TakesColdData if !map => self.migrate(victim, cells, page_map)?,
             Fate::TakesColdData | Fate::Free => self.free(victim),
         }
         Ok(())
@@ -239,13 +236,12 @@ impl Pool {
     fn migrate<S: OpSink>(
         &mut self,
         worn: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
         let closed = |block: &u32| bit(&self.closed, *block) && !bit(&self.holds_map, *block);
         let wear = self.wear.as_ref().expect("wear is counted");
-        let Some(cold) = wear.coldest((0..self.blocks() as u32).filter(closed), flash) else {
+        let Some(cold) = wear.coldest((0..self.blocks() as u32).filter(closed), cells.flash) else {
             self.free(worn);
             return Ok(());
         };
@@ -255,25 +251,25 @@ impl Pool {
         if !self.stream_of_block.is_empty() {
             self.stream_of_block[worn as usize] = self.stream_of_block[cold as usize];
         }
-        let pages: Vec<PhysicalPage> = valid_pages(flash, from).collect();
+        let pages: Vec<PhysicalPage> = valid_pages(cells.flash, from).collect();
         for page in pages {
-            let (owner, page) = flash.copy(page, to, Cause::WearLevelling, sink);
-            owners.moved(owner, page, flash);
+            let (owner, page) = cells.copy(page, to, Cause::WearLevelling);
+            page_map.moved(owner, page, cells.flash);
         }
-        if self.summary && flash.written_in(to) == self.data_pages_per_block {
-            flash.program_summary(to, sink);
+        if self.summary && cells.flash.written_in(to) == self.data_pages_per_block {
+            cells.program_summary(to);
         }
-        self.close(worn, flash.valid_in(to));
-        if let Err(error) = self.update_map(self.map_frontier_for(cold), flash, sink, owners) {
-            self.close(cold, flash.valid_in(from));
+        self.close(worn, cells.flash.valid_in(to));
+        if let Err(error) = self.update_map(self.map_frontier_for(cold), cells, page_map) {
+            self.close(cold, cells.flash.valid_in(from));
             return Err(error);
         }
-        flash.erase(from, Cause::WearLevelling, sink);
-        owners.erased(Content::Data);
+        cells.erase(from, Cause::WearLevelling);
+        page_map.erased(Content::Data);
         let wear = self.wear.as_mut().expect("wear is counted");
         wear.migrated();
-        match wear.erased(cold, flash) {
-            Fate::Retired => flash.mark_bad(from),
+        match wear.erased(cold, cells.flash) {
+            Fate::Retired => cells.flash.mark_bad(from),
             _ => self.free(cold),
         }
         Ok(())
@@ -284,15 +280,14 @@ impl Pool {
     fn update_map<S: OpSink>(
         &mut self,
         index: usize,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        while owners.has_updates(self.index) {
+        while page_map.has_updates(self.index) {
             if self.frontiers[index].room == 0 {
-                self.open(index, flash, sink)?;
+                self.open(index, cells)?;
             }
-            if let Some((block, valid)) = owners.update(self.index, self.take_room(index), flash, sink) {
+            if let Some((block, valid)) = page_map.update(self.index, self.take_room(index), cells) {
                 self.superseded(block.0 - self.first_block, valid);
             }
         }

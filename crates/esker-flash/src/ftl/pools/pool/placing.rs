@@ -2,8 +2,9 @@
 
 use super::{COLD, Pool, Wear, set};
 use crate::BlockIndex;
+use crate::ftl::Cells;
 use crate::ftl::FtlError;
-use crate::ftl::pools::Owners;
+use crate::ftl::pools::PageMap;
 use crate::nand::{FlashState, OpSink};
 
 impl Pool {
@@ -13,13 +14,12 @@ impl Pool {
         &mut self,
         owner: u32,
         stream: u32,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
         let cold = self.temperature.as_mut().is_some_and(|temperature| !temperature.written(owner));
         let kind = if cold { COLD } else { stream as usize };
-        self.place_in(kind, flash, sink, owners)
+        self.place_in(kind, cells, page_map)
     }
 
     /// The same for a page that the host does not write, and that lies in block `at`.
@@ -27,29 +27,27 @@ impl Pool {
         &mut self,
         owner: u32,
         at: BlockIndex,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
         let kind = if self.apart { self.kind_of_copy(owner, at.0 - self.first_block) } else { 0 };
-        self.place_in(kind, flash, sink, owners)
+        self.place_in(kind, cells, page_map)
     }
 
     #[inline]
     fn place_in<S: OpSink>(
         &mut self,
         kind: usize,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
         if self.free_blocks < self.gradual {
-            self.clean_gradually(flash, sink, owners)?;
+            self.clean_gradually(cells, page_map)?;
         }
-        let turn = if self.least_loaded { self.least_loaded(kind, flash) } else { self.turns[kind] };
+        let turn = if self.least_loaded { self.least_loaded(kind, cells.flash) } else { self.turns[kind] };
         self.turns[kind] = if turn + 1 == self.data_frontiers { 0 } else { turn + 1 };
         let turn = self.of_kind(kind, turn);
-        let index = if self.frontiers[turn].room > 0 { turn } else { self.make_room(turn, flash, sink, owners)? };
+        let index = if self.frontiers[turn].room > 0 { turn } else { self.make_room(turn, cells, page_map)? };
         Ok(self.take_room(index))
     }
 
@@ -74,18 +72,17 @@ impl Pool {
     /// The block that the next page of the map goes to.
     pub(in crate::ftl::pools) fn place_map<S: OpSink>(
         &mut self,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
         if self.free_blocks < self.gradual {
-            self.clean_gradually(flash, sink, owners)?;
+            self.clean_gradually(cells, page_map)?;
         }
         let turn = self.first_map_frontier + self.map_turn;
         self.map_turn = if self.map_turn + 1 == self.data_frontiers { 0 } else { self.map_turn + 1 };
         let mut index = turn as usize;
         if self.frontiers[index].room == 0 {
-            index = self.make_room(index, flash, sink, owners)?;
+            index = self.make_room(index, cells, page_map)?;
         }
         Ok(self.take_room(index))
     }
@@ -109,11 +106,10 @@ impl Pool {
     fn make_room<S: OpSink>(
         &mut self,
         index: usize,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<usize, FtlError> {
-        let outcome = self.try_to_make_room(index, flash, sink, owners);
+        let outcome = self.try_to_make_room(index, cells, page_map);
         let worn = self.wear.as_ref().is_some_and(Wear::has_retired_blocks);
         outcome.map_err(|error| if worn { FtlError::WornOut } else { error })
     }
@@ -121,9 +117,8 @@ impl Pool {
     fn try_to_make_room<S: OpSink>(
         &mut self,
         mut index: usize,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<usize, FtlError> {
         // A policy may pick blocks without a superseded page, and gains nothing by them; but hardly this often.
         let patience = self.blocks().min(64);
@@ -134,12 +129,12 @@ impl Pool {
             return Err(FtlError::WornOut);
         }
         while self.frontiers[index].room == 0 {
-            self.open(index, flash, sink)?;
+            self.open(index, cells)?;
             while self.free_blocks < self.reserve {
                 // Where the map has to follow each copy, a policy that does not look for
                 // gain may lose as fast as it gains.
                 let certain = self.map.is_some() && most - attempts > patience;
-                let cleaned = self.clean(certain, flash, sink, owners)?;
+                let cleaned = self.clean(certain, cells, page_map)?;
                 if self.is_map_frontier(cleaned) == map {
                     index = self.beside(index, cleaned);
                 }
@@ -161,22 +156,17 @@ impl Pool {
     }
 
     /// Closes the block of frontier `index`, which is full, and opens a free one.
-    pub(super) fn open<S: OpSink>(
-        &mut self,
-        index: usize,
-        flash: &mut FlashState,
-        sink: &mut S,
-    ) -> Result<(), FtlError> {
+    pub(super) fn open<S: OpSink>(&mut self, index: usize, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let single = self.data_frontiers == 1;
         let map = self.is_map_frontier(index);
         let frontier = &mut self.frontiers[index];
         debug_assert_eq!(frontier.room, 0);
         if let Some(full) = frontier.block.take() {
             if self.summary {
-                flash.program_summary(full, sink);
+                cells.program_summary(full);
             }
             let local = full.0 - self.first_block;
-            let valid = flash.valid_in(full);
+            let valid = cells.flash.valid_in(full);
             self.close(local, valid);
             let frontier = &mut self.frontiers[index];
             if single {
@@ -193,9 +183,9 @@ impl Pool {
         self.free_blocks -= 1;
         frontier.block = Some(BlockIndex(self.first_block + block));
         frontier.room = self.data_pages_per_block;
-        if flash.keeps_journal() {
-            frontier.opened = flash.next_sequence();
-            self.tell_oldest_open(flash);
+        if cells.flash.keeps_journal() {
+            frontier.opened = cells.flash.next_sequence();
+            self.tell_oldest_open(cells.flash);
         }
         if let (false, Some(stream)) = (map, self.stream_of_block.get_mut(block as usize)) {
             *stream = (index as u32 / self.data_frontiers) as u8;
@@ -210,18 +200,17 @@ impl Pool {
     /// See [`super::Pools::write_updates`].
     pub(in crate::ftl::pools) fn write_updates<S: OpSink>(
         &mut self,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        while owners.has_updates(self.index) {
+        while page_map.has_updates(self.index) {
             let mut index = self.first_map_frontier as usize;
             if self.frontiers[index].room == 0 {
-                index = self.make_room(index, flash, sink, owners)?;
+                index = self.make_room(index, cells, page_map)?;
             }
             // Cleaning may have written them.
-            if owners.has_updates(self.index)
-                && let Some((block, valid)) = owners.update(self.index, self.take_room(index), flash, sink)
+            if page_map.has_updates(self.index)
+                && let Some((block, valid)) = page_map.update(self.index, self.take_room(index), cells)
             {
                 self.superseded(block.0 - self.first_block, valid);
             }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::{Pool, set};
 use crate::BlockIndex;
-use crate::ftl::pools::Owners;
+use crate::ftl::Cells;
+use crate::ftl::pools::PageMap;
 use crate::ftl::{FoundBlock, FtlError};
 use crate::nand::{FlashState, OpSink};
 
@@ -70,13 +71,12 @@ impl Pool {
     /// See [`super::Pools::restore`].
     pub(in crate::ftl::pools) fn restore<S: OpSink>(
         &mut self,
-        flash: &mut FlashState,
-        sink: &mut S,
-        owners: &mut impl Owners,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
         let mut attempts = 64 * self.blocks();
         while self.free_blocks < self.reserve {
-            self.clean(true, flash, sink, owners)?;
+            self.clean(true, cells, page_map)?;
             attempts = attempts.checked_sub(1).ok_or(FtlError::NoSpace)?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::cleaning::pace;
 use super::{Frontier, Pool, set};
 use crate::BlockIndex;
 use crate::ftl::pools::steady::{Contents, Laws, Run};
-use crate::ftl::pools::{Owners, Temperature};
+use crate::ftl::pools::{PageMap, Temperature};
 use crate::gc::Stationary;
 use crate::nand::FlashState;
 
@@ -216,21 +216,21 @@ impl Pool {
         contents: &Contents,
         rng: &mut Rng,
         flash: &mut FlashState,
-        owners: &mut impl Owners,
+        page_map: &mut impl PageMap,
     ) {
         let summaries = plan.data.len() + plan.map.len() - self.first_map_frontier as usize;
         let programs = plan.data.iter().chain(&plan.map).map(|holding| u64::from(holding.written)).sum::<u64>();
         let mut after = flash.next_sequence() + programs + if self.summary { summaries as u64 } else { 0 };
         if let Some(run) = &contents.map {
             let first = self.first_map_frontier as usize;
-            self.fill(&plan.map, first..self.frontiers.len(), run, &mut after, rng, flash, owners);
+            self.fill(&plan.map, first..self.frontiers.len(), run, &mut after, rng, flash, page_map);
             for holding in &plan.map {
                 set(&mut self.holds_map, holding.block);
             }
             self.map.as_mut().expect("there is a map").in_use = plan.map.len() as u32;
         }
         let first = self.first_map_frontier as usize;
-        self.fill(&plan.data, 0..first, &contents.data, &mut after, rng, flash, owners);
+        self.fill(&plan.data, 0..first, &contents.data, &mut after, rng, flash, page_map);
         self.free_blocks = plan.free.iter().map(|blocks| blocks.len() as u32).sum();
         self.free = plan.free;
         // Those written first are closed first.
@@ -257,7 +257,7 @@ impl Pool {
         after: &mut u64,
         rng: &mut Rng,
         flash: &mut FlashState,
-        owners: &mut impl Owners,
+        page_map: &mut impl PageMap,
     ) {
         let is_map = self.is_map_frontier(frontiers.start);
         let mut mask = vec![0; flash.words_per_block()];
@@ -272,7 +272,7 @@ impl Pool {
             let first_page = flash.geometry().first_page(block).0;
             let younger = placer.placed;
             for (word, valid) in mask.iter().enumerate() {
-                placer.place(first_page + 64 * word as u32, *valid, flash, owners);
+                placer.place(first_page + 64 * word as u32, *valid, flash, page_map);
             }
             if flash.keeps_journal() {
                 // What was superseded is an earlier version of what was written later.
@@ -289,7 +289,7 @@ impl Pool {
                 *frontier = Frontier { block: Some(block), room, opened: *after, ..*frontier };
             }
         }
-        placer.flush(flash, owners);
+        placer.flush(flash, page_map);
         debug_assert_eq!(placer.placed, run.count(), "a page was forgotten");
     }
 }
@@ -305,25 +305,25 @@ struct Placer<'a> {
 impl Placer<'_> {
     /// The pages of `valid`, a bit for each from `first` on, are those of the next owners.
     #[inline]
-    fn place(&mut self, first: u32, mut valid: u64, flash: &mut FlashState, owners: &mut impl Owners) {
+    fn place(&mut self, first: u32, mut valid: u64, flash: &mut FlashState, page_map: &mut impl PageMap) {
         let mut next = [(0, PhysicalPage(0)); 64];
         let count = valid.count_ones() as usize;
         for entry in &mut next[..count] {
             let owner = self.run.owner(self.placed);
-            owners.expect(owner);
+            page_map.expect(owner);
             *entry = (owner, PhysicalPage(first + valid.trailing_zeros()));
             valid &= valid - 1;
             self.placed += 1;
         }
-        self.flush(flash, owners);
+        self.flush(flash, page_map);
         (self.pending, self.waiting) = (next, count);
     }
 
     #[inline]
-    fn flush(&mut self, flash: &mut FlashState, owners: &mut impl Owners) {
+    fn flush(&mut self, flash: &mut FlashState, page_map: &mut impl PageMap) {
         for (owner, page) in &self.pending[..self.waiting] {
             flash.give_owner(*page, *owner);
-            owners.moved(*owner, *page, flash);
+            page_map.moved(*owner, *page, flash);
         }
         self.waiting = 0;
     }

@@ -3,6 +3,7 @@
 use esker_core::{LogicalPage, Ratio, Rng};
 
 use super::*;
+use crate::ftl::Cells;
 use crate::ftl::{Ftl, Part};
 use crate::gc::{self, PoolShape};
 use crate::nand::{Cause, FlashOpKind, OpList, Silent};
@@ -45,7 +46,7 @@ impl Drive {
 
     fn write(&mut self, page: u32, part: Part) -> Vec<(FlashOpKind, Cause)> {
         let mut ops = OpList::default();
-        self.ftl.write(LogicalPage(page), part, &mut self.flash, &mut ops).unwrap();
+        self.ftl.write(LogicalPage(page), part, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
         ops.as_slice().iter().map(|op| (op.kind, op.cause)).collect()
     }
 
@@ -64,7 +65,7 @@ fn a_full_block_is_a_candidate_once_its_frontier_goes_on_and_ties_go_to_the_lowe
     for pages in [[0, 3], [8, 11], [16, 19], [24, 27], [2, 1], [10, 1], [18, 1], [26, 1]] {
         pages.into_iter().for_each(|page| assert!(drive.erased_by(page).is_empty()));
     }
-    drive.ftl.trim(LogicalPage(1), &mut drive.flash, &mut OpList::default());
+    drive.ftl.trim(LogicalPage(1), &mut Cells::new(&mut drive.flash, &mut OpList::default()));
     assert_eq!(drive.flash.valid_in(BlockIndex(13)), 0);
     // The frontier of the first die goes on. Block 13 is full and empty, but the second die's frontier has not gone on
     // yet.
@@ -115,7 +116,7 @@ fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
     pool.free_blocks = 8;
     let mut opened = |frontier: usize| {
         pool.frontiers[frontier].room = 0;
-        pool.open(frontier, &mut flash, &mut Silent).unwrap();
+        pool.open(frontier, &mut Cells::new(&mut flash, &mut Silent)).unwrap();
         pool.frontiers[frontier].block.take().unwrap().0
     };
     // Two dies have three: the first of them lends the block that was erased first. Then the other one has most.
