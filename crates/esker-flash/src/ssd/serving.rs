@@ -1,14 +1,12 @@
 //! A request on its way to flash: split into pages, asked of the translation layer, handed to the array.
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
+use esker_ftl::{Cells, FtlError, Part};
+use esker_nand::state::{Cause, Cover};
 
 use super::buffer::Rounding;
 use super::buffering::covered;
 use super::{FIRST_ENTRY, Ssd};
-use crate::array::Cover;
-use crate::ftl::Cells;
-use crate::ftl::{FtlError, Part};
-use crate::nand::Cause;
 
 impl Ssd {
     /// Hands a request on to flash.
