@@ -12,6 +12,6 @@ cargo run --release --locked --quiet -p esker-trace --example fuzz -- "$cases" "
 export ESKER_SOAK_SEED="$seed"
 ESKER_SOAK_BOMB_MIB=8192 ESKER_SOAK_TRACES=$((cases / 10)) cargo test --locked --quiet -p esker-cli --test hostile
 ESKER_SOAK_EXPERIMENTS=$((cases / 100)) cargo test --locked --quiet -p esker-cli --test it random_experiments
-ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-flash
+ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-nand -p esker-ftl -p esker-flash
 ESKER_SOAK=1 cargo test --locked --quiet -p esker-cli --test it reference
 ESKER_SOAK=1 cargo test --locked --quiet -p esker-study --test repeats

@@ -4,7 +4,9 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Preset, Ratio, ReplaySettings,
     Request, Rng, Verdict, replay,
 };
-use esker_flash::{Choice, FTLS, PRESETS, Parameter, PoolScope, Scheduling, Ssd, SsdSettings};
+use esker_flash::{PRESETS, Ssd, SsdSettings};
+use esker_ftl::{Choice, FTLS, Parameter};
+use esker_nand::{PoolScope, Scheduling};
 use esker_results::Report;
 use esker_testkit::Bench;
 

@@ -5,7 +5,9 @@
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
 use esker_core::{Control, Device, Nanos, Precondition, Ratio};
-use esker_flash::{PRESETS, PoolScope, Ssd, SsdSettings, WriteFrontiers};
+use esker_flash::{PRESETS, Ssd, SsdSettings};
+use esker_ftl::WriteFrontiers;
+use esker_nand::PoolScope;
 use esker_results::Report;
 
 /// Greedy cleaning in one pool with 64 pages a block, at 15 % spare: tests/write_amplification.rs.

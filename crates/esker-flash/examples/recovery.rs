@@ -5,7 +5,8 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
     Rng, Verdict, replay,
 };
-use esker_flash::{Choice, FTLS, PRESETS, Parameter, PowerFailureSettings, Ssd, SsdSettings};
+use esker_flash::{PRESETS, PowerFailureSettings, Ssd, SsdSettings};
+use esker_ftl::{Choice, FTLS, Parameter};
 use esker_results::{RecoveryReport, Report};
 
 struct Ignore;

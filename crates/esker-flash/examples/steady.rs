@@ -2,7 +2,8 @@
 //! Its time and memory are those of the process.
 
 use esker_core::{Control, Device, Nanos, Precondition, Ratio};
-use esker_flash::{Choice, PRESETS, Parameter, Ssd, SsdSettings};
+use esker_flash::{PRESETS, Ssd, SsdSettings};
+use esker_ftl::{Choice, Parameter};
 use esker_results::Report;
 
 #[expect(clippy::print_stdout, reason = "its output is what it is for")]

@@ -1,8 +1,9 @@
-//! Solid-state drives: the NAND array in exact time, translation layers, cleaning.
+//! Solid-state drives: flash behind a host link and a write buffer.
 //!
-//! The drive is [`Ssd`]. It hands each page of a request to a translation layer ([`ftl`]), which changes what the cells
-//! hold ([`nand`]), makes space by cleaning ([`gc`]) and emits flash operations; dies and buses then perform those in
-//! time. Translation layers and victim policies know nothing of time.
+//! The drive is [`Ssd`]. It hands each page of a request to a translation layer ([`esker_ftl`]), which changes what the
+//! cells hold ([`esker_nand::state`]), makes space by cleaning ([`esker_ftl::gc`]) and emits flash operations; dies
+//! and buses ([`esker_nand::array`]) then perform those in time. Translation layers and victim policies know nothing of
+//! time.
 //!
 //! ```
 //! use esker_core::{Arrival, Bytes, Completion, Device, Lba, Nanos, Request, Tag};
@@ -18,35 +19,27 @@
 //! assert_eq!(done[0].at, Nanos(305_600));
 //! ```
 
-mod array;
-mod choice;
-mod divide;
-mod ecc;
+mod check;
 mod error;
-pub mod ftl;
-pub mod gc;
-mod geometry;
-mod memory;
-pub mod nand;
-mod precondition;
 mod presets;
 mod published;
 mod settings;
-mod space;
 mod ssd;
 
-pub use choice::{Choice, Parameter, Parameters};
 pub use error::SsdError;
-pub use ftl::FTLS;
-pub use gc::VICTIM_POLICIES;
-pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
+pub use esker_ftl::{
+    BuildError, Choice, EndOfLife, FTLS, Parameter, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
+    WearSettings, WriteFrontiers,
+};
+pub use esker_nand::{
+    ArrayLevel, ArraySettings, BlockIndex, ChannelIndex, CopyBack, DecodingStepSettings, DieIndex, EccCode,
+    EccSettings, EnergySettings, ErrorCount, Gang, GangControl, GangData, Geometry, GeometrySettings, MultiPlane,
+    NandError, Placement, PlaneIndex, PoolScope, RawErrorSettings, Rewrite, Scheduling, Stripe, SuspendSettings,
+    TimingSettings, ValueError,
+};
 pub use presets::PRESETS;
 pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
-    ArrayLevel, ArraySettings, BufferMode, CleaningSettings, CopyBack, DecodingStepSettings, EccCode, EccSettings,
-    EndOfLife, EnergySettings, ErrorCount, Gang, GangControl, GangData, GeometrySettings, LinkSettings, MultiPlane,
-    Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Rewrite, Scheduling, Separation, SsdSettings, Stripe,
-    SuspendSettings, TimingSettings, WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, SsdSettings, WriteBufferSettings,
 };
-pub use space::Space;
 pub use ssd::Ssd;

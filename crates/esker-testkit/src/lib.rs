@@ -1,7 +1,13 @@
-//! What tests and benchmarks share: how rates are measured, and where reference data lies.
+//! What tests and benchmarks share: how rates are measured, how many random cases are wanted, and where
+//! reference data lies.
 
 mod bench;
 mod reference;
 
 pub use bench::{Bench, Measurement, processor_time};
 pub use reference::reference_data;
+
+/// So many times as many random cases as usual are wanted (`ESKER_SOAK`).
+pub fn soak() -> u32 {
+    std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}

@@ -1,10 +1,12 @@
 //! Cleaning while the drive has nothing else to do.
 
 use esker_core::Nanos;
+use esker_ftl::Cells;
+use esker_nand::ValueError;
+use esker_nand::array::BACKGROUND;
 
 use super::Ssd;
 use super::power::Power;
-use crate::array::BACKGROUND;
 use crate::{CleaningSettings, SsdError};
 
 /// Longer times are refused, so that sums stay far from the end of `u64` nanoseconds.
@@ -25,7 +27,9 @@ impl Background {
     pub(super) fn new(settings: &CleaningSettings) -> Result<Option<Self>, SsdError> {
         let idle = settings.idle_before_background;
         if idle > IDLE_MAX {
-            return Err(SsdError::TooLong { key: "cleaning.idle_before_background", found: idle, limit: IDLE_MAX });
+            return Err(
+                ValueError::TooLong { key: "cleaning.idle_before_background", found: idle, limit: IDLE_MAX }.into()
+            );
         }
         Ok(settings.background.map(|_| Self { idle, due: Nanos::NEVER, under_way: 0 }))
     }
@@ -70,7 +74,7 @@ impl Ssd {
         for _ in 0..self.space.pools {
             self.ops.clear();
             // An error is that of cleaning that gains nothing: idle time cannot help then.
-            let something = self.ftl.collect(&mut self.flash, &mut self.ops).unwrap_or(false);
+            let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
             if !self.ops.as_slice().is_empty() {
                 under_way += self.issue(now, BACKGROUND, None);
             }

@@ -4,10 +4,10 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 use esker_core::{LogicalPage, StreamId, mix64};
+use esker_ftl::Part;
 use hashbrown::HashMap;
 
 use super::departures::Departures;
-use crate::ftl::Part;
 
 const NOBODY: u32 = u32::MAX;
 

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{DeviceError, LogicalPage, Nanos, Request, RequestKind, WaitingLine};
+use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, Request, RequestKind, WaitingLine};
+use esker_ftl::{Cells, Part, Space};
+use esker_nand::array::NO_REQUEST;
+use esker_nand::{Geometry, ValueError};
 use esker_results::BufferReport;
 
 use super::Ssd;
 use super::buffer::{Admission, Buffer, BufferShape, Coverage, Rounding, coverage};
-use crate::array::NO_REQUEST;
-use crate::ftl::Part;
-use crate::{BufferMode, Geometry, Space, SsdError, WriteBufferSettings};
-use esker_core::Ratio;
+use crate::{BufferMode, SsdError, WriteBufferSettings};
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LATENCY_MAX: Nanos = Nanos::from_secs(60);
@@ -65,7 +65,7 @@ impl Buffering {
             return Err(SsdError::WaterMarks { low: low_water, high: high_water });
         }
         if latency > LATENCY_MAX {
-            return Err(SsdError::TooLong { key: "write_buffer.latency", found: latency, limit: LATENCY_MAX });
+            return Err(ValueError::TooLong { key: "write_buffer.latency", found: latency, limit: LATENCY_MAX }.into());
         }
         let pages = size.0 / geometry.page_size().0;
         if pages == 0 {
@@ -73,7 +73,7 @@ impl Buffering {
         }
         if pages > PAGES_MAX {
             let limit = PAGES_MAX.saturating_mul(geometry.page_size().0);
-            return Err(SsdError::TooLarge { key: "write_buffer.size", found: size.0, limit });
+            return Err(ValueError::TooLarge { key: "write_buffer.size", found: size.0, limit }.into());
         }
         let shape = BufferShape {
             pages: pages as u32,
@@ -225,7 +225,7 @@ impl Ssd {
                 (RequestKind::Trim | RequestKind::WriteZeroes { .. }, Part::Whole) => {
                     self.ops.clear();
                     self.buffering().forget(logical);
-                    self.ftl.trim(logical, &mut self.flash, &mut self.ops);
+                    self.ftl.trim(logical, &mut Cells::new(&mut self.flash, &mut self.ops));
                     if !self.ops.as_slice().is_empty() {
                         // It ends in memory; what the map may need for it goes on.
                         self.issue(now, NO_REQUEST, None);
@@ -335,7 +335,7 @@ impl Ssd {
                 self.ftl.begin_stream(stream);
             }
             let written = self.write_to_flash(now, page, part);
-            self.ftl.end_request(&mut self.flash, &mut self.ops);
+            self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
             let count = match self.ops.as_slice() {
                 [] => 0,
                 // What was emitted before an error was done to the cells, too.

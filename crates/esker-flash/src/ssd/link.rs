@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::{Bytes, Nanos, Request, RequestKind};
+use esker_nand::ValueError;
 
 use crate::{LinkSettings, SsdError};
 
@@ -29,7 +30,9 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(settings: &LinkSettings) -> Result<Self, SsdError> {
         if settings.overhead > OVERHEAD_MAX {
-            return Err(SsdError::TooLong { key: "link.overhead", found: settings.overhead, limit: OVERHEAD_MAX });
+            return Err(
+                ValueError::TooLong { key: "link.overhead", found: settings.overhead, limit: OVERHEAD_MAX }.into()
+            );
         }
         Ok(Self {
             settings: *settings,

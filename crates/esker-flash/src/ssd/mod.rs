@@ -22,13 +22,14 @@ use esker_core::{
     Bytes, Completion, Control, Device, DeviceError, LogicalPage, Nanos, Request, RequestKind, Tag, Telemetry,
     Unsupported,
 };
+use esker_ftl::{Ftl, FtlContext, FtlCounters, Space, WearCounts, precondition};
+use esker_nand::array::{Array, BACKGROUND, Ended, Timing};
+use esker_nand::ecc::{self, Ecc};
+use esker_nand::state::{FlashState, OpList, OperationCounts};
+use esker_nand::{Geometry, Placement, ValueError};
 use esker_results::{PreconditionReport, Report, Reporting};
 
-use crate::array::{Array, BACKGROUND, Ended};
-use crate::ecc::{self, Ecc};
-use crate::ftl::{self, Ftl, FtlContext, FtlCounters, WearCounts};
-use crate::nand::{FlashState, OpList, OperationCounts, Timing};
-use crate::{Geometry, Placement, Space, SsdError, SsdSettings, precondition};
+use crate::{SsdError, SsdSettings};
 use background::Background;
 use buffering::Buffering;
 use link::Link;
@@ -126,23 +127,25 @@ impl Ssd {
         let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
         let mut timing = Timing::new(&settings.timing, &flash_pages)?;
         settings.check_array()?;
+        let wiring = settings.wiring();
         for transfer in [&mut timing.page_transfer, &mut timing.sector_transfer] {
-            transfer.0 = transfer.0.saturating_mul(settings.pages_in_turn());
+            transfer.0 = transfer.0.saturating_mul(wiring.pages_in_turn());
         }
-        let geometry = Geometry::new(&settings.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
-        let space = Space::new(settings, &geometry)?;
+        let geometry = Geometry::new(&wiring.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
+        let layer = settings.layer();
+        let space = Space::new(&layer, &geometry)?;
         for (key, value) in [
             ("queue_depth", u64::from(settings.queue_depth)),
             ("endurance_cycles", settings.endurance_cycles),
             ("link.rate", settings.link.map_or(1, |link| link.rate.0)),
         ] {
             if value == 0 {
-                return Err(SsdError::Zero { key });
+                return Err(ValueError::Zero { key }.into());
             }
         }
         if settings.queue_depth > QUEUE_DEPTH_MAX {
             let (found, limit) = (u64::from(settings.queue_depth), u64::from(QUEUE_DEPTH_MAX));
-            return Err(SsdError::TooLarge { key: "queue_depth", found, limit });
+            return Err(ValueError::TooLarge { key: "queue_depth", found, limit }.into());
         }
         let link = settings.link.as_ref().map(Link::new).transpose()?;
         let buffer = settings.write_buffer.as_ref();
@@ -159,11 +162,11 @@ impl Ssd {
         let mut decoder = None;
         if let Some(ecc) = &settings.ecc {
             timing.decoding = ecc::decoding(ecc, &timing)?;
-            let mut judge = Ecc::new(ecc, &geometry, &Geometry::new(&settings.layout().0, false)?, seed)?;
+            let mut judge = Ecc::new(ecc, &geometry, &Geometry::new(&wiring.layout().0, false)?, seed)?;
             judge.start(Nanos::ZERO, &flash);
             decoder = Some(Box::new(judge));
         }
-        let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed })?;
+        let ftl = esker_ftl::build(&FtlContext { geometry: &geometry, space: &space, settings: &layer, seed })?;
         let power = Power::new(settings)?;
         match power.as_ref().map(Power::is_sudden) {
             Some(true) => flash.keep_journal(space.blocks_per_pool),
@@ -181,12 +184,12 @@ impl Ssd {
             space,
             capacity: Bytes(u64::from(space.host_pages) * geometry.page_size().0),
             page_shift: geometry.page_size().0.trailing_zeros(),
-            part_shift: settings.layout().0.page_size.0.trailing_zeros(),
+            part_shift: wiring.layout().0.page_size.0.trailing_zeros(),
             ftl,
             flash,
             power,
             ops: OpList::default(),
-            array: RefCell::new(Array::new(&geometry, &timing, settings)),
+            array: RefCell::new(Array::new(&geometry, &timing, &wiring)),
             slots: Slots::new(settings.queue_depth),
             link,
             buffer,
@@ -213,6 +216,13 @@ impl Ssd {
         ssd.choose_operations();
         ssd.update_next();
         Ok(ssd)
+    }
+
+    /// A translation layer as it was built first.
+    fn new_layer(&self) -> Box<dyn Ftl> {
+        let settings = &self.settings.layer();
+        let context = FtlContext { geometry: &self.geometry, space: &self.space, settings, seed: self.seed };
+        esker_ftl::build(&context).expect("it was built from the same settings before")
     }
 
     /// Whether copies of pages side by side are one operation: nobody looks at single ones.
@@ -435,9 +445,7 @@ impl Device for Ssd {
         self.now = self.now.max(now);
         match command {
             Control::Precondition(condition) => {
-                let settings = &self.settings;
-                let context = FtlContext { geometry: &self.geometry, space: &self.space, settings, seed: self.seed };
-                let ftl = ftl::build(&context).expect("it was built from the same settings before");
+                let ftl = self.new_layer();
                 self.flash.format();
                 self.flash.settle_as_issued(true);
                 if let Some(wear) = &self.settings.wear {
@@ -464,7 +472,7 @@ impl Device for Ssd {
             }
             Control::RecordTimeline(stretch) => {
                 assert_eq!(self.completed, 0, "a timeline begins before any request");
-                self.array = RefCell::new(Array::recording(&self.geometry, &self.timing, &self.settings));
+                self.array = RefCell::new(Array::recording(&self.geometry, &self.timing, &self.settings.wiring()));
                 self.prepare_for_power_failure();
                 self.choose_operations();
                 self.timeline = Some(Box::new(Timeline::new(stretch)));

@@ -6,12 +6,13 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use esker_core::{DeviceError, LogicalPage, Nanos};
+use esker_ftl::LayerCapability;
+use esker_nand::ValueError;
+use esker_nand::state::Fate;
 use esker_results::RecoveryReport;
 
 use super::Ssd;
 use super::recovery::Recovery;
-use crate::ftl::{self, LayerCapability};
-use crate::nand::Fate;
 use crate::{PowerFailureSettings, SsdError, SsdSettings};
 
 /// When power fails.
@@ -40,14 +41,15 @@ impl Moment {
             (Some((moment, _)), None) => Ok(moment),
             (Some((_, first)), Some((_, second))) => {
                 let reason = "power fails once".to_string();
-                Err(SsdError::Contradiction { first, second, reason, remedy })
+                Err(ValueError::Contradiction { first, second, reason, remedy }.into())
             }
-            (None, _) => Err(SsdError::Contradiction {
+            (None, _) => Err(ValueError::Contradiction {
                 first: "`power_failure`".to_string(),
                 second: "a table without a moment".to_string(),
                 reason: "power has to fail at some time".to_string(),
                 remedy,
-            }),
+            }
+            .into()),
         }
     }
 }
@@ -81,13 +83,14 @@ impl Power {
     pub(super) fn new(settings: &SsdSettings) -> Result<Option<Self>, SsdError> {
         let Some(power_failure) = &settings.power_failure else { return Ok(None) };
         let moment = Moment::new(power_failure)?;
-        if !ftl::entry(settings)?.can(LayerCapability::Recover) {
-            return Err(SsdError::Contradiction {
+        if !esker_ftl::entry(&settings.layer())?.can(LayerCapability::Recover) {
+            return Err(ValueError::Contradiction {
                 first: "`power_failure`".to_string(),
                 second: format!("`ftl` = `{}`", settings.ftl.kind),
                 reason: "this layer has no recovery".to_string(),
                 remedy: "leave one of them out".to_string(),
-            });
+            }
+            .into());
         }
         let work_of_its_own = settings.write_buffer.is_some() || settings.cleaning.background.is_some();
         Ok(Some(Self {
@@ -150,7 +153,7 @@ impl Ssd {
     pub(super) fn prepare_for_power_failure(&mut self) {
         if self.power.as_ref().is_some_and(Power::is_sudden) {
             let blocks = self.space.blocks_per_pool;
-            self.array.get_mut().follow(&self.geometry, &self.timing, &self.settings, blocks);
+            self.array.get_mut().follow(&self.geometry, &self.timing, &self.settings.wiring(), blocks);
             self.flash.settle_as_issued(false);
         }
     }

@@ -1,12 +1,12 @@
 //! What the drive tells of its array beyond the usual, where that was asked for.
 
 use esker_core::Nanos;
+use esker_nand::array::{Done, Step, Tally, Timing};
+use esker_nand::state::{CAUSES, Cause};
+use esker_nand::{EnergySettings, Gang};
 use esker_results::{ArrayReport, EnergyByCause, EnergyReport, StepReport};
 
 use super::Ssd;
-use crate::array::{Done, Step, Tally};
-use crate::nand::{CAUSES, Cause, Timing};
-use crate::{EnergySettings, Gang};
 
 /// The name of a cause in results.
 pub(super) fn cause_name(cause: Cause) -> &'static str {

@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 
 use esker_core::{LogicalPage, Nanos, PhysicalPage};
+use esker_ftl::{Cells, LayerCapability};
+use esker_nand::array::BACKGROUND;
+use esker_nand::state::{Cause, FlashOp, FlashOpKind, OpList, Scan, Transfer};
+use esker_nand::{BlockIndex, Geometry, MultiPlane, Scheduling};
 use esker_results::RecoveryWay;
 
 use super::Ssd;
 use super::power::Stage;
-use crate::array::BACKGROUND;
-use crate::ftl::{self, FtlContext, LayerCapability};
-use crate::nand::{Cause, FlashOp, FlashOpKind, OpList, Scan, Transfer};
-use crate::{BlockIndex, Geometry, MultiPlane, Scheduling};
 
 /// Reads that each die has before it while there are more. They are handed on when half as many have ended, whichever they are,
 /// so that no die ever waits for its next one; the schedule is that of all of them handed on at once.
@@ -68,18 +68,16 @@ impl Ssd {
     /// what they end in spite of it at `off`. `before` is what [`Self::versions`] said then.
     pub(super) fn recover(&mut self, now: Nanos, off: Nanos, before: &[u64]) {
         let counts_before = *self.flash.counts();
-        let context =
-            FtlContext { geometry: &self.geometry, space: &self.space, settings: &self.settings, seed: self.seed };
         self.former.add(&self.ftl.counters());
         if let Some(wear) = self.ftl.wear() {
             self.former_wear.migrated += wear.migrated;
             self.former_wear.spared += wear.spared;
         }
-        self.ftl = ftl::build(&context).expect("it was built from the same settings before");
+        self.ftl = self.new_layer();
         let array = &self.settings.array;
         let by_plane = array.scheduling == Scheduling::OutOfOrder && array.multi_plane != MultiPlane::Off;
         let mut ops = OpList::with_scan(Scan::new(&self.geometry, by_plane));
-        if let Err(error) = self.ftl.recover(&mut self.flash, &mut ops) {
+        if let Err(error) = self.ftl.recover(&mut Cells::new(&mut self.flash, &mut ops)) {
             // All data are found by then; so many blocks have gone bad that there is no room for more.
             assert!(self.settings.wear.is_some(), "a drive with good blocks does not recover: {error}");
             self.read_only = true;
@@ -105,7 +103,7 @@ impl Ssd {
         report.at_s = now.0 as f64 / 1e9;
         (report.reads, report.programs, report.erases) =
             (counts.reads().total(), counts.programs().total(), counts.erases);
-        let layer = ftl::entry(&self.settings).expect("it was built from the same settings before");
+        let layer = esker_ftl::entry(&self.settings.layer()).expect("it was built from the same settings before");
         report.way = match (layer.can(LayerCapability::RecoverByMap), self.geometry.block_summary()) {
             (true, _) => RecoveryWay::Directory,
             (false, true) => RecoveryWay::Summaries,

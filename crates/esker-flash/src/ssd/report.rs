@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use esker_core::{BusyTime, Bytes, DeviceState, Nanos, Ratio, ResourceKind, Telemetry};
+use esker_nand::array::Step;
+use esker_nand::ecc::Ecc;
+use esker_nand::state::{Cause, OperationCounts, by_cause};
 use esker_results::{
     BufferReport, CleaningReport, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport,
 };
 
 use super::power::{Power, Stage};
 use super::{Baseline, Ssd};
-use crate::array::Step;
-use crate::ecc::Ecc;
-use crate::nand::{Cause, OperationCounts, by_cause};
 
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 
@@ -199,10 +199,10 @@ impl Ssd {
 fn ecc_report(ecc: &Ecc) -> EccReport {
     let counts = ecc.counts();
     let reads = counts.reads().max(1) as f64;
-    let bits = ecc.code().data_bits_of_page() as f64;
+    let bits = ecc.data_bits_of_page() as f64;
     let failed = counts.failed.iter().sum::<u64>() as f64;
     EccReport {
-        reads_by_step: counts.decoded[..ecc.code().steps()].to_vec(),
+        reads_by_step: counts.decoded[..ecc.steps()].to_vec(),
         uncorrectable_reads: by_cause(&counts.failed),
         lost_pages: counts.lost_pages,
         reads_of_lost_pages: counts.reads_of_lost_pages,

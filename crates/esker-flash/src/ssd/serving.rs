@@ -1,13 +1,12 @@
 //! A request on its way to flash: split into pages, asked of the translation layer, handed to the array.
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
+use esker_ftl::{Cells, FtlError, Part};
+use esker_nand::state::{Cause, Cover};
 
 use super::buffer::Rounding;
 use super::buffering::covered;
 use super::{FIRST_ENTRY, Ssd};
-use crate::array::Cover;
-use crate::ftl::{FtlError, Part};
-use crate::nand::Cause;
 
 impl Ssd {
     /// Hands a request on to flash.
@@ -83,7 +82,7 @@ impl Ssd {
             self.shadow.took(page, self.slots.get(slot));
             let written = match request.kind {
                 RequestKind::Read => {
-                    self.ftl.read(page, &mut self.flash, &mut self.ops);
+                    self.ftl.read(page, &mut Cells::new(&mut self.flash, &mut self.ops));
                     let has_data = self.ops.as_slice().iter().any(|op| op.cause == Cause::Host);
                     self.unwritten_page_reads += u64::from(!has_data);
                     Ok(())
@@ -95,7 +94,7 @@ impl Ssd {
                 },
                 RequestKind::Trim if part == Part::Some => Ok(()),
                 RequestKind::WriteZeroes { .. } | RequestKind::Trim => {
-                    self.ftl.trim(page, &mut self.flash, &mut self.ops);
+                    self.ftl.trim(page, &mut Cells::new(&mut self.flash, &mut self.ops));
                     Ok(())
                 }
                 RequestKind::Flush => Ok(()),
@@ -113,7 +112,7 @@ impl Ssd {
             }
         }
         self.ops.clear();
-        self.ftl.end_request(&mut self.flash, &mut self.ops);
+        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
         if !self.ops.as_slice().is_empty() {
             count += self.issue(now, slot, None);
         }
@@ -137,7 +136,7 @@ impl Ssd {
             }
             if let (Some(page), Some(index)) = (read, ecc.stale()) {
                 // Where there is no room for them the data stay, and the host has them all the same.
-                let _ = self.ftl.refresh(page, index, &mut self.flash, &mut self.ops);
+                let _ = self.ftl.refresh(page, index, &mut Cells::new(&mut self.flash, &mut self.ops));
                 ecc.judge_more(now, self.ops.as_slice(), cover);
             }
         }
@@ -217,7 +216,7 @@ impl Ssd {
         self.look_at_backlog(now);
         #[cfg(test)]
         let first = self.flash.next_sequence();
-        self.ftl.write(page, part, &mut self.flash, &mut self.ops)?;
+        self.ftl.write(page, part, &mut Cells::new(&mut self.flash, &mut self.ops))?;
         #[cfg(test)]
         self.shadow.programmed(page, first, self.ops.as_slice());
         Ok(())

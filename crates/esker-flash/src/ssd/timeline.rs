@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use esker_core::{Completion, Nanos, Request, RequestKind, Stretch};
+use esker_nand::array::Performed;
 use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 
 use super::probes::cause_name;
-use crate::array::Performed;
 
 const NONE: u64 = u64::MAX;
 /// More operations than this are counted, but not kept: of the first requests the last ones, of the last ones the first.

@@ -1,9 +1,10 @@
 //! A worn-out drive with old data against the same drive when it was new.
 
-use crate::common::{filled, preset, report, run};
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
 use esker_flash::SsdSettings;
 use esker_results::EccReport;
+
+use crate::common::{filled, preset, report, run};
 
 /// The worn preset with fewer blocks.
 fn worn() -> SsdSettings {

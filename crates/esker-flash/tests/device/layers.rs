@@ -1,7 +1,9 @@
 //! Translation layers against each other: preconditioned, and under the workloads that tell them apart.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
-use esker_flash::{Choice, FTLS, Parameter, PoolScope, Ssd, SsdSettings};
+use esker_flash::{Ssd, SsdSettings};
+use esker_ftl::{Choice, FTLS, Parameter};
+use esker_nand::PoolScope;
 use esker_results::FlashReport;
 
 use crate::common::{one_package, report, run};

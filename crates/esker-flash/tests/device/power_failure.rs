@@ -1,7 +1,9 @@
 //! A drive loses power during a run, finds its data again, and goes on.
 
 use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, ReplaySettings, Request, Rng};
-use esker_flash::{Choice, FTLS, Parameter, PowerFailureSettings, Ssd, SsdError, SsdSettings};
+use esker_flash::{PowerFailureSettings, Ssd, SsdError, SsdSettings};
+use esker_ftl::{Choice, FTLS, Parameter};
+use esker_nand::ValueError;
 use esker_results::RecoveryReport;
 
 use crate::common::{filled, one_package, report, run};
@@ -84,7 +86,7 @@ fn what_is_not_modelled_along_with_it_is_refused() {
         let mut settings = settings("page", false);
         change(&mut settings);
         let error = Ssd::new("flash", &settings, 1).unwrap_err();
-        assert!(matches!(error, SsdError::Contradiction { .. }), "{error}");
+        assert!(matches!(error, SsdError::Value(ValueError::Contradiction { .. })), "{error}");
     };
     refused(|settings| settings.power_failure = Some(PowerFailureSettings::default()));
     refused(|settings| {

@@ -1,7 +1,8 @@
 //! Preconditioning: the steady state is that of theory, a run that follows stays in it, and it always ends.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
-use esker_flash::{Choice, Ssd, SsdSettings};
+use esker_flash::{Ssd, SsdSettings};
+use esker_ftl::Choice;
 use esker_results::PreconditionReport;
 
 use crate::common::{one_package, report, run};

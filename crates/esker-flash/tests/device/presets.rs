@@ -1,7 +1,8 @@
 //! Every preset is a drive that works, and serves an unloaded read in exactly the sum of its parts.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request};
-use esker_flash::{ErrorCount, PRESETS, Ssd, SsdSettings};
+use esker_flash::{PRESETS, Ssd, SsdSettings};
+use esker_nand::ErrorCount;
 
 #[test]
 fn every_preset_serves_an_unloaded_read_in_the_sum_of_its_parts() {

@@ -4,7 +4,8 @@ use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
     Rng, Verdict, replay,
 };
-use esker_flash::{Figure, Geometry, PUBLISHED, Ssd, SsdSettings, TOLERANCE, Work};
+use esker_flash::{Figure, PUBLISHED, Ssd, SsdSettings, TOLERANCE, Work};
+use esker_nand::Geometry;
 
 /// Blocks per plane of a part of a drive: enough that the few that are kept free weigh as in the whole one.
 const BLOCKS_PER_PLANE: u32 = 256;

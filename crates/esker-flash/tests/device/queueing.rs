@@ -1,7 +1,8 @@
 //! Times under load: queueing theory, and the limits of dies and buses.
 
-use crate::common::{filled, one_package, run};
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, ResourceKind, Rng};
+
+use crate::common::{filled, one_package, run};
 
 const PAGE: Bytes = Bytes::kib(4);
 /// 25 us into the register, (4096 + 128) x 25 ns over the bus.

@@ -1,20 +1,25 @@
 //! Any configuration either works or is refused with the numbers that clash; and what works keeps its books.
 
-use crate::common::{report, run};
 use esker_core::registry::{self, Accepted};
 use esker_core::{
     Arrival, ByteRate, Bytes, Control, Device, Energy, Hint, Lba, Nanos, Power, Precondition, Priority, Ratio,
     ReplaySettings, Request, RequestKind, ResourceKind, Rng, StreamId,
 };
-use esker_flash::ftl::LayerCapability;
 use esker_flash::{
-    ArrayLevel, ArraySettings, BufferMode, Choice, CleaningSettings, CopyBack, DecodingStepSettings, EccCode,
-    EccSettings, EndOfLife, EnergySettings, ErrorCount, FTLS, Gang, GangControl, GangData, GeometrySettings,
-    LinkSettings, MultiPlane, Parameter, Placement, PoolScope, PowerFailureSettings, RawErrorSettings, Rewrite,
-    Scheduling, Separation, Ssd, SsdError, SsdSettings, Stripe, SuspendSettings, TimingSettings, VICTIM_POLICIES,
-    WearLevelling, WearSettings, WriteBufferSettings, WriteFrontiers,
+    BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, Ssd, SsdError, SsdSettings, WriteBufferSettings,
+};
+use esker_ftl::{
+    BuildError, Choice, EndOfLife, FTLS, LayerCapability, Parameter, Separation, VICTIM_POLICIES, WearLevelling,
+    WearSettings, WriteFrontiers,
+};
+use esker_nand::{
+    ArrayLevel, ArraySettings, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, Gang,
+    GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite, Scheduling,
+    Stripe, SuspendSettings, TimingSettings,
 };
 use proptest::prelude::*;
+
+use crate::common::{report, run};
 
 /// Mostly from `range`; now and then zero.
 fn mostly(range: std::ops::Range<u32>) -> impl Strategy<Value = u32> {
@@ -457,18 +462,18 @@ proptest! {
             Err(error) => {
                 prop_assert!(!error.to_string().is_empty());
                 prop_assert!(error.hint().is_some(), "{}", error);
-                if let SsdError::NotAboveThreshold { key, .. } = error {
+                if let SsdError::Layer(BuildError::NotAboveThreshold { key, .. }) = error {
                     prop_assert!(error.hint().unwrap().contains(key));
                 }
-                if let SsdError::NoUpdateBlocks { remedy, .. } = error
+                if let SsdError::Layer(BuildError::NoUpdateBlocks { remedy, .. }) = error
                     && remedy < Ratio::ONE
                 {
                     let settings =
                         SsdSettings { over_provisioning: Some(remedy), spare_factor: None, ..settings.clone() };
                     let again = Ssd::new("flash", &settings, seed);
-                    prop_assert!(!matches!(again, Err(SsdError::NoUpdateBlocks { .. })), "the remedy does not help");
+                    prop_assert!(!matches!(again, Err(SsdError::Layer(BuildError::NoUpdateBlocks { .. }))), "the remedy does not help");
                 }
-                if let SsdError::NoRoomForMap { remedy, .. } = error
+                if let SsdError::Layer(BuildError::NoRoomForMap { remedy, .. }) = error
                     && remedy < Ratio::ONE
                     && settings.cleaning.background.is_none()
                     && settings.cleaning.gradual.is_none()
@@ -478,12 +483,12 @@ proptest! {
                     let again = Ssd::new("flash", &settings, seed);
                     prop_assert!(again.is_ok(), "the remedy does not help: {}", again.unwrap_err());
                 }
-                if let SsdError::NoSpareSpace { remedy: (key, value), .. } = error {
+                if let SsdError::Layer(BuildError::NoSpareSpace { remedy: (key, value), .. }) = error {
                     let mut settings = settings;
                     let stated = if key == "spare_factor" { &mut settings.spare_factor } else { &mut settings.over_provisioning };
                     *stated = Some(value);
                     let again = Ssd::new("flash", &settings, seed);
-                    prop_assert!(!matches!(again, Err(SsdError::NoSpareSpace { .. })), "the remedy does not help");
+                    prop_assert!(!matches!(again, Err(SsdError::Layer(BuildError::NoSpareSpace { .. }))), "the remedy does not help");
                 }
             }
             Ok(_) => {

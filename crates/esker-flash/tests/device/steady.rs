@@ -1,9 +1,10 @@
 //! A stationary start: what it brings about at once is what long overwriting brings about in the end.
 
 use esker_core::{LogicalPage, Ratio, Rng};
-use esker_flash::ftl::{self, Ftl, FtlContext};
-use esker_flash::nand::FlashState;
-use esker_flash::{Choice, Geometry, Parameter, PoolScope, Separation, Space, SsdSettings, WriteFrontiers};
+use esker_flash::SsdSettings;
+use esker_ftl::{Choice, Ftl, FtlContext, Parameter, Separation, Space, WriteFrontiers};
+use esker_nand::state::FlashState;
+use esker_nand::{Geometry, PoolScope};
 
 use crate::common::{one_package, preset};
 
@@ -29,8 +30,10 @@ struct Drive {
 impl Drive {
     fn new(settings: &SsdSettings, seed: u64) -> Self {
         let geometry = Geometry::new(&settings.geometry, settings.block_summary).unwrap();
-        let space = Space::new(settings, &geometry).unwrap();
-        let ftl = ftl::build(&FtlContext { geometry: &geometry, space: &space, settings, seed }).unwrap();
+        let layer = settings.layer();
+        let space = Space::new(&layer, &geometry).unwrap();
+        let context = FtlContext { geometry: &geometry, space: &space, settings: &layer, seed };
+        let ftl = esker_ftl::build(&context).unwrap();
         let flash = FlashState::new(&geometry);
         Self { ftl, flash, pages: u64::from(space.host_pages), rng: Rng::new(seed) }
     }

@@ -1,7 +1,9 @@
 //! Do drives keep streams apart, with a write buffer and without, and is it refused where it means nothing?
 
 use esker_core::{Arrival, Bytes, Device, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng, StreamId};
-use esker_flash::{Choice, FTLS, Separation, Ssd, SsdError, SsdSettings, WriteBufferSettings};
+use esker_flash::{Ssd, SsdError, SsdSettings, WriteBufferSettings};
+use esker_ftl::{Choice, FTLS, Separation};
+use esker_nand::ValueError;
 
 use crate::common::{filled, one_package, preset, report, run};
 
@@ -58,13 +60,13 @@ fn what_cannot_keep_them_apart_refuses_to() {
     for entry in FTLS.iter().filter(|entry| entry.name != "page") {
         let settings = SsdSettings { ftl: Choice::named(entry.name), ..small(2) };
         let (error, remedy) = refused(&settings);
-        assert!(matches!(error, SsdError::Contradiction { .. }), "{error}");
+        assert!(matches!(error, SsdError::Value(ValueError::Contradiction { .. })), "{error}");
         assert_eq!(remedy, "leave `streams` out, or use ftl = \"page\"");
     }
     let mut hot_cold = small(2);
     hot_cold.cleaning.separate = Separation::HotCold;
     assert!(refused(&hot_cold).1.contains("separate = \"copied\""));
-    assert!(matches!(refused(&small(0)).0, SsdError::Zero { .. }));
-    assert!(matches!(refused(&small(17)).0, SsdError::TooLarge { limit: 16, .. }));
+    assert!(matches!(refused(&small(0)).0, SsdError::Value(ValueError::Zero { .. })));
+    assert!(matches!(refused(&small(17)).0, SsdError::Value(ValueError::TooLarge { limit: 16, .. })));
     assert!(Ssd::new("flash", &small(16), 1).is_ok());
 }

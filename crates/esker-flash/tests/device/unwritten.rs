@@ -1,7 +1,8 @@
 //! Reads of pages without data: counted, since they cost nothing.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, ReplaySettings, Request, RequestKind};
-use esker_flash::{Choice, Ssd, SsdSettings, WriteBufferSettings};
+use esker_flash::{Ssd, SsdSettings, WriteBufferSettings};
+use esker_ftl::Choice;
 
 use crate::common::{one_package, report, run};
 

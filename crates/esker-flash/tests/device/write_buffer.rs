@@ -2,7 +2,9 @@
 //! frontiers.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
-use esker_flash::{Geometry, PRESETS, PoolScope, Space, SsdSettings, WriteBufferSettings, WriteFrontiers};
+use esker_flash::{PRESETS, SsdSettings, WriteBufferSettings};
+use esker_ftl::{Space, WriteFrontiers};
+use esker_nand::{Geometry, PoolScope};
 
 use crate::common::{Run, filled, preset, run};
 
@@ -62,7 +64,7 @@ fn shapes(settings: &SsdSettings) -> Vec<SsdSettings> {
         for write_frontiers in [WriteFrontiers::Die, WriteFrontiers::Plane, WriteFrontiers::Pool] {
             let settings = SsdSettings { pool, write_frontiers, ..settings.clone() };
             let geometry = Geometry::new(&settings.geometry, settings.block_summary).expect("presets have a geometry");
-            let space = Space::new(&settings, &geometry).expect("presets have room");
+            let space = Space::new(&settings.layer(), &geometry).expect("presets have room");
             if found.iter().all(|(other, _)| *other != space) {
                 found.push((space, settings));
             }

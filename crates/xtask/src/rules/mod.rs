@@ -5,6 +5,7 @@ mod file_length;
 mod function_length;
 mod import_circles;
 mod licences;
+mod no_time;
 mod reference_pages;
 mod unused_dependencies;
 mod width;
@@ -26,6 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
     crate_edges::RULE,
     unused_dependencies::RULE,
     import_circles::RULE,
+    no_time::RULE,
     width::RULE,
     function_length::RULE,
     file_length::RULE,

@@ -1,12 +1,13 @@
 //! How the array is wired and driven: exact times, worked out by hand.
 
 use esker_core::{Lba, Ratio, Stretch};
+use esker_ftl::WriteFrontiers;
+use esker_nand::{
+    ArrayLevel, CopyBack, EnergySettings, Gang, GangControl, GangData, MultiPlane, PoolScope, Rewrite, Scheduling,
+    SuspendSettings,
+};
 
 use super::*;
-use crate::{
-    ArrayLevel, CopyBack, EnergySettings, Gang, GangControl, GangData, MultiPlane, PoolScope, Rewrite, Scheduling,
-    SuspendSettings, WriteFrontiers,
-};
 
 /// One die of two planes of eight blocks of four pages; two blocks are kept free.
 fn one_die() -> SsdSettings {

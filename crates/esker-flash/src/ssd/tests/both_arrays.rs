@@ -1,10 +1,10 @@
 //! Whole drives on both schedulers of the array: the one that decides in runs, and the one that goes from event to event.
 
 use esker_core::{Arrival, Observer, ReplaySettings, Rng, Verdict, replay};
+use esker_ftl::{Choice, FTLS};
+use esker_nand::PoolScope;
 
 use super::*;
-use crate::ftl::FTLS;
-use crate::{Choice, PoolScope};
 
 /// When each request began and ended.
 #[derive(Default)]
@@ -57,7 +57,8 @@ fn requests_take_the_same_time_to_the_nanosecond() {
             let mut one_by_one = Ssd::new("flash", &settings, 1).unwrap();
             assert!(matches!(*in_runs.array.borrow(), Array::Granted(_)));
             assert_eq!(in_runs.array.borrow().takes_runs(), units == 1);
-            one_by_one.array = RefCell::new(Array::recording(&one_by_one.geometry, &one_by_one.timing, &settings));
+            one_by_one.array =
+                RefCell::new(Array::recording(&one_by_one.geometry, &one_by_one.timing, &settings.wiring()));
             one_by_one.choose_operations();
             let times = run(in_runs, depth as usize);
             assert_eq!(times, run(one_by_one, depth as usize), "{} with {channels} channels", layer.name);

@@ -1,6 +1,7 @@
 //! Cleaning in idle time and little by little.
 
 use esker_core::{Precondition, Ratio};
+use esker_ftl::BuildError;
 
 use super::*;
 
@@ -114,5 +115,5 @@ fn cleaning_ahead_that_cannot_be_is_refused() {
     let expected = "`cleaning.background` is 5%: it has to lie between `cleaning.threshold` (5%) and 100%";
     assert_eq!(error.to_string(), expected);
     let error = refuse(|settings| settings.cleaning.gradual = Some(Ratio::percent(20)));
-    assert!(matches!(error, SsdError::NeverFree { key: "cleaning.gradual", .. }), "{error}");
+    assert!(matches!(error, SsdError::Layer(BuildError::NeverFree { key: "cleaning.gradual", .. })), "{error}");
 }

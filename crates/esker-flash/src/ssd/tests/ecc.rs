@@ -1,13 +1,13 @@
 //! Pages that have to be decoded.
 
 use esker_core::{DeviceError, Energy, Power, Precondition, Rng};
-use esker_results::FlashReport;
-
-use super::*;
-use crate::{
+use esker_nand::{
     DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, GeometrySettings, RawErrorSettings,
     Scheduling,
 };
+use esker_results::FlashReport;
+
+use super::*;
 
 /// Bits of a codeword of a whole page with 128 bytes of parity.
 const BITS: f64 = 8.0 * (4096.0 + 128.0);

@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::{PhysicalPage, Priority, Rng, StreamId};
+use esker_ftl::{Choice, EndOfLife, FTLS, LayerCapability, Separation, WearLevelling, WearSettings, WriteFrontiers};
+use esker_nand::array::Step;
+use esker_nand::state::{Cause, FlashOp, FlashOpKind, Spare};
+use esker_nand::{
+    ArraySettings, CopyBack, Gang, GangControl, MultiPlane, PoolScope, Rewrite, Scheduling, SuspendSettings,
+};
 use esker_results::RecoveryReport;
 
 use super::*;
-use crate::array::Step;
-use crate::ftl::{self, LayerCapability};
-use crate::nand::{Cause, FlashOp, FlashOpKind, Spare};
 use crate::ssd::power::Stage;
 use crate::ssd::slots::Slot;
-use crate::{
-    ArraySettings, BufferMode, Choice, CopyBack, EndOfLife, FTLS, Gang, GangControl, MultiPlane, PoolScope,
-    PowerFailureSettings, Rewrite, Scheduling, Separation, SuspendSettings, WearLevelling, WearSettings,
-    WriteBufferSettings, WriteFrontiers,
-};
+use crate::{BufferMode, PowerFailureSettings, WriteBufferSettings};
 
 /// What a drive holds, told along with what it does. Every write that it takes for a page is a version of that page; versions
 /// count up in the order of taking.
@@ -359,7 +358,7 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
             power_protected: rng.below(3) == 0,
         });
     }
-    let layer = ftl::entry(&settings).unwrap();
+    let layer = esker_ftl::entry(&settings.layer()).unwrap();
     if layer.can(LayerCapability::Wear) && rng.below(2) == 0 {
         settings.endurance_cycles = 4 + rng.below(10);
         settings.wear = Some(WearSettings {
@@ -387,7 +386,7 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
 
 #[test]
 fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
-    let soak = u64::from(crate::ftl::soak());
+    let soak = u64::from(esker_testkit::soak());
     let (mut failures, mut interrupted, mut amid, mut lost, mut saved, mut given_up) = (0, 0, 0, 0, 0, 0);
     let mut rng = Rng::new(23);
     for seed in 0..3000 * soak {
@@ -536,7 +535,7 @@ fn a_protected_buffer_is_saved_over_all_dies_and_brought_back() {
 
 #[test]
 fn between_requests_a_drive_with_work_of_its_own_loses_it() {
-    let soak = u64::from(crate::ftl::soak());
+    let soak = u64::from(esker_testkit::soak());
     let (mut failures, mut amid, mut lost, mut saved) = (0, 0, 0, 0);
     let mut rng = Rng::new(29);
     for seed in 0..600 * soak {

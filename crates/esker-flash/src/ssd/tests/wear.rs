@@ -1,10 +1,10 @@
 //! Uneven wear, its remedies, and the end of life.
 
 use esker_core::{DeviceError, DeviceState, Hint, Precondition, Ratio};
+use esker_ftl::{BuildError, EndOfLife, WearLevelling, WearSettings};
 use esker_results::WearReport;
 
 use super::*;
-use crate::{EndOfLife, WearLevelling, WearSettings};
 
 const CYCLES: u64 = 60;
 const HOST_PAGES: u64 = 4096 * 7 / 10;
@@ -141,10 +141,10 @@ fn contradictions_are_refused() {
         Ssd::new("flash", &settings, 1).unwrap_err()
     };
     let error = refuse(|settings| settings.ftl = crate::Choice::named("block"));
-    assert!(matches!(error, SsdError::NoWearIn { layer: "block", .. }), "{error}");
+    assert!(matches!(error, SsdError::Layer(BuildError::NoWearIn { layer: "block", .. })), "{error}");
     let error = refuse(|settings| settings.wear.as_mut().unwrap().initial_erases = 100_000);
     assert_eq!(error, SsdError::BornWornOut { found: 100_000, limit: 100_000 });
     assert_eq!(error.hint().unwrap(), "initial_erases = 50000 would work");
     let error = refuse(|settings| settings.wear.as_mut().unwrap().factory_bad_blocks = Ratio::percent(30));
-    assert!(matches!(error, SsdError::NoSpareSpace { .. }), "{error}");
+    assert!(matches!(error, SsdError::Layer(BuildError::NoSpareSpace { .. })), "{error}");
 }

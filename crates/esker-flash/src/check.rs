@@ -1,0 +1,50 @@
+//! Combinations of settings that exclude each other.
+
+use esker_ftl::WriteFrontiers;
+use esker_nand::{PoolScope, ValueError, setting_name};
+
+use crate::{SsdError, SsdSettings};
+
+impl SsdSettings {
+    /// Refuses what excludes each other in [`Self::array`].
+    pub fn check_array(&self) -> Result<(), SsdError> {
+        self.wiring().check_pages()?;
+        let array = &self.array;
+        let contradiction = |first: String, second: String, reason: String, remedy: &str| {
+            Err(ValueError::Contradiction { first, second, reason, remedy: remedy.to_string() }.into())
+        };
+        let inside = self.wiring().copies_inside();
+        if let Some(ecc) = &self.ecc {
+            let remedy = "leave one of them out";
+            if let Some(first) = &inside {
+                let reason = "what is copied inside a plane goes past the decoder and keeps its errors, and their sum \
+                              over copies is not modelled";
+                return contradiction(first.clone(), "`ecc`".to_string(), reason.to_string(), remedy);
+            }
+            let several = !array.span.is_empty() || array.logical_page.is_some();
+            if let (Some(share), true) = (ecc.refresh_above, several) {
+                let reason = "a read of some of these flash pages does not bring the others, which would have to be \
+                              written again too";
+                let first = "`array.span` or `array.logical_page`".to_string();
+                return contradiction(first, format!("`ecc.refresh_above` = {share}"), reason.to_string(), remedy);
+            }
+        }
+        let planes = self.wiring().seen().planes_per_die;
+        let in_plane = match self.write_frontiers {
+            WriteFrontiers::Plane => true,
+            WriteFrontiers::Die => planes == 1 || self.pool == PoolScope::Plane,
+            WriteFrontiers::Pool => self.pool == PoolScope::Plane || planes == 1 && self.pool == PoolScope::Die,
+        };
+        if let (Some(first), false) = (&inside, in_plane) {
+            return contradiction(
+                first.clone(),
+                format!("`write_frontiers` = {}", setting_name(&self.write_frontiers)),
+                format!(
+                    "a page can be copied inside a plane only, and a frontier serves several ({planes} planes a die)"
+                ),
+                "write_frontiers = \"plane\" would work",
+            );
+        }
+        Ok(self.wiring().check_parts()?)
+    }
+}

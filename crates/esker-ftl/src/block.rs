@@ -1,0 +1,162 @@
+//! Whole blocks are mapped, pages have fixed offsets in them.
+
+use esker_core::Ratio;
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
+use esker_nand::BlockIndex;
+use esker_nand::state::{FlashState, OpSink};
+
+use crate::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, Place, Scheme};
+use crate::{Cells, FtlEntry, FtlError, LayerCapability};
+
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
+    name: "block",
+    summary: "a map of blocks; a page that is written again sets off a copy of its block",
+    source: "Kim 2009, section 2.3.2, block-level FTL schemes",
+    parameters: ParameterSource::Listed(&[Parameter {
+        name: "open",
+        meaning: "logical blocks of a pool that can be amid being rewritten",
+        value: Accepted::Count { default: Fallback::Value(1), least: 1, most: 1 << 20 },
+    }]),
+    capabilities: &[LayerCapability::Recover],
+    build: |context, parameters| {
+        let open = parameters.count("open") as u32;
+        let needs = BlockNeeds {
+            kind: "block",
+            run: 1,
+            share: Ratio::ZERO,
+            least: open,
+            purpose: "that are being rewritten (`ftl.open`)",
+            free: 0,
+        };
+        let scheme = |pool: &BlockPool| Block { rewrites: Associated::new(pool.logical()), open };
+        Ok(Box::new(BlockMapped::new(context, &needs, scheme)?))
+    },
+};
+
+/// A page that cannot be programmed in its data block, since that was programmed at or beyond its offset, begins a
+/// rewrite: a free block becomes the data block, and takes the pages before it and itself. Pages that follow in
+/// ascending order go there, too, and what they leave out is copied. The rest is copied once the rewrite is closed:
+/// when the block is written at a lower offset again, or another rewrite needs its place.
+#[derive(Debug)]
+struct Block {
+    /// Logical blocks amid being rewritten, each with its former data block.
+    rewrites: Associated<Rewrite>,
+    open: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rewrite {
+    former: BlockIndex,
+    /// Pages that were copied so far.
+    copies: u32,
+}
+
+impl Block {
+    /// Copies the pages of `at`'s logical block from the first one that `to` can take up to `at`.
+    fn copy_before<S: OpSink>(at: Place, to: BlockIndex, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> u32 {
+        let mut copies = 0;
+        for offset in cells.flash.written_in(to)..at.offset {
+            let slot = at.slot - at.offset + offset;
+            if pool.page(slot).is_some() {
+                pool.copy(slot, to, offset, cells);
+                copies += 1;
+            }
+        }
+        copies
+    }
+
+    /// Copies what is left, and erases the former data block.
+    fn close<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, cells: &mut Cells<'_, S>) {
+        let Some(Rewrite { former, copies }) = self.rewrites.remove(block) else { return };
+        let data = pool.data(block).expect("a rewritten block has a data block");
+        let last = pool.complete(block, data, copies, |lies_in| lies_in == former, cells);
+        pool.erase(former, last, cells);
+    }
+}
+
+impl Scheme for Block {
+    fn place<S: OpSink>(
+        &mut self,
+        at: Place,
+        pool: &mut BlockPool,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<(BlockIndex, u32), FtlError> {
+        if let Some(data) = pool.in_place(at, cells.flash)? {
+            if let Some(rewrite) = self.rewrites.get_mut(at.block) {
+                rewrite.copies += Self::copy_before(at, data, pool, cells);
+                self.rewrites.touch(at.block);
+            }
+            return Ok((data, at.offset));
+        }
+        self.close(at.block, pool, cells);
+        if self.rewrites.len() == self.open {
+            let oldest = self.rewrites.oldest().expect("there are some");
+            self.close(oldest, pool, cells);
+        }
+        let former = pool.data(at.block).expect("it cannot take the page");
+        let data = pool.take_for(at.block)?;
+        let copies = Self::copy_before(at, data, pool, cells);
+        pool.set_data(at.block, Some(data));
+        self.rewrites.insert(at.block, Rewrite { former, copies });
+        Ok((data, at.offset))
+    }
+
+    fn adopt<S: OpSink>(
+        &mut self,
+        kept: &[Kept],
+        pool: &mut BlockPool,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<(), FtlError> {
+        let beside = pool.assign_data(kept.iter().copied());
+        let can_go_on = |beside: &Beside| {
+            let [block] = beside.blocks[..] else { return false };
+            let former = pool.data(beside.logical);
+            former.is_some() && pool.can_complete(beside.logical, block, |from| Some(from) == former, cells.flash)
+        };
+        let (rewrites, odd): (Vec<Beside>, Vec<Beside>) = beside.into_iter().partition(can_go_on);
+        odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
+        for Beside { logical, blocks, .. } in rewrites {
+            let former = pool.data(logical).expect("it was found");
+            pool.set_data(logical, Some(blocks[0]));
+            // How many pages had been copied is not known.
+            self.rewrites.insert(logical, Rewrite { former, copies: 0 });
+            if self.rewrites.len() > self.open {
+                let oldest = self.rewrites.oldest().expect("there are some");
+                self.close(oldest, pool, cells);
+            }
+        }
+        Ok(())
+    }
+
+    fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
+        let Some(oldest) = self.rewrites.oldest() else { return Ok(false) };
+        self.close(oldest, pool, cells);
+        Ok(true)
+    }
+
+    fn unused(&self) -> u32 {
+        self.open - self.rewrites.len()
+    }
+
+    fn map_bytes(&self, pool: &BlockPool) -> u64 {
+        // A rewrite is a logical block and its former data block.
+        4 * (u64::from(pool.logical()) + 2 * u64::from(self.open))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.rewrites.memory_bytes()
+    }
+
+    fn update_blocks(&self) -> Vec<(BlockIndex, Option<u32>)> {
+        self.rewrites.iter().map(|(block, rewrite)| (rewrite.former, Some(block))).collect()
+    }
+
+    fn check(&self, pool: &BlockPool, flash: &FlashState) {
+        assert!(self.rewrites.len() <= self.open);
+        for (block, rewrite) in self.rewrites.iter() {
+            let data = pool.data(block).expect("a rewritten block has a data block");
+            assert!(pool.can_complete(block, data, |from| from == rewrite.former, flash), "a page was left behind");
+            assert!(pool.can_complete(block, rewrite.former, |_| false, flash), "a former page is out of place");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Logical blocks that have something beside their data block: a log block, a chain of replacements.
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// A few logical blocks, each with a `T`, from the one that was used longest ago to the one that was used last.
+#[derive(Debug)]
+pub(crate) struct Associated<T> {
+    /// Per logical block its slot plus one, or zero.
+    slot_of: Vec<u32>,
+    slots: Vec<Slot<T>>,
+    unused: Vec<u32>,
+    oldest: u32,
+    newest: u32,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    block: u32,
+    value: Option<T>,
+    older: u32,
+    newer: u32,
+}
+
+impl<T> Associated<T> {
+    /// None of `logical` blocks.
+    pub(crate) fn new(logical: u32) -> Self {
+        let slot_of = esker_nand::memory::zeroed(logical as usize);
+        Self { slot_of, slots: Vec::new(), unused: Vec::new(), oldest: NONE, newest: NONE }
+    }
+
+    /// How many blocks have something.
+    pub(crate) fn len(&self) -> u32 {
+        (self.slots.len() - self.unused.len()) as u32
+    }
+
+    /// What `block` has.
+    #[inline]
+    pub(crate) fn get(&self, block: u32) -> Option<&T> {
+        let slot = self.slot_of[block as usize].checked_sub(1)?;
+        self.slots[slot as usize].value.as_ref()
+    }
+
+    /// What `block` has.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, block: u32) -> Option<&mut T> {
+        let slot = self.slot_of[block as usize].checked_sub(1)?;
+        self.slots[slot as usize].value.as_mut()
+    }
+
+    /// The block that was used longest ago.
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        self.slots.get(self.oldest as usize).map(|slot| slot.block)
+    }
+
+    /// All blocks, the one that was used longest ago first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let mut next = self.oldest;
+        std::iter::from_fn(move || {
+            let slot = self.slots.get(next as usize)?;
+            next = slot.newer;
+            Some((slot.block, slot.value.as_ref().expect("linked slots are in use")))
+        })
+    }
+
+    /// `block`, which has nothing, has `value`, and was used last.
+    pub(crate) fn insert(&mut self, block: u32, value: T) {
+        debug_assert_eq!(self.slot_of[block as usize], 0);
+        let slot = Slot { block, value: Some(value), older: NONE, newer: NONE };
+        let index = match self.unused.pop() {
+            Some(index) => {
+                self.slots[index as usize] = slot;
+                index
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.slot_of[block as usize] = index + 1;
+        self.link(index);
+    }
+
+    /// `block`, which has something, was used last.
+    #[inline]
+    pub(crate) fn touch(&mut self, block: u32) {
+        let index = self.slot_of[block as usize] - 1;
+        if index != self.newest {
+            self.unlink(index);
+            self.link(index);
+        }
+    }
+
+    /// Takes away what `block` has.
+    pub(crate) fn remove(&mut self, block: u32) -> Option<T> {
+        let index = std::mem::take(&mut self.slot_of[block as usize]).checked_sub(1)?;
+        self.unlink(index);
+        self.unused.push(index);
+        self.slots[index as usize].value.take()
+    }
+
+    /// Bytes of memory that this takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.slot_of) + self.slots.capacity() * size_of::<Slot<T>>()
+    }
+
+    fn link(&mut self, index: u32) {
+        let older = std::mem::replace(&mut self.newest, index);
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = index,
+            None => self.oldest = index,
+        }
+        let slot = &mut self.slots[index as usize];
+        (slot.older, slot.newer) = (older, NONE);
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let (older, newer) = (self.slots[index as usize].older, self.slots[index as usize].newer);
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.slots.get_mut(newer as usize) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_keeps_the_order_of_use(steps in prop::collection::vec((0u32..8, 0u32..3), 0..60)) {
+            let mut associated = Associated::new(8);
+            let mut model: Vec<(u32, usize)> = Vec::new();
+            for (index, (block, step)) in steps.into_iter().enumerate() {
+                let known = model.iter().position(|(known, _)| *known == block);
+                prop_assert_eq!(associated.get(block).copied(), known.map(|at| model[at].1));
+                match (step, known) {
+                    (0, None) => {
+                        associated.insert(block, index);
+                        model.push((block, index));
+                    }
+                    (1, Some(at)) => {
+                        associated.touch(block);
+                        let entry = model.remove(at);
+                        model.push(entry);
+                    }
+                    (2, known) => {
+                        prop_assert_eq!(associated.remove(block), known.map(|at| model.remove(at).1));
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(associated.iter().map(|(block, value)| (block, *value)).collect::<Vec<_>>(), model.clone());
+                prop_assert_eq!(associated.oldest(), model.first().map(|(block, _)| *block));
+                prop_assert_eq!(associated.len() as usize, model.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Log blocks that any logical block may write to.
+
+use std::collections::VecDeque;
+
+use esker_core::PhysicalPage;
+use esker_nand::BlockIndex;
+use esker_nand::state::{FlashState, OpSink};
+
+use super::pool::Last;
+use super::{BlockPool, Kept};
+use crate::{Cells, FtlError};
+
+/// How many pages ahead of its own the map of a logical block is fetched that will be gathered.
+const FAR: u32 = 8;
+/// How many pages ahead of its own its data block is.
+const NEAR: u32 = 4;
+
+/// Log blocks in the order in which they were opened; the last one takes the next page.
+#[derive(Debug)]
+pub(crate) struct SharedLog {
+    blocks: VecDeque<BlockIndex>,
+    most: u32,
+    role: u8,
+}
+
+impl SharedLog {
+    /// At most `most` blocks. `role`, not 0 and no other log's in its pool, is what their spare areas say.
+    pub(crate) fn new(most: u32, role: u8) -> Self {
+        Self { blocks: VecDeque::with_capacity(most as usize), most, role }
+    }
+
+    /// Takes over those of its blocks that are in `kept` after a power failure. Only the one that was opened last takes
+    /// further pages.
+    pub(crate) fn adopt(&mut self, kept: &[Kept], pool: &BlockPool, flash: &mut FlashState) {
+        self.blocks.extend(kept.iter().filter(|kept| kept.role == self.role).map(|kept| kept.block));
+        assert!(self.blocks.len() <= self.most as usize, "more log blocks were open than there are");
+        for block in self.blocks.iter().rev().skip(1) {
+            pool.close(*block, flash);
+        }
+    }
+
+    /// The blocks, the one that was opened first first.
+    pub(crate) fn blocks(&self) -> &VecDeque<BlockIndex> {
+        &self.blocks
+    }
+    /// Blocks that can still be opened before one has to be emptied.
+    pub(crate) fn unused(&self) -> u32 {
+        self.most - self.blocks.len() as u32
+    }
+    /// As many as there can be.
+    pub(crate) fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// The block that takes the next page, and at which offset, if one is open and not full.
+    #[inline]
+    pub(crate) fn room(&self, pool: &BlockPool, flash: &FlashState) -> Option<(BlockIndex, u32)> {
+        let open = *self.blocks.back()?;
+        let written = flash.written_in(open);
+        (written < pool.pages()).then_some((open, written))
+    }
+
+    /// Opens a block.
+    pub(crate) fn open(&mut self, pool: &mut BlockPool, flash: &mut FlashState) -> Result<(BlockIndex, u32), FtlError> {
+        debug_assert!(self.unused() > 0);
+        let block = pool.take_next()?;
+        flash.open_as(block, self.role);
+        self.blocks.push_back(block);
+        Ok((block, 0))
+    }
+
+    /// Logical blocks with valid data in the block that is number `index` in the order of opening.
+    pub(crate) fn data_blocks(&self, index: usize, pool: &BlockPool, flash: &FlashState) -> usize {
+        let block = self.blocks[index];
+        let first = flash.geometry().first_page(block).0;
+        let valid = (first..first + pool.pages()).map(PhysicalPage).filter(|page| flash.is_valid(*page));
+        let mut data_blocks: Vec<u32> = valid.map(|page| pool.block_of_slot(flash.owner(page))).collect();
+        data_blocks.sort_unstable();
+        data_blocks.dedup();
+        data_blocks.len()
+    }
+
+    /// Empties the block that is number `index` in the order of opening, which is no longer one of them: gathers every
+    /// logical block with valid data in it, and erases it. `gathered` is told of each of those.
+    pub(crate) fn empty<S: OpSink>(
+        &mut self,
+        index: usize,
+        pool: &mut BlockPool,
+        cells: &mut Cells<'_, S>,
+        mut gathered: impl FnMut(u32, Option<Last>, &mut BlockPool, &mut Cells<'_, S>),
+    ) -> Result<(), FtlError> {
+        let victim = self.blocks.remove(index).expect("there is such a block");
+        let mut data_blocks = 0;
+        let mut last = None;
+        let first = cells.flash.geometry().first_page(victim).0;
+        // Gathering a logical block takes all of its pages away from the victim.
+        let logical_block = |offset: u32, pool: &BlockPool, flash: &FlashState| {
+            let is_valid =
+                offset < pool.pages() && flash.valid_word(victim, offset as usize / 64) >> (offset % 64) & 1 == 1;
+            is_valid.then(|| pool.block_of_slot(flash.owner(PhysicalPage(first + offset))))
+        };
+        for offset in 0..pool.pages() {
+            if let Some(far) = logical_block(offset + FAR, pool, cells.flash) {
+                pool.expect_map(far);
+            }
+            if let Some(near) = logical_block(offset + NEAR, pool, cells.flash) {
+                pool.expect_data(near, cells.flash);
+            }
+            let Some(block) = logical_block(offset, pool, cells.flash) else { continue };
+            let gather = pool.gather(block, cells)?;
+            gathered(block, gather, pool, cells);
+            // On the victim's own die the order of operations is enough.
+            last = gather.filter(|gather| gather.leaves(victim, cells.flash)).or(last);
+            data_blocks += 1;
+        }
+        pool.erase(victim, last, cells);
+        pool.counters.gathered(data_blocks);
+        Ok(())
+    }
+}

@@ -1,0 +1,479 @@
+//! The blocks of one pool: data blocks, free blocks, and the moves that merges are made of.
+
+use std::collections::VecDeque;
+
+use esker_core::PhysicalPage;
+use esker_nand::BlockIndex;
+use esker_nand::memory::{prefetch, zeroed};
+use esker_nand::state::{Cause, FlashState, OpIndex, OpSink};
+
+use super::Place;
+use super::space::Layout;
+use crate::{Cells, FtlContext, FtlCounters, FtlError, Part, WriteFrontiers};
+
+/// A copy after which a block may be erased.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Last {
+    op: OpIndex,
+    to: BlockIndex,
+}
+
+impl Last {
+    /// Whether it went to another die than that of `block`.
+    pub(super) fn leaves(&self, block: BlockIndex, flash: &FlashState) -> bool {
+        flash.geometry().die_of(self.to) != flash.geometry().die_of(block)
+    }
+}
+
+/// Data of consecutive pages of a logical block that lie side by side in one block.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    from: PhysicalPage,
+    /// At least one.
+    count: u32,
+}
+
+/// The data blocks and free blocks of one pool.
+#[derive(Debug)]
+pub(crate) struct BlockPool {
+    first_block: u32,
+    /// Parts are the pool's dies; or its planes, where pages are to stay in theirs.
+    blocks_per_part: u32,
+    pages: u32,
+    summary: bool,
+    updates: u32,
+    /// Per page of the pool's logical blocks where its data lie: the physical page plus one, or zero.
+    map: Vec<u32>,
+    /// Per logical block its data block plus one, or zero.
+    data: Vec<u32>,
+    /// Logical blocks without a data block.
+    absent: u32,
+    /// The pool's parts in the order in which they take turns.
+    turns: Vec<u32>,
+    /// The part of the next update block that belongs to no logical block.
+    turn: usize,
+    /// Free blocks per part; the one that was erased first is used first, so that all take turns.
+    free: Vec<VecDeque<u32>>,
+    /// Merges.
+    pub(crate) counters: FtlCounters,
+}
+
+impl BlockPool {
+    pub(super) fn new(context: &FtlContext<'_>, first_block: u32, layout: &Layout) -> Self {
+        let (geometry, space) = (context.geometry, context.space);
+        let all_parts = match context.settings.write_frontiers {
+            WriteFrontiers::Plane => geometry.planes(),
+            WriteFrontiers::Die | WriteFrontiers::Pool => geometry.dies(),
+        };
+        // A pool is a plane at least, or several whole dies.
+        let parts = (all_parts / space.pools).max(1);
+        let blocks_per_part = space.blocks_per_pool / parts;
+        let first_part = first_block / (geometry.blocks() / all_parts);
+        let turns = geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
+        let pages = space.data_pages_per_block;
+        Self {
+            first_block,
+            blocks_per_part,
+            pages,
+            summary: geometry.block_summary(),
+            updates: layout.updates,
+            map: zeroed(layout.logical as usize * pages as usize),
+            data: zeroed(layout.logical as usize),
+            absent: layout.logical,
+            turns,
+            turn: 0,
+            free: (0..parts).map(|part| (part * blocks_per_part..(part + 1) * blocks_per_part).collect()).collect(),
+            counters: FtlCounters::merging(),
+        }
+    }
+
+    /// Data pages of a block.
+    #[inline(always)]
+    pub(crate) fn pages(&self) -> u32 {
+        self.pages
+    }
+    /// Logical blocks.
+    pub(crate) fn logical(&self) -> u32 {
+        self.data.len() as u32
+    }
+    /// Blocks that may take updates at the same time.
+    pub(crate) fn updates(&self) -> u32 {
+        self.updates
+    }
+    /// Logical blocks without a data block.
+    pub(crate) fn absent(&self) -> u32 {
+        self.absent
+    }
+    /// All blocks.
+    pub(crate) fn blocks(&self) -> u32 {
+        self.blocks_per_part * self.free.len() as u32
+    }
+    /// Which of the pool's blocks `block` is.
+    #[inline(always)]
+    pub(crate) fn local(&self, block: BlockIndex) -> usize {
+        (block.0 - self.first_block) as usize
+    }
+
+    /// The logical block of page `slot`.
+    #[inline(always)]
+    pub(crate) fn block_of_slot(&self, slot: u32) -> u32 {
+        slot / self.pages
+    }
+    /// Where the data of page `slot` lie.
+    #[inline(always)]
+    pub(crate) fn page(&self, slot: u32) -> Option<PhysicalPage> {
+        self.map[slot as usize].checked_sub(1).map(PhysicalPage)
+    }
+    /// The block in which the data of page `slot` lie.
+    #[inline]
+    pub(crate) fn block_of(&self, slot: u32, flash: &FlashState) -> Option<BlockIndex> {
+        self.page(slot).map(|page| flash.geometry().block_of(page))
+    }
+    /// The data block of logical block `block`.
+    #[inline(always)]
+    pub(crate) fn data(&self, block: u32) -> Option<BlockIndex> {
+        self.data[block as usize].checked_sub(1).map(BlockIndex)
+    }
+    /// Pages of all logical blocks.
+    pub(super) fn slots(&self) -> usize {
+        self.map.len()
+    }
+    /// All blocks.
+    pub(super) fn all(&self) -> impl Iterator<Item = BlockIndex> + use<> {
+        (self.first_block..self.first_block + self.blocks()).map(BlockIndex)
+    }
+    /// The data of page `slot` lie in `page`.
+    pub(super) fn set_page(&mut self, slot: u32, page: PhysicalPage) {
+        self.map[slot as usize] = page.0 + 1;
+    }
+    /// All pages that have data are valid, after a power failure made that unknown.
+    pub(super) fn mark_valid(&self, flash: &mut FlashState) {
+        let mapped = (0..self.map.len() as u32).filter_map(|slot| self.page(slot));
+        mapped.for_each(|page| flash.set_valid(page));
+    }
+    /// These blocks alone are free, instead of all.
+    pub(super) fn take_over_free(&mut self, free: impl Iterator<Item = BlockIndex>, flash: &mut FlashState) {
+        self.free.iter_mut().for_each(VecDeque::clear);
+        for block in free {
+            flash.set_written(block, 0);
+            flash.open_as(block, 0);
+            self.put_back(block);
+        }
+    }
+    fn put_back(&mut self, block: BlockIndex) {
+        let local = block.0 - self.first_block;
+        self.free[(local / self.blocks_per_part) as usize].push_back(local);
+    }
+    /// Fetches the entries of a page into the processor's caches.
+    pub(super) fn expect(&self, at: Place) {
+        prefetch(&self.map, at.slot as usize);
+        prefetch(&self.data, at.block as usize);
+    }
+
+    /// Fetches the entries of all pages of logical block `block` into the processor's caches.
+    pub(super) fn expect_map(&self, block: u32) {
+        prefetch(&self.data, block as usize);
+        for offset in (0..self.pages).step_by(16) {
+            prefetch(&self.map, (block * self.pages + offset) as usize);
+        }
+    }
+    /// The same for what the spare areas of its data block say.
+    pub(super) fn expect_data(&self, block: u32, flash: &FlashState) {
+        if let Some(data) = self.data(block) {
+            flash.expect_block(data);
+            flash.expect_owners(data);
+        }
+    }
+
+    /// Makes `data` the data block of `block`.
+    pub(crate) fn set_data(&mut self, block: u32, data: Option<BlockIndex>) {
+        let entry = &mut self.data[block as usize];
+        self.absent += u32::from(*entry != 0 && data.is_none());
+        self.absent -= u32::from(*entry == 0 && data.is_some());
+        *entry = data.map_or(0, |data| data.0 + 1);
+    }
+
+    /// The data block of `block`, which is taken if there is none.
+    pub(crate) fn data_or_new(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
+        if let Some(data) = self.data(block) {
+            return Ok(data);
+        }
+        let data = self.take_for(block)?;
+        self.set_data(block, Some(data));
+        Ok(data)
+    }
+
+    /// The data block of `at`'s logical block, which is taken if there is none, where it can be programmed at `at`'s
+    /// offset.
+    #[inline]
+    pub(crate) fn in_place(&mut self, at: Place, flash: &FlashState) -> Result<Option<BlockIndex>, FtlError> {
+        let data = self.data_or_new(at.block)?;
+        Ok((at.offset >= flash.written_in(data)).then_some(data))
+    }
+
+    /// A free block for logical block `block`. Its blocks lie in one part, as far as that has free ones, so that
+    /// merging it leaves the others alone.
+    pub(crate) fn take_for(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
+        self.take(self.turns[block as usize % self.turns.len()])
+    }
+
+    /// A free block for no logical block in particular, from the next part.
+    pub(crate) fn take_next(&mut self) -> Result<BlockIndex, FtlError> {
+        self.turn = (self.turn + 1) % self.turns.len();
+        self.take(self.turns[self.turn])
+    }
+
+    fn take(&mut self, part: u32) -> Result<BlockIndex, FtlError> {
+        let part = match self.free[part as usize].is_empty() {
+            false => part as usize,
+            // Among equals the first one, as for everything that results depend on.
+            true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
+        };
+        let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
+        Ok(BlockIndex(self.first_block + block))
+    }
+
+    /// Erases `block`, which holds nothing valid, after the last copy that may have come from it.
+    pub(crate) fn erase<S: OpSink>(&mut self, block: BlockIndex, last: Option<Last>, cells: &mut Cells<'_, S>) {
+        // On one die the order of operations is enough.
+        let after = last.filter(|last| last.leaves(block, cells.flash)).map(|last| last.op);
+        cells.erase_after(block, Cause::Cleaning, after);
+        self.put_back(block);
+    }
+
+    /// Leaves the rest of `block` unused until its next erase.
+    pub(crate) fn close(&self, block: BlockIndex, flash: &mut FlashState) {
+        if flash.written_in(block) < self.pages {
+            flash.set_written(block, self.pages);
+        }
+    }
+
+    /// Programs page `slot` at `offset` of `block`, once `translated` has ended.
+    #[inline]
+    pub(super) fn program<S: OpSink>(
+        &mut self,
+        slot: u32,
+        part: Part,
+        block: BlockIndex,
+        offset: u32,
+        translated: Option<OpIndex>,
+        cells: &mut Cells<'_, S>,
+    ) {
+        let old = self.page(slot);
+        let read = match (part, old) {
+            (Part::Some, Some(old)) => Some(cells.read_after(old, Cause::Host, translated)),
+            _ => translated,
+        };
+        let page = cells.program_at(block, offset, slot, read);
+        self.map[slot as usize] = page.0 + 1;
+        if let Some(old) = old {
+            cells.flash.supersede(old);
+        }
+        self.summarise(block, cells);
+    }
+
+    /// Forgets the data of page `slot`.
+    pub(super) fn forget(&mut self, slot: u32, flash: &mut FlashState) {
+        if let Some(old) = self.page(slot) {
+            self.map[slot as usize] = 0;
+            flash.supersede(old);
+        }
+    }
+
+    /// Copies page `slot`, which has data, to `offset` of `block`.
+    #[inline]
+    pub(crate) fn copy<S: OpSink>(
+        &mut self,
+        slot: u32,
+        block: BlockIndex,
+        offset: u32,
+        cells: &mut Cells<'_, S>,
+    ) -> Last {
+        let from = PhysicalPage(self.map[slot as usize] - 1);
+        self.copy_run(slot, Run { from, count: 1 }, block, offset, cells)
+    }
+
+    /// Copies the pages of `run`, of which `slot` is the first, to `offset` of `block` and behind.
+    #[inline]
+    fn copy_run<S: OpSink>(
+        &mut self,
+        slot: u32,
+        run: Run,
+        block: BlockIndex,
+        offset: u32,
+        cells: &mut Cells<'_, S>,
+    ) -> Last {
+        let (op, to) = match run {
+            Run { from, count: 1 } => cells.copy_at(from, block, offset, Cause::Cleaning),
+            Run { from, count } => cells.copy_run(from, count, block, offset, Cause::Cleaning),
+        };
+        for (entry, page) in self.map[slot as usize..(slot + run.count) as usize].iter_mut().zip(to.0 + 1..) {
+            *entry = page;
+        }
+        self.summarise(block, cells);
+        Last { op, to: block }
+    }
+
+    /// Where the data of page `slot` lie, and how many of the next `most` pages, from it on, lie there side by side.
+    #[inline]
+    fn run_at(&self, slot: u32, most: u32, flash: &FlashState) -> Option<Run> {
+        let from = self.page(slot)?;
+        let (_, offset) = flash.geometry().split_page(from);
+        let most = most.min(flash.geometry().pages_per_block() - offset);
+        let entries = &self.map[slot as usize..(slot + most) as usize];
+        let count = entries.iter().zip(from.0 + 1..).take_while(|(entry, page)| **entry == *page).count();
+        Some(Run { from, count: count as u32 })
+    }
+
+    /// Closes `block` with its map, if it is full and drives do so.
+    #[inline(always)]
+    fn summarise<S: OpSink>(&self, block: BlockIndex, cells: &mut Cells<'_, S>) {
+        if self.summary && cells.flash.written_in(block) == self.pages {
+            cells.program_summary(block);
+        }
+    }
+
+    /// Gathers all data of logical block `block` in a free block, which becomes its data block, and erases the former
+    /// one. A full merge, but for erasing the update blocks.
+    pub(crate) fn gather<S: OpSink>(&mut self, block: u32, cells: &mut Cells<'_, S>) -> Result<Option<Last>, FtlError> {
+        let former = self.data(block);
+        let mut data = None;
+        let mut last = None;
+        let mut offset = 0;
+        while offset < self.pages {
+            let slot = block * self.pages + offset;
+            let Some(run) = self.run_at(slot, self.pages - offset, cells.flash) else {
+                offset += 1;
+                continue;
+            };
+            let to = match data {
+                Some(to) => to,
+                None => *data.insert(self.take_for(block)?),
+            };
+            last = Some(self.copy_run(slot, run, to, offset, cells));
+            offset += run.count;
+        }
+        if let Some(former) = former {
+            self.erase(former, last, cells);
+        }
+        self.set_data(block, data);
+        Ok(last)
+    }
+
+    /// Merges the data block of logical block `block` with `log`, its own log block: completes the log block where that
+    /// holds each page at its place, or gathers the newest pages in a new block.
+    pub(crate) fn merge_log<S: OpSink>(
+        &mut self,
+        block: u32,
+        log: BlockIndex,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<(), FtlError> {
+        let data = self.data(block).expect("a block has a data block before it has a log block");
+        if self.can_complete(block, log, |from| from == data, cells.flash) {
+            let last = self.complete(block, log, 0, |from| from == data, cells);
+            self.erase(data, last, cells);
+        } else {
+            let last = self.gather(block, cells)?;
+            self.erase(log, last, cells);
+            self.counters.gathered(1);
+        }
+        Ok(())
+    }
+
+    /// Whether `update`, which holds pages of logical block `block` alone, can become its data block once the pages
+    /// that lie in a block of `from` were added: its own are at their offsets, the others beyond them.
+    pub(crate) fn can_complete(
+        &self,
+        block: u32,
+        update: BlockIndex,
+        from: impl Fn(BlockIndex) -> bool,
+        flash: &FlashState,
+    ) -> bool {
+        let written = flash.written_in(update);
+        (0..self.pages).all(|offset| {
+            let Some(page) = self.page(block * self.pages + offset) else { return true };
+            let (lies_in, at) = flash.geometry().split_page(page);
+            if lies_in == update { at == offset } else { offset >= written || !from(lies_in) }
+        })
+    }
+
+    /// Copies the pages of logical block `block` that lie in a block of `from` to their offsets in `update`, which
+    /// becomes its data block. A switch merge where no page was copied, neither now nor, as `copies` says, before; else
+    /// a partial one; but for erasing those blocks.
+    pub(crate) fn complete<S: OpSink>(
+        &mut self,
+        block: u32,
+        update: BlockIndex,
+        mut copies: u32,
+        from: impl Fn(BlockIndex) -> bool,
+        cells: &mut Cells<'_, S>,
+    ) -> Option<Last> {
+        let mut last = None;
+        let mut offset = cells.flash.written_in(update).min(self.pages);
+        while offset < self.pages {
+            let slot = block * self.pages + offset;
+            let run = self.run_at(slot, self.pages - offset, cells.flash);
+            offset += run.map_or(1, |run| run.count);
+            if let Some(run) = run.filter(|run| from(cells.flash.geometry().block_of(run.from))) {
+                last = Some(self.copy_run(slot, run, update, offset - run.count, cells));
+                copies += run.count;
+            }
+        }
+        self.set_data(block, Some(update));
+        self.counters.completed(copies);
+        last
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
+        size_of_val(&*self.map) + size_of_val(&*self.data) + free
+    }
+
+    /// Asserts that every block has one role, and that every page is where the controller would look for it.
+    /// Says how many pages have data.
+    pub(super) fn check(&self, updates: &[(BlockIndex, Option<u32>)], flash: &FlashState) -> u64 {
+        const UNSEEN: u32 = u32::MAX;
+        const SHARED: u32 = u32::MAX - 1;
+        const FREE: u32 = u32::MAX - 2;
+        const DATA: u32 = 1 << 31;
+        let mut roles = vec![UNSEEN; self.blocks() as usize];
+        let mut give = |local: usize, role: u32| {
+            assert_eq!(roles[local], UNSEEN, "block {local} of the pool has two roles");
+            roles[local] = role;
+        };
+        for (part, blocks) in self.free.iter().enumerate() {
+            for &block in blocks {
+                assert_eq!(block / self.blocks_per_part, part as u32, "block {block} is on another part's free list");
+                assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
+                give(block as usize, FREE);
+            }
+        }
+        let mut absent = 0;
+        for block in 0..self.logical() {
+            match self.data(block) {
+                Some(data) => give(self.local(data), DATA | block),
+                None => absent += 1,
+            }
+        }
+        assert_eq!(absent, self.absent, "data blocks are counted wrongly");
+        for (update, owner) in updates {
+            give(self.local(*update), owner.unwrap_or(SHARED));
+        }
+        assert!(!roles.contains(&UNSEEN), "a block was lost");
+        let mut mapped = 0;
+        for slot in 0..self.map.len() as u32 {
+            let Some(page) = self.page(slot) else { continue };
+            assert!(flash.is_valid(page), "slot {slot} maps to {page}, which holds no valid data");
+            assert_eq!(flash.owner(page), slot, "slot {slot} maps to data of another");
+            let (lies_in, at) = flash.geometry().split_page(page);
+            let (block, offset) = (slot / self.pages, slot % self.pages);
+            match roles[self.local(lies_in)] {
+                SHARED => {}
+                role if role == DATA | block => assert_eq!(at, offset, "a page of a data block is out of place"),
+                role => assert_eq!(role, block, "slot {slot} lies in a block of another logical block"),
+            }
+            mapped += 1;
+        }
+        mapped
+    }
+}

@@ -1,0 +1,179 @@
+//! What a pool's blocks hold after a power failure, and which of them are still needed.
+//!
+//! The controller reads all spare areas. Of each logical page the highest version counts. Copies keep the version of
+//! what they copy, so several pages may have it, and all of them hold the same; that is how an interrupted merge is
+//! finished or undone: a block is given up if all that counts in it also lies in blocks that stay. Blocks are asked in
+//! the order in which they were opened. So where all pages of a former data block have arrived elsewhere it goes, and
+//! where some have not, the block that they were on their way to goes instead, unless it has something of its own.
+//!
+//! What stays never takes more blocks than were in use before the merge that was interrupted, whatever the order of
+//! operations on different dies: the first program of a block waits for all operations before it. Where power
+//! may fail, a layer keeps one free block more than its merges need (see [`super::BlockNeeds`]); with it,
+//! logical blocks whose pages lie in more blocks than the layer has roles for are gathered. That takes torn
+//! pages, or trimmed ones that came back.
+
+use esker_core::PhysicalPage;
+use esker_nand::BlockIndex;
+use esker_nand::memory::zeroed;
+use esker_nand::state::{FlashState, OpSink};
+
+use super::BlockPool;
+use crate::recovery::{FoundPage, found_page, scan_block};
+use crate::{Cells, FtlError};
+
+/// How the data of a block lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// All of one logical block, each page at its offset.
+    InPlace,
+    /// Otherwise.
+    Anywhere,
+}
+
+/// A block that holds data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub(crate) block: BlockIndex,
+    /// What it was opened for; see [`FlashState::open_as`].
+    pub(crate) role: u8,
+    /// The logical block of its first page that counts.
+    pub(crate) logical: u32,
+    /// Sequence number of its last page.
+    pub(crate) latest: u64,
+    fit: Fit,
+}
+
+/// The blocks of one logical block beside its data block, the one that was opened first first.
+#[derive(Clone, Debug)]
+pub(crate) struct Beside {
+    pub(crate) logical: u32,
+    pub(crate) blocks: Vec<BlockIndex>,
+    latest: u64,
+}
+
+/// What the scan has seen of a block.
+struct Scanned {
+    block: BlockIndex,
+    /// As [`FlashState::written_in`] has it.
+    written: u32,
+    role: u8,
+    opened: u64,
+    latest: u64,
+}
+
+impl BlockPool {
+    /// Finds out what every block holds, erases what is not needed, and says what stays, the block that was opened
+    /// first first. Programs may have left `gaps`.
+    pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, cells: &mut Cells<'_, S>) -> Vec<Kept> {
+        let mut newest: Vec<u64> = zeroed(self.slots());
+        let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, cells)).collect();
+        scanned.sort_by_key(|scanned| (scanned.opened, scanned.block.0));
+        self.take_over_free(scanned.iter().filter(|block| block.written == 0).map(|block| block.block), cells.flash);
+        scanned.retain(|scanned| scanned.written > 0);
+        scanned.iter().for_each(|scanned| cells.flash.set_written(scanned.block, scanned.written));
+        let needed = self.needed(&scanned, &newest, cells.flash);
+        for (scanned, needed) in scanned.iter().zip(&needed) {
+            if *needed {
+                let counts = |page: &FoundPage| page.version == newest[page.owner as usize];
+                let pages = self.pages_of(scanned.block, cells.flash).filter(counts);
+                for page in pages.collect::<Vec<_>>() {
+                    self.found(page, cells.flash);
+                }
+            }
+        }
+        self.mark_valid(cells.flash);
+        let mut kept = Vec::new();
+        for (scanned, needed) in scanned.iter().zip(needed) {
+            if needed {
+                kept.push(self.classify(scanned, cells.flash));
+            } else {
+                self.erase(scanned.block, None, cells);
+            }
+        }
+        kept
+    }
+
+    /// Which blocks have to stay.
+    fn needed(&self, scanned: &[Scanned], newest: &[u64], flash: &FlashState) -> Vec<bool> {
+        let mut holders: Vec<u16> = zeroed(newest.len());
+        let counting = |block: BlockIndex| {
+            let pages = self.pages_of(block, flash).filter(|page| page.version == newest[page.owner as usize]);
+            pages.map(|page| page.owner as usize)
+        };
+        scanned.iter().for_each(|scanned| counting(scanned.block).for_each(|slot| holders[slot] += 1));
+        let needed = scanned.iter().map(|scanned| {
+            counting(scanned.block).for_each(|slot| holders[slot] -= 1);
+            let needed = counting(scanned.block).any(|slot| holders[slot] == 0);
+            if needed {
+                counting(scanned.block).for_each(|slot| holders[slot] += 1);
+            }
+            needed
+        });
+        needed.collect()
+    }
+
+    fn pages_of<'a>(&self, block: BlockIndex, flash: &'a FlashState) -> impl Iterator<Item = FoundPage> + use<'a> {
+        let first = flash.geometry().first_page(block).0;
+        (first..first + self.pages()).filter_map(|page| found_page(PhysicalPage(page), flash))
+    }
+
+    /// `page` holds the newest data of its owner. Of several the last one is taken.
+    fn found(&mut self, page: FoundPage, flash: &FlashState) {
+        let before = self.page(page.owner).and_then(|before| found_page(before, flash));
+        if before.is_none_or(|before| before.sequence < page.sequence) {
+            self.set_page(page.owner, page.page);
+        }
+    }
+
+    fn classify(&self, scanned: &Scanned, flash: &FlashState) -> Kept {
+        let first = flash.geometry().first_page(scanned.block).0;
+        let mut valid = (0..self.pages()).filter(|offset| flash.is_valid(PhysicalPage(first + offset)));
+        let slot = |offset: u32| flash.owner(PhysicalPage(first + offset));
+        let logical = valid.clone().next().map(|offset| self.block_of_slot(slot(offset)));
+        let logical = logical.expect("a block stays for a page that counts");
+        let in_place = valid.all(|offset| slot(offset) == logical * self.pages() + offset);
+        let fit = if in_place { Fit::InPlace } else { Fit::Anywhere };
+        Kept { block: scanned.block, role: scanned.role, logical, latest: scanned.latest, fit }
+    }
+
+    /// Makes the first block of each logical block that has its pages at their offsets its data block. Says
+    /// what there is beside those, the logical block that was written longest ago first. All of `kept` hold
+    /// pages of one logical block each.
+    pub(crate) fn assign_data(&mut self, kept: impl Iterator<Item = Kept>) -> Vec<Beside> {
+        let mut kept: Vec<Kept> = kept.collect();
+        kept.sort_by_key(|kept| kept.logical);
+        let mut beside = Vec::new();
+        for group in kept.chunk_by(|a, b| a.logical == b.logical) {
+            let logical = group[0].logical;
+            let data = group.iter().find(|kept| kept.fit == Fit::InPlace).map(|kept| kept.block);
+            self.set_data(logical, data);
+            let rest = || group.iter().filter(|kept| Some(kept.block) != data);
+            if let Some(latest) = rest().map(|kept| kept.latest).max() {
+                beside.push(Beside { logical, blocks: rest().map(|kept| kept.block).collect(), latest });
+            }
+        }
+        beside.sort_by_key(|beside| beside.latest);
+        beside
+    }
+
+    /// Gathers a logical block in a new data block, and erases those that it had beside.
+    pub(crate) fn gather_all<S: OpSink>(&mut self, beside: &Beside, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
+        let last = self.gather(beside.logical, cells)?;
+        beside.blocks.iter().for_each(|block| self.erase(*block, last, cells));
+        self.counters.gathered(1);
+        Ok(())
+    }
+}
+
+/// Reads what the spare areas of `block` say.
+fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mut Cells<'_, S>) -> Scanned {
+    let (mut latest, mut role) = (0, 0);
+    let found = scan_block(block, gaps, cells, |page| {
+        let newest = &mut newest[page.owner as usize];
+        *newest = page.version.max(*newest);
+        (latest, role) = (page.sequence, page.role);
+    });
+    // With its summary, where it has one.
+    let written = if found.full { cells.flash.geometry().pages_per_block() } else { found.programmed };
+    Scanned { block, written, role, opened: found.opened, latest }
+}

@@ -1,0 +1,239 @@
+//! What some layers can, and what is refused of those that cannot.
+
+use esker_core::registry::{self, Capability};
+use esker_nand::ValueError;
+
+use crate::{BuildError, FTLS, FtlEntry, FtlSettings, Separation};
+
+/// What some translation layers can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerCapability {
+    /// It counts erases, evens them out and takes worn blocks out of use (`wear`).
+    Wear,
+    /// It keeps pages apart by how soon they are written again (`cleaning.separate`).
+    Separate,
+    /// It keeps what the host's streams write in blocks of their own (`streams`).
+    Streams,
+    /// It writes data elsewhere that are about to become unreadable (`ecc.refresh_above`).
+    Refresh,
+    /// It cleans a little with each write before space runs out (`cleaning.gradual`).
+    GradualCleaning,
+    /// It can begin in the steady state.
+    KnownSteady,
+    /// It finds its data again after a power failure (`power_failure`).
+    Recover,
+    /// Recovery finds most data through pages of the map.
+    RecoverByMap,
+}
+
+impl Capability for LayerCapability {
+    const ALL: &'static [Self] = &[
+        Self::Wear,
+        Self::Separate,
+        Self::Streams,
+        Self::Refresh,
+        Self::GradualCleaning,
+        Self::KnownSteady,
+        Self::Recover,
+        Self::RecoverByMap,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Wear => "wear",
+            Self::Separate => "separate",
+            Self::Streams => "streams",
+            Self::Refresh => "refresh",
+            Self::GradualCleaning => "gradual-cleaning",
+            Self::KnownSteady => "known-steady",
+            Self::Recover => "recover",
+            Self::RecoverByMap => "recover-by-map",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Wear => "counts erases, evens them out and takes worn blocks out of use (`wear`)",
+            Self::Separate => "keeps pages apart by how soon they are written again (`cleaning.separate`)",
+            Self::Streams => "keeps what the host's streams write in blocks of their own (`streams`)",
+            Self::Refresh => "writes data elsewhere before they become unreadable (`ecc.refresh_above`)",
+            Self::GradualCleaning => "cleans a little with each write before space runs out (`cleaning.gradual`)",
+            Self::KnownSteady => "preconditioning can begin in the steady state rather than write its way there",
+            Self::Recover => "finds its data again after a power failure (`power_failure`)",
+            Self::RecoverByMap => "recovery finds most data through pages of the map",
+        }
+    }
+}
+
+/// "leave `wear` out, or use ftl = "page" or "dftl"": what to do where a layer cannot.
+fn or_use(key: &str, capability: LayerCapability) -> String {
+    let able: Vec<String> = registry::names_with(FTLS, capability).map(|name| format!("\"{name}\"")).collect();
+    match &able[..] {
+        [] => format!("leave {key} out"),
+        [one] => format!("leave {key} out, or use ftl = {one}"),
+        [others @ .., last] => format!("leave {key} out, or use ftl = {} or {last}", others.join(", ")),
+    }
+}
+
+/// Refuses settings that ask for what the layer cannot.
+pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<(), BuildError> {
+    if settings.wear.is_some() && !entry.can(LayerCapability::Wear) {
+        return Err(BuildError::NoWearIn { layer: entry.name, remedy: or_use("`wear`", LayerCapability::Wear) });
+    }
+    let separate = settings.cleaning.separate != Separation::None;
+    let streams = format!("`streams` = {}", settings.streams);
+    for (asked, first, key, capability, reason) in [
+        (
+            settings.refresh,
+            "`ecc.refresh_above`",
+            "`ecc.refresh_above`",
+            LayerCapability::Refresh,
+            "this layer does not write pages again on its own",
+        ),
+        (
+            settings.streams > 1,
+            &*streams,
+            "`streams`",
+            LayerCapability::Streams,
+            "this layer does not tell streams apart",
+        ),
+        (
+            separate,
+            "`cleaning.separate`",
+            "`cleaning.separate`",
+            LayerCapability::Separate,
+            "this layer places pages by its own rules",
+        ),
+    ] {
+        if asked && !entry.can(capability) {
+            return Err(ValueError::Contradiction {
+                first: first.to_string(),
+                second: format!("`ftl` = `{}`", entry.name),
+                reason: reason.to_string(),
+                remedy: or_use(key, capability),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::{LogicalPage, Ratio, Rng};
+    use esker_nand::state::{FlashState, OpIndex, OpList, Scan};
+    use esker_nand::{Geometry, PoolScope};
+
+    use super::*;
+    use crate::testing::DriveSettings;
+    use crate::tests::settings;
+    use crate::{Cells, Choice, Ftl, FtlContext, Part, Space, build};
+
+    #[test]
+    fn the_registry_is_sound() {
+        assert_eq!(registry::check(FTLS), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_capability_is_one_of_some_layer() {
+        for capability in LayerCapability::ALL {
+            assert!(registry::names_with(FTLS, *capability).next().is_some(), "{}", capability.name());
+        }
+    }
+
+    /// A drive with one pool.
+    struct World {
+        ftl: Box<dyn Ftl>,
+        flash: FlashState,
+        ops: OpList,
+        pages: u32,
+    }
+
+    impl World {
+        fn new(layer: &FtlEntry, change: impl Fn(&mut DriveSettings)) -> Self {
+            let mut settings = settings();
+            settings.geometry.channels = 1;
+            settings.geometry.dies_per_package = 1;
+            settings.geometry.planes_per_die = 1;
+            settings.geometry.blocks_per_plane = 1000;
+            settings.geometry.pages_per_block = 8;
+            settings.pool = PoolScope::Device;
+            settings.over_provisioning = Some(Ratio::percent(40));
+            settings.power_fails = true;
+            settings.ftl = Choice::named(layer.name);
+            change(&mut settings);
+            let geometry = Geometry::new(&settings.geometry, false).unwrap();
+            let space = Space::new(&settings, &geometry).unwrap();
+            let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
+            let ftl = build(&context).unwrap_or_else(|error| panic!("{}: {error}", layer.name));
+            let mut flash = FlashState::new(&geometry);
+            flash.keep_journal_of_settled_changes(space.blocks_per_pool);
+            Self { ftl, flash, ops: OpList::with_scan(Scan::new(&geometry, false)), pages: space.host_pages }
+        }
+
+        /// Writes random pages; says how many operations each took.
+        fn write(&mut self, count: u32) -> Vec<usize> {
+            let mut rng = Rng::new(3);
+            let mut one = || {
+                self.ops.clear();
+                let page = LogicalPage(rng.below(u64::from(self.pages)) as u32);
+                self.ftl.write(page, Part::Whole, &mut Cells::new(&mut self.flash, &mut self.ops)).unwrap();
+                self.ops.as_slice().len()
+            };
+            (0..count).map(|_| one()).collect()
+        }
+    }
+
+    /// What an entry says and what its layer does cannot differ.
+    #[test]
+    fn layers_can_what_their_entries_say_and_nothing_else() {
+        for layer in FTLS {
+            let mut world = World::new(layer, |_| {});
+            assert_eq!(world.ftl.wear().is_some(), layer.can(LayerCapability::Wear), "{}: wear", layer.name);
+            assert_eq!(world.ftl.keeps_streams(), layer.can(LayerCapability::Streams), "{}: streams", layer.name);
+            world.write(2_000);
+            world.flash.lose_power();
+            let World { flash, mut ops, .. } = world;
+            let mut world = World { flash, ..World::new(layer, |_| {}) };
+            let recovers = world.ftl.recover(&mut Cells::new(&mut world.flash, &mut ops)).is_ok();
+            assert_eq!(recovers, layer.can(LayerCapability::Recover), "{}: recovery", layer.name);
+            let by_map = ops.take_scan().expect("reads are kept apart").counts.map_pages > 0;
+            assert_eq!(by_map, layer.can(LayerCapability::RecoverByMap), "{}: by the map", layer.name);
+
+            let mut world = World::new(layer, |_| {});
+            let steady = world.ftl.begin_steady(world.pages, 1, &mut world.flash).is_some();
+            assert_eq!(steady, layer.can(LayerCapability::KnownSteady), "{}: the steady state", layer.name);
+
+            let mut world = World::new(layer, |_| {});
+            world.write(1);
+            let page = (0..world.pages).map(LogicalPage).find(|page| world.ftl.find(*page).is_some()).unwrap();
+            let before = world.ftl.find(page);
+            world.ops.clear();
+            world.ftl.read(page, &mut Cells::new(&mut world.flash, &mut world.ops));
+            let read = OpIndex(world.ops.as_slice().len() as u32 - 1);
+            world.ftl.refresh(page, read, &mut Cells::new(&mut world.flash, &mut world.ops)).unwrap();
+            let moved = world.ftl.find(page) != before;
+            assert_eq!(moved, layer.can(LayerCapability::Refresh), "{}: refreshing", layer.name);
+        }
+    }
+
+    #[test]
+    fn those_that_clean_gradually_spread_what_cleaning_takes_over_writes() {
+        for layer in FTLS {
+            let took = |gradual: Option<u64>| {
+                let gradual = gradual.map(Ratio::percent);
+                World::new(layer, |settings| settings.cleaning.gradual = gradual).write(20_000)
+            };
+            let differs = took(None) != took(Some(10));
+            assert_eq!(differs, layer.can(LayerCapability::GradualCleaning), "{}", layer.name);
+        }
+    }
+
+    #[test]
+    fn remedies_name_the_layers_that_can() {
+        assert_eq!(or_use("`wear`", LayerCapability::Wear), "leave `wear` out, or use ftl = \"page\" or \"dftl\"");
+        assert_eq!(or_use("`x`", LayerCapability::RecoverByMap), "leave `x` out, or use ftl = \"dftl\"");
+        let all = or_use("`x`", LayerCapability::Recover);
+        assert!(all.starts_with("leave `x` out, or use ftl = \"page\", \"dftl\", ") && all.ends_with(" or \"last\""));
+    }
+}

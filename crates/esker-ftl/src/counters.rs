@@ -1,0 +1,80 @@
+//! What translation layers count beside page operations.
+
+use std::collections::BTreeMap;
+
+use esker_results::{MappingCounts, MergeCounts};
+
+/// What a translation layer counted since it was built.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FtlCounters {
+    /// Merges by kind; `None` where single pages are mapped, so that every victim of cleaning is a merge: a switch
+    /// merge where it held no valid page, a partial one where it did.
+    pub merges: Option<MergeCounts>,
+    /// Full merges by the number of data blocks that took part (Kim 2009, figure 3.10).
+    pub full_merge_data_blocks: BTreeMap<u32, u64>,
+    /// Log blocks that were erased without a merge: all their pages had been superseded.
+    pub dead_log_blocks: u64,
+    /// The map, where it is on flash.
+    pub mapping: Option<MappingCounts>,
+}
+
+impl FtlCounters {
+    /// A layer that merges, and has not yet.
+    pub(crate) fn merging() -> Self {
+        Self { merges: Some(MergeCounts::default()), ..Self::default() }
+    }
+
+    /// Counts a merge in which `copies` pages were copied to a block that became a data block.
+    pub(crate) fn completed(&mut self, copies: u32) {
+        let merges = self.merges.get_or_insert_default();
+        *(if copies == 0 { &mut merges.switch } else { &mut merges.partial }) += 1;
+    }
+
+    /// Counts a merge of `data_blocks`, whose pages were gathered in others; none of them if the log block was dead.
+    pub(crate) fn gathered(&mut self, data_blocks: u32) {
+        if data_blocks == 0 {
+            self.dead_log_blocks += 1;
+            return;
+        }
+        self.merges.get_or_insert_default().full += 1;
+        *self.full_merge_data_blocks.entry(data_blocks).or_default() += 1;
+    }
+
+    /// Adds what another layer counted.
+    pub fn add(&mut self, other: &Self) {
+        if let Some(more) = other.merges {
+            let merges = self.merges.get_or_insert_default();
+            merges.switch += more.switch;
+            merges.partial += more.partial;
+            merges.full += more.full;
+        }
+        for (data_blocks, count) in &other.full_merge_data_blocks {
+            *self.full_merge_data_blocks.entry(*data_blocks).or_default() += count;
+        }
+        self.dead_log_blocks += other.dead_log_blocks;
+        if let Some(more) = other.mapping {
+            self.mapping = Some(self.mapping.unwrap_or_default().plus(&more));
+        }
+    }
+
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = earlier.merges.unwrap_or_default();
+        let full_merge_data_blocks = self
+            .full_merge_data_blocks
+            .iter()
+            .map(|(blocks, count)| (*blocks, count - earlier.full_merge_data_blocks.get(blocks).unwrap_or(&0)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        Self {
+            merges: self.merges.map(|now| MergeCounts {
+                switch: now.switch - before.switch,
+                partial: now.partial - before.partial,
+                full: now.full - before.full,
+            }),
+            full_merge_data_blocks,
+            dead_log_blocks: self.dead_log_blocks - earlier.dead_log_blocks,
+            mapping: self.mapping.map(|now| now.since(&earlier.mapping.unwrap_or_default())),
+        }
+    }
+}

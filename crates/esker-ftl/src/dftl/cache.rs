@@ -1,0 +1,286 @@
+//! The cached mapping table: entries of single pages under segmented LRU.
+
+use esker_nand::memory::prefetch;
+
+const NOWHERE: u32 = u32::MAX;
+/// The bit of [`Entry::page`] of an entry that the map on flash does not have yet.
+const DIRTY: u32 = 1 << 31;
+/// The bit of [`Entry::slot`] of an entry in the protected segment.
+const PROTECTED: u32 = 1 << 31;
+
+/// An entry with its places in a segment's list: 16 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    slot: u32,
+    /// As in the map: the physical page plus one, or zero.
+    page: u32,
+    newer: u32,
+    older: u32,
+}
+
+/// A segment: a list from the most to the least recently used entry.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    newest: u32,
+    oldest: u32,
+    length: u32,
+}
+
+impl Segment {
+    const EMPTY: Self = Self { newest: NOWHERE, oldest: NOWHERE, length: 0 };
+}
+
+/// Entries of the map by where they are kept; who needs one by its slot in the map finds that in the map itself.
+///
+/// Segmented LRU (Karedla et al. 1994, which Kim 2009, section 3.3.2, names): an entry comes into the probationary
+/// segment; a hit brings it to the head of the protected one, whose last entry goes back to the head of the
+/// probationary segment where there are too many. The last of the probationary segment is evicted.
+#[derive(Debug)]
+pub(super) struct Cache {
+    entries: Vec<Entry>,
+    /// Places in `entries` that hold nothing.
+    vacant: Vec<u32>,
+    capacity: u32,
+    /// Entries beyond that, which came though no other could leave.
+    overdrawn: u32,
+    protected_capacity: u32,
+    probationary: Segment,
+    protected: Segment,
+}
+
+impl Cache {
+    /// Room for `capacity` entries (at least 1), of which at most `protected_capacity` are protected.
+    pub(super) fn new(capacity: u32, protected_capacity: u32) -> Self {
+        Self {
+            entries: Vec::new(),
+            vacant: Vec::new(),
+            capacity,
+            overdrawn: 0,
+            protected_capacity,
+            probationary: Segment::EMPTY,
+            protected: Segment::EMPTY,
+        }
+    }
+
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+    pub(super) fn protected_capacity(&self) -> u32 {
+        self.protected_capacity
+    }
+    pub(super) fn len(&self) -> u32 {
+        self.probationary.length + self.protected.length
+    }
+    pub(super) fn is_full(&self) -> bool {
+        self.len() >= self.capacity + self.overdrawn
+    }
+    #[inline(always)]
+    pub(super) fn expect(&self, index: u32) {
+        prefetch(&self.entries, index as usize);
+    }
+    /// Which slot of the map the entry at `index` is of.
+    #[inline(always)]
+    pub(super) fn slot(&self, index: u32) -> u32 {
+        self.entries[index as usize].slot & !PROTECTED
+    }
+    /// What the entry says, as the map would.
+    #[inline(always)]
+    pub(super) fn page(&self, index: u32) -> u32 {
+        self.entries[index as usize].page & !DIRTY
+    }
+    #[inline(always)]
+    pub(super) fn is_dirty(&self, index: u32) -> bool {
+        self.entries[index as usize].page & DIRTY != 0
+    }
+    /// The entry says `page` from now on, and the map on flash does not have that yet.
+    #[inline(always)]
+    pub(super) fn change(&mut self, index: u32, page: u32) {
+        self.entries[index as usize].page = page | DIRTY;
+    }
+    /// The map on flash has what the entry says.
+    #[inline(always)]
+    pub(super) fn clean(&mut self, index: u32) {
+        self.entries[index as usize].page &= !DIRTY;
+    }
+
+    /// The entry that is evicted next; the cache is not empty.
+    pub(super) fn victim(&self) -> u32 {
+        if self.probationary.length > 0 { self.probationary.oldest } else { self.protected.oldest }
+    }
+
+    /// Fetches the entry after `index` in the order of eviction into the processor's caches.
+    #[inline(always)]
+    pub(super) fn expect_after(&self, index: u32) {
+        let next = self.entries[index as usize].newer;
+        if next != NOWHERE {
+            prefetch(&self.entries, next as usize);
+        }
+    }
+
+    /// The entry at `index` was hit.
+    #[inline]
+    pub(super) fn touch(&mut self, index: u32) {
+        if self.entries[index as usize].slot & PROTECTED != 0 {
+            if self.protected.newest != index {
+                self.unlink(index);
+                self.link(index, true);
+            }
+            return;
+        }
+        self.unlink(index);
+        self.link(index, self.protected_capacity > 0);
+        if self.protected.length > self.protected_capacity {
+            let demoted = self.protected.oldest;
+            self.unlink(demoted);
+            self.link(demoted, false);
+        }
+    }
+
+    /// Takes an entry for `slot`, which is not in the cache, and says where it is. Overdraws where there is no room.
+    pub(super) fn insert(&mut self, slot: u32, page: u32) -> u32 {
+        self.overdrawn += u32::from(self.is_full());
+        let entry = Entry { slot, page, newer: NOWHERE, older: NOWHERE };
+        let index = match self.vacant.pop() {
+            Some(index) => {
+                self.entries[index as usize] = entry;
+                index
+            }
+            None => {
+                if self.entries.len() == self.entries.capacity() {
+                    // Never far beyond what it will hold: the cache is most of what this layer takes beside the map.
+                    let room = (self.capacity as usize).saturating_sub(self.entries.len());
+                    self.entries.reserve_exact(room.clamp(16, self.entries.len().max(64)));
+                }
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
+        self.link(index, false);
+        index
+    }
+
+    /// Forgets the entry at `index`.
+    pub(super) fn remove(&mut self, index: u32) {
+        self.unlink(index);
+        self.vacant.push(index);
+    }
+
+    #[inline]
+    fn link(&mut self, index: u32, protected: bool) {
+        let segment = if protected { &mut self.protected } else { &mut self.probationary };
+        let older = std::mem::replace(&mut segment.newest, index);
+        segment.length += 1;
+        if older == NOWHERE {
+            segment.oldest = index;
+        } else {
+            self.entries[older as usize].newer = index;
+        }
+        let entry = &mut self.entries[index as usize];
+        entry.slot = entry.slot & !PROTECTED | if protected { PROTECTED } else { 0 };
+        (entry.newer, entry.older) = (NOWHERE, older);
+    }
+
+    #[inline]
+    fn unlink(&mut self, index: u32) {
+        let Entry { slot, newer, older, .. } = self.entries[index as usize];
+        let segment = if slot & PROTECTED != 0 { &mut self.protected } else { &mut self.probationary };
+        segment.length -= 1;
+        match newer {
+            NOWHERE => segment.newest = older,
+            newer => self.entries[newer as usize].older = older,
+        }
+        match older {
+            NOWHERE => segment.oldest = newer,
+            older => self.entries[older as usize].newer = newer,
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.vacant.capacity() * size_of::<u32>()
+    }
+
+    /// Asserts what must hold between calls.
+    pub(super) fn check(&self) {
+        assert!(self.len() <= self.capacity + self.overdrawn, "the cache holds more than it has room for");
+        assert!(self.protected.length <= self.protected_capacity);
+        assert_eq!(self.len() as usize + self.vacant.len(), self.entries.len(), "entries were lost");
+        for (segment, protected) in [(self.probationary, false), (self.protected, true)] {
+            let (mut index, mut newer, mut length) = (segment.newest, NOWHERE, 0);
+            while index != NOWHERE {
+                let entry = self.entries[index as usize];
+                assert_eq!((entry.newer, entry.slot & PROTECTED != 0), (newer, protected), "a list is broken");
+                (newer, index, length) = (index, entry.older, length + 1);
+            }
+            assert_eq!((segment.oldest, segment.length), (newer, length), "a list is broken");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Cache;
+
+    /// Segmented LRU written for reading: segments are lists of slots, the most recently used one first.
+    #[derive(Default)]
+    struct Plain {
+        probationary: Vec<u32>,
+        protected: Vec<u32>,
+    }
+
+    impl Plain {
+        /// Says which slot had to go.
+        fn access(&mut self, slot: u32, capacity: usize, protected_capacity: usize) -> Option<u32> {
+            let mut evicted = None;
+            if let Some(place) = self.protected.iter().position(|&other| other == slot) {
+                self.protected.remove(place);
+                self.protected.insert(0, slot);
+            } else if let Some(place) = self.probationary.iter().position(|&other| other == slot) {
+                self.probationary.remove(place);
+                self.protected.insert(0, slot);
+                if self.protected.len() > protected_capacity {
+                    self.probationary.insert(0, self.protected.pop().unwrap());
+                }
+            } else {
+                if self.probationary.len() + self.protected.len() == capacity {
+                    evicted = self.probationary.pop().or_else(|| self.protected.pop());
+                }
+                self.probationary.insert(0, slot);
+            }
+            evicted
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_evicts_like_segmented_lru(
+            slots in prop::collection::vec(0u32..12, 1..300),
+            capacity in 1u32..9,
+            share in 0u32..9,
+        ) {
+            let protected = share.min(capacity);
+            let mut cache = Cache::new(capacity, protected);
+            let mut plain = Plain::default();
+            let mut places = std::collections::BTreeMap::new();
+            for slot in slots {
+                let mut evicted = None;
+                match places.get(&slot) {
+                    Some(&index) => cache.touch(index),
+                    None => {
+                        if cache.is_full() {
+                            let victim = cache.victim();
+                            evicted = Some(cache.slot(victim));
+                            places.remove(&cache.slot(victim));
+                            cache.remove(victim);
+                        }
+                        places.insert(slot, cache.insert(slot, 0));
+                    }
+                }
+                cache.check();
+                prop_assert_eq!(evicted, plain.access(slot, capacity as usize, protected as usize));
+                prop_assert_eq!(cache.len() as usize, places.len());
+            }
+        }
+    }
+}

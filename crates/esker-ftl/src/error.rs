@@ -1,0 +1,209 @@
+//! Why a translation layer cannot be built.
+
+use esker_core::registry::NotFound;
+use esker_core::{Hint, Ratio};
+use esker_nand::ValueError;
+use thiserror::Error;
+
+/// A translation layer that cannot work: which settings clash, with their numbers.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A value that will not do.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// Both ways to state the spare space are used.
+    #[error("`over_provisioning` ({over_provisioning}) and `spare_factor` ({spare_factor}) exclude each other")]
+    TwoSpareSpaces {
+        /// As given.
+        over_provisioning: Ratio,
+        /// As given.
+        spare_factor: Ratio,
+    },
+    /// The spare space is not stated.
+    #[error("the spare space is not stated")]
+    NoSpareSpaceStated,
+    /// Cleaning ahead of need would begin when it is needed already.
+    #[error("`{key}` is {found}: it has to lie between `cleaning.threshold` ({threshold}) and 100%")]
+    NotAboveThreshold {
+        /// The key.
+        key: &'static str,
+        /// As given.
+        found: Ratio,
+        /// As given.
+        threshold: Ratio,
+    },
+    /// Cleaning ahead of need would never be done.
+    #[error("`{key}` asks for {blocks} free blocks of a pool's {of}, and the data leave at most {most}")]
+    NeverFree {
+        /// The key.
+        key: &'static str,
+        /// Free blocks that it asks for.
+        blocks: u32,
+        /// Free blocks that can be had.
+        most: u32,
+        /// Blocks of a pool.
+        of: u32,
+    },
+    /// The translation layer keeps no account of wear.
+    #[error("`wear` has no meaning for the translation layer `{layer}`, which keeps no account of it")]
+    NoWearIn {
+        /// The layer.
+        layer: &'static str,
+        /// What would work.
+        remedy: String,
+    },
+    /// The host could address nothing, or not a page in each pool.
+    #[error("{host} host pages are left for {pools} pools, which need at least one each")]
+    NoHostPages {
+        /// Pages that the host could address.
+        host: u64,
+        /// Pools that they are spread over.
+        pools: u32,
+    },
+    /// A pool has fewer blocks than it needs to be written and cleaned.
+    #[error("a pool has {blocks} blocks, and {needed} would have to stay free or open ({reserve} + {frontiers})")]
+    PoolTooSmall {
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Blocks that stay free or open.
+        needed: u32,
+        /// Blocks that cleaning keeps free.
+        reserve: u32,
+        /// Blocks that are open for writing.
+        frontiers: u32,
+    },
+    /// The pages that the host addresses leave no room for cleaning.
+    #[error(
+        "a pool of {blocks} blocks x {data_pages} data pages holds {host} host pages; {reserve} free blocks \
+         (`cleaning.threshold` = {threshold}) and {frontiers} open ones leave room for {room}"
+    )]
+    NoSpareSpace {
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Data pages of a block.
+        data_pages: u32,
+        /// Host pages of a pool.
+        host: u64,
+        /// Host pages that a pool has room for.
+        room: u64,
+        /// Blocks that cleaning keeps free.
+        reserve: u32,
+        /// Blocks that are open for writing.
+        frontiers: u32,
+        /// As given.
+        threshold: Ratio,
+        /// The key that states the spare space, and a value of it that would work.
+        remedy: (&'static str, Ratio),
+    },
+    /// The blocks that a block-mapped translation layer needs are more than a pool has.
+    #[error(
+        "`ftl` of kind `{kind}`: a pool of {blocks} blocks cannot hold {logical} logical blocks of {data_pages} pages, {update} \
+         {purpose} and {free} that stay free"
+    )]
+    NoUpdateBlocks {
+        /// The translation layer.
+        kind: &'static str,
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Logical blocks of a pool.
+        logical: u32,
+        /// Data pages of a block.
+        data_pages: u32,
+        /// Blocks that take updates.
+        update: u32,
+        /// What those are, and which parameter says how many.
+        purpose: &'static str,
+        /// Blocks that stay free for merging.
+        free: u32,
+        /// A value of `over_provisioning` that would work.
+        remedy: Ratio,
+    },
+    /// The pages that the host addresses and those of a map on flash leave no room for cleaning.
+    #[error(
+        "a pool of {blocks} blocks x {data_pages} data pages holds {host} host pages and {translation_pages} translation \
+         pages; {reserve} free blocks and {frontiers} open ones leave room for {room}"
+    )]
+    NoRoomForMap {
+        /// Blocks of a pool.
+        blocks: u32,
+        /// Data pages of a block.
+        data_pages: u32,
+        /// Host pages of a pool.
+        host: u32,
+        /// Translation pages of a pool.
+        translation_pages: u32,
+        /// Blocks that cleaning keeps free.
+        reserve: u32,
+        /// Blocks that are open for writing, half of them for the map.
+        frontiers: u32,
+        /// Pages that a pool has room for.
+        room: u64,
+        /// A value of `over_provisioning` that would work.
+        remedy: Ratio,
+    },
+    /// A name is in no registry.
+    #[error("`{key}` knows no `{}`; it knows {}", name.found, name.list())]
+    UnknownKind {
+        /// The key.
+        key: &'static str,
+        /// The name, and those of the registry.
+        name: NotFound,
+    },
+    /// A component has no such parameter.
+    #[error("`{key}` of kind `{kind}` has no parameter `{unknown}`{}", if known.is_empty() { String::new() } else { format!("; it has {known}") })]
+    UnknownParameter {
+        /// The key.
+        key: &'static str,
+        /// The component.
+        kind: String,
+        /// As given.
+        unknown: String,
+        /// All parameters of the component.
+        known: String,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+}
+
+impl Hint for BuildError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Value(value) => value.hint(),
+            Self::TwoSpareSpaces { .. } => Some("keep one of them".to_string()),
+            Self::NoSpareSpaceStated => Some("add over_provisioning = \"15%\", or name a preset".to_string()),
+            Self::NotAboveThreshold { key, threshold, .. } => {
+                let above = Ratio::parts_per_billion(threshold.as_parts_per_billion().saturating_mul(3) / 2);
+                let value = above.max(Ratio::percent(1)).min(Ratio::percent(99));
+                Some(format!("{key} = \"{value}\" would work, or a lower `cleaning.threshold`"))
+            }
+            Self::NeverFree { key, most, of, .. } => {
+                let share = Ratio::parts_per_billion(u64::from(*most) * 1_000_000_000 / u64::from(*of));
+                Some(format!("less than {share} for `{key}`, or more spare space, would work"))
+            }
+            Self::NoHostPages { .. } => Some("use more blocks or less spare space".to_string()),
+            Self::PoolTooSmall { needed, reserve, frontiers, .. } => Some(format!(
+                "give a pool at least {} blocks: a larger `pool` or `geometry.blocks_per_plane`{}{}",
+                needed + 2,
+                if reserve > frontiers { ", or a lower `cleaning.threshold`" } else { "" },
+                if *frontiers > 1 { ", or write_frontiers = \"pool\"" } else { "" },
+            )),
+            Self::NoSpareSpace { remedy: (key, value), .. } => {
+                Some(format!("{key} = \"{value}\" would work, or a lower `cleaning.threshold`"))
+            }
+            Self::NoUpdateBlocks { remedy, .. } if *remedy < Ratio::ONE => {
+                Some(format!("over_provisioning = \"{remedy}\" would work"))
+            }
+            Self::NoUpdateBlocks { .. } => Some("give a pool more blocks: a larger `pool`".to_string()),
+            Self::NoRoomForMap { remedy, .. } if *remedy < Ratio::ONE => {
+                Some(format!("over_provisioning = \"{remedy}\" would work"))
+            }
+            Self::NoRoomForMap { .. } => Some("give a pool more blocks: a larger `pool`".to_string()),
+            Self::UnknownKind { name, .. } => name.question(),
+            Self::UnknownParameter { nearest, .. } => {
+                nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
+            }
+            Self::NoWearIn { remedy, .. } => Some(remedy.clone()),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The whole map in memory, page by page: the ideal that other translation layers are measured against. No model of a
+//! controller with little memory.
+
+use esker_core::registry::ParameterSource;
+use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId};
+use esker_nand::BlockIndex;
+use esker_nand::memory::{prefetch, zeroed};
+use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
+
+use crate::pools::{Contents, PageMap, Run, Striping};
+use crate::recovery::scan_block;
+use crate::{
+    BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, LayerCapability, Part, Pools, WearCounts,
+    write_with_foresight,
+};
+
+pub(crate) const ENTRY: FtlEntry = FtlEntry {
+    name: "page",
+    summary: "a map of all pages in memory",
+    source: "Agrawal et al. 2008, section 3.1; the baseline of Kim 2009, chapter 3",
+    parameters: ParameterSource::NONE,
+    capabilities: &[
+        LayerCapability::Wear,
+        LayerCapability::Separate,
+        LayerCapability::Streams,
+        LayerCapability::Refresh,
+        LayerCapability::GradualCleaning,
+        LayerCapability::KnownSteady,
+        LayerCapability::Recover,
+    ],
+    build: |context, _| Ok(Box::new(PageFtl::new(context)?)),
+};
+
+/// A map entry: the physical page plus one, or zero where there are no data, so that a fresh map is fresh memory.
+#[inline(always)]
+fn entry(page: PhysicalPage) -> u32 {
+    page.0 + 1
+}
+
+/// The physical page of a map entry.
+#[inline(always)]
+fn page_of(entry: u32) -> Option<PhysicalPage> {
+    entry.checked_sub(1).map(PhysicalPage)
+}
+
+/// The page-mapped translation layer.
+#[derive(Debug)]
+struct PageFtl {
+    striping: Striping,
+    /// Per slot of a logical page its [`entry`].
+    map: Vec<u32>,
+    host_pages: u64,
+    pools: Pools,
+    /// How many streams are kept apart, and which of them writes now.
+    streams: u32,
+    stream: u32,
+}
+
+/// Owners are slots of the map.
+struct Map<'a>(&'a mut [u32]);
+
+impl PageMap for Map<'_> {
+    #[inline(always)]
+    fn expect(&self, owner: u32) {
+        prefetch(self.0, owner as usize);
+    }
+    #[inline(always)]
+    fn moved(&mut self, owner: u32, to: PhysicalPage, _: &FlashState) {
+        self.0[owner as usize] = entry(to);
+    }
+}
+
+impl PageFtl {
+    fn new(context: &FtlContext<'_>) -> Result<Self, BuildError> {
+        let striping = Striping::new(context);
+        let host_pages = u64::from(context.space.host_pages);
+        let (pools, streams) = (Pools::new(context)?, context.settings.streams);
+        Ok(Self { map: zeroed(striping.slots()), striping, host_pages, pools, streams, stream: 0 })
+    }
+
+    #[inline]
+    fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
+        let Self { striping, map, pools, stream, .. } = self;
+        let (pool, slot) = striping.locate(page.0);
+        // Space first: cleaning may move the very page that is about to be superseded.
+        let block = pools.place(pool, slot, *stream, cells, &mut Map(map))?;
+        let old = page_of(map[slot as usize]);
+        let read = match (part, old) {
+            (Part::Some, Some(old)) => Some(cells.read(old, Cause::Host)),
+            _ => None,
+        };
+        map[slot as usize] = entry(cells.program(block, slot, Cause::Host, read));
+        if let Some(old) = old {
+            let (block, valid) = cells.flash.supersede(old);
+            pools.superseded(block, valid);
+        }
+        Ok(())
+    }
+}
+
+impl Ftl for PageFtl {
+    #[inline]
+    fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
+        page_of(self.map[self.striping.locate(page.0).1 as usize])
+    }
+
+    #[inline]
+    fn pool_of(&self, page: LogicalPage) -> u32 {
+        self.striping.locate(page.0).0
+    }
+
+    #[inline]
+    fn expect(&self, page: LogicalPage) {
+        prefetch(&self.map, self.striping.locate(page.0).1 as usize);
+    }
+
+    #[inline]
+    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
+        if let Some(old) = self.find(page) {
+            flash.expect_block(flash.geometry().block_of(old));
+        }
+    }
+
+    fn begin_stream(&mut self, stream: StreamId) {
+        self.stream = u32::from(stream.0) % self.streams;
+    }
+
+    fn keeps_streams(&self) -> bool {
+        true
+    }
+
+    fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
+        if let Some(at) = self.find(page) {
+            cells.read(at, Cause::Host);
+        }
+    }
+
+    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.write_to(page, part, cells)
+    }
+
+    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        let Self { striping, map, pools, .. } = self;
+        let (pool, slot) = striping.locate(page.0);
+        let at = page_of(map[slot as usize]).expect("its data were read");
+        let block = pools.place_again(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map))?;
+        // Cleaning may have moved it.
+        let old = page_of(map[slot as usize]).expect("its data were read");
+        map[slot as usize] = entry(cells.program(block, slot, Cause::Refresh, Some(read)));
+        let (block, valid) = cells.flash.supersede(old);
+        pools.superseded(block, valid);
+        Ok(())
+    }
+
+    fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
+        let slot = self.striping.locate(page.0).1 as usize;
+        if let Some(old) = page_of(std::mem::take(&mut self.map[slot])) {
+            let (block, valid) = cells.flash.supersede(old);
+            self.pools.superseded(block, valid);
+        }
+    }
+
+    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        let Self { map, pools, .. } = self;
+        pools.clean_ahead(cells, &mut Map(map))
+    }
+
+    fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
+        write_with_foresight(self, pages, flash, |layer, page, cells| layer.write_to(page, Part::Whole, cells))
+    }
+
+    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
+        let Self { striping, map, pools, .. } = self;
+        if pages < striping.pools() {
+            return None;
+        }
+        let mut rng = Rng::derive(seed, "order of pages");
+        let slots = striping.first_slots(pages);
+        let contents: Vec<Contents> =
+            slots.map(|(first, count)| Contents { data: Run::new(first, count, &mut rng), map: None }).collect();
+        pools.start_steady(&contents, seed, flash, &mut Map(map))
+    }
+
+    /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas
+    /// of the others. The newest version of each page counts.
+    fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        let Self { map, pools, .. } = self;
+        let mut newest = vec![0; map.len()];
+        let blocks = cells.flash.geometry().blocks();
+        let found: Vec<FoundBlock> = (0..blocks)
+            .map(|block| {
+                scan_block(BlockIndex(block), false, cells, |found| {
+                    let owner = found.owner as usize;
+                    if found.sequence > newest[owner] {
+                        newest[owner] = found.sequence;
+                        map[owner] = entry(found.page);
+                    }
+                })
+            })
+            .collect();
+        map.iter().filter_map(|entry| page_of(*entry)).for_each(|page| cells.flash.set_valid(page));
+        pools.take_over(&found, cells.flash);
+        pools.restore(cells, &mut Map(map))
+    }
+
+    fn writable_pages(&self) -> u64 {
+        self.pools.writable_pages()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.map) + self.pools.memory_bytes()
+    }
+
+    fn map_bytes(&self) -> u64 {
+        4 * self.host_pages
+    }
+
+    fn wear(&self) -> Option<WearCounts> {
+        Some(self.pools.wear())
+    }
+
+    fn check(&self, flash: &FlashState) {
+        let mut mapped = 0;
+        for (slot, &entry) in self.map.iter().enumerate() {
+            let Some(at) = page_of(entry) else { continue };
+            assert!(flash.is_valid(at), "slot {slot} maps to {at}, which holds no valid data");
+            assert_eq!(flash.owner(at) as usize, slot, "slot {slot} maps to data of another");
+            mapped += 1;
+        }
+        assert_eq!(mapped, flash.valid_pages(), "valid pages that nothing maps to");
+        self.pools.check(flash);
+    }
+}

@@ -1,0 +1,336 @@
+//! Making space in a pool, and evening out wear on the way.
+
+use esker_core::PhysicalPage;
+use esker_nand::BlockIndex;
+use esker_nand::state::{Cause, FlashState, OpSink};
+
+use super::{COLD, Pool, Victim, bit, clear};
+use crate::gc::Judgement;
+use crate::pools::wear::{Fate, Wear};
+use crate::pools::{Content, PageMap};
+use crate::{Cells, FtlError};
+
+/// With a map in blocks of its own, cleaning a block of data may open two blocks before it frees one. Below this many
+/// free ones the block is chosen by what it gains, whatever the policy says.
+const FREE_FOR_ANY_VICTIM: u32 = 3;
+
+impl Pool {
+    /// Copies the valid pages of one victim to the frontier of its part, has the map follow, and erases it. Says which
+    /// frontier that is. With `certain`, the victim is one that gains, whatever the policy says.
+    pub(super) fn clean<S: OpSink>(
+        &mut self,
+        certain: bool,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
+    ) -> Result<usize, FtlError> {
+        let victim = match self.under_cleaning {
+            Some(victim) => victim.block,
+            None => self.take_victim(certain, false, cells.flash, page_map).ok_or(FtlError::NoSpace)?.block,
+        };
+        let index = self.frontier_for(victim);
+        self.clean_some(u32::MAX, cells, page_map)?;
+        Ok(index)
+    }
+
+    /// Copies some pages of a victim, at its pace, or erases it, where that gains anything.
+    #[cold]
+    pub(super) fn clean_gradually<S: OpSink>(
+        &mut self,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
+    ) -> Result<(), FtlError> {
+        if let Some(victim) = self.gainful_victim(cells.flash, page_map) {
+            self.clean_some(victim.pace, cells, page_map)?;
+        }
+        Ok(())
+    }
+
+    /// Does a step of cleaning ahead of need. Says whether there was anything to do.
+    pub(in crate::pools) fn clean_ahead<S: OpSink>(
+        &mut self,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
+    ) -> Result<bool, FtlError> {
+        let wanted = self.background > 0 && (self.free_blocks < self.background || self.under_cleaning.is_some());
+        if !wanted || self.gainful_victim(cells.flash, page_map).is_none() {
+            return Ok(false);
+        }
+        self.clean_some(1, cells, page_map)?;
+        // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and
+        // would then find neither a free page nor one to copy to.
+        if self.free_blocks < self.reserve && self.under_cleaning.is_some() {
+            self.clean_some(u32::MAX, cells, page_map)?;
+        }
+        Ok(true)
+    }
+
+    /// The block under cleaning, or else the one that is next, if its cleaning makes space.
+    fn gainful_victim(&mut self, flash: &FlashState, page_map: &impl PageMap) -> Option<Victim> {
+        self.under_cleaning.or_else(|| self.take_victim(false, true, flash, page_map))
+    }
+
+    /// Chooses the block that is cleaned next. With `gainful` it stays where it is, if its cleaning makes no space.
+    fn take_victim(
+        &mut self,
+        certain: bool,
+        gainful: bool,
+        flash: &FlashState,
+        page_map: &impl PageMap,
+    ) -> Option<Victim> {
+        let map_first = self.map.as_ref().is_some_and(|map| map.in_use > map.allowance);
+        let block = if certain || self.map.is_some() && self.free_blocks < FREE_FOR_ANY_VICTIM {
+            self.take_most_certain(gainful, flash)
+        } else if map_first {
+            self.take_map(gainful, flash).or_else(|| self.take_data(gainful, flash))
+        } else {
+            self.take_data(gainful, flash).or_else(|| self.take_map(gainful, flash))
+        }?;
+        clear(&mut self.closed, block);
+        let index = BlockIndex(self.first_block + block);
+        // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
+        flash.expect_owners(index);
+        for page in valid_pages(flash, index) {
+            page_map.expect(flash.owner(page));
+        }
+        let valid = flash.valid_in(index);
+        let victim = Victim { block, pace: pace(valid, self.data_pages_per_block) };
+        self.under_cleaning = Some(victim);
+        self.under_cleaning
+    }
+
+    /// The frontier of the part of `block` that takes what `block` holds; of data, that of the first kind.
+    fn frontier_for(&self, block: u32) -> usize {
+        if bit(&self.holds_map, block) {
+            return self.map_frontier_for(block);
+        }
+        self.frontier_of_part[(block / self.blocks_per_part) as usize] as usize
+    }
+
+    /// The frontier of the part of `block` that takes pages of the map.
+    fn map_frontier_for(&self, block: u32) -> usize {
+        (self.first_map_frontier + self.frontier_of_part[(block / self.blocks_per_part) as usize]) as usize
+    }
+
+    /// Which kind of data the page of `owner` is that is copied out of `block`, where kinds are kept apart.
+    #[inline]
+    pub(super) fn kind_of_copy(&self, owner: u32, block: u32) -> usize {
+        match &self.temperature {
+            Some(temperature) if temperature.is_hot(owner) => 0,
+            Some(_) => COLD,
+            None => self.stream_of_block.get(block as usize).map_or(self.copied, |stream| usize::from(*stream)),
+        }
+    }
+
+    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Where no more are
+    /// left, has the map follow and erases it.
+    #[inline]
+    fn clean_some<S: OpSink>(
+        &mut self,
+        mut copies: u32,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
+    ) -> Result<(), FtlError> {
+        let victim = self.under_cleaning.expect("a block is under cleaning").block;
+        let map = bit(&self.holds_map, victim);
+        let cause = if map { Cause::Mapping } else { Cause::Cleaning };
+        let block = BlockIndex(self.first_block + victim);
+        let first_kind = self.frontier_for(victim);
+        let separate = !map && self.apart;
+        let first_page = cells.flash.geometry().first_page(block).0;
+        for word in 0..cells.flash.words_per_block() {
+            let mut valid = cells.flash.valid_word(block, word);
+            while valid != 0 {
+                if copies == 0 {
+                    return Ok(());
+                }
+                copies -= 1;
+                let from = PhysicalPage(first_page + 64 * word as u32 + valid.trailing_zeros());
+                valid &= valid - 1;
+                let mut index = first_kind;
+                if separate {
+                    index = self.of_kind(self.kind_of_copy(cells.flash.owner(from), victim), first_kind as u32);
+                }
+                if self.frontiers[index].room == 0 {
+                    self.open(index, cells)?;
+                }
+                let (owner, to) = cells.copy(from, self.take_room(index), cause);
+                page_map.moved(owner, to, cells.flash);
+            }
+        }
+        if copies == 0 {
+            return Ok(());
+        }
+        if !map {
+            self.update_map(self.map_frontier_for(victim), cells, page_map)?;
+        }
+        cells.erase(block, cause);
+        page_map.erased(if map { Content::Map } else { Content::Data });
+        if let (true, Some(map)) = (map, &mut self.map) {
+            clear(&mut self.holds_map, victim);
+            map.in_use -= 1;
+        }
+        self.under_cleaning = None;
+        match self.wear.as_mut().map_or(Fate::Free, |wear| wear.erased(victim, cells.flash)) {
+            Fate::Retired => cells.flash.mark_bad(block),
+            Fate::TakesColdData if !map => self.migrate(victim, cells, page_map)?,
+            Fate::TakesColdData | Fate::Free => self.free(victim),
+        }
+        Ok(())
+    }
+
+    /// `block`, which is erased, takes writes again.
+    fn free(&mut self, block: u32) {
+        self.free[(block / self.blocks_per_part) as usize].push_back(block);
+        self.free_blocks += 1;
+    }
+
+    /// Whether cleaning a block makes space.
+    #[inline]
+    fn gains<'a>(&self, flash: &'a FlashState) -> impl Fn(u32) -> bool + use<'a> {
+        let (first_block, most) = (self.first_block, self.data_pages_per_block);
+        move |block| flash.valid_in(BlockIndex(first_block + block)) < most
+    }
+
+    /// The policy's choice among blocks of data; with `gainful` only if it makes space.
+    #[inline]
+    fn take_data(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        if self.wear.is_some() {
+            return self.take_unworn(gainful, flash);
+        }
+        let gains = self.gains(flash);
+        if gainful { self.victims.take_where(&mut |block| take_if(gains(block))) } else { self.victims.take() }
+    }
+
+    /// Takes a victim among the blocks of the map.
+    fn take_map(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        let gains = self.gains(flash);
+        self.map.as_mut()?.victims.take_where(&mut |block| take_if(!gainful || gains(block)))
+    }
+
+    /// The policy's choice among blocks of data that the rate limit allows; the first one where it allows none.
+    fn take_unworn(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        let gains = self.gains(flash);
+        let wear = self.wear.as_mut().expect("wear is counted");
+        let (mut first, mut spared) = (None, 0);
+        let allowed = self.victims.take_where(&mut |block| {
+            // A block that gives no space is no better for being unworn.
+            let gains = gains(block);
+            if gains && wear.allows(block, flash) {
+                return Judgement::Take;
+            }
+            first.get_or_insert(block);
+            spared += 1;
+            if !gains || spared == Wear::draws_max() { Judgement::Stop } else { Judgement::Spare }
+        });
+        if allowed.is_some() {
+            return allowed;
+        }
+        let first = first.filter(|block| !gainful || gains(*block))?;
+        self.victims.remove(first);
+        Some(first)
+    }
+
+    /// Moves what the coldest block holds to `worn`, which is erased, and erases that block in its place.
+    #[cold]
+    fn migrate<S: OpSink>(
+        &mut self,
+        worn: u32,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
+    ) -> Result<(), FtlError> {
+        let closed = |block: &u32| bit(&self.closed, *block) && !bit(&self.holds_map, *block);
+        let wear = self.wear.as_ref().expect("wear is counted");
+        let Some(cold) = wear.coldest((0..self.blocks() as u32).filter(closed), cells.flash) else {
+            self.free(worn);
+            return Ok(());
+        };
+        self.victims.remove(cold);
+        clear(&mut self.closed, cold);
+        let (from, to) = (BlockIndex(self.first_block + cold), BlockIndex(self.first_block + worn));
+        if !self.stream_of_block.is_empty() {
+            self.stream_of_block[worn as usize] = self.stream_of_block[cold as usize];
+        }
+        let pages: Vec<PhysicalPage> = valid_pages(cells.flash, from).collect();
+        for page in pages {
+            let (owner, page) = cells.copy(page, to, Cause::WearLevelling);
+            page_map.moved(owner, page, cells.flash);
+        }
+        if self.summary && cells.flash.written_in(to) == self.data_pages_per_block {
+            cells.program_summary(to);
+        }
+        self.close(worn, cells.flash.valid_in(to));
+        if let Err(error) = self.update_map(self.map_frontier_for(cold), cells, page_map) {
+            self.close(cold, cells.flash.valid_in(from));
+            return Err(error);
+        }
+        cells.erase(from, Cause::WearLevelling);
+        page_map.erased(Content::Data);
+        let wear = self.wear.as_mut().expect("wear is counted");
+        wear.migrated();
+        match wear.erased(cold, cells.flash) {
+            Fate::Retired => cells.flash.mark_bad(from),
+            _ => self.free(cold),
+        }
+        Ok(())
+    }
+
+    /// Has the pages of the map written that speak of moved pages, to frontier `index`.
+    #[inline]
+    fn update_map<S: OpSink>(
+        &mut self,
+        index: usize,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
+    ) -> Result<(), FtlError> {
+        while page_map.has_updates(self.index) {
+            if self.frontiers[index].room == 0 {
+                self.open(index, cells)?;
+            }
+            if let Some((block, valid)) = page_map.update(self.index, self.take_room(index), cells) {
+                self.superseded(block.0 - self.first_block, valid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: one without valid
+    /// pages; or the block of the map that gains most, since that never needs the map to follow; or the block of data
+    /// with the fewest valid pages. Among equals it is the lowest block. With `gainful` it stays if it makes no space.
+    fn take_most_certain(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+        let gains = self.gains(flash);
+        let rank = |block: &u32| {
+            let valid = flash.valid_in(BlockIndex(self.first_block + block));
+            let map = bit(&self.holds_map, *block);
+            (valid > 0, !(map && gains(*block)), valid, map)
+        };
+        let closed = (0..self.blocks() as u32).filter(|block| bit(&self.closed, *block));
+        let chosen = closed.min_by_key(rank).filter(|block| !gainful || gains(*block))?;
+        self.policy_for(chosen).remove(chosen);
+        Some(chosen)
+    }
+}
+
+/// Takes the policy's choice, or nothing.
+fn take_if(wanted: bool) -> Judgement {
+    if wanted { Judgement::Take } else { Judgement::Stop }
+}
+
+/// Pages to copy per page written out of a block with `valid` valid ones of `pages`.
+pub(super) fn pace(valid: u32, pages: u32) -> u32 {
+    valid.div_ceil((pages - valid).max(1)).max(1)
+}
+
+/// The valid pages of `block`.
+fn valid_pages(flash: &FlashState, block: BlockIndex) -> impl Iterator<Item = PhysicalPage> {
+    let first_page = flash.geometry().first_page(block).0;
+    (0..flash.words_per_block()).flat_map(move |word| {
+        let mut valid = flash.valid_word(block, word);
+        std::iter::from_fn(move || {
+            let offset = valid.trailing_zeros();
+            (valid != 0).then(|| {
+                valid &= valid - 1;
+                PhysicalPage(first_page + 64 * word as u32 + offset)
+            })
+        })
+    })
+}

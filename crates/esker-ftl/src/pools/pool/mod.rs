@@ -1,0 +1,286 @@
+//! One allocation pool.
+
+mod cleaning;
+mod placing;
+mod recovery;
+mod steady;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use esker_nand::BlockIndex;
+use esker_nand::state::FlashState;
+
+use super::temperature::Temperature;
+use super::wear::{Wear, WearCounts};
+use crate::gc::VictimPolicy;
+use crate::{FtlContext, STREAMS_MAX, Separation, WriteFrontiers};
+
+/// Kinds of data that are kept apart, at most: those of the host's streams, and what cleaning copies.
+const KINDS_MAX: usize = STREAMS_MAX as usize + 1;
+/// The second kind, where kinds are told apart by temperature: what was not written lately.
+const COLD: usize = 1;
+
+/// A block that takes writes.
+#[derive(Clone, Copy, Debug)]
+struct Frontier {
+    /// The part whose blocks it prefers, counted within the pool.
+    home: u32,
+    /// `None` before the first write.
+    block: Option<BlockIndex>,
+    /// Data pages that it can still take.
+    room: u32,
+    /// The sequence number with which the block begins.
+    opened: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    index: u32,
+    first_block: u32,
+    /// Parts are the pool's dies; or its planes, where each plane has a frontier.
+    blocks_per_part: u32,
+    data_pages_per_block: u32,
+    reserve: u32,
+    summary: bool,
+    /// Those of data, where kinds are kept apart first those of one kind, then those of the next; behind them, where
+    /// the layer keeps its map in blocks of its own, as many of the map as of one kind.
+    frontiers: Vec<Frontier>,
+    /// How many frontiers are for one kind of data.
+    data_frontiers: u32,
+    /// The first frontier of the map.
+    first_map_frontier: u32,
+    /// Per part the frontier of the first kind that takes what is copied from its blocks.
+    frontier_of_part: Vec<u32>,
+    /// Whether there are several kinds of data.
+    apart: bool,
+    /// Whether some of them are streams of the host.
+    keeps_streams: bool,
+    /// The kind of what cleaning copies, where that does not depend on the page.
+    copied: usize,
+    /// Per block the stream that was last written to it, where copies stay with their stream; a power failure makes it
+    /// forget that. Otherwise empty.
+    stream_of_block: Vec<u8>,
+    /// What tells kinds apart, with [`Separation::HotCold`].
+    temperature: Option<Temperature>,
+    /// Per kind the frontier of the next host write, counted within the kind.
+    turns: [u32; KINDS_MAX],
+    /// Whether host writes go where the least work waits.
+    least_loaded: bool,
+    /// The frontier of the next write of the map.
+    map_turn: u32,
+    /// Free blocks per part; the one that was erased first is used first, so that all take turns.
+    free: Vec<VecDeque<u32>>,
+    free_blocks: u32,
+    /// Whether a block is closed: full, and a candidate for cleaning.
+    closed: Vec<u64>,
+    /// Whether a block that is not free holds the map.
+    holds_map: Vec<u64>,
+    victims: Box<dyn VictimPolicy>,
+    map: Option<MapBlocks>,
+    /// The block that is being cleaned little by little.
+    under_cleaning: Option<Victim>,
+    /// Free blocks below which each write cleans a little; 0 for never.
+    gradual: u32,
+    /// Free blocks below which idle time is used for cleaning; 0 for never.
+    background: u32,
+    /// `None` where blocks are neither worn nor levelled.
+    wear: Option<Wear>,
+}
+
+/// The blocks of a map that is kept in blocks of its own.
+#[derive(Debug)]
+pub(super) struct MapBlocks {
+    /// The policy for these. Pages of the map are rewritten far more often than data: a policy that saw both would
+    /// clean blocks of the map when they are worth as little as those of data, and do so again and again.
+    pub(super) victims: Box<dyn VictimPolicy>,
+    /// How many there may be before one of them is the next victim.
+    pub(super) allowance: u32,
+    /// How many there are.
+    in_use: u32,
+}
+
+impl MapBlocks {
+    pub(super) fn new(victims: Box<dyn VictimPolicy>, allowance: u32) -> Self {
+        Self { victims, allowance, in_use: 0 }
+    }
+}
+
+/// A block under cleaning.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    /// Counted within the pool.
+    block: u32,
+    /// Pages copied per page written, so that the block is clean once the host has written as many pages as it gains.
+    pace: u32,
+}
+
+#[inline(always)]
+fn bit(words: &[u64], index: u32) -> bool {
+    words[index as usize / 64] >> (index % 64) & 1 == 1
+}
+#[inline(always)]
+fn set(words: &mut [u64], index: u32) {
+    words[index as usize / 64] |= 1 << (index % 64);
+}
+#[inline(always)]
+fn clear(words: &mut [u64], index: u32) {
+    words[index as usize / 64] &= !(1 << (index % 64));
+}
+
+impl Pool {
+    /// Pool `index`, of erased blocks. With `map`, some will hold a map; `reserve` blocks are kept free.
+    pub(super) fn new(
+        index: u32,
+        context: &FtlContext<'_>,
+        map: Option<MapBlocks>,
+        reserve: u32,
+        victims: Box<dyn VictimPolicy>,
+        seed: u64,
+    ) -> Self {
+        let (geometry, space) = (context.geometry, context.space);
+        let first_block = index * space.blocks_per_pool;
+        let all_parts = match context.settings.write_frontiers {
+            WriteFrontiers::Plane => geometry.planes(),
+            WriteFrontiers::Die | WriteFrontiers::Pool => geometry.dies(),
+        };
+        let parts = (all_parts / space.pools).max(1);
+        let blocks_per_part = space.blocks_per_pool / parts;
+        let first_part = first_block / (geometry.blocks() / all_parts);
+        let turns: Vec<u32> =
+            geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
+        let data_frontiers = space.frontiers;
+        let mut frontiers: Vec<Frontier> = turns
+            .iter()
+            .take(data_frontiers as usize)
+            .map(|&home| Frontier { home, block: None, room: 0, opened: u64::MAX })
+            .collect();
+        let mut frontier_of_part = vec![0; parts as usize];
+        if data_frontiers > 1 {
+            for (index, frontier) in frontiers.iter().enumerate() {
+                frontier_of_part[frontier.home as usize] = index as u32;
+            }
+        }
+        for _ in 0..space.kinds - 1 + u32::from(map.is_some()) {
+            for index in 0..data_frontiers as usize {
+                // A single one begins on another die than that of the data.
+                let home = if data_frontiers == 1 { turns[1 % turns.len()] } else { frontiers[index].home };
+                frontiers.push(Frontier { home, block: None, room: 0, opened: u64::MAX });
+            }
+        }
+        let wear = context.settings.wear.as_ref().map(|wear| {
+            let (bad, spare) = (space.bad_blocks_per_pool, space.spare_blocks_per_pool());
+            Wear::new(wear, first_block, space.blocks_per_pool, bad, spare, context.settings.endurance_cycles, seed)
+        });
+        let is_good = |block: &u32| wear.as_ref().is_none_or(|wear| !wear.is_bad(*block));
+        let part_blocks = |part| part * blocks_per_part..(part + 1) * blocks_per_part;
+        let free = (0..parts).map(|part| part_blocks(part).filter(is_good).collect()).collect();
+        let ahead = |blocks: u32| if blocks == 0 { 0 } else { blocks.max(reserve + 1) };
+        let words = space.blocks_per_pool.div_ceil(64) as usize;
+        let streams_stay = context.settings.streams > 1 && context.settings.cleaning.separate == Separation::None;
+        Self {
+            index,
+            first_block,
+            blocks_per_part,
+            data_pages_per_block: space.data_pages_per_block,
+            reserve,
+            summary: geometry.block_summary(),
+            frontiers,
+            data_frontiers,
+            first_map_frontier: space.open_blocks(),
+            frontier_of_part,
+            apart: space.kinds > 1,
+            keeps_streams: context.settings.streams > 1,
+            copied: space.kinds as usize - 1,
+            stream_of_block: vec![0; if streams_stay { space.blocks_per_pool as usize } else { 0 }],
+            temperature: Temperature::new(context.settings, space),
+            turns: [0; KINDS_MAX],
+            least_loaded: context.settings.least_loaded,
+            map_turn: 0,
+            free,
+            free_blocks: space.blocks_per_pool - wear.as_ref().map_or(0, Wear::bad_blocks),
+            closed: vec![0; words],
+            holds_map: vec![0; words],
+            victims,
+            map,
+            under_cleaning: None,
+            gradual: ahead(space.gradual),
+            background: ahead(space.background),
+            wear,
+        }
+    }
+
+    /// `block`, which has `valid` valid pages, takes no more writes.
+    fn close(&mut self, block: u32, valid: u32) {
+        set(&mut self.closed, block);
+        self.policy_for(block).closed(block, valid);
+    }
+
+    /// The policy that chooses among blocks such as `block`.
+    #[inline(always)]
+    fn policy_for(&mut self, block: u32) -> &mut dyn VictimPolicy {
+        match &mut self.map {
+            Some(map) if bit(&self.holds_map, block) => &mut *map.victims,
+            _ => &mut *self.victims,
+        }
+    }
+
+    pub(super) fn wear(&self) -> WearCounts {
+        self.wear.as_ref().map_or(WearCounts::default(), |wear| *wear.counts())
+    }
+
+    #[inline]
+    pub(super) fn superseded(&mut self, local: u32, valid: u32) {
+        if bit(&self.closed, local) {
+            self.policy_for(local).superseded(local, valid);
+        }
+    }
+
+    pub(super) fn writable_pages(&self) -> u64 {
+        let data = &self.frontiers[..self.first_map_frontier as usize];
+        let open: u64 = data.iter().map(|frontier| u64::from(frontier.room)).sum();
+        // A block is opened while the free ones are not below the reserve afterwards.
+        open + u64::from(self.free_blocks.saturating_sub(self.reserve)) * u64::from(self.data_pages_per_block)
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
+        let map = self.map.as_ref().map_or(0, |map| map.victims.memory_bytes());
+        let wear = self.wear.as_ref().map_or(0, Wear::memory_bytes)
+            + self.temperature.as_ref().map_or(0, Temperature::memory_bytes)
+            + self.stream_of_block.len();
+        free + size_of_val(&*self.closed) + size_of_val(&*self.holds_map) + self.victims.memory_bytes() + map + wear
+    }
+
+    pub(super) fn check(&self, flash: &FlashState) {
+        let mut free = 0;
+        for (part, blocks) in self.free.iter().enumerate() {
+            for &block in blocks {
+                assert_eq!(block / self.blocks_per_part, part as u32, "block {block} is on another part's free list");
+                assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
+                assert!(!bit(&self.holds_map, block), "a free block holds the map");
+            }
+            free += blocks.len();
+        }
+        assert_eq!(free, self.free_blocks as usize, "free blocks were lost");
+        let closed: u32 = self.closed.iter().map(|word| word.count_ones()).sum();
+        let open = self.frontiers.iter().filter(|frontier| frontier.block.is_some()).count();
+        let victims = usize::from(self.under_cleaning.is_some());
+        let bad = self.wear.as_ref().map_or(0, |wear| wear.bad_blocks() as usize);
+        let counted = free + closed as usize + open + victims + bad;
+        assert_eq!(counted, self.blocks(), "a block is neither free, open, closed nor bad");
+        let hold_map: u32 = self.holds_map.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(hold_map, self.map.as_ref().map_or(0, |map| map.in_use), "blocks of the map are counted wrongly");
+        for (index, frontier) in self.frontiers.iter().enumerate() {
+            if let Some(block) = frontier.block {
+                assert_eq!(flash.written_in(block) + frontier.room, self.data_pages_per_block);
+                assert_eq!(bit(&self.holds_map, block.0 - self.first_block), self.is_map_frontier(index));
+            }
+        }
+    }
+
+    fn blocks(&self) -> usize {
+        self.blocks_per_part as usize * self.free.len()
+    }
+}

@@ -1,0 +1,390 @@
+//! A pool that begins in its steady state.
+
+use std::collections::VecDeque;
+
+use esker_core::{PhysicalPage, Rng};
+use esker_nand::BlockIndex;
+use esker_nand::state::FlashState;
+
+use super::cleaning::pace;
+use super::{Frontier, Pool, set};
+use crate::gc::Stationary;
+use crate::pools::steady::{Contents, Laws, Run};
+use crate::pools::{PageMap, Temperature};
+
+/// Fewer candidates for cleaning than this are too few for what is known of many: with n of them write amplification
+/// is off by about 1 / n.
+const CANDIDATES_MIN: u32 = 512;
+
+/// A block with its first `written` pages programmed, of which `valid` were not superseded.
+#[derive(Clone, Copy, Debug)]
+struct Holding {
+    /// Counted within the pool.
+    block: u32,
+    written: u32,
+    valid: u32,
+}
+
+/// Which block holds how much. Those written last come first: one for each frontier, then closed ones.
+#[derive(Debug)]
+pub(in crate::pools) struct Plan {
+    data: Vec<Holding>,
+    map: Vec<Holding>,
+    free: Vec<VecDeque<u32>>,
+    /// Programs of data per page that the host writes.
+    pub(in crate::pools) amplification: f64,
+}
+
+/// Where the pages of a pool are in the steady state.
+struct Balance {
+    law: Stationary,
+    /// Blocks that are free.
+    kept: u32,
+    /// Blocks that may be victims.
+    candidates: u32,
+    /// Valid pages of data in them.
+    left: u32,
+    /// How far the open blocks of data are written.
+    open: Vec<u32>,
+    /// Blocks of the map.
+    of_map: u32,
+}
+
+/// Erased blocks of a pool by part, in random order.
+struct Erased(Vec<Vec<u32>>);
+
+impl Erased {
+    fn new(free: &[VecDeque<u32>], rng: &mut Rng) -> Self {
+        Self(free.iter().map(|blocks| shuffled(blocks.iter().copied().collect(), rng)).collect())
+    }
+
+    /// One of `part`, or where that has none, of the part that has most.
+    fn take(&mut self, part: u32) -> Option<u32> {
+        let most = || (0..self.0.len()).rev().max_by_key(|&part| self.0[part].len());
+        let part = if self.0[part as usize].is_empty() { most()? } else { part as usize };
+        self.0[part].pop()
+    }
+}
+
+impl Pool {
+    /// How the pool, whose blocks are erased, stands in the steady state when it has to be cleaned next: `data` pages
+    /// of data and `map` ones of the map are valid. `None` where that is not known.
+    pub(in crate::pools) fn plan_steady(&self, data: u32, map: u32, rng: &mut Rng, laws: &mut Laws) -> Option<Plan> {
+        // Those writes would be of one stream, and leave the frontiers of the others alone.
+        if self.keeps_streams {
+            return None;
+        }
+        let behind = self.behind_in_the_long_run(data, map, laws)?;
+        let Balance { law, kept, candidates, left, open, of_map } = self.balance(behind, data, map, laws)?;
+        let pages = self.data_pages_per_block;
+        let mut counts = law.apportion(candidates, u64::from(left));
+        let gain = f64::from(pages) - law.victim;
+        let full = open.iter().filter(|written| **written == pages).count() as u32;
+        counts[pages as usize] = counts[pages as usize].checked_sub(full)?;
+
+        let mut erased = Erased::new(&self.free, rng);
+        let parts = self.free.len() as u32;
+        let free = (0..parts)
+            .map(|part| {
+                let share = |parts_before| (u64::from(kept) * u64::from(parts_before) / u64::from(parts)) as u32;
+                (share(part)..share(part + 1)).map(|_| erased.take(part)).collect()
+            })
+            .collect::<Option<_>>()?;
+        let mut holdings = Vec::with_capacity(candidates as usize + open.len());
+        for (frontier, written) in self.frontiers.iter().zip(open) {
+            holdings.push(Holding { block: erased.take(frontier.home)?, written, valid: written });
+        }
+        let map = if map > 0 { self.plan_map(map, of_map, &mut erased, laws)? } else { Vec::new() };
+        let closed = shuffled(erased.0.into_iter().flatten().collect(), rng);
+        holdings.extend(by_age(&counts, closed, pages));
+        Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain })
+    }
+
+    /// How many pages of space are missing, when a victim is chosen, to what cleaning is for. Cleaning that does a
+    /// little with each write falls behind until victims are so empty that it keeps up, or until whole blocks are
+    /// cleaned at once. Pages and not blocks are counted, since a small pool has few blocks to spare.
+    fn behind_in_the_long_run(&self, data: u32, map: u32, laws: &mut Laws) -> Option<u32> {
+        let pages = self.data_pages_per_block;
+        let most = self.gradual.saturating_sub(self.reserve) * pages;
+        let mut falls_behind = |behind| {
+            let law = self.balance(behind, data, map, laws)?.law;
+            Some(self.backlog(&law) > f64::from(behind))
+        };
+        // Writes of the map clean a little, too, so that cleaning keeps up there.
+        if most == 0 || map > 0 || !falls_behind(0)? {
+            return Some(0);
+        }
+        // Victims whose pages are copied at another pace may take longer though they are emptier: no step is too long.
+        let (mut low, mut high) = (0, pages);
+        while high < most && falls_behind(high)? {
+            (low, high) = (high, high + pages);
+        }
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if falls_behind(middle)? {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Some(high)
+    }
+
+    /// What candidates for cleaning hold where `behind` pages are missing to the free space that is aimed at.
+    fn balance(&self, behind: u32, data: u32, map: u32, laws: &mut Laws) -> Option<Balance> {
+        let pages = self.data_pages_per_block;
+        let compared = self.victims.compares()?;
+        let of_map = if map > 0 { self.map.as_ref()?.allowance } else { 0 };
+        // Cleaning is due when the last of the blocks aimed at is the next to be opened: one open block is full then.
+        let opened = behind.div_ceil(pages);
+        let kept = self.reserve.max(self.gradual).checked_sub(opened)?;
+        let newest = pages - (opened * pages - behind);
+        let count = self.first_map_frontier;
+        let open: Vec<u32> = (0..count).rev().map(|index| staggered(index * pages + newest, count)).collect();
+        // A full one is a candidate as soon as another one is opened.
+        let partly: Vec<u32> = open.iter().copied().filter(|written| *written < pages).collect();
+        let candidates = self.free_blocks.checked_sub(kept + of_map + partly.len() as u32)?;
+        let left = data.checked_sub(partly.iter().sum())?;
+        if candidates < CANDIDATES_MIN || left == 0 || u64::from(left) >= u64::from(candidates) * u64::from(pages) {
+            return None;
+        }
+        let law = laws.of(compared, self.gradual > 0, pages, f64::from(left) / f64::from(candidates));
+        Some(Balance { law, kept, candidates, left, open, of_map })
+    }
+
+    /// How many pages gradual cleaning is behind in the mean where victims are those of `law`.
+    ///
+    /// Each victim gives some pages more, or less, than are written while it is cleaned, and no more is made up for
+    /// than was lost: a random walk with a bound. `MEAN_OF_WALK` is what steps at moments of their own take off the
+    /// mean of such a walk in continuous time (Siegmund 1979).
+    fn backlog(&self, law: &Stationary) -> f64 {
+        const MEAN_OF_WALK: f64 = 0.582_6;
+        let pages = self.data_pages_per_block;
+        let Some(compared) = self.victims.compares() else { return 0.0 };
+        let (victims, full) = law.victims(compared, true);
+        // The erase comes with the write that finds fewer pages to copy than it may copy.
+        let surplus = |valid: u32| f64::from(pages - valid) - f64::from(valid / pace(valid, pages) + 1);
+        // A write whose choice is spared cleans nothing.
+        let (spared, spread) = (full / (1.0 - full), full / (1.0 - full).powi(2));
+        let mean: f64 = victims.iter().map(|(valid, share)| share * surplus(*valid)).sum();
+        let squares: f64 = victims.iter().map(|(valid, share)| share * (surplus(*valid) - mean).powi(2)).sum();
+        let (drift, variance) = (mean - spared, squares + spread);
+        if drift <= 0.0 {
+            return f64::INFINITY;
+        }
+        (variance / (2.0 * drift) - MEAN_OF_WALK * variance.sqrt()).max(0.0)
+    }
+
+    /// The same for `blocks` blocks of the map with `valid` valid pages. Its few blocks are soon written anew: they
+    /// only have to be about right.
+    fn plan_map(&self, valid: u32, blocks: u32, erased: &mut Erased, laws: &mut Laws) -> Option<Vec<Holding>> {
+        let pages = self.data_pages_per_block;
+        let frontiers = &self.frontiers[self.first_map_frontier as usize..];
+        let count = frontiers.len() as u32;
+        // At most half of the map is in blocks that are open, and each of them has something.
+        let most = valid / 2 / count;
+        let open: Vec<u32> =
+            (0..count).map(|index| staggered(index * pages + pages / 2, count).min(most.max(1))).collect();
+        let left = valid.checked_sub(open.iter().sum())?;
+        let closed = blocks.checked_sub(count).filter(|closed| *closed > 0)?;
+        if most == 0 || u64::from(left) > u64::from(closed) * u64::from(pages) {
+            return None;
+        }
+        let compared = self.map.as_ref()?.victims.compares()?;
+        let law = laws.of(compared, self.gradual > 0, pages, f64::from(left) / f64::from(closed));
+        let counts = law.apportion(closed, u64::from(left));
+        let mut holdings = Vec::with_capacity(blocks as usize);
+        for (frontier, written) in frontiers.iter().zip(open) {
+            holdings.push(Holding { block: erased.take(frontier.home)?, written, valid: written });
+        }
+        let parts = self.free.len() as u32;
+        let closed: Option<Vec<u32>> = (0..closed).map(|block| erased.take(block % parts)).collect();
+        holdings.extend(by_age(&counts, closed?, pages));
+        Some(holdings)
+    }
+
+    /// Does as `plan` says, with pages of the owners in `contents`.
+    pub(in crate::pools) fn start_steady(
+        &mut self,
+        plan: Plan,
+        contents: &Contents,
+        rng: &mut Rng,
+        flash: &mut FlashState,
+        page_map: &mut impl PageMap,
+    ) {
+        let summaries = plan.data.len() + plan.map.len() - self.first_map_frontier as usize;
+        let programs = plan.data.iter().chain(&plan.map).map(|holding| u64::from(holding.written)).sum::<u64>();
+        let mut after = flash.next_sequence() + programs + if self.summary { summaries as u64 } else { 0 };
+        if let Some(run) = &contents.map {
+            let first = self.first_map_frontier as usize;
+            self.fill(&plan.map, first..self.frontiers.len(), run, &mut after, rng, flash, page_map);
+            for holding in &plan.map {
+                set(&mut self.holds_map, holding.block);
+            }
+            self.map.as_mut().expect("there is a map").in_use = plan.map.len() as u32;
+        }
+        let first = self.first_map_frontier as usize;
+        self.fill(&plan.data, 0..first, &contents.data, &mut after, rng, flash, page_map);
+        self.free_blocks = plan.free.iter().map(|blocks| blocks.len() as u32).sum();
+        self.free = plan.free;
+        // Those written first are closed first.
+        let open = if contents.map.is_some() { self.frontiers.len() - first } else { 0 };
+        for holding in plan.map.iter().skip(open).rev().chain(plan.data[first..].iter().rev()) {
+            self.close(holding.block, holding.valid);
+        }
+        if flash.keeps_journal() {
+            self.tell_oldest_open(flash);
+        }
+        if let Some(temperature) = &mut self.temperature {
+            warm(temperature, &contents.data, rng);
+        }
+    }
+
+    /// Fills the blocks of `holdings`, the first ones of which belong to `frontiers`, with pages of `run`. `after` is
+    /// the sequence number behind their last, and then behind what is older.
+    #[expect(clippy::too_many_arguments, reason = "all of them are of the one start")]
+    fn fill(
+        &mut self,
+        holdings: &[Holding],
+        frontiers: std::ops::Range<usize>,
+        run: &Run,
+        after: &mut u64,
+        rng: &mut Rng,
+        flash: &mut FlashState,
+        page_map: &mut impl PageMap,
+    ) {
+        let is_map = self.is_map_frontier(frontiers.start);
+        let mut mask = vec![0; flash.words_per_block()];
+        let mut placer = Placer { run, placed: 0, pending: [(0, PhysicalPage(0)); 64], waiting: 0 };
+        for (index, holding) in holdings.iter().enumerate() {
+            let block = BlockIndex(self.first_block + holding.block);
+            let open = index < frontiers.len();
+            let summary = self.summary && !open;
+            *after -= u64::from(holding.written) + u64::from(summary);
+            draw(&mut mask, holding.valid, holding.written, rng);
+            flash.give(block, holding.written, &mask, is_map, summary, *after);
+            let first_page = flash.geometry().first_page(block).0;
+            let younger = placer.placed;
+            for (word, valid) in mask.iter().enumerate() {
+                placer.place(first_page + 64 * word as u32, *valid, flash, page_map);
+            }
+            if flash.keeps_journal() {
+                // What was superseded is an earlier version of what was written later.
+                for offset in
+                    (0..holding.written).filter(|offset| mask[*offset as usize / 64] >> (offset % 64) & 1 == 0)
+                {
+                    let owner = run.owner(rng.below(u64::from(younger)) as u32);
+                    flash.give_owner(PhysicalPage(first_page + offset), owner);
+                }
+            }
+            if open {
+                let frontier = &mut self.frontiers[frontiers.start + index];
+                let room = self.data_pages_per_block - holding.written;
+                *frontier = Frontier { block: Some(block), room, opened: *after, ..*frontier };
+            }
+        }
+        placer.flush(flash, page_map);
+        debug_assert_eq!(placer.placed, run.count(), "a page was forgotten");
+    }
+}
+
+/// Gives valid pages to owners: pages of one word are asked for while those of the one before are written.
+struct Placer<'a> {
+    run: &'a Run,
+    placed: u32,
+    pending: [(u32, PhysicalPage); 64],
+    waiting: usize,
+}
+
+impl Placer<'_> {
+    /// The pages of `valid`, a bit for each from `first` on, are those of the next owners.
+    #[inline]
+    fn place(&mut self, first: u32, mut valid: u64, flash: &mut FlashState, page_map: &mut impl PageMap) {
+        let mut next = [(0, PhysicalPage(0)); 64];
+        let count = valid.count_ones() as usize;
+        for entry in &mut next[..count] {
+            let owner = self.run.owner(self.placed);
+            page_map.expect(owner);
+            *entry = (owner, PhysicalPage(first + valid.trailing_zeros()));
+            valid &= valid - 1;
+            self.placed += 1;
+        }
+        self.flush(flash, page_map);
+        (self.pending, self.waiting) = (next, count);
+    }
+
+    #[inline]
+    fn flush(&mut self, flash: &mut FlashState, page_map: &mut impl PageMap) {
+        for (owner, page) in &self.pending[..self.waiting] {
+            flash.give_owner(*page, *owner);
+            page_map.moved(*owner, *page, flash);
+        }
+        self.waiting = 0;
+    }
+}
+
+/// A `count`-th of `pages`, at least one: how far a block is written where `count` frontiers take turns to be full.
+fn staggered(pages: u32, count: u32) -> u32 {
+    (pages / count).max(1)
+}
+
+/// `blocks` that are full, with as many valid pages as `counts` says, the most first.
+fn by_age(counts: &[u32], blocks: Vec<u32>, written: u32) -> impl Iterator<Item = Holding> {
+    let levels = (0..=written).rev().flat_map(|valid| (0..counts[valid as usize]).map(move |_| valid));
+    blocks.into_iter().zip(levels).map(move |(block, valid)| Holding { block, written, valid })
+}
+
+/// Sets `count` bits of the first `of` in `mask`, all equally likely.
+fn draw(mask: &mut [u64], count: u32, of: u32, rng: &mut Rng) {
+    // Whichever is less is drawn: those that are set, or the others.
+    let inverted = 2 * count > of;
+    mask.fill(0);
+    let mut left = if inverted { of - count } else { count };
+    while left > 0 {
+        let place = rng.below(u64::from(of));
+        let (word, bit) = (&mut mask[place as usize / 64], 1 << (place % 64));
+        left -= u32::from(*word & bit == 0);
+        *word |= bit;
+    }
+    if inverted {
+        for (index, word) in (0..).step_by(64).zip(mask) {
+            let within = of.saturating_sub(index).min(64);
+            *word = !*word & if within == 0 { 0 } else { u64::MAX >> (64 - within) };
+        }
+    }
+}
+
+/// As after many writes: the last window is full, and half of the current one.
+fn warm(temperature: &mut Temperature, run: &Run, rng: &mut Rng) {
+    for _ in 0..temperature.window() + temperature.window() / 2 {
+        temperature.written(run.owner(rng.below(u64::from(run.count())) as u32));
+    }
+}
+
+fn shuffled(mut blocks: Vec<u32>, rng: &mut Rng) -> Vec<u32> {
+    for last in (1..blocks.len()).rev() {
+        blocks.swap(last, rng.below(last as u64 + 1) as usize);
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_drawn_to_the_number_and_everywhere() {
+        let mut rng = Rng::new(1);
+        for (count, of) in [(0, 0), (0, 5), (5, 5), (1, 200), (199, 200), (100, 200), (64, 64), (63, 128), (128, 128)] {
+            let mut seen = [0u64; 4];
+            for _ in 0..2000 {
+                let mut mask = [u64::MAX; 4];
+                draw(&mut mask, count, of, &mut rng);
+                assert_eq!(mask.iter().map(|word| word.count_ones()).sum::<u32>(), count, "{count} of {of}");
+                mask.iter().zip(&mut seen).for_each(|(word, seen)| *seen |= word);
+            }
+            let ever = if count == 0 { 0 } else { of };
+            assert_eq!(seen.iter().map(|word| word.count_ones()).sum::<u32>(), ever, "{count} of {of}");
+        }
+    }
+}

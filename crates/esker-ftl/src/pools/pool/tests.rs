@@ -1,0 +1,119 @@
+//! Rules of placing and cleaning that docs/flash-model.md states, operation by operation.
+
+use esker_core::{LogicalPage, Ratio, Rng};
+use esker_nand::state::{Cause, FlashOpKind, OpList, Silent};
+use esker_nand::{Geometry, GeometrySettings, PoolScope};
+
+use super::*;
+use crate::gc::{self, PoolShape};
+use crate::testing::{DriveSettings, layer, one_plane};
+use crate::{Cells, Choice, Ftl, Part, Space};
+
+/// One pool of `dies` dies with 8 blocks of 4 pages each. Half of the pages are the host's, a quarter of the blocks is
+/// kept free.
+fn settings(dies: u32) -> DriveSettings {
+    let mut layer = layer("page", 50, PoolScope::Device);
+    layer.cleaning.threshold = Ratio::percent(25);
+    DriveSettings { geometry: GeometrySettings { channels: dies, ..one_plane(8, 4) }, block_summary: false, layer }
+}
+
+struct Drive {
+    ftl: Box<dyn Ftl>,
+    flash: FlashState,
+    host_pages: u32,
+}
+
+impl Drive {
+    fn new(dies: u32) -> Self {
+        let settings = settings(dies);
+        let geometry = Geometry::new(&settings.geometry, false).unwrap();
+        let space = Space::new(&settings, &geometry).unwrap();
+        let ftl =
+            crate::build(&FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 }).unwrap();
+        let mut drive = Self { ftl, flash: FlashState::new(&geometry), host_pages: space.host_pages };
+        for page in 0..drive.host_pages {
+            drive.write(page, Part::Whole);
+        }
+        drive
+    }
+
+    fn write(&mut self, page: u32, part: Part) -> Vec<(FlashOpKind, Cause)> {
+        let mut ops = OpList::default();
+        self.ftl.write(LogicalPage(page), part, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
+        ops.as_slice().iter().map(|op| (op.kind, op.cause)).collect()
+    }
+
+    /// The blocks that a write of `page` erases.
+    fn erased_by(&mut self, page: u32) -> Vec<u32> {
+        let erased = |(kind, _)| if let FlashOpKind::Erase { block } = kind { Some(block.0) } else { None };
+        self.write(page, Part::Whole).into_iter().filter_map(erased).collect()
+    }
+}
+
+#[test]
+fn a_full_block_is_a_candidate_once_its_frontier_goes_on_and_ties_go_to_the_lowest() {
+    let mut drive = Drive::new(2);
+    // Blocks 0 to 3 and 8 to 11 hold the even and the odd pages. These fill blocks 4 and 12, then 5 and 13 in turn, and
+    // leave two valid pages in each of 0 to 3 and in 8, three in 9 to 11, four in 4, 5 and 12.
+    for pages in [[0, 3], [8, 11], [16, 19], [24, 27], [2, 1], [10, 1], [18, 1], [26, 1]] {
+        pages.into_iter().for_each(|page| assert!(drive.erased_by(page).is_empty()));
+    }
+    drive.ftl.trim(LogicalPage(1), &mut Cells::new(&mut drive.flash, &mut OpList::default()));
+    assert_eq!(drive.flash.valid_in(BlockIndex(13)), 0);
+    // The frontier of the first die goes on. Block 13 is full and empty, but the second die's frontier has not gone on
+    // yet.
+    assert_eq!(drive.erased_by(31), [0]);
+    assert_eq!(drive.erased_by(29), [13]);
+}
+
+/// The write that sets off cleaning goes to the die of the last victim, and what it has to read is read after that.
+#[test]
+fn a_write_follows_its_cleaning_and_so_does_what_it_reads() {
+    for dies in [1, 2, 3, 4] {
+        let mut drive = Drive::new(dies);
+        let mut rng = Rng::new(3);
+        let mut cleanings = 0;
+        for _ in 0..500 {
+            let ops = drive.write(rng.below(u64::from(drive.host_pages)) as u32, Part::Some);
+            let [
+                cleaning @ ..,
+                (FlashOpKind::Read { .. }, Cause::Host),
+                (FlashOpKind::Program { page, .. }, Cause::Host),
+            ] = &ops[..]
+            else {
+                panic!("{ops:?}")
+            };
+            assert!(cleaning.iter().all(|(_, cause)| *cause == Cause::Cleaning), "{ops:?}");
+            if let Some((FlashOpKind::Erase { block }, _)) = cleaning.last() {
+                cleanings += 1;
+                let geometry = drive.flash.geometry();
+                assert_eq!(geometry.die_of(*block), geometry.die_of(geometry.block_of(*page)), "{ops:?}");
+            }
+        }
+        assert!(cleanings > 50);
+    }
+}
+
+#[test]
+fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
+    let settings = settings(4);
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let space = Space::new(&settings, &geometry).unwrap();
+    let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
+    let shape = PoolShape { blocks: space.blocks_per_pool, data_pages_per_block: space.data_pages_per_block };
+    let victims = gc::build(&Choice::named("greedy"), &shape, 1).unwrap();
+    let mut pool = Pool::new(0, &context, None, space.reserve, victims, 1);
+    let mut flash = FlashState::new(&geometry);
+    let free: [&[u32]; 4] = [&[], &[9, 10], &[22, 17, 20], &[25, 24, 28]];
+    pool.free = free.iter().map(|blocks| blocks.iter().copied().collect()).collect();
+    pool.free_blocks = 8;
+    let mut opened = |frontier: usize| {
+        pool.frontiers[frontier].room = 0;
+        pool.open(frontier, &mut Cells::new(&mut flash, &mut Silent)).unwrap();
+        pool.frontiers[frontier].block.take().unwrap().0
+    };
+    // Two dies have three: the first of them lends the block that was erased first. Then the other one has most.
+    assert_eq!([opened(0), opened(0)], [22, 25]);
+    // All have two now.
+    assert_eq!([opened(0), opened(1)], [9, 10]);
+}

@@ -1,0 +1,199 @@
+//! Even wear, and what wears out (Agrawal 2008, section 5).
+
+use esker_core::{Ratio, Rng};
+use esker_nand::BlockIndex;
+use esker_nand::state::FlashState;
+
+use crate::{EndOfLife, WearLevelling, WearSettings};
+
+/// Candidates that are drawn anew before a worn block is cleaned all the same.
+const DRAWS_MAX: usize = 64;
+
+/// The wear of one pool's blocks.
+#[derive(Debug)]
+pub(super) struct Wear {
+    settings: WearSettings,
+    rng: Rng,
+    first_block: u32,
+    blocks: u32,
+    /// Rated erases per block.
+    endurance: u64,
+    /// Erases of all blocks since new.
+    erases: u64,
+    /// Per block, how many erases of the pool had been done when it was last erased.
+    erased_at: Vec<u64>,
+    /// Blocks that hold nothing any more.
+    bad: Vec<u64>,
+    /// Blocks that may still go bad before the host's data have no room.
+    spare: u32,
+    counts: WearCounts,
+}
+
+/// What wear-levelling did and what wore out, since the device was new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WearCounts {
+    /// Blocks that were bad from the start.
+    pub factory_bad: u64,
+    /// Blocks that were given up.
+    pub retired: u64,
+    /// Blocks whose cold data went to a worn block.
+    pub migrated: u64,
+    /// Victims that the rate limit spared.
+    pub spared: u64,
+}
+
+impl WearCounts {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.factory_bad += other.factory_bad;
+        self.retired += other.retired;
+        self.migrated += other.migrated;
+        self.spared += other.spared;
+    }
+}
+
+impl Wear {
+    /// Blocks `first_block..first_block + blocks`, of which `bad` are bad from the start and `spare` more may go bad.
+    pub(super) fn new(
+        settings: &WearSettings,
+        first_block: u32,
+        blocks: u32,
+        bad: u32,
+        spare: u32,
+        endurance: u64,
+        seed: u64,
+    ) -> Self {
+        let mut rng = Rng::derive(seed, "wear");
+        let mut bits = vec![0u64; blocks.div_ceil(64) as usize];
+        let mut left = bad;
+        while left > 0 {
+            let block = rng.below(u64::from(blocks)) as usize;
+            let (word, bit) = (block / 64, 1 << (block % 64));
+            left -= u32::from(bits[word] & bit == 0);
+            bits[word] |= bit;
+        }
+        Self {
+            settings: *settings,
+            rng,
+            first_block,
+            blocks,
+            endurance,
+            erases: u64::from(blocks) * u64::from(settings.initial_erases),
+            erased_at: vec![0; blocks as usize],
+            bad: bits,
+            spare,
+            counts: WearCounts { factory_bad: u64::from(bad), ..WearCounts::default() },
+        }
+    }
+
+    /// Takes over after a power failure what marks on flash say. When blocks were erased is not known any more.
+    pub(super) fn recover(&mut self, flash: &FlashState) {
+        self.erases = 0;
+        for block in 0..self.blocks {
+            let index = BlockIndex(self.first_block + block);
+            self.erases += u64::from(flash.erases_of(index));
+            if flash.is_marked_bad(index) {
+                self.bad[block as usize / 64] |= 1 << (block % 64);
+                self.counts.retired += 1;
+            }
+        }
+    }
+
+    pub(super) fn counts(&self) -> &WearCounts {
+        &self.counts
+    }
+    pub(super) fn is_bad(&self, block: u32) -> bool {
+        self.bad[block as usize / 64] >> (block % 64) & 1 == 1
+    }
+    pub(super) fn bad_blocks(&self) -> u32 {
+        (self.counts.factory_bad + self.counts.retired) as u32
+    }
+    /// Whether more blocks went bad than the host's data can spare.
+    pub(super) fn is_worn_out(&self) -> bool {
+        self.counts.retired > u64::from(self.spare)
+    }
+    pub(super) fn has_retired_blocks(&self) -> bool {
+        self.counts.retired > 0
+    }
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.erased_at) + size_of_val(&*self.bad)
+    }
+
+    fn remaining(&self, block: u32, flash: &FlashState) -> u64 {
+        let erases = flash.erases_of(BlockIndex(self.first_block + block));
+        self.endurance.saturating_sub(u64::from(erases))
+    }
+
+    /// `share` of the mean remaining life, times the number of blocks; so that nothing is rounded.
+    fn share_of_mean(&self, share: Ratio) -> u128 {
+        let whole = u128::from(self.endurance) * u128::from(self.blocks);
+        let left = whole.saturating_sub(u128::from(self.erases));
+        left * u128::from(share.as_parts_per_billion()) / 1_000_000_000
+    }
+
+    /// Whether `block` may be cleaned now. Below (1 - age variance) of the mean remaining life the probability falls
+    /// from 1 to 0 with the block's own.
+    pub(super) fn allows(&mut self, block: u32, flash: &FlashState) -> bool {
+        if self.settings.levelling == WearLevelling::None {
+            return true;
+        }
+        let own = u128::from(self.remaining(block, flash)) * u128::from(self.blocks);
+        let limit = self.share_of_mean(self.settings.age_variance.complement());
+        // Where nothing is left on average, nothing can be evened out.
+        if own >= limit || limit == 0 {
+            return true;
+        }
+        let allowed = (self.rng.below(1 << 32) as u128) * limit < own << 32;
+        self.counts.spared += u64::from(!allowed);
+        allowed
+    }
+
+    /// How often [`Self::allows`] is asked for one victim at most.
+    pub(super) fn draws_max() -> usize {
+        DRAWS_MAX
+    }
+
+    /// `block` was erased. Says what becomes of it.
+    pub(super) fn erased(&mut self, block: u32, flash: &FlashState) -> Fate {
+        self.erases += 1;
+        self.erased_at[block as usize] = self.erases;
+        let failed = self.settings.erase_failures > Ratio::ZERO
+            && self.rng.below(1_000_000_000) < self.settings.erase_failures.as_parts_per_billion();
+        let worn = self.settings.end_of_life == EndOfLife::Retire && self.remaining(block, flash) == 0;
+        if failed || worn {
+            self.bad[block as usize / 64] |= 1 << (block % 64);
+            self.counts.retired += 1;
+            return Fate::Retired;
+        }
+        if self.settings.levelling != WearLevelling::Migration {
+            return Fate::Free;
+        }
+        let own = u128::from(self.remaining(block, flash)) * u128::from(self.blocks);
+        if own < self.share_of_mean(self.settings.retirement_age) { Fate::TakesColdData } else { Fate::Free }
+    }
+
+    /// The coldest of the closed blocks `candidates`: of those with more than the mean life left, the one with most of
+    /// it, and among equals the one erased longest ago.
+    pub(super) fn coldest(&self, candidates: impl Iterator<Item = u32>, flash: &FlashState) -> Option<u32> {
+        let mean = self.share_of_mean(Ratio::ONE);
+        candidates
+            .map(|block| (self.remaining(block, flash), block))
+            .filter(|(remaining, _)| u128::from(*remaining) * u128::from(self.blocks) > mean)
+            .min_by_key(|&(remaining, block)| (std::cmp::Reverse(remaining), self.erased_at[block as usize], block))
+            .map(|(_, block)| block)
+    }
+
+    pub(super) fn migrated(&mut self) {
+        self.counts.migrated += 1;
+    }
+}
+
+/// What becomes of an erased block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It takes writes again.
+    Free,
+    /// It is worn, and takes data that will not change soon.
+    TakesColdData,
+    /// It is given up.
+    Retired,
+}

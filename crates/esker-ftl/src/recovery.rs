@@ -1,0 +1,82 @@
+//! What translation layers share that recover after a power failure.
+
+use esker_core::PhysicalPage;
+use esker_nand::BlockIndex;
+use esker_nand::state::{FlashState, OpSink, Spare};
+
+use crate::Cells;
+
+/// What recovery found out about a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundBlock {
+    /// Pages up to the last one that is programmed or cannot be read; zero for a block that is free.
+    pub programmed: u32,
+    /// Whether it takes no more pages.
+    pub full: bool,
+    /// Whether it holds the map.
+    pub map: bool,
+    /// The sequence number of its first programmed page; zero where that cannot be read.
+    pub opened: u64,
+}
+
+impl FoundBlock {
+    /// A block whose every page is erased.
+    pub(crate) const FREE: Self = Self { programmed: 0, full: false, map: false, opened: 0 };
+}
+
+/// What the spare area of a page says that was programmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FoundPage {
+    pub(crate) page: PhysicalPage,
+    pub(crate) owner: u32,
+    pub(crate) sequence: u64,
+    pub(crate) version: u64,
+    pub(crate) role: u8,
+}
+
+/// The page, if its spare area can be read.
+pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<FoundPage> {
+    match flash.spare(page) {
+        Spare::Programmed { owner, sequence, version, role } => {
+            Some(FoundPage { page, owner, sequence, version, role })
+        }
+        Spare::Erased | Spare::Unreadable => None,
+    }
+}
+
+/// Reads what the spare areas of `block` say, from its summary where it has one, else page by page, up to the first
+/// that is erased unless the block may have `gaps`. Tells `each` of those that can be read.
+pub(crate) fn scan_block<S: OpSink>(
+    block: BlockIndex,
+    gaps: bool,
+    cells: &mut Cells<'_, S>,
+    mut each: impl FnMut(FoundPage),
+) -> FoundBlock {
+    let geometry = *cells.flash.geometry();
+    let (first, data_pages) = (geometry.first_page(block).0, geometry.data_pages_per_block());
+    let summary = PhysicalPage(first + geometry.pages_per_block() - 1);
+    let last = if geometry.block_summary() { Some(cells.scan_spare(summary)) } else { None };
+    let listed = matches!(last, Some(Spare::Programmed { .. }));
+    let mut found = FoundBlock::FREE;
+    for offset in 0..data_pages {
+        let page = PhysicalPage(first + offset);
+        if !listed {
+            cells.scan_spare(page);
+        }
+        if cells.flash.spare(page) == Spare::Erased {
+            if gaps {
+                continue;
+            }
+            break;
+        }
+        if let Some(page) = found_page(page, cells.flash) {
+            if found.programmed == 0 {
+                found.opened = page.sequence;
+            }
+            each(page);
+        }
+        found.programmed = offset + 1;
+    }
+    found.full = found.programmed == data_pages && last != Some(Spare::Erased);
+    found
+}

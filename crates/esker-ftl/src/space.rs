@@ -1,0 +1,310 @@
+//! How the array's pages are shared out: what the host can address, what is always kept
+//! free, what is left to work with.
+
+use esker_core::Ratio;
+use esker_nand::{Geometry, ValueError};
+use esker_results::PageCounts;
+
+use crate::{BuildError, FtlSettings, STREAMS_MAX, Separation, WriteFrontiers};
+
+/// The array's pages shared out over pools that are all alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Allocation pools.
+    pub pools: u32,
+    /// Blocks of a pool.
+    pub blocks_per_pool: u32,
+    /// Blocks of a pool that take writes of one kind at the same time.
+    pub frontiers: u32,
+    /// Kinds of pages that are kept apart.
+    pub kinds: u32,
+    /// Free blocks below which a pool cleans.
+    pub reserve: u32,
+    /// Free blocks below which each write to a pool cleans a little; 0 for never.
+    pub gradual: u32,
+    /// Free blocks below which a pool is cleaned in idle time; 0 for never.
+    pub background: u32,
+    /// Blocks of a pool that are bad from the start.
+    pub bad_blocks_per_pool: u32,
+    /// Pages of a block that can hold data.
+    pub data_pages_per_block: u32,
+    /// Pages that the host can address, in all pools together.
+    pub host_pages: u32,
+    raw_pages: u32,
+}
+
+/// Kinds of pages that are kept apart.
+fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
+    let (key, streams) = ("streams", settings.streams);
+    match (streams, settings.cleaning.separate) {
+        (0, _) => Err(ValueError::Zero { key }.into()),
+        _ if streams > STREAMS_MAX => {
+            Err(ValueError::TooLarge { key, found: u64::from(streams), limit: u64::from(STREAMS_MAX) }.into())
+        }
+        (_, Separation::None) => Ok(streams),
+        (_, Separation::Copied) => Ok(streams + 1),
+        (1, Separation::HotCold) => Ok(2),
+        (_, Separation::HotCold) => Err(ValueError::Contradiction {
+            first: format!("`streams` = {streams}"),
+            second: "`cleaning.separate` = \"hot-cold\"".to_string(),
+            reason: "a page goes either where its stream does or where its temperature says".to_string(),
+            remedy: "leave one of them out, or use separate = \"copied\"".to_string(),
+        }
+        .into()),
+    }
+}
+
+impl Space {
+    /// Shares out the pages of `geometry` as `settings` ask.
+    pub fn new(settings: &FtlSettings, geometry: &Geometry) -> Result<Self, BuildError> {
+        let threshold = settings.cleaning.threshold;
+        if threshold >= Ratio::ONE {
+            return Err(ValueError::NotAShare { key: "cleaning.threshold", found: threshold }.into());
+        }
+        let pools = geometry.pools(settings.pool);
+        let blocks_per_pool = geometry.blocks() / pools;
+        let frontiers = match settings.write_frontiers {
+            WriteFrontiers::Pool => 1,
+            WriteFrontiers::Die => (geometry.dies() / pools).max(1),
+            WriteFrontiers::Plane => geometry.planes() / pools,
+        };
+        let kinds = kinds(settings)?;
+        let open = kinds.saturating_mul(frontiers);
+        let blocks = |share: Ratio| {
+            let blocks = u128::from(blocks_per_pool) * u128::from(share.as_parts_per_billion());
+            blocks.div_ceil(1_000_000_000) as u32
+        };
+        let bad = settings.wear.map_or(Ratio::ZERO, |wear| wear.factory_bad_blocks);
+        if bad >= Ratio::ONE {
+            return Err(ValueError::NotAShare { key: "wear.factory_bad_blocks", found: bad }.into());
+        }
+        let reserve = blocks(threshold).max(open.saturating_add(u32::from(settings.power_fails)));
+        let ahead = |key, share: Option<Ratio>| match share {
+            None => Ok(0),
+            Some(share) if share <= threshold || share >= Ratio::ONE => {
+                Err(BuildError::NotAboveThreshold { key, found: share, threshold })
+            }
+            // At least one more than cleaning keeps free anyway, or it would never begin.
+            Some(share) => Ok(blocks(share).max(reserve.saturating_add(1))),
+        };
+        let mut space = Self {
+            pools,
+            blocks_per_pool,
+            frontiers,
+            kinds,
+            reserve,
+            gradual: ahead("cleaning.gradual", settings.cleaning.gradual)?,
+            background: ahead("cleaning.background", settings.cleaning.background)?,
+            bad_blocks_per_pool: blocks(bad),
+            data_pages_per_block: geometry.data_pages_per_block(),
+            host_pages: 0,
+            raw_pages: geometry.pages(),
+        };
+        let needed = reserve.saturating_add(open);
+        if needed >= blocks_per_pool {
+            return Err(BuildError::PoolTooSmall { blocks: blocks_per_pool, needed, reserve, frontiers: open });
+        }
+        let (key, spare, whole) = space.stated(settings)?;
+        if spare >= Ratio::ONE {
+            return Err(ValueError::NotAShare { key, found: spare }.into());
+        }
+        space.host_pages = share_left(spare, whole);
+        space.check(key, whole, threshold)?;
+        Ok(space)
+    }
+
+    /// Which key states the spare space, its value, and the pages of which it is a share.
+    fn stated(&self, settings: &FtlSettings) -> Result<(&'static str, Ratio, u32), BuildError> {
+        match (settings.over_provisioning, settings.spare_factor, settings.factory_over_provisioning) {
+            (Some(over_provisioning), Some(spare_factor), _) => {
+                Err(BuildError::TwoSpareSpaces { over_provisioning, spare_factor })
+            }
+            (None, Some(spare), _) => Ok(("spare_factor", spare, self.data_pages() - self.reserve_pages())),
+            (Some(spare), None, _) => Ok(("over_provisioning", spare, self.raw_pages)),
+            (None, None, Some(spare)) => Ok(("factory_over_provisioning", spare, self.raw_pages)),
+            (None, None, None) => Err(BuildError::NoSpareSpaceStated),
+        }
+    }
+
+    fn check(&self, key: &'static str, whole: u32, threshold: Ratio) -> Result<(), BuildError> {
+        if self.host_pages < self.pools {
+            return Err(BuildError::NoHostPages { host: u64::from(self.host_pages), pools: self.pools });
+        }
+        let room = self.room_per_pool(self.reserve);
+        if self.host_pages_per_pool() > room {
+            let stated = if key == "factory_over_provisioning" { "over_provisioning" } else { key };
+            return Err(BuildError::NoSpareSpace {
+                blocks: self.blocks_per_pool,
+                data_pages: self.data_pages_per_block,
+                host: u64::from(self.host_pages_per_pool()),
+                room: u64::from(room),
+                reserve: self.reserve,
+                frontiers: self.open_blocks(),
+                threshold,
+                remedy: (stated, self.least_spare(whole)),
+            });
+        }
+        for (key, blocks) in [("cleaning.gradual", self.gradual), ("cleaning.background", self.background)] {
+            // Free blocks that could never be had would be cleaned for without end.
+            let most = (self.reserve..self.blocks_per_pool)
+                .take_while(|free| self.host_pages_per_pool() <= self.room_per_pool(*free))
+                .last()
+                .unwrap_or(self.reserve);
+            if blocks > most {
+                return Err(BuildError::NeverFree { key, blocks, most, of: self.blocks_per_pool });
+            }
+        }
+        Ok(())
+    }
+
+    /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed
+    /// blocks, at least one page of those is superseded (Agrawal 2008, section 3.1: "enough spare blocks to allow
+    /// writes and cleaning to proceed").
+    fn room_per_pool(&self, free: u32) -> u32 {
+        let unusable = free + self.open_blocks() + self.bad_blocks_per_pool;
+        ((self.blocks_per_pool + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
+    }
+
+    /// Blocks of a pool that take writes of the host or copies at the same time.
+    pub fn open_blocks(&self) -> u32 {
+        self.kinds * self.frontiers
+    }
+
+    /// Blocks of a pool that may go bad before the host's pages have no room.
+    pub fn spare_blocks_per_pool(&self) -> u32 {
+        let spare = self.room_per_pool(self.reserve).saturating_sub(self.host_pages_per_pool());
+        spare / self.data_pages_per_block
+    }
+
+    /// The least share of `whole`, in whole percent, that leaves enough room.
+    fn least_spare(&self, whole: u32) -> Ratio {
+        (1..100)
+            .map(Ratio::percent)
+            .find(|spare| share_left(*spare, whole).div_ceil(self.pools) <= self.room_per_pool(self.reserve))
+            .unwrap_or(Ratio::percent(99))
+    }
+
+    /// The least over-provisioning, in whole percent, that leaves the host at most `pages`; 100 % where none does.
+    pub(crate) fn over_provisioning_for(&self, pages: u64) -> Ratio {
+        let left = |spare: &Ratio| u64::from(share_left(*spare, self.raw_pages));
+        (1..100)
+            .map(Ratio::percent)
+            .find(|spare| left(spare) <= pages && left(spare) >= u64::from(self.pools))
+            .unwrap_or(Ratio::ONE)
+    }
+
+    /// The most host pages that a pool holds.
+    pub fn host_pages_per_pool(&self) -> u32 {
+        self.host_pages.div_ceil(self.pools)
+    }
+    /// Pages that can hold data.
+    pub fn data_pages(&self) -> u32 {
+        self.pools * self.blocks_per_pool * self.data_pages_per_block
+    }
+    /// Data pages of the blocks that are always kept free.
+    pub fn reserve_pages(&self) -> u32 {
+        self.pools * self.reserve * self.data_pages_per_block
+    }
+    /// As it stands in results.
+    pub fn page_counts(&self) -> PageCounts {
+        PageCounts {
+            raw: u64::from(self.raw_pages),
+            data: u64::from(self.data_pages()),
+            reserve: u64::from(self.reserve_pages()),
+            host: u64::from(self.host_pages),
+        }
+    }
+    /// Spare factor S of the literature: 1 - host / (data - reserve).
+    pub fn effective_spare_factor(&self) -> f64 {
+        1.0 - f64::from(self.host_pages) / f64::from(self.data_pages() - self.reserve_pages())
+    }
+}
+
+/// `(1 - spare) x whole`, rounded down.
+fn share_left(spare: Ratio, whole: u32) -> u32 {
+    spare.complement().of(u64::from(whole)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Hint;
+    use esker_nand::PoolScope;
+
+    use super::*;
+    use crate::testing::{DriveSettings, agrawal};
+
+    fn space(settings: &DriveSettings) -> Result<Space, BuildError> {
+        Space::new(settings, &Geometry::new(&settings.geometry, settings.block_summary).unwrap())
+    }
+
+    #[test]
+    fn over_provisioning_is_a_share_of_all_raw_pages() {
+        let mut settings = agrawal();
+        settings.over_provisioning = Some(Ratio::percent(15));
+        settings.block_summary = true;
+        let space = space(&settings).unwrap();
+        let counts = space.page_counts();
+        assert_eq!(counts.raw, 8_388_608);
+        assert_eq!(counts.data, 8_388_608 / 64 * 63);
+        assert_eq!(counts.host, 8_388_608 * 85 / 100);
+        // 5 % of 16,384 blocks are 819.2.
+        assert_eq!(counts.reserve, 8 * 820 * 63);
+    }
+
+    #[test]
+    fn the_spare_factor_is_exact() {
+        let mut settings = agrawal();
+        for percent in [7, 15, 28, 50] {
+            settings.spare_factor = Some(Ratio::percent(percent));
+            let space = space(&settings).unwrap();
+            let usable = space.data_pages() - space.reserve_pages();
+            assert_eq!(space.host_pages, (u64::from(usable) * (100 - percent) / 100) as u32);
+            assert!((space.effective_spare_factor() - percent as f64 / 100.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_reserve_is_at_least_the_open_frontiers() {
+        let mut settings = agrawal();
+        settings.cleaning.threshold = Ratio::ZERO;
+        settings.pool = PoolScope::Device;
+        assert_eq!(space(&settings).unwrap().reserve, 16);
+        settings.write_frontiers = WriteFrontiers::Pool;
+        assert_eq!(space(&settings).unwrap().reserve, 1);
+    }
+
+    #[test]
+    fn a_threshold_above_the_spare_space_is_refused_with_a_value_that_works() {
+        let mut settings = agrawal();
+        settings.over_provisioning = Some(Ratio::percent(4));
+        let error = space(&settings).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a pool of 16384 blocks x 64 data pages holds 1006633 host pages; 820 free blocks \
+             (`cleaning.threshold` = 5%) and 2 open ones leave room for 996031"
+        );
+        assert_eq!(error.hint().unwrap(), "over_provisioning = \"6%\" would work, or a lower `cleaning.threshold`");
+        settings.over_provisioning = Some(Ratio::percent(6));
+        assert!(space(&settings).is_ok());
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let mut settings = agrawal();
+        settings.over_provisioning = Some(Ratio::percent(10));
+        settings.spare_factor = Some(Ratio::percent(15));
+        assert_eq!(
+            space(&settings).unwrap_err().to_string(),
+            "`over_provisioning` (10%) and `spare_factor` (15%) exclude each other"
+        );
+        settings.over_provisioning = None;
+        settings.factory_over_provisioning = None;
+        assert!(space(&settings).is_ok());
+        settings.spare_factor = None;
+        assert_eq!(space(&settings), Err(BuildError::NoSpareSpaceStated));
+        settings.spare_factor = Some(Ratio::ONE);
+        assert!(matches!(space(&settings), Err(BuildError::Value(ValueError::NotAShare { .. }))));
+        settings.spare_factor = Some(Ratio::parts_per_billion(999_999_999));
+        assert_eq!(space(&settings), Err(BuildError::NoHostPages { host: 0, pools: 8 }));
+    }
+}

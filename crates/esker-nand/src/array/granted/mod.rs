@@ -1,0 +1,238 @@
+//! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
+//!
+//! A die does its operations first in, first out. A read occupies it from the cell read until its register has been
+//! drained over the bus; a program from the moment it asks for the bus until the cells are written; an erase asks too,
+//! but needs no bus. A bus serves the dies in the order in which they ask, ties by the order in which the operations
+//! were pushed. Interleaving follows from these two rules; it is never a formula.
+//!
+//! # Why there are so few events
+//!
+//! Once a die is granted the bus, everything about its operation is known: when the transfer ends, when the operation
+//! ends, and when the next operation of the die will ask for the bus. So the whole schedule is a sequence of grants,
+//! one per transfer, in the order of (time of asking, sequence). And a grant to a die that asks at time t can be
+//! decided as soon as the simulation has reached t, since nothing that is pushed later can ask earlier. Buses never
+//! disturb one another but where a die waits for an operation behind another bus; those that may belong to one
+//! *island*. Grants are therefore decided late and in runs: when something is pushed to a die behind the bus, or when
+//! an operation that a host request waits for could have ended ([`grants`]); and what dies do again and again is
+//! decided at once ([`cycles`]). What remains of the event queue is one entry per die: the earliest time at which the
+//! next such operation can end, given that the bus is free whenever the die asks. The array's tests hold a plain
+//! event-by-event scheduler, and the property that both give the same times.
+
+mod cycles;
+mod die;
+mod grants;
+mod marks;
+mod op;
+mod push;
+
+use esker_core::{Nanos, Timetable};
+
+use super::Ended;
+use super::audit::Audit;
+use super::delivery::Deliveries;
+use super::register::Register;
+use super::tally::{Done, STEPS, Step, Tally};
+use crate::array::Timing;
+use crate::state::CAUSES;
+use crate::{CopyBack, DieIndex, Divisor, Geometry, PoolScope, Wiring};
+use cycles::Cycle;
+use die::{Bus, Die};
+use marks::Marks;
+use op::{NEVER, NOBODY, Parts};
+use push::Link;
+
+/// Dies and buses whose grants are decided late.
+#[derive(Debug)]
+pub struct Granted {
+    geometry: Geometry,
+    timing: Timing,
+    parts: Parts,
+    copies: CopyBack,
+    dies: Vec<Die>,
+    /// Per die, when it next asks for its bus.
+    asks: Vec<u64>,
+    buses: Vec<Bus>,
+    /// Per bus what is looked for again.
+    cycles: Vec<Cycle>,
+    dies_per_bus: usize,
+    /// Buses of an island: one, or all of them where pools span channels.
+    buses_per_island: Divisor,
+    /// Per die, a time before which no host operation of it ends.
+    wakes: Timetable,
+    sequence: u64,
+    /// The die of the last operation of the list that is being pushed.
+    pushed_to: u32,
+    /// Dies that the list was for so far; their wakes are still to be worked out.
+    pushed: Vec<u32>,
+    /// Operations that others on another die wait for.
+    marks: Marks,
+    /// A die whose bus was blocked can go on.
+    unblocked: bool,
+    /// Per plane, what its register holds when all that was pushed has ended. Empty where a flash page has one unit.
+    registers: Vec<Register>,
+    /// Per operation of the list that is being pushed, how it is tied to others.
+    links: Vec<Link>,
+    /// Host operations whose pages are in the decoder: their request, and when they began.
+    decoded: Deliveries<(u32, u64)>,
+    /// Decided parts since measuring began, by step and cause.
+    steps: [u64; STEPS * CAUSES],
+    /// What reading again took among these, by cause.
+    again: [Done; CAUSES],
+    audit: Audit,
+}
+
+impl Granted {
+    pub fn new(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
+        let dies = geometry.dies() as usize;
+        let buses_per_island = if wiring.pool == PoolScope::Device { geometry.channels() } else { 1 };
+        Self {
+            geometry: *geometry,
+            timing: *timing,
+            parts: Parts::new(timing),
+            copies: wiring.array.copy_back,
+            dies: (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieIndex(die)).0)).collect(),
+            asks: vec![NEVER; dies],
+            buses: vec![Bus::default(); geometry.channels() as usize],
+            cycles: vec![Cycle::new(geometry.dies_per_channel() as usize); geometry.channels() as usize],
+            dies_per_bus: geometry.dies_per_channel() as usize,
+            buses_per_island: Divisor::new(buses_per_island),
+            wakes: Timetable::new(dies),
+            sequence: 0,
+            pushed_to: NOBODY,
+            pushed: Vec::new(),
+            marks: Marks::default(),
+            unblocked: false,
+            registers: match geometry.units_per_page() {
+                1 => Vec::new(),
+                _ => vec![Register::Other; geometry.planes() as usize],
+            },
+            links: Vec::new(),
+            decoded: Deliveries::new(),
+            steps: [0; STEPS * CAUSES],
+            again: [Done::default(); CAUSES],
+            audit: Audit::new(dies, geometry.channels() as usize, 0),
+        }
+    }
+
+    /// When an operation for a host request may next end.
+    #[inline]
+    pub fn next_event(&self) -> Nanos {
+        self.wakes.next().min(Nanos(self.decoded.next()))
+    }
+
+    /// Works out anew before which time no host operation of `die` ends.
+    #[inline]
+    fn wake(&mut self, index: usize) {
+        let die = &self.dies[index];
+        let at = match die.next_host_op() {
+            _ if die.ends != NEVER => die.ends,
+            None => NEVER,
+            Some(planned) => self.earliest_end(index, planned).max(self.buses[die.bus as usize].caught_up + 1),
+        };
+        self.wakes.set(index, Nanos(at));
+    }
+
+    /// When a die has done as much as `planned` at the earliest: without waiting for the bus but for its next transfer,
+    /// or where its next operation waits for another die, after the same of that one.
+    #[inline]
+    fn earliest_end(&self, mut index: usize, mut planned: u64) -> u64 {
+        let mut work = 0;
+        loop {
+            let die = &self.dies[index];
+            work += planned - die.reached;
+            if !die.is_waiting() {
+                return die.part_done_by(self.asks[index], self.buses[die.bus as usize].free) + work;
+            }
+            let mark = &self.marks[die.current.waits];
+            (index, planned) = (mark.die as usize, mark.planned);
+        }
+    }
+
+    /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        while self.wakes.next() == now {
+            let index = self.wakes.first().expect("something is due");
+            self.catch_up(self.dies[index].bus, now.0);
+            let die = &mut self.dies[index];
+            if die.ends == now.0 {
+                if die.ending_decode == 0 {
+                    ended.push(Ended { request: die.ending, start: Nanos(die.ending_start) });
+                } else {
+                    self.decoded.set(now.0 + die.ending_decode, (die.ending, die.ending_start));
+                }
+                die.ends = NEVER;
+            }
+            debug_assert!(die.ends > now.0, "an operation ended unnoticed");
+            self.wake(index);
+        }
+        while let Some((request, start)) = self.decoded.take(now.0) {
+            ended.push(Ended { request, start: Nanos(start) });
+        }
+    }
+
+    /// Decides every grant to a die that asked before `now`, so that busy times are complete.
+    pub fn settle(&mut self, now: Nanos) {
+        for bus in 0..self.geometry.channels() {
+            self.catch_up(bus, now.0);
+        }
+    }
+
+    /// Busy times so far of all dies.
+    pub fn die_busy(&self) -> impl Iterator<Item = Nanos> {
+        self.dies.iter().map(|die| Nanos(die.busy))
+    }
+
+    /// Busy times so far of all buses.
+    pub fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
+        self.buses.iter().map(|bus| Nanos(bus.busy))
+    }
+
+    /// What was decided since measuring began, by kind and cause.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::of_steps(&self.steps, &self.timing);
+        tally.done[Step::ReadAgain as usize] = self.again;
+        tally
+    }
+
+    /// Per die, for how long after `now` what it was given will keep it busy, as far as that is known: waiting for the
+    /// bus is left out beyond the next transfer.
+    pub fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
+        self.settle(now);
+        into.clear();
+        into.extend(
+            self.dies
+                .iter()
+                .zip(&self.asks)
+                .map(|(die, ask)| die.done_by(*ask, self.buses[die.bus as usize].free).saturating_sub(now.0)),
+        );
+    }
+
+    /// See [`super::Array::takes_runs`]: not where some copies of a run take longer than others.
+    pub fn takes_runs(&self) -> bool {
+        self.registers.is_empty()
+    }
+
+    /// See [`super::Array::waiting`].
+    pub fn waiting(&self, die: u32) -> u32 {
+        self.dies[die as usize].waiting() as u32
+    }
+
+    /// See [`super::Array::next_place`].
+    pub fn next_place(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The next operation has this place in the order of pushing.
+    pub fn go_to_place(&mut self, place: u64) {
+        self.sequence = place;
+    }
+
+    /// Begins to count busy times anew.
+    pub fn reset_busy(&mut self) {
+        self.steps.fill(0);
+        self.again.fill(Done::default());
+        self.dies.iter_mut().for_each(|die| die.busy = 0);
+        self.buses.iter_mut().for_each(|bus| bus.busy = 0);
+    }
+}

@@ -1,0 +1,295 @@
+//! The way of a list of operations to the dies.
+
+use esker_core::PhysicalPage;
+
+use super::super::BACKGROUND;
+use super::super::register::{Register, Use};
+use super::op::{DieOp, Kind, NOBODY};
+use super::{Granted, Nanos};
+use crate::state::{FlashOp, FlashOpKind, OpIndex, Transfer};
+use crate::{CopyBack, DieIndex};
+
+/// How an operation of a list is tied to others of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// The mark that it waits for, or [`NOBODY`].
+    waits: u32,
+    /// The first mark that its end fulfils, or [`NOBODY`].
+    signals: u32,
+    /// Its end is not told to the host: one that is told waits for it, and speaks for both.
+    silent: bool,
+    speaks_for_both: bool,
+    /// It reads a page that the next one of the list programs on the same die.
+    pairs: bool,
+}
+
+impl Link {
+    const NONE: Self = Self { waits: NOBODY, signals: NOBODY, silent: false, speaks_for_both: false, pairs: false };
+
+    /// `op` with its ties, for a die.
+    #[inline(always)]
+    fn apply(self, op: &FlashOp, more_steps: u8, request: u32) -> DieOp {
+        let told = op.awaited && !self.silent || request == BACKGROUND;
+        DieOp {
+            kind: Kind::Read,
+            cause: op.cause,
+            more_steps,
+            speaks_for_both: self.speaks_for_both,
+            count: 1,
+            request: if told { request } else { NOBODY },
+            waits: self.waits,
+            signals: self.signals,
+            sequence: 0,
+        }
+    }
+}
+
+impl Granted {
+    /// Takes the operations of one call of the translation layer at `now`, at least one. Those for the host belong to
+    /// `request`; says how many ends of operations that will be told.
+    #[inline]
+    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], request: u32) -> u32 {
+        let count = match ops {
+            [op] => {
+                let more = more_steps.first().copied().unwrap_or(0);
+                u32::from(self.push_one(now.0, op, more, request, Link::NONE))
+            }
+            ops => self.push_list(now.0, ops, more_steps, request),
+        };
+        self.wake_pushed();
+        self.pushed_to = NOBODY;
+        count
+    }
+
+    /// Works out the wakes of the dies that were pushed to.
+    #[inline]
+    fn wake_pushed(&mut self) {
+        while let Some(die) = self.pushed.pop() {
+            self.wake(die as usize);
+        }
+    }
+
+    fn push_list(&mut self, now: u64, ops: &[FlashOp], more_steps: &[u8], request: u32) -> u32 {
+        let mut count = 0;
+        let more = |index: usize| more_steps.get(index).copied().unwrap_or(0);
+        if ops.iter().all(|op| op.after.is_none()) {
+            for (index, op) in ops.iter().enumerate() {
+                count += u32::from(self.push_one(now, op, more(index), request, Link::NONE));
+            }
+            return count;
+        }
+        self.link(ops, request);
+        let mut index = 0;
+        while let Some(op) = ops.get(index) {
+            let link = self.links[index];
+            if link.pairs {
+                // Who waits for the program waits for both.
+                let Link { signals, silent, .. } = self.links[index + 1];
+                let both = Link { signals, silent, ..link }.apply(op, more(index), request);
+                let pages = [self.first_page(op), self.first_page(&ops[index + 1])];
+                self.enqueue(now, self.first_die(op), DieOp { kind: Kind::Rewrite, ..both }, pages);
+                count += u32::from(both.request != NOBODY);
+                index += 2;
+            } else {
+                count += u32::from(self.push_one(now, op, more(index), request, link));
+                index += 1;
+            }
+        }
+        count
+    }
+
+    /// Works out which operations of a list wait for which, where their dies differ.
+    fn link(&mut self, ops: &[FlashOp], request: u32) {
+        self.links.clear();
+        self.links.resize(ops.len(), Link::NONE);
+        for (index, op) in ops.iter().enumerate() {
+            let Some(OpIndex(after)) = op.after else { continue };
+            let after = after as usize;
+            let first = &ops[after];
+            let (from, to) = (self.last_die(first), self.first_die(op));
+            let is_read = matches!(first.kind, FlashOpKind::Read { .. });
+            let is_program = matches!(op.kind, FlashOpKind::Program { transfer: Transfer::Page, .. });
+            let alike = (first.cause, first.awaited) == (op.cause, op.awaited);
+            if after + 1 == index && is_read && is_program && alike && from == to {
+                self.links[after].pairs = true;
+                continue;
+            }
+            if std::mem::take(&mut self.links[after].pairs) {
+                // Somebody else waits for the read alone.
+                self.tie(after, after + 1, ops, request);
+            }
+            self.tie(after, index, ops, request);
+        }
+    }
+
+    /// Lets operation `index` of a list wait for operation `after`. On one die the order of pushing is enough, unless
+    /// a page has to be decoded first.
+    fn tie(&mut self, after: usize, index: usize, ops: &[FlashOp], request: u32) {
+        let (first, op) = (&ops[after], &ops[index]);
+        let die = self.last_die(first);
+        let decodes = self.timing.decoding.is_on && matches!(first.kind, FlashOpKind::Read { .. });
+        if !decodes && die == self.first_die(op) {
+            return;
+        }
+        let mark = self.marks.add(die.0, self.links[after].signals);
+        self.links[after].signals = mark;
+        self.links[index].waits = mark;
+        // The host needs to hear of the last one only.
+        if request != BACKGROUND && first.awaited && op.awaited {
+            self.links[after].silent = true;
+            self.links[index].speaks_for_both = true;
+        }
+    }
+
+    fn first_die(&self, op: &FlashOp) -> DieIndex {
+        match op.kind {
+            FlashOpKind::Read { page }
+            | FlashOpKind::ReadSpare { page }
+            | FlashOpKind::Program { page, .. }
+            | FlashOpKind::Copy { from: page, .. }
+            | FlashOpKind::CopyRun { from: page, .. } => self.geometry.die_of_page(page),
+            FlashOpKind::Erase { block } => self.geometry.die_of(block),
+        }
+    }
+
+    fn last_die(&self, op: &FlashOp) -> DieIndex {
+        match op.kind {
+            FlashOpKind::Copy { to, .. } | FlashOpKind::CopyRun { to, .. } => self.geometry.die_of_page(to),
+            _ => self.first_die(op),
+        }
+    }
+
+    /// Says whether the end of the operation will be told.
+    #[inline(always)]
+    fn push_one(&mut self, now: u64, op: &FlashOp, more_steps: u8, request: u32, link: Link) -> bool {
+        let kind = match op.kind {
+            FlashOpKind::Read { .. } => Kind::Read,
+            FlashOpKind::ReadSpare { .. } => Kind::ReadSector,
+            FlashOpKind::Program { transfer: Transfer::Page, .. } => Kind::Program,
+            FlashOpKind::Program { transfer: Transfer::Sector, .. } => Kind::ProgramSector,
+            FlashOpKind::Erase { .. } => Kind::Erase,
+            FlashOpKind::Copy { from, to } => {
+                return self.push_copies(now, from, to, link.apply(op, more_steps, request));
+            }
+            FlashOpKind::CopyRun { from, to, count } => {
+                return self.push_copies(now, from, to, DieOp { count, ..link.apply(op, more_steps, request) });
+            }
+        };
+        let (die, page) = (self.first_die(op), self.first_page(op));
+        let op = DieOp { kind, ..link.apply(op, more_steps, request) };
+        self.enqueue(now, die, op, [page; 2]);
+        op.request != NOBODY
+    }
+
+    /// The same for copies of pages side by side, as many as `copies` says.
+    #[inline(never)]
+    fn push_copies(&mut self, now: u64, from: PhysicalPage, to: PhysicalPage, copies: DieOp) -> bool {
+        let (source, target) = (self.geometry.die_of_page(from), self.geometry.die_of_page(to));
+        let inside_plane = self.copies.applies(&self.geometry, from, to);
+        if source == target && !inside_plane {
+            self.enqueue(now, source, DieOp { kind: Kind::Copy, ..copies }, [from, to]);
+            return copies.request != NOBODY;
+        }
+        for index in 0..copies.count {
+            // The first one waits for all, and the last one ends for all: each die keeps their order.
+            let DieOp { mut waits, mut signals, mut request, .. } = copies;
+            if index > 0 {
+                waits = NOBODY;
+            }
+            if index + 1 < copies.count {
+                (signals, request) = (NOBODY, NOBODY);
+            }
+            let copy = DieOp { count: 1, waits, signals, request, ..copies };
+            if inside_plane {
+                let kind = if self.copies == CopyBack::Checked { Kind::CopyBackChecked } else { Kind::CopyBack };
+                self.enqueue(now, source, DieOp { kind, ..copy }, [from; 2]);
+            } else {
+                let read = self.marks.add(source.0, NOBODY);
+                self.enqueue(
+                    now,
+                    source,
+                    DieOp { kind: Kind::CopyOut, signals: read, request: NOBODY, ..copy },
+                    [from; 2],
+                );
+                self.enqueue(now, target, DieOp { kind: Kind::CopyIn, waits: read, more_steps: 0, ..copy }, [to; 2]);
+            }
+        }
+        copies.request != NOBODY
+    }
+
+    /// A page that `op` begins with.
+    #[inline(always)]
+    fn first_page(&self, op: &FlashOp) -> PhysicalPage {
+        match op.kind {
+            FlashOpKind::Read { page }
+            | FlashOpKind::ReadSpare { page }
+            | FlashOpKind::Program { page, .. }
+            | FlashOpKind::Copy { from: page, .. }
+            | FlashOpKind::CopyRun { from: page, .. } => page,
+            FlashOpKind::Erase { block } => self.geometry.first_page(block),
+        }
+    }
+
+    /// Gives `op` to `die`. `pages` are the one that it begins with and, where it has two parts, that of the second.
+    #[inline(always)]
+    fn enqueue(&mut self, now: u64, die: DieIndex, mut op: DieOp, pages: [PhysicalPage; 2]) {
+        // Most lists are for one die.
+        if die.0 != self.pushed_to {
+            self.push_to(now, die);
+        }
+        if !self.registers.is_empty() {
+            op.kind = self.through_registers(now, die, &op, pages);
+        }
+        op.sequence = self.sequence;
+        self.sequence += if op.kind.has_two_parts() { 2 * u64::from(op.count) } else { 1 };
+        let index = die.0 as usize;
+        let state = &mut self.dies[index];
+        let planned = state.plan(&op, &self.parts, &self.timing);
+        self.marks.plan(op.signals, planned);
+        if state.is_idle() {
+            state.free = state.free.max(now);
+            self.begin(index, op);
+        } else {
+            state.queue(op);
+        }
+    }
+
+    /// Takes `op` of `die` through the registers of its planes. Says what it is where it finds its flash page there: it
+    /// was pushed no later than what came before it on the die ended.
+    #[inline(never)]
+    fn through_registers(&mut self, now: u64, die: DieIndex, op: &DieOp, pages: [PhysicalPage; 2]) -> Kind {
+        let state = &self.dies[die.0 as usize];
+        if state.is_idle() && state.free < now {
+            let planes = self.registers.len() / self.dies.len();
+            self.registers[die.0 as usize * planes..][..planes].fill(Register::Other);
+        }
+        let units = self.geometry.units_per_page();
+        let [first, second] = pages.map(|page| self.geometry.plane_of(self.geometry.block_of(page)).0 as usize);
+        let page = u64::from(pages[0].0 / units);
+        let again = op.more_steps > 0;
+        let (this, then) = match op.kind {
+            Kind::Read | Kind::ReadSector => (Use::Read { page, copies: false, again }, None),
+            Kind::CopyOut => (Use::Read { page, copies: true, again }, None),
+            Kind::Copy => (Use::Read { page, copies: true, again }, Some(Use::CopyIn)),
+            Kind::Rewrite => (Use::Read { page, copies: false, again }, Some(Use::Other)),
+            Kind::CopyIn => (Use::CopyIn, None),
+            _ => (Use::Other, None),
+        };
+        let serves = self.registers[first].serves(this);
+        self.registers[first] = self.registers[first].after(this);
+        if let Some(then) = then {
+            self.registers[second] = self.registers[second].after(then);
+        }
+        op.kind.held().filter(|_| serves).unwrap_or(op.kind)
+    }
+
+    /// The next operations of the list are for `die`. What asked before `now` behind its bus has to be decided first.
+    #[inline]
+    fn push_to(&mut self, now: u64, die: DieIndex) {
+        self.catch_up(self.dies[die.0 as usize].bus, now);
+        self.pushed_to = die.0;
+        if !self.pushed.contains(&die.0) {
+            self.pushed.push(die.0);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
+//!
+//! There are two schedulers. [`granted`] holds the rules for the usual drive, first in, first out, and decides in long
+//! runs: millions of operations a second. [`queued`] goes from event to event, and so can do what needs a look at all
+//! that waits: reads first, several planes at once, suspended programs, gangs with shared control, pages that span
+//! dies. Where the first can do what is asked, it is used.
+
+mod audit;
+mod delivery;
+mod granted;
+mod queued;
+mod register;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+use esker_core::{Nanos, PhysicalPage};
+
+use crate::state::{Cause, Cover, FlashOp};
+use crate::{CopyBack, Geometry, Wiring};
+use granted::Granted;
+use queued::{Layout, Queued};
+
+pub use tally::{Done, Step, Tally};
+pub use timing::{Decoding, DecodingStep, STEPS_MAX, Timing};
+
+/// The request of cleaning in idle time, which waits for operations of every cause.
+pub const BACKGROUND: u32 = u32::MAX - 1;
+/// No request: nobody waits for the operations.
+pub const NO_REQUEST: u32 = u32::MAX;
+
+/// An operation for a host request that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// What [`Array::push`] was given.
+    pub request: u32,
+    /// When its die began with it.
+    pub start: Nanos,
+}
+
+/// An operation that ended, whatever it was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Performed {
+    /// What was done. A copy over the bus is two.
+    pub step: Step,
+    /// Why.
+    pub cause: Cause,
+    /// Counted over the array.
+    pub die: u32,
+    /// Counted within the die.
+    pub plane: u32,
+    /// The page of the translation layer's; the last of all numbers for an erase.
+    pub page: u32,
+    /// The block of the translation layer's, and which part of it.
+    pub block: u32,
+    /// What [`Array::push`] was given, where the host waits for it; else the last of all numbers.
+    pub request: u32,
+    /// Its place in the order of pushing.
+    pub sequence: u64,
+    /// When the die began with it.
+    pub begin: Nanos,
+    /// When it ended.
+    pub end: Nanos,
+    /// Of the time between, how long it waited for the bus.
+    pub bus_wait: Nanos,
+}
+
+/// The dies and buses of one device.
+#[derive(Debug)]
+pub enum Array {
+    /// First in, first out.
+    Granted(Box<Granted>),
+    /// Anything.
+    Queued(Box<Queued>),
+}
+
+impl Array {
+    /// `geometry` is what the translation layer sees.
+    pub fn new(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
+        match wiring.array.is_simple() {
+            true => Self::Granted(Box::new(Granted::new(geometry, timing, wiring))),
+            false => Self::queued(geometry, timing, wiring),
+        }
+    }
+
+    /// The scheduler that goes from event to event, even where the settings do not need it.
+    fn queued(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
+        let (array, span, depth) = wiring.layout();
+        let layout = Layout::new(&array, &span, depth);
+        Self::Queued(Box::new(Queued::new(geometry, layout, timing, wiring.array)))
+    }
+
+    /// The same array with nothing under way, which keeps what it performs for [`Self::performed`].
+    pub fn recording(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
+        let mut array = Self::queued(geometry, timing, wiring);
+        if let Self::Queued(queued) = &mut array {
+            queued.record();
+        }
+        array
+    }
+
+    /// Operations that ended since this was last asked, where they are recorded.
+    pub fn performed(&mut self) -> impl Iterator<Item = Performed> {
+        let performed = match self {
+            Self::Granted(_) => None,
+            Self::Queued(array) => array.performed(),
+        };
+        performed.into_iter().flatten()
+    }
+
+    /// Follows from now on which programs and erases were performed. Nothing was pushed yet.
+    pub fn follow(&mut self, geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>, blocks_per_pool: u32) {
+        if matches!(self, Self::Granted(_)) {
+            *self = Self::queued(geometry, timing, wiring);
+        }
+        self.followed().follow(blocks_per_pool);
+    }
+
+    /// The scheduler that can follow what is performed.
+    pub fn followed(&mut self) -> &mut Queued {
+        match self {
+            Self::Granted(_) => unreachable!("changes are followed from event to event"),
+            Self::Queued(queued) => queued,
+        }
+    }
+
+    /// When an operation for a host request may next end.
+    #[inline]
+    pub fn next_event(&self) -> Nanos {
+        match self {
+            Self::Granted(array) => array.next_event(),
+            Self::Queued(array) => array.next_event(),
+        }
+    }
+
+    /// Whether copies of pages side by side may be one operation.
+    pub fn takes_runs(&self) -> bool {
+        matches!(self, Self::Granted(array) if array.takes_runs())
+    }
+
+    /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited
+    /// belong to `request`, and need only what `cover` says of pages that are read; says how many of them it
+    /// will tell the end of: where one waits for another, that may be the later one alone, with the time at
+    /// which the earlier one began. Where `more_steps` is not empty, it has for each operation how many decoding
+    /// steps its read takes beyond the first.
+    #[inline]
+    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], request: u32, cover: Option<&Cover>) -> u32 {
+        match self {
+            Self::Granted(array) => array.push(now, ops, more_steps, request),
+            Self::Queued(array) => array.push(now, ops, more_steps, request, cover),
+        }
+    }
+
+    /// Operations of the translation layer's `die` that it has before it; where that is several dies, of the one with
+    /// the fewest. All of them are ones that the host or [`BACKGROUND`] waits for.
+    pub fn waiting(&self, die: u32) -> u32 {
+        match self {
+            Self::Granted(array) => array.waiting(die),
+            Self::Queued(array) => array.waiting(die),
+        }
+    }
+
+    /// The place of the next operation in the order of pushing, which settles ties.
+    pub fn next_place(&self) -> u64 {
+        match self {
+            Self::Granted(array) => array.next_place(),
+            Self::Queued(array) => array.next_place(),
+        }
+    }
+
+    /// Gives the next operation the place in the order of pushing that comes `reads` reads after `place`.
+    pub fn go_to_place(&mut self, place: u64, reads: u64) {
+        match self {
+            Self::Granted(array) => array.go_to_place(place + reads),
+            Self::Queued(array) => array.go_to_place(place, reads),
+        }
+    }
+
+    /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        match self {
+            Self::Granted(array) => array.advance(now, ended),
+            Self::Queued(array) => array.advance(now, ended),
+        }
+    }
+
+    /// Brings busy times up to `now`.
+    pub fn settle(&mut self, now: Nanos) {
+        if let Self::Granted(array) = self {
+            array.settle(now);
+        }
+    }
+
+    /// Per die of the translation layer, for how long after `now` what it was given will keep it busy, as far as known.
+    pub fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
+        match self {
+            Self::Granted(array) => array.backlog(now, into),
+            Self::Queued(array) => array.backlog(now, into),
+        }
+    }
+
+    /// Busy times so far of all dies.
+    pub fn die_busy(&self) -> Vec<Nanos> {
+        match self {
+            Self::Granted(array) => array.die_busy().collect(),
+            Self::Queued(array) => array.die_busy().collect(),
+        }
+    }
+
+    /// Busy times so far of all buses.
+    pub fn bus_busy(&self) -> Vec<Nanos> {
+        match self {
+            Self::Granted(array) => array.bus_busy().collect(),
+            Self::Queued(array) => array.bus_busy().collect(),
+        }
+    }
+
+    /// What was done since measuring began, by kind and cause.
+    pub fn tally(&self) -> Tally {
+        match self {
+            Self::Granted(array) => array.tally(),
+            Self::Queued(array) => array.tally(),
+        }
+    }
+
+    /// Begins to count busy times anew.
+    pub fn reset_busy(&mut self) {
+        match self {
+            Self::Granted(array) => array.reset_busy(),
+            Self::Queued(array) => array.reset_busy(),
+        }
+    }
+
+    /// Asserts that busy times by kind and cause add up to those of dies and buses.
+    #[cfg(debug_assertions)]
+    pub fn check_tally(&self) {
+        let sum = |times: Vec<Nanos>| times.iter().map(|time| time.0).sum();
+        self.tally().check(sum(self.die_busy()), sum(self.bus_busy()));
+    }
+}
+
+impl CopyBack {
+    /// Whether a copy is done within a plane.
+    #[inline]
+    pub fn applies(self, geometry: &Geometry, from: PhysicalPage, to: PhysicalPage) -> bool {
+        self != Self::Off && geometry.plane_of(geometry.block_of(from)) == geometry.plane_of(geometry.block_of(to))
+    }
+}

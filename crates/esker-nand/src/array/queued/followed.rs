@@ -1,0 +1,134 @@
+//! Which changes of the cells were performed: what a power failure is worked out from.
+
+use std::collections::VecDeque;
+
+use esker_core::Nanos;
+
+use super::control::Control;
+use super::op::{How, NO_CHANGE, Op};
+use super::phases::Die;
+use super::{Deliveries, NEVER, Ops, Queued};
+use crate::state::{Fate, FlashOp, FlashOpKind};
+
+/// Programs and erases that were pushed, in order. Those that have to wait for all before them of their pool do so
+/// here, where others only promise it (see `nand/journal.rs`).
+#[derive(Debug)]
+pub(super) struct Followed {
+    /// Of all parts of a pool.
+    pub(super) blocks_per_pool: u32,
+    /// The number of the first one that is kept; all before it were performed.
+    first: u64,
+    changes: VecDeque<Change>,
+    /// Whether each change that is pushed next has to wait.
+    waits: VecDeque<bool>,
+    /// Operations of dies that ended.
+    operations: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    parts_left: u32,
+    begun: bool,
+}
+
+impl Followed {
+    /// A change of so many parts is pushed. Gives its number, and whether it waits.
+    pub(super) fn push(&mut self, parts: u32) -> (u64, bool) {
+        self.changes.push_back(Change { parts_left: parts, begun: false });
+        let waits = self.waits.pop_front().expect("it was told of each change whether it waits");
+        (self.pushed() - 1, waits)
+    }
+
+    fn pushed(&self) -> u64 {
+        self.first + self.changes.len() as u64
+    }
+
+    pub(super) fn begun(&mut self, op: &Op) {
+        if op.change != NO_CHANGE {
+            self.changes[(op.change - self.first) as usize].begun = true;
+        }
+    }
+
+    pub(super) fn ended(&mut self, op: &Op) {
+        self.operations += 1;
+        if op.change == NO_CHANGE {
+            return;
+        }
+        self.changes[(op.change - self.first) as usize].parts_left -= 1;
+        while self.changes.front().is_some_and(|change| change.parts_left == 0) {
+            self.changes.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+impl FlashOp {
+    /// Whether it changes what cells hold.
+    pub fn is_change(&self) -> bool {
+        !matches!(self.kind, FlashOpKind::Read { .. } | FlashOpKind::ReadSpare { .. })
+    }
+}
+
+impl Queued {
+    /// Follows changes from now on. Nothing is under way.
+    pub fn follow(&mut self, blocks_per_pool: u32) {
+        self.followed = Some(Followed {
+            blocks_per_pool: blocks_per_pool * self.layout.parts(),
+            first: 0,
+            changes: VecDeque::new(),
+            waits: VecDeque::new(),
+            operations: 0,
+        });
+    }
+
+    /// Whether each of the changes of the next push has to wait for all before it of its pool.
+    pub fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
+        self.followed.as_mut().expect("changes are followed").waits.extend(waits);
+    }
+
+    /// How many changes were pushed and how many before the first that was not performed; of those that are followed.
+    pub fn changes(&self) -> (u64, u64) {
+        self.followed.as_ref().map_or((0, 0), |followed| (followed.pushed(), followed.first))
+    }
+
+    /// How many operations ended since changes are followed.
+    pub fn operations(&self) -> u64 {
+        self.followed.as_ref().map_or(0, |followed| followed.operations)
+    }
+
+    /// How long dies take after `now` to end the programs and erases that they are amid, without waiting for buses.
+    pub fn rest(&self, now: Nanos) -> Nanos {
+        let rest = |die: &Die| {
+            let ends = die.group.first().filter(|op| self.ops[**op].touches.how != How::Read);
+            let ahead = ends.map_or(0, |op| self.ahead(die, *op));
+            let amid = ends.is_some() || die.suspended.is_some();
+            if amid { die.rest(now.0) + ahead } else { 0 }
+        };
+        Nanos(self.dies.iter().map(rest).max().unwrap_or(0))
+    }
+
+    /// Power fails: all dies stop, and forget what they were given. What they are amid was counted whole. Says what
+    /// became of each change after those that [`Self::changes`] says were performed. Changes are not followed any more.
+    pub fn cut(&mut self) -> Vec<Fate> {
+        for index in 0..self.dies.len() {
+            let die = &self.dies[index];
+            self.dies[index] = Die { busy: die.busy, ..Die::new(die.registers.len() as u32) };
+            self.times.set(index, Nanos::NEVER);
+        }
+        self.buses.iter_mut().for_each(|bus| bus.taken = false);
+        self.controls.fill(Control::default());
+        self.dirty.fill(false);
+        self.decide_at = NEVER;
+        self.ops = Ops::default();
+        self.ended.clear();
+        self.decoded = Deliveries::new();
+        self.change = (NO_CHANGE, false);
+        let followed = self.followed.take().expect("changes are followed");
+        let fate = |change: Change| match change {
+            Change { parts_left: 0, .. } => Fate::Performed,
+            Change { begun: true, .. } => Fate::Interrupted,
+            Change { begun: false, .. } => Fate::Ahead,
+        };
+        followed.changes.into_iter().map(fate).collect()
+    }
+}

@@ -1,0 +1,449 @@
+//! Dies and buses one event at a time: dies may do things out of order, together or with interruptions.
+//!
+//! Every operation is a row of phases on its die: cell work before a transfer, the transfer, cell work after it. What
+//! ends at an instant ends first, in any order; then each die that is idle picks what to do, and each bus that is free
+//! picks the die that asked first, ties by the order in which operations were pushed. Since picking waits until all of
+//! an instant's operations are known, it sees all of one request.
+//!
+//! First in, first out and without anything else this gives the times of [`super::granted`]; a property
+//! holds them against each other.
+
+mod control;
+mod decide;
+mod followed;
+mod layout;
+mod op;
+mod phases;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use esker_core::{Nanos, PhysicalPage, Timetable};
+
+use super::audit::Audit;
+use super::delivery::Deliveries;
+use super::tally::{STEPS, Step, Tally};
+use super::{BACKGROUND, Ended, NO_REQUEST, Performed};
+use crate::array::Timing;
+use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer};
+use crate::{ArraySettings, CopyBack, Gang, Geometry, Rewrite, Scheduling};
+use control::Control;
+use followed::Followed;
+pub(super) use layout::Layout;
+use op::{How, NO_CHANGE, Op, Ops, Touch};
+use phases::{Bus, Die, Shape};
+
+/// No time at all.
+const NEVER: u64 = u64::MAX;
+/// No request, no block.
+const NOBODY: u32 = u32::MAX;
+
+/// What is told once an operation has ended, and what it read is known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Known {
+    request: u32,
+    start: u64,
+    followers: Vec<u32>,
+}
+
+/// What comes out of a decoder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Decoded {
+    Known(Known),
+    /// The page has to be read again, by this operation.
+    Failed(u32),
+}
+
+/// Dies and buses that decide at the last moment.
+#[derive(Debug)]
+pub struct Queued {
+    geometry: Geometry,
+    layout: Layout,
+    timing: Timing,
+    shapes: [Shape; STEPS],
+    settings: ArraySettings,
+    ops: Ops,
+    dies: Vec<Die>,
+    buses: Vec<Bus>,
+    /// Per channel, the control lines of its gang.
+    controls: Vec<Control>,
+    /// Per die, when its phase ends.
+    times: Timetable,
+    /// Channels where something may begin at [`Self::decide_at`].
+    dirty: Vec<bool>,
+    decide_at: u64,
+    sequence: u64,
+    tally: Tally,
+    audit: Audit,
+    /// Per operation of the list that is being pushed, what it became, part by part: the last of a copy.
+    pushed: Vec<u32>,
+    ended: Vec<Ended>,
+    /// Pages in the decoder.
+    decoded: Deliveries<Decoded>,
+    /// What ended, where that is recorded.
+    performed: Option<Vec<Performed>>,
+    followed: Option<Followed>,
+    /// Of the list that is being pushed, by the last read of a part's pages that are
+    /// decoded one by one: those before it.
+    beside: BTreeMap<u32, Vec<u32>>,
+    /// Of the operation that is being pushed, its number among changes and whether it waits for those before it.
+    change: (u64, bool),
+}
+
+impl Queued {
+    pub(in crate::array) fn new(
+        geometry: &Geometry,
+        layout: Layout,
+        timing: &Timing,
+        settings: &ArraySettings,
+    ) -> Self {
+        let dies = layout.dies() as usize;
+        let channels = layout.channels() as usize;
+        let shared_control = settings.gang == Gang::SharedControl;
+        let registers = if geometry.units_per_page() == 1 { 0 } else { layout.planes_per_die() };
+        let buses = if shared_control { layout.packages() as usize } else { channels };
+        Self {
+            geometry: *geometry,
+            timing: *timing,
+            shapes: Shape::of_steps(timing),
+            settings: settings.clone(),
+            ops: Ops::default(),
+            dies: (0..dies).map(|_| Die::new(registers)).collect(),
+            buses: vec![Bus::default(); buses],
+            controls: vec![Control::default(); channels],
+            times: Timetable::new(dies),
+            dirty: vec![false; channels],
+            decide_at: NEVER,
+            sequence: 0,
+            tally: Tally::default(),
+            audit: Audit::new(dies, buses, channels),
+            pushed: Vec::new(),
+            ended: Vec::new(),
+            decoded: Deliveries::new(),
+            performed: None,
+            followed: None,
+            beside: BTreeMap::new(),
+            change: (NO_CHANGE, false),
+            layout,
+        }
+    }
+
+    /// Keeps from now on what ends, for [`Self::performed`].
+    pub fn record(&mut self) {
+        self.performed = Some(Vec::new());
+    }
+
+    /// What ended since this was last asked.
+    pub fn performed(&mut self) -> Option<Vec<Performed>> {
+        self.performed.as_mut().map(std::mem::take)
+    }
+
+    /// When anything may next happen.
+    #[inline]
+    pub fn next_event(&self) -> Nanos {
+        self.times.next().min(Nanos(self.decide_at.min(self.decoded.next())))
+    }
+
+    /// See [`super::Array::push`].
+    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], request: u32, cover: Option<&Cover>) -> u32 {
+        let mut count = 0;
+        let parts = self.layout.parts();
+        let flash_pages = (parts * self.layout.depth()) as usize;
+        self.beside.clear();
+        self.pushed.clear();
+        self.pushed.resize(ops.len() * parts as usize, NOBODY);
+        for (index, op) in ops.iter().enumerate() {
+            if self.is_read_in_plane(ops, index) {
+                continue;
+            }
+            // What is read and programmed as one waits for what the read would wait for.
+            let old = self.rewritten(ops, index);
+            let waits_for = old.map_or(op.after, |read| read.after);
+            let awaited = (op.awaited || request == BACKGROUND) && request != NO_REQUEST;
+            let request = if awaited { request } else { NOBODY };
+            let more = more_steps.get(index * flash_pages..(index + 1) * flash_pages).unwrap_or_default();
+            if let Some(followed) = self.followed.as_mut().filter(|_| op.is_change()) {
+                self.change = followed.push(parts);
+            }
+            for part in 0..parts {
+                let after = waits_for.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
+                let last = self.push_part(now.0, op, old, part, more, request, after, cover);
+                self.pushed[index * parts as usize + part as usize] = last;
+                if last != NOBODY && request != NOBODY {
+                    count += 1 + self.beside.get(&last).map_or(0, Vec::len) as u32;
+                }
+            }
+        }
+        count
+    }
+
+    /// The read of an old page that the program at `index` does along with it, inside a plane.
+    fn rewritten<'a>(&self, ops: &'a [FlashOp], index: usize) -> Option<&'a FlashOp> {
+        if self.settings.rewrite == Rewrite::Controller {
+            return None;
+        }
+        let (FlashOpKind::Program { page, transfer: Transfer::Page }, Cause::Host) =
+            (ops[index].kind, ops[index].cause)
+        else {
+            return None;
+        };
+        let after = ops[index].after?;
+        let read = &ops[after.0 as usize];
+        let FlashOpKind::Read { page: old } = read.kind else { return None };
+        let plane = |page: PhysicalPage| self.geometry.plane_of(self.geometry.block_of(page));
+        let alone = ops.iter().filter(|op| op.after == Some(after)).count() == 1;
+        (read.cause == Cause::Host && plane(old) == plane(page) && alone).then_some(read)
+    }
+
+    /// Whether the operation at `index` is a read that a later one does along with its program.
+    fn is_read_in_plane(&self, ops: &[FlashOp], index: usize) -> bool {
+        let follows = |later: &usize| ops[*later].after == Some(OpIndex(index as u32));
+        self.settings.rewrite == Rewrite::InPlane
+            && (index + 1..ops.len()).filter(follows).any(|later| self.rewritten(ops, later).is_some())
+    }
+
+    /// What `op` means for one part of its pages, where it may read the page of `old` along with it. Says which
+    /// of the die's operations ends it.
+    #[expect(clippy::too_many_arguments, reason = "all of them differ from part to part or from list to list")]
+    fn push_part(
+        &mut self,
+        now: u64,
+        op: &FlashOp,
+        old: Option<&FlashOp>,
+        part: u32,
+        more_steps: &[u8],
+        request: u32,
+        after: u32,
+        cover: Option<&Cover>,
+    ) -> u32 {
+        let geometry = self.geometry;
+        let depth = self.layout.depth();
+        let at = |layout: &Layout, block| layout.place(&geometry, block, part);
+        // Pages of a part that have to be read for the host.
+        let needed = || cover.map_or(depth, |cover| self.layout.pages_of_part(part, &cover.needed));
+        if let (FlashOpKind::Program { page, .. }, Some(FlashOpKind::Read { page: old })) =
+            (op.kind, old.map(|old| old.kind))
+            && needed() > 0
+        {
+            let place = at(&self.layout, geometry.block_of(page));
+            let source = at(&self.layout, geometry.block_of(old));
+            let also = Some(Touch { block: source.block, page: old.0, how: How::Read });
+            let rewrite = Op { also, ..Op::new(Step::Rewrite, place, page.0, depth, op.cause, request) };
+            return self.enqueue(now, rewrite, after);
+        }
+        match op.kind {
+            FlashOpKind::Read { page } => {
+                let pages = if op.cause == Cause::Host { needed() } else { depth };
+                if pages == 0 {
+                    return NOBODY;
+                }
+                let place = at(&self.layout, geometry.block_of(page));
+                let read = Op::new(Step::Read, place, page.0, pages, op.cause, request);
+                let needed = cover.filter(|_| op.cause == Cause::Host);
+                self.enqueue_read(now, read, part, needed, more_steps, after)
+            }
+            FlashOpKind::ReadSpare { page } => {
+                let place = at(&self.layout, geometry.block_of(page));
+                self.enqueue(now, Op::new(Step::ReadSector, place, page.0, 1, op.cause, request), after)
+            }
+            FlashOpKind::Program { page, transfer } => {
+                let place = at(&self.layout, geometry.block_of(page));
+                let (step, pages) = match transfer {
+                    Transfer::Page => (Step::Program, depth),
+                    Transfer::Sector => (Step::ProgramSector, 1),
+                };
+                self.enqueue(now, Op::new(step, place, page.0, pages, op.cause, request), after)
+            }
+            FlashOpKind::Copy { from, to } if self.settings.copy_back.applies(&geometry, from, to) => {
+                let step = match self.settings.copy_back {
+                    CopyBack::Checked => Step::CopyBackChecked,
+                    _ => Step::CopyBack,
+                };
+                let target = at(&self.layout, geometry.block_of(to));
+                let source = at(&self.layout, geometry.block_of(from));
+                let also = Some(Touch { block: source.block, page: from.0, how: How::Read });
+                let copy = Op { also, ..Op::new(step, target, to.0, depth, op.cause, request) };
+                self.enqueue(now, copy, after)
+            }
+            FlashOpKind::Copy { from, to } => {
+                let source = at(&self.layout, geometry.block_of(from));
+                let target = at(&self.layout, geometry.block_of(to));
+                let read = Op::new(Step::CopyOut, source, from.0, depth, op.cause, NOBODY);
+                let read = self.enqueue_read(now, read, part, None, more_steps, after);
+                let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, request);
+                self.enqueue(now, Op { source: source.block, ..program }, read)
+            }
+            FlashOpKind::CopyRun { .. } => unreachable!("what is planned page by page is given page by page"),
+            FlashOpKind::Erase { block } => {
+                let place = at(&self.layout, block);
+                let erase = self.enqueue(now, Op::new(Step::Erase, place, NOBODY, 1, op.cause, request), after);
+                if self.settings.scheduling != Scheduling::Fifo {
+                    // Out of order, an erase must still not come before the copies of its pages are written.
+                    self.ops.tie_to_copies(erase, place.block);
+                }
+                erase
+            }
+        }
+    }
+
+    /// Lets a part's pages be read, all of them or those that `cover` names. Says the last one; where each is decoded
+    /// on its own (`more_steps` has a number for each flash page), the others stand [`Self::beside`] it.
+    fn enqueue_read(
+        &mut self,
+        now: u64,
+        read: Op,
+        part: u32,
+        cover: Option<&Cover>,
+        more_steps: &[u8],
+        after: u32,
+    ) -> u32 {
+        if more_steps.len() < 2 {
+            return self.enqueue(now, Op { more_steps: more_steps.first().copied().unwrap_or(0), ..read }, after);
+        }
+        let mut others = Vec::new();
+        let mut last = NOBODY;
+        for page in (part..more_steps.len() as u32).step_by(self.layout.parts() as usize) {
+            if cover.is_some_and(|cover| !cover.needed.iter().any(|range| range.contains(&page))) {
+                continue;
+            }
+            let single = Op { pages: 1, more_steps: more_steps[page as usize], ..read.clone() };
+            let op = self.enqueue(now, single, after);
+            others.extend((last != NOBODY).then_some(last));
+            last = op;
+        }
+        if !others.is_empty() {
+            self.beside.insert(last, others);
+        }
+        last
+    }
+
+    fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
+        let die = op.die as usize;
+        let work = self.work(&op);
+        let is_host_read = op.is_host_read();
+        let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
+        let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
+        self.sequence += 1;
+        if let Some(others) = self.beside.get(&after) {
+            others.iter().for_each(|other| self.ops.tie(op, *other));
+        }
+        if let Some(followed) = self.followed.as_ref().filter(|_| waits) {
+            self.ops.tie_to_changes(op, followed.blocks_per_pool);
+        }
+        if is_host_read {
+            if self.settings.scheduling != Scheduling::Fifo || self.settings.suspend.is_some() {
+                self.tie_to_conflicts(op, die);
+            }
+            self.dies[die].host_reads.push_back(op);
+        }
+        self.dies[die].queue.push_back(op);
+        self.dies[die].queued += work;
+        self.mark_dirty(now, die);
+        op
+    }
+
+    /// Lets `read`, which may go ahead of what waits on its die, wait for what it must not pass.
+    fn tie_to_conflicts(&mut self, read: u32, die: usize) {
+        let die = &self.dies[die];
+        let suspended = die.suspended.iter().flat_map(|suspended| &suspended.group);
+        let earlier = die.queue.iter().chain(&die.group).chain(suspended);
+        let conflicts: Vec<u32> = earlier.copied().filter(|other| self.ops.conflict(read, *other)).collect();
+        for other in conflicts {
+            self.ops.tie(read, other);
+        }
+    }
+
+    /// Lets `op` wait again, at its old place in its die's queue.
+    fn put_back(&mut self, op: u32) {
+        let work = self.work(&self.ops[op]);
+        let die = &mut self.dies[self.ops[op].die as usize];
+        die.queued += work;
+        let ops = &self.ops;
+        let insert = |queue: &mut VecDeque<u32>| {
+            let place = queue.partition_point(|other| ops[*other].sequence < ops[op].sequence);
+            queue.insert(place, op);
+        };
+        insert(&mut die.queue);
+        if ops[op].is_host_read() {
+            insert(&mut die.host_reads);
+        }
+    }
+
+    fn mark_dirty(&mut self, now: u64, die: usize) {
+        let channel = self.layout.channel_of(die as u32);
+        self.dirty[channel as usize] = true;
+        self.decide_at = now;
+    }
+
+    /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
+    pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        while self.times.next() == now {
+            let die = self.times.first().expect("something is due");
+            self.times.set(die, Nanos::NEVER);
+            self.end_phase(die, now.0);
+        }
+        while let Some(decoded) = self.decoded.take(now.0) {
+            match decoded {
+                Decoded::Known(known) => self.known(now.0, known),
+                Decoded::Failed(again) => self.release(again, now.0),
+            }
+        }
+        for channel in 0..self.dirty.len() {
+            if std::mem::take(&mut self.dirty[channel]) {
+                self.decide(channel as u32, now.0);
+            }
+        }
+        self.decide_at = NEVER;
+        ended.append(&mut self.ended);
+    }
+
+    /// Busy times so far of all dies.
+    pub fn die_busy(&self) -> impl Iterator<Item = Nanos> {
+        self.dies.iter().map(|die| Nanos(die.busy))
+    }
+
+    /// Busy times so far of all buses.
+    pub fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
+        self.buses.iter().map(|bus| Nanos(bus.busy))
+    }
+
+    /// What was done since measuring began, by kind and cause.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Per die of the translation layer, for how long after `now` what it was given will keep it busy, without waiting.
+    pub fn backlog(&self, now: Nanos, into: &mut Vec<u64>) {
+        into.clear();
+        into.resize(self.geometry.dies() as usize, 0);
+        for (index, backlog) in into.iter_mut().enumerate() {
+            let work = |die: u32| {
+                let die = &self.dies[die as usize];
+                die.queued + die.rest(now.0)
+            };
+            *backlog = self.layout.dies_of(index as u32).map(work).max().unwrap_or(0);
+        }
+    }
+
+    /// See [`super::Array::waiting`].
+    pub fn waiting(&self, die: u32) -> u32 {
+        let dies = self.layout.dies_of(die).map(|die| self.dies[die as usize].queue.len());
+        dies.min().unwrap_or(0) as u32
+    }
+
+    /// See [`super::Array::next_place`].
+    pub fn next_place(&self) -> u64 {
+        self.sequence
+    }
+
+    /// See [`super::Array::go_to_place`].
+    pub fn go_to_place(&mut self, place: u64, reads: u64) {
+        self.sequence = place + reads * u64::from(self.layout.parts());
+    }
+
+    /// Begins to count busy times anew.
+    pub fn reset_busy(&mut self) {
+        self.dies.iter_mut().for_each(|die| die.busy = 0);
+        self.buses.iter_mut().for_each(|bus| bus.busy = 0);
+        self.tally = Tally::default();
+    }
+}

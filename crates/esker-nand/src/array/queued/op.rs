@@ -1,0 +1,214 @@
+//! Operations that wait or are under way.
+
+use super::super::BACKGROUND;
+use super::super::tally::Step;
+use super::NOBODY;
+use super::layout::Place;
+use crate::state::Cause;
+
+/// No change of the cells, or none that is followed.
+pub(super) const NO_CHANGE: u64 = u64::MAX;
+
+/// What is done to a page, or to a whole block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub(super) block: u32,
+    /// A page of the translation layer's; nothing where a block is erased.
+    pub(super) page: u32,
+    pub(super) how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    Read,
+    Program,
+    Erase,
+}
+
+impl Touch {
+    /// Whether the two have to keep their order: pages of a block are programmed in order, read after they were
+    /// programmed, and erased after they were read.
+    pub(super) fn conflicts_with(&self, other: &Self) -> bool {
+        self.block == other.block
+            && match (self.how, other.how) {
+                (How::Read, How::Read) => false,
+                (How::Read, How::Program) | (How::Program, How::Read) => self.page == other.page,
+                _ => true,
+            }
+    }
+}
+
+/// An operation of one die.
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub(super) step: Step,
+    pub(super) cause: Cause,
+    /// Which decoding step it reads for, counted from zero.
+    pub(super) decoding: u8,
+    /// Decoding steps that its page takes beyond that one.
+    pub(super) more_steps: u8,
+    /// The host request that waits for it, or [`NOBODY`].
+    pub(super) request: u32,
+    pub(super) die: u32,
+    /// Counted within the die.
+    pub(super) plane: u32,
+    /// What it reads, programs or erases.
+    pub(super) touches: Touch,
+    /// What a copy-back reads.
+    pub(super) also: Option<Touch>,
+    /// The block whose page a copy over the bus brings, or [`NOBODY`].
+    pub(super) source: u32,
+    /// Pages that are still to be done, one after the other.
+    pub(super) pages: u32,
+    pub(super) sequence: u64,
+    pub(super) arrived: u64,
+    /// When its die began with it.
+    pub(super) start: u64,
+    /// When a die began to read the page for the first decoding step, where this one is a later one.
+    pub(super) begun: Option<u64>,
+    /// How long it has waited for the bus since.
+    pub(super) bus_wait: u64,
+    /// How often it was suspended.
+    pub(super) suspensions: u32,
+    /// The number of the change of the cells that it is a part of, or [`NO_CHANGE`].
+    pub(super) change: u64,
+    /// Operations that have to end before.
+    pub(super) waits: u32,
+    /// Operations that wait for this one.
+    pub(super) followers: Vec<u32>,
+}
+
+impl Op {
+    pub(super) fn new(step: Step, place: Place, page: u32, pages: u32, cause: Cause, request: u32) -> Self {
+        Self {
+            step,
+            cause,
+            decoding: 0,
+            more_steps: 0,
+            request,
+            die: place.die,
+            plane: place.plane,
+            touches: Touch {
+                block: place.block,
+                page,
+                how: match step {
+                    Step::ReadAgain => How::Read,
+                    step if step.leaves_page_in_register() => How::Read,
+                    Step::Erase => How::Erase,
+                    _ => How::Program,
+                },
+            },
+            also: None,
+            source: NOBODY,
+            pages,
+            sequence: 0,
+            arrived: 0,
+            start: 0,
+            begun: None,
+            bus_wait: 0,
+            suspensions: 0,
+            change: NO_CHANGE,
+            waits: 0,
+            followers: Vec::new(),
+        }
+    }
+
+    /// Whether it is a read that a request of the host waits for, be it for data or for the map.
+    pub(super) fn is_host_read(&self) -> bool {
+        let awaited = self.request != NOBODY && self.request != BACKGROUND;
+        let copies = matches!(self.step, Step::CopyOut | Step::CopyOutHeld);
+        awaited && self.touches.how == How::Read && !copies
+    }
+
+    pub(super) fn may_begin(&self) -> bool {
+        self.waits == 0
+    }
+}
+
+/// All operations, by number.
+#[derive(Debug, Default)]
+pub(super) struct Ops {
+    ops: Vec<Op>,
+    free: Vec<u32>,
+    live: Vec<bool>,
+}
+
+impl Ops {
+    /// Adds an operation that waits for `after`, where that is one.
+    pub(super) fn add(&mut self, op: Op, after: u32) -> u32 {
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.ops[index as usize] = op;
+                self.live[index as usize] = true;
+                index
+            }
+            None => {
+                self.ops.push(op);
+                self.live.push(true);
+                self.ops.len() as u32 - 1
+            }
+        };
+        if after != NOBODY {
+            self.tie(index, after);
+        }
+        index
+    }
+
+    /// Whether the two have to keep their order, and `other` has not ended yet.
+    pub(super) fn conflict(&self, op: u32, other: u32) -> bool {
+        let touched = |op: &Op| [Some(op.touches), op.also].into_iter().flatten();
+        let (op, other, live) = (&self[op], &self[other], self.live[other as usize]);
+        live && touched(op).any(|touch| touched(other).any(|also| touch.conflicts_with(&also)))
+    }
+
+    /// Lets `op` wait for the end of `after`.
+    pub(super) fn tie(&mut self, op: u32, after: u32) {
+        self.ops[op as usize].waits += 1;
+        self.ops[after as usize].followers.push(op);
+    }
+
+    /// Lets `erase` wait for all copies over the bus out of `block`.
+    pub(super) fn tie_to_copies(&mut self, erase: u32, block: u32) {
+        for other in 0..self.ops.len() as u32 {
+            if self.live[other as usize] && self.ops[other as usize].source == block {
+                self.tie(erase, other);
+            }
+        }
+    }
+
+    /// Lets `op` wait for all changes before its own in its pool of `blocks` blocks.
+    pub(super) fn tie_to_changes(&mut self, op: u32, blocks: u32) {
+        let (change, pool) = (self[op].change, self[op].touches.block / blocks);
+        for other in 0..self.ops.len() as u32 {
+            let earlier = &self.ops[other as usize];
+            if self.live[other as usize] && earlier.change < change && earlier.touches.block / blocks == pool {
+                self.tie(op, other);
+            }
+        }
+    }
+
+    /// An operation has ended. Its followers are those of whoever takes them.
+    pub(super) fn end(&mut self, op: u32) -> Vec<u32> {
+        self.live[op as usize] = false;
+        std::mem::take(&mut self.ops[op as usize].followers)
+    }
+
+    /// Lets go of an operation that ended.
+    pub(super) fn free(&mut self, op: u32) {
+        debug_assert!(!self.live[op as usize], "an operation that still goes on was let go");
+        self.free.push(op);
+    }
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = Op;
+    fn index(&self, op: u32) -> &Op {
+        &self.ops[op as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    fn index_mut(&mut self, op: u32) -> &mut Op {
+        &mut self.ops[op as usize]
+    }
+}

@@ -1,0 +1,371 @@
+//! What dies and buses are in the middle of, and what comes after it.
+
+use std::collections::VecDeque;
+
+use esker_core::Nanos;
+
+use super::super::register::Register;
+use super::super::tally::{STEPS, Step};
+use super::super::{Ended, Performed};
+use super::op::Op;
+use super::{Decoded, Known, NOBODY, Queued};
+use crate::array::Timing;
+
+/// A bus.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bus {
+    /// Whether it carries something.
+    pub(super) taken: bool,
+    /// Sum of all transfers.
+    pub(super) busy: u64,
+}
+
+/// What a die does. Phases with an end of their own are [`Self::has_end`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    #[default]
+    Idle,
+    /// In the queue of control lines, to go on with its next pages.
+    Commanding,
+    /// Cell work before transfers.
+    Before,
+    /// In the queue of the bus.
+    Asking,
+    Transfer,
+    /// Cell work after transfers, or without any.
+    After,
+    /// A program or an erase is being interrupted.
+    Suspending,
+    /// It is being taken up again.
+    Resuming,
+}
+
+/// What was interrupted.
+#[derive(Debug)]
+pub(super) struct Suspended {
+    pub(super) group: Vec<u32>,
+    /// Cell work that is left.
+    pub(super) rest: u64,
+    /// Reads with smaller numbers are served before it goes on.
+    pub(super) reads_before: u64,
+}
+
+/// A die.
+#[derive(Debug, Default)]
+pub(super) struct Die {
+    /// What waits, in the order of pushing.
+    pub(super) queue: VecDeque<u32>,
+    /// Reads for the host among it, in the same order: most of the time few.
+    pub(super) host_reads: VecDeque<u32>,
+    /// Work of all that waits.
+    pub(super) queued: u64,
+    /// What is under way as one.
+    pub(super) group: Vec<u32>,
+    /// Whose transfer it is.
+    pub(super) turn: usize,
+    pub(super) phase: Phase,
+    /// When the phase began.
+    pub(super) since: u64,
+    pub(super) until: u64,
+    /// While idle, what it asks the bus for.
+    pub(super) wants: Option<u32>,
+    pub(super) suspended: Option<Suspended>,
+    /// Per plane, what its register holds after what is under way. Empty where a flash page has one unit.
+    pub(super) registers: Vec<Register>,
+    /// When it last ended an operation.
+    pub(super) ended: u64,
+    /// Cell work, transfers, suspending and resuming; counted when it begins.
+    pub(super) busy: u64,
+}
+
+impl Die {
+    pub(super) fn new(registers: u32) -> Self {
+        Self { registers: vec![Register::Other; registers as usize], ..Self::default() }
+    }
+
+    /// What is left of its phase at `now`, and of what it suspended.
+    pub(super) fn rest(&self, now: u64) -> u64 {
+        let timed = !matches!(self.phase, Phase::Idle | Phase::Commanding | Phase::Asking);
+        let phase = if timed { self.until.saturating_sub(now) } else { 0 };
+        phase + self.suspended.as_ref().map_or(0, |suspended| suspended.rest)
+    }
+}
+
+/// Times of an operation, page by page: before, in and after its transfer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    pub(super) before: u64,
+    pub(super) transfer: u64,
+    pub(super) after: u64,
+}
+
+impl Shape {
+    /// Of every step, where it is always the same: worked out once, since it is asked for several times per operation.
+    pub(super) fn of_steps(timing: &Timing) -> [Self; STEPS] {
+        let mut shapes = [Self::default(); STEPS];
+        for step in Step::ALL {
+            let before = match step {
+                Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked | Step::Rewrite => {
+                    timing.page_read.0
+                }
+                _ => 0,
+            };
+            let (transfer, after) = (step.transfer(timing), step.cells(timing) - before);
+            shapes[step as usize] = Self { before, transfer, after };
+        }
+        shapes
+    }
+
+    fn all(self) -> u64 {
+        self.before + self.transfer + self.after
+    }
+}
+
+impl Queued {
+    #[inline]
+    fn shape(&self, op: &Op) -> Shape {
+        if op.step == Step::ReadAgain {
+            let step = &self.timing.decoding.steps[op.decoding as usize];
+            return Shape { before: step.sense, transfer: step.transfer, after: 0 };
+        }
+        self.shapes[op.step as usize]
+    }
+
+    /// How long `op` takes alone.
+    #[inline]
+    pub(super) fn work(&self, op: &Op) -> u64 {
+        let pages = if op.step == Step::ReadAgain { 1 } else { u64::from(op.pages) };
+        pages * self.shape(op).all()
+    }
+
+    /// Of `op`, which `die` is amid, what comes after its present phase.
+    pub(super) fn ahead(&self, die: &Die, op: u32) -> u64 {
+        let shape = self.shape(&self.ops[op]);
+        let pages = u64::from(self.ops[op].pages).saturating_sub(1) * shape.all();
+        let transfers = |turn: usize| (die.group.len() - turn) as u64 * shape.transfer;
+        let rest = match die.phase {
+            Phase::Commanding => shape.before + transfers(die.turn) + shape.after,
+            Phase::Before | Phase::Asking => transfers(die.turn) + shape.after,
+            Phase::Transfer => transfers(die.turn + 1) + shape.after,
+            _ => 0,
+        };
+        rest + pages
+    }
+
+    /// Begins the next pages of what die `index` holds.
+    pub(super) fn begin_pages(&mut self, index: usize, now: u64) {
+        for member in 0..self.dies[index].group.len() {
+            let op = &self.ops[self.dies[index].group[member]];
+            self.tally.done[op.step as usize][op.cause as usize].steps += 1;
+        }
+        let shape = self.shape(&self.ops[self.dies[index].group[0]]);
+        if shape.before > 0 || shape.transfer == 0 {
+            self.command(index, now);
+        }
+        if shape.before > 0 {
+            self.begin_phase(index, Phase::Before, now, shape.before);
+        } else if shape.transfer > 0 {
+            self.ask(index, now);
+        } else {
+            self.begin_phase(index, Phase::After, now, shape.after);
+        }
+    }
+
+    fn ask(&mut self, index: usize, now: u64) {
+        let die = &mut self.dies[index];
+        (die.phase, die.since) = (Phase::Asking, now);
+    }
+
+    /// Begins a phase that takes `time`, and counts it.
+    pub(super) fn begin_phase(&mut self, index: usize, phase: Phase, now: u64, time: u64) {
+        let die = &mut self.dies[index];
+        (die.phase, die.since, die.until) = (phase, now, now + time);
+        die.busy += time;
+        let counted = match (phase, &die.suspended) {
+            (Phase::Suspending, Some(suspended)) => suspended.group[0],
+            (Phase::Transfer, _) => die.group[die.turn],
+            _ => die.group[0],
+        };
+        let op = &self.ops[counted];
+        let done = &mut self.tally.done[op.step as usize][op.cause as usize];
+        match phase {
+            Phase::Transfer => done.transfers += time,
+            Phase::Suspending | Phase::Resuming => done.interruptions += time,
+            _ => done.cells += time,
+        }
+        self.times.set(index, Nanos(now + time));
+    }
+
+    /// The phase of die `index` has ended.
+    pub(super) fn end_phase(&mut self, index: usize, now: u64) {
+        self.mark_dirty(now, index);
+        let die = &mut self.dies[index];
+        debug_assert_eq!(die.until, now);
+        if die.since < now {
+            self.audit.die(index, die.since, now);
+        }
+        match die.phase {
+            Phase::Before => self.ask(index, now),
+            Phase::Transfer => self.end_transfer(index, now),
+            Phase::After => self.end_pages(index, now),
+            Phase::Suspending => {
+                die.phase = Phase::Idle;
+                if let Some(suspended) = &mut die.suspended {
+                    suspended.reads_before = self.sequence;
+                }
+            }
+            Phase::Resuming => {
+                let rest = die.suspended.take().map_or(0, |suspended| suspended.rest);
+                self.begin_phase(index, Phase::After, now, rest);
+            }
+            Phase::Idle | Phase::Commanding | Phase::Asking => unreachable!("nothing ends that has no end"),
+        }
+    }
+
+    /// The bus that die `index` uses.
+    pub(super) fn bus_of(&self, index: usize) -> usize {
+        match self.settings.gang {
+            crate::Gang::SharedControl => self.layout.package_of(index as u32) as usize,
+            _ => self.layout.channel_of(index as u32) as usize,
+        }
+    }
+
+    /// Gives the bus to die `index` for its next transfer.
+    pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
+        let bus = self.bus_of(index);
+        let die = &self.dies[index];
+        let op = die.group[die.turn];
+        let time = self.shape(&self.ops[op]).transfer;
+        self.ops[op].bus_wait += now - die.since;
+        self.take_strobes(index, self.ops[op].step.direction(), now);
+        self.buses[bus].taken = true;
+        self.buses[bus].busy += time;
+        self.begin_phase(index, Phase::Transfer, now, time);
+    }
+
+    fn end_transfer(&mut self, index: usize, now: u64) {
+        let bus = self.bus_of(index);
+        self.buses[bus].taken = false;
+        let die = &mut self.dies[index];
+        let (op, since) = (die.group[die.turn], die.since);
+        self.audit.bus(bus, since, now);
+        self.release_strobes(index, self.ops[op].step.direction(), since, now);
+        let die = &mut self.dies[index];
+        die.turn += 1;
+        let last = die.turn == die.group.len();
+        let after = self.shape(&self.ops[op]).after;
+        // A read that was joined with others ends with its own transfer.
+        if after == 0 && self.ops[op].pages == 1 {
+            self.end_op(op, now);
+        }
+        match last {
+            false => self.ask(index, now),
+            true if after == 0 => self.end_pages(index, now),
+            true => self.begin_phase(index, Phase::After, now, after),
+        }
+    }
+
+    /// One page of each operation under way is done.
+    fn end_pages(&mut self, index: usize, now: u64) {
+        let die = &mut self.dies[index];
+        die.turn = 0;
+        let more = self.ops[die.group[0]].pages > 1;
+        if more {
+            for member in 0..self.dies[index].group.len() {
+                self.ops[self.dies[index].group[member]].pages -= 1;
+            }
+            let leader = &self.ops[self.dies[index].group[0]];
+            match self.shares_strobes() && !leader.asks_first() {
+                true => self.dies[index].phase = Phase::Commanding,
+                false => self.begin_pages(index, now),
+            }
+            return;
+        }
+        let mut group = std::mem::take(&mut die.group);
+        die.phase = Phase::Idle;
+        die.ended = now;
+        let told = self.shape(&self.ops[group[0]]).after == 0;
+        for op in group.drain(..) {
+            if !told {
+                self.end_op(op, now);
+            }
+            self.ops.free(op);
+        }
+        self.dies[index].group = group;
+        self.end_of_round(index);
+    }
+
+    /// Tells those who wait for `op` that it has ended. Its group may still go on, and needs it until then.
+    fn end_op(&mut self, op: u32, now: u64) {
+        let ended = &self.ops[op];
+        if let Some(followed) = &mut self.followed {
+            followed.ended(ended);
+        }
+        if let Some(performed) = &mut self.performed {
+            performed.push(Performed {
+                step: ended.step,
+                cause: ended.cause,
+                die: ended.die,
+                plane: ended.plane,
+                page: ended.touches.page,
+                block: ended.touches.block,
+                request: ended.request,
+                sequence: ended.sequence,
+                begin: Nanos(ended.start),
+                end: Nanos(now),
+                bus_wait: Nanos(ended.bus_wait),
+            });
+        }
+        let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));
+        if self.timing.decoding.is_on && ended.step.is_decoded() {
+            return self.decode(op, now);
+        }
+        let followers = self.ops.end(op);
+        self.known(now, Known { request, start, followers });
+    }
+
+    /// The page that `op` read is in the decoder from `now` on.
+    fn decode(&mut self, op: u32, now: u64) {
+        let ended = &self.ops[op];
+        let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));
+        let decode = self.timing.decoding.steps[ended.decoding as usize].decode;
+        if ended.more_steps == 0 {
+            let known = Known { request, start, followers: self.ops.end(op) };
+            match decode {
+                0 => self.known(now, known),
+                _ => self.decoded.set(now + decode, Decoded::Known(known)),
+            }
+            return;
+        }
+        let again = Op {
+            step: Step::ReadAgain,
+            decoding: ended.decoding + 1,
+            more_steps: ended.more_steps - 1,
+            begun: Some(start),
+            waits: 1,
+            followers: Vec::new(),
+            ..ended.clone()
+        };
+        let followers = self.ops.end(op);
+        let again = self.ops.add(Op { followers, ..again }, NOBODY);
+        self.decoded.set(now + decode, Decoded::Failed(again));
+        self.put_back(again);
+    }
+
+    /// What `op` read is known: its request and its followers need not wait for it any more.
+    pub(super) fn known(&mut self, now: u64, known: Known) {
+        if known.request != NOBODY {
+            self.ended.push(Ended { request: known.request, start: Nanos(known.start) });
+        }
+        for follower in known.followers {
+            self.release(follower, now);
+        }
+    }
+
+    /// Something that `op` waits for is there.
+    pub(super) fn release(&mut self, op: u32, now: u64) {
+        self.ops[op].waits -= 1;
+        let die = self.ops[op].die;
+        self.mark_dirty(now, die as usize);
+    }
+}

@@ -1,0 +1,301 @@
+//! What a code corrects, with which probability.
+
+use esker_core::{Bytes, Nanos, Ratio};
+
+use crate::array::{Decoding, DecodingStep, STEPS_MAX, Timing};
+use crate::{EccCode, EccSettings, ErrorCount, Geometry, ValueError};
+
+/// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
+const LONGEST: Nanos = Nanos::from_secs(60);
+/// More sensings or transfers of one step are refused for the same reason.
+const MOST_REPEATS: u32 = 64;
+
+/// A code: codewords of a page, and how many errors each step corrects in each of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Code {
+    /// Bits of a codeword, parity included.
+    bits: u64,
+    /// Bits of data in it.
+    data_bits: u64,
+    /// Codewords of a page.
+    codewords: u32,
+    /// Per step, how many errors it corrects; behind them, above how many a page is written again, where it is.
+    corrects: Vec<u32>,
+    steps: usize,
+    errors: ErrorCount,
+    table: Table,
+}
+
+/// What decoding a page came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The step, counted from zero, corrected it.
+    Decoded(u8),
+    /// None did.
+    Failed,
+}
+
+impl Code {
+    pub(crate) fn new(settings: &EccSettings, geometry: &Geometry) -> Result<Self, ValueError> {
+        let page = geometry.page_size();
+        let spare = geometry.raw_page_size().0 - page.0;
+        if settings.codeword.0 == 0 || !page.0.is_multiple_of(settings.codeword.0) {
+            return Err(ValueError::Parameter {
+                key: "ecc.codeword".to_string(),
+                expected: format!("a whole part of a page of {page}"),
+                found: settings.codeword.to_string(),
+            });
+        }
+        let codewords = page.0 / settings.codeword.0;
+        let steps = &settings.steps;
+        if steps.is_empty() || steps.len() > STEPS_MAX {
+            return Err(ValueError::Parameter {
+                key: "ecc.steps".to_string(),
+                expected: format!("1 to {STEPS_MAX} steps"),
+                found: steps.len().to_string(),
+            });
+        }
+        for pair in steps.windows(2) {
+            if pair[1].corrects <= pair[0].corrects {
+                return Err(ValueError::Parameter {
+                    key: "ecc.steps.corrects".to_string(),
+                    expected: format!("more than the step before, which corrects {}", pair[0].corrects),
+                    found: pair[1].corrects.to_string(),
+                });
+            }
+        }
+        let share = spare / codewords;
+        let needed = match settings.code {
+            EccCode::Bch => bch_parity(settings.codeword, steps[0].corrects),
+            EccCode::Ldpc => settings.parity.unwrap_or(Bytes(share)),
+        };
+        let parity = settings.parity.unwrap_or(needed);
+        if parity < needed {
+            return Err(ValueError::Contradiction {
+                first: format!("`ecc.parity` = {parity}"),
+                second: format!("`ecc.steps` with {} errors in {}", steps[0].corrects, settings.codeword),
+                reason: format!("a BCH code takes {needed} of parity for them"),
+                remedy: format!("parity = \"{needed}\" would work, or fewer errors to correct"),
+            });
+        }
+        if parity.0 > share {
+            return Err(ValueError::Contradiction {
+                first: format!("`geometry.spare_size` = {}", Bytes(spare)),
+                second: format!("{codewords} codewords with {parity} of parity each (`ecc`)"),
+                reason: "the parity of a page lies in its spare bytes".to_string(),
+                remedy: format!("spare_size = \"{}\" would work, or a weaker code", Bytes(parity.0 * codewords)),
+            });
+        }
+        let (bits, data_bits) = (8 * (settings.codeword.0 + parity.0), 8 * settings.codeword.0);
+        let last = steps[steps.len() - 1].corrects;
+        if u64::from(last) >= bits {
+            let limit = bits - 1;
+            return Err(ValueError::TooLarge { key: "ecc.steps.corrects", found: u64::from(last), limit });
+        }
+        if settings.code == EccCode::Ldpc {
+            let most = (hard_limit(data_bits as f64 / bits as f64) * bits as f64) as u32;
+            if steps[0].corrects > most {
+                return Err(ValueError::Contradiction {
+                    first: format!("`ecc.steps` with {} errors in the first", steps[0].corrects),
+                    second: format!("{parity} of parity for {}", settings.codeword),
+                    reason: format!("no code corrects more than {most} errors by hard decisions (Shannon's limit)"),
+                    remedy: format!("corrects = {} in the first step would work, or more parity", most * 3 / 4),
+                });
+            }
+        }
+        let mut corrects: Vec<u32> = steps.iter().map(|step| step.corrects).collect();
+        let refresh = settings.refresh_above;
+        if refresh.is_some_and(|share| share > Ratio::ONE) {
+            return Err(ValueError::Parameter {
+                key: "ecc.refresh_above".to_string(),
+                expected: "a share up to 100%".to_string(),
+                found: refresh.unwrap_or_default().to_string(),
+            });
+        }
+        corrects.extend(refresh.map(|share| share.of(u64::from(last)) as u32));
+        Ok(Self {
+            bits,
+            data_bits,
+            codewords: codewords as u32,
+            table: Table::new(corrects.len()),
+            corrects,
+            steps: steps.len(),
+            errors: settings.errors,
+        })
+    }
+
+    /// What decoding a page comes to of whose bits the share `rate` is wrong; `draw` is uniform in `[0, 1)`.
+    pub(crate) fn decode(&mut self, rate: f64, draw: f64) -> Outcome {
+        let failed = (0..self.steps).take_while(|step| self.exceeds(*step, rate, draw)).count();
+        if failed == self.steps { Outcome::Failed } else { Outcome::Decoded(failed as u8) }
+    }
+
+    /// Whether a codeword of the same page has more errors than `corrects[limit]`.
+    fn exceeds(&mut self, limit: usize, rate: f64, draw: f64) -> bool {
+        match self.errors {
+            ErrorCount::Drawn => draw < self.page_failure(limit, rate),
+            ErrorCount::Expected => rate * self.bits as f64 > f64::from(self.corrects[limit]),
+        }
+    }
+
+    /// Whether the same page has so many errors that it should be written again.
+    pub(crate) fn is_stale(&mut self, rate: f64, draw: f64) -> bool {
+        self.corrects.len() > self.steps && self.exceeds(self.steps, rate, draw)
+    }
+
+    /// Whether [`Self::decode`] needs a draw.
+    pub(crate) fn draws(&self) -> bool {
+        self.errors == ErrorCount::Drawn
+    }
+
+    /// Steps of the code.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Bits of data of a page.
+    pub(crate) fn data_bits_of_page(&self) -> u64 {
+        self.data_bits * u64::from(self.codewords)
+    }
+
+    /// Probability that `step` and those before it leave a codeword undecoded of whose bits the share `rate` is wrong:
+    /// that it has more errors than it corrects. Interpolated between exact values; see [`Table`].
+    fn codeword_failure(&mut self, step: usize, rate: f64) -> f64 {
+        let Self { bits, corrects, table, .. } = self;
+        table.at(step, rate, |rate| ln_tail(*bits, corrects[step], rate))
+    }
+
+    /// The same for a page: that any of its codewords is left.
+    pub(crate) fn page_failure(&mut self, step: usize, rate: f64) -> f64 {
+        let codeword = self.codeword_failure(step, rate);
+        -(f64::from(self.codewords) * (-codeword).ln_1p()).exp_m1()
+    }
+
+    /// Uncorrectable bit-error rate of pages of whose bits the share `rate` is wrong: codewords that the last step
+    /// leaves undecoded, per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
+    pub(crate) fn uncorrectable_bit_error_rate(&mut self, rate: f64) -> f64 {
+        self.codeword_failure(self.steps - 1, rate) / self.data_bits as f64
+    }
+
+    /// Bytes of memory that this takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.table.rows)
+    }
+}
+
+/// What the steps of `settings` take.
+/// What the decoding steps of `settings` take.
+pub fn decoding(settings: &EccSettings, timing: &Timing) -> Result<Decoding, ValueError> {
+    let mut decoding = Decoding::default();
+    for (index, step) in settings.steps.iter().take(STEPS_MAX).enumerate() {
+        if step.decode > LONGEST {
+            return Err(ValueError::TooLong { key: "ecc.steps.decode", found: step.decode, limit: LONGEST });
+        }
+        for (key, found) in [("ecc.steps.sensings", step.sensings), ("ecc.steps.transfers", step.transfers)] {
+            if found == 0 {
+                return Err(ValueError::Zero { key });
+            }
+            let limit = if index == 0 { 1 } else { MOST_REPEATS };
+            if found > limit {
+                return Err(ValueError::TooLarge { key, found: u64::from(found), limit: u64::from(limit) });
+            }
+        }
+        decoding.steps[index] = DecodingStep {
+            sense: u64::from(step.sensings) * timing.page_read.0,
+            transfer: u64::from(step.transfers) * timing.page_transfer.0,
+            decode: step.decode.0,
+        };
+    }
+    decoding.is_on = true;
+    Ok(decoding)
+}
+
+/// Parity of a BCH code that corrects `errors` in a codeword with `data`: m bits for each, where the
+/// codeword has at most 2^m - 1 bits.
+fn bch_parity(data: Bytes, errors: u32) -> Bytes {
+    let bits = |m: u64| m * u64::from(errors);
+    let m = (1..64).find(|m| 8 * data.0 + bits(*m) < 1 << m).unwrap_or(63);
+    Bytes(bits(m).div_ceil(8))
+}
+
+/// The largest share of wrong bits at which codes of `code_rate` can correct them from hard decisions: that at which a
+/// binary symmetric channel has this capacity (Shannon 1948).
+fn hard_limit(code_rate: f64) -> f64 {
+    let entropy = |p: f64| -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
+    let (mut low, mut high) = (1e-12, 0.5);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if 1.0 - entropy(middle) > code_rate { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Logarithm of the probability that more than `corrects` of `bits` are wrong, each with probability `rate`.
+fn ln_tail(bits: u64, corrects: u32, rate: f64) -> f64 {
+    let (n, t) = (bits as f64, f64::from(corrects));
+    if rate <= 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    let ln_binomial = |k: u32| (1..=k).map(|i| ((n - f64::from(k) + f64::from(i)) / f64::from(i)).ln()).sum::<f64>();
+    let ln_term = |k: u32| ln_binomial(k) + f64::from(k) * rate.ln() + (n - f64::from(k)) * (-rate).ln_1p();
+    let odds = rate / (1.0 - rate);
+    if t + 1.0 > n * rate {
+        // Terms fall from the first one on.
+        let (mut sum, mut term, mut k) = (1.0, 1.0, t + 1.0);
+        while term > 1e-17 * sum && k < n {
+            term *= (n - k) / (k + 1.0) * odds;
+            sum += term;
+            k += 1.0;
+        }
+        ln_term(corrects + 1) + f64::ln(sum)
+    } else {
+        // They fall from `corrects` downwards, and the tail is the rest.
+        let (mut sum, mut term, mut k) = (1.0, 1.0, t);
+        while term > 1e-17 * sum && k > 0.0 {
+            term *= k / (n - k + 1.0) / odds;
+            sum += term;
+            k -= 1.0;
+        }
+        (-(ln_term(corrects) + f64::ln(sum)).exp()).ln_1p()
+    }
+}
+
+/// Logarithms of failure probabilities at shares of wrong bits that grow by 1/128 from one row to the
+/// next, worked out when they are first needed. In between they are interpolated, which changes no
+/// probability by more than a thousandth.
+#[derive(Clone, Debug)]
+struct Table {
+    steps: usize,
+    rows: Vec<f64>,
+}
+
+/// The smallest share of wrong bits in the table; with fewer, nothing fails.
+const LEAST: f64 = 1e-9;
+const ROWS_PER_E: f64 = 128.0;
+
+impl Table {
+    fn new(steps: usize) -> Self {
+        let rows = ((0.5f64 / LEAST).ln() * ROWS_PER_E) as usize + 3;
+        Self { steps, rows: vec![f64::NAN; rows * steps] }
+    }
+
+    fn at(&mut self, step: usize, rate: f64, exact: impl Fn(f64) -> f64) -> f64 {
+        if rate < LEAST {
+            return 0.0;
+        }
+        let place = (rate.min(0.5) / LEAST).ln() * ROWS_PER_E;
+        let row = place as usize;
+        let mut value = |row: usize| {
+            let cell = &mut self.rows[row * self.steps + step];
+            if cell.is_nan() {
+                *cell = exact((LEAST * (row as f64 / ROWS_PER_E).exp()).min(0.5));
+            }
+            *cell
+        };
+        let (below, above) = (value(row), value(row + 1));
+        (below + (above - below) * (place - row as f64)).exp()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! NAND flash: its shape, what its cells hold, and what its operations take.
+//!
+//! There are three doors. [`state`] is what cells hold and which operations change it; it knows no time, and
+//! translation layers use nothing else. [`array`] performs operations in time: dies, buses, registers. [`ecc`] finds
+//! how many bits of a page are wrong, and which decoding step corrects them.
+
+pub mod array;
+mod divide;
+pub mod ecc;
+mod error;
+mod geometry;
+pub mod memory;
+mod settings;
+pub mod state;
+mod value;
+mod wiring;
+
+pub use divide::Divisor;
+pub use error::NandError;
+pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
+pub use settings::{
+    ArrayLevel, ArraySettings, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, Gang,
+    GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite, Scheduling,
+    Stripe, SuspendSettings, TimingSettings,
+};
+pub use value::ValueError;
+pub use wiring::{Wiring, name as setting_name};

@@ -1,0 +1,14 @@
+//! What a configuration says of the flash array, as it is written.
+
+mod array;
+mod ecc;
+mod energy;
+mod geometry;
+
+pub use array::{
+    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GangData, MultiPlane, Placement, Rewrite, Scheduling,
+    Stripe, SuspendSettings,
+};
+pub use ecc::{DecodingStepSettings, EccCode, EccSettings, ErrorCount, RawErrorSettings};
+pub use energy::EnergySettings;
+pub use geometry::{GeometrySettings, PoolScope, TimingSettings};

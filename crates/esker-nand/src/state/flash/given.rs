@@ -1,0 +1,34 @@
+//! A state that is stated instead of being brought about.
+
+use esker_core::PhysicalPage;
+
+use super::{Block, FlashState};
+use crate::BlockIndex;
+use crate::state::Cause;
+
+impl FlashState {
+    /// `block`, which is erased, has its first `written` pages programmed, and those in `valid`, a bit per page, hold
+    /// data that were not superseded. The summary, if it is to have one, comes behind. Owners are stated by
+    /// [`Self::give_owner`]. Where a journal is kept, pages get consecutive sequence numbers from `sequence` on.
+    pub fn give(&mut self, block: BlockIndex, written: u32, valid: &[u64], map: bool, summary: bool, sequence: u64) {
+        let record = self.record(block);
+        let state = Block::unpack(self.records[record]);
+        assert_eq!(state.written, 0, "a block is given its pages once");
+        let all = written + u32::from(summary);
+        let count: u32 = valid.iter().map(|word| word.count_ones()).sum();
+        self.records[record] = Block { valid: count as u16, written: all as u16, ..state }.pack();
+        self.records[record + 1..record + 1 + valid.len()].copy_from_slice(valid);
+        self.counts.programs[if map { Cause::Mapping } else { Cause::Host } as usize] += u64::from(written);
+        self.counts.programs[Cause::Mapping as usize] += u64::from(summary);
+        let first = self.geometry.first_page(block);
+        if let Some(journal) = &mut self.journal {
+            journal.given(first, all, sequence);
+        }
+    }
+
+    /// `page` holds data of `owner`.
+    #[inline(always)]
+    pub fn give_owner(&mut self, page: PhysicalPage, owner: u32) {
+        self.owners[page.0 as usize] = owner;
+    }
+}

@@ -1,0 +1,321 @@
+//! What the cells hold. Every change passes through here and emits the operation that makes it, so that state,
+//! counters and emitted operations cannot tell different stories.
+
+mod given;
+mod operations;
+mod undo;
+
+use esker_core::PhysicalPage;
+use esker_results::EraseCounts;
+
+use crate::memory::{prefetch, zeroed};
+use crate::state::OperationCounts;
+use crate::state::journal::Journal;
+use crate::{BlockIndex, Geometry};
+
+/// A block's counts in one word, so that they lie beside its bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Block {
+    /// Pages that hold data that was not superseded.
+    valid: u16,
+    /// Pages that were programmed or skipped since the last erase: where the next program may go at the earliest. Pages
+    /// are programmed in ascending order.
+    written: u16,
+    erases: u32,
+}
+
+impl Block {
+    #[inline(always)]
+    fn unpack(word: u64) -> Self {
+        Self { valid: word as u16, written: (word >> 16) as u16, erases: (word >> 32) as u32 }
+    }
+    #[inline(always)]
+    fn pack(self) -> u64 {
+        u64::from(self.valid) | u64::from(self.written) << 16 | u64::from(self.erases) << 32
+    }
+}
+
+/// One valid page more in a packed [`Block`].
+const VALID: u64 = 1;
+/// One programmed page more in a packed [`Block`].
+const WRITTEN: u64 = 1 << 16;
+/// One erase more in a packed [`Block`].
+const ERASE: u64 = 1 << 32;
+
+/// The cells of an array: which pages are programmed and valid, and what their spare areas say.
+///
+/// Pages of a block are programmed in ascending order (Kim 2009, section 2.3.2: the rule of large-block NAND). A
+/// program may skip ahead; what it skipped stays unprogrammed, and cannot be used before the next erase.
+#[derive(Clone, Debug)]
+pub struct FlashState {
+    geometry: Geometry,
+    /// Per page, what the translation layer wrote into the spare area: whose data it is.
+    owners: Vec<u32>,
+    /// Per block its counts, then one bit per page: whether it is valid.
+    records: Vec<u64>,
+    words_per_record: usize,
+    counts: OperationCounts,
+    /// Whether the block under cleaning had pages to copy; see [`Self::erase`].
+    copied_from: Option<BlockIndex>,
+    /// Pages that were programmed or skipped, and erased or forgotten by [`Self::format`] since.
+    freed: u64,
+    /// Pages that were skipped.
+    skipped: u64,
+    /// Per die, for how long what it was given will keep it busy, ns; empty where nobody asks.
+    pub backlog: Vec<u64>,
+    /// What a power failure is worked out from, where that is wanted.
+    pub(super) journal: Option<Box<Journal>>,
+}
+
+impl FlashState {
+    /// Erased cells that were never worn.
+    pub fn new(geometry: &Geometry) -> Self {
+        let words_per_record = 1 + geometry.pages_per_block().div_ceil(64) as usize;
+        Self {
+            geometry: *geometry,
+            owners: zeroed(geometry.pages() as usize),
+            records: zeroed(geometry.blocks() as usize * words_per_record),
+            words_per_record,
+            counts: OperationCounts::default(),
+            copied_from: None,
+            freed: 0,
+            skipped: 0,
+            backlog: Vec::new(),
+            journal: None,
+        }
+    }
+
+    /// Makes every cell as new but for its wear and the counters.
+    pub fn format(&mut self) {
+        for record in self.records.chunks_exact_mut(self.words_per_record) {
+            let block = Block::unpack(record[0]);
+            self.freed += u64::from(block.written);
+            record.fill(0);
+            record[0] = Block { erases: block.erases, ..Block::default() }.pack();
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.format();
+        }
+    }
+
+    #[inline(always)]
+    fn record(&self, block: BlockIndex) -> usize {
+        block.0 as usize * self.words_per_record
+    }
+    #[inline(always)]
+    fn block(&self, block: BlockIndex) -> Block {
+        Block::unpack(self.records[self.record(block)])
+    }
+    fn blocks(&self) -> impl Iterator<Item = Block> {
+        self.records.iter().step_by(self.words_per_record).map(|word| Block::unpack(*word))
+    }
+
+    /// Fetches the counts and bits of `block` into the processor's caches.
+    #[inline(always)]
+    pub fn expect_block(&self, block: BlockIndex) {
+        prefetch(&self.records, self.record(block));
+    }
+
+    /// Fetches the owners of the pages of `block` into the processor's caches.
+    pub fn expect_owners(&self, block: BlockIndex) {
+        let first = self.geometry.first_page(block).0 as usize;
+        for page in (0..self.geometry.pages_per_block() as usize).step_by(16) {
+            prefetch(&self.owners, first + page);
+        }
+    }
+
+    /// The array's shape.
+    #[inline(always)]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+    /// For how long the die of `block` will be busy with what it was given, in nanoseconds; zero where that is not
+    /// followed, or not in time (preconditioning).
+    #[inline]
+    pub fn backlog(&self, block: BlockIndex) -> u64 {
+        self.backlog.get(self.geometry.die_of(block).0 as usize).copied().unwrap_or(0)
+    }
+    /// Operations since the device was new.
+    #[inline]
+    pub fn counts(&self) -> &OperationCounts {
+        &self.counts
+    }
+    /// Valid pages of `block`.
+    #[inline(always)]
+    pub fn valid_in(&self, block: BlockIndex) -> u32 {
+        u32::from(self.block(block).valid)
+    }
+    /// Pages of `block` that were programmed or skipped: the first offset that can still be programmed.
+    #[inline(always)]
+    pub fn written_in(&self, block: BlockIndex) -> u32 {
+        u32::from(self.block(block).written)
+    }
+    /// Whether `page` holds data that was not superseded.
+    #[inline]
+    pub fn is_valid(&self, page: PhysicalPage) -> bool {
+        let (block, offset) = self.geometry.split_page(page);
+        self.records[self.record(block) + 1 + offset as usize / 64] >> (offset % 64) & 1 == 1
+    }
+    /// What the spare area of `page` says.
+    #[inline(always)]
+    pub fn owner(&self, page: PhysicalPage) -> u32 {
+        self.owners[page.0 as usize]
+    }
+    /// Pages that hold data that was not superseded, in the whole array.
+    pub fn valid_pages(&self) -> u64 {
+        self.blocks().map(|block| u64::from(block.valid)).sum()
+    }
+    /// The valid pages of `block` among its pages `64 * word..64 * word + 64`, as bits. `word` counts up to
+    /// [`Self::words_per_block`].
+    #[inline(always)]
+    pub fn valid_word(&self, block: BlockIndex, word: usize) -> u64 {
+        self.records[self.record(block) + 1 + word]
+    }
+    /// Words of [`Self::valid_word`].
+    #[inline(always)]
+    pub fn words_per_block(&self) -> usize {
+        self.words_per_record - 1
+    }
+
+    /// Erases of `block` since new.
+    #[inline]
+    pub fn erases_of(&self, block: BlockIndex) -> u32 {
+        self.block(block).erases
+    }
+    /// Blocks by their erases since new, as far as there are any.
+    pub fn blocks_by_erases(&self) -> Vec<u64> {
+        let mut blocks = Vec::new();
+        for block in self.blocks() {
+            let erases = block.erases as usize;
+            if blocks.len() <= erases {
+                blocks.resize(erases + 1, 0);
+            }
+            blocks[erases] += 1;
+        }
+        blocks
+    }
+    /// Makes every block as worn as after `erases`.
+    pub fn set_wear(&mut self, erases: u32) {
+        for record in self.records.chunks_exact_mut(self.words_per_record) {
+            record[0] = Block { erases, ..Block::unpack(record[0]) }.pack();
+        }
+    }
+
+    /// Erases per block since new.
+    pub fn erase_counts(&self) -> EraseCounts {
+        let count = f64::from(self.geometry.blocks());
+        let mean = self.blocks().map(|block| u64::from(block.erases)).sum::<u64>() as f64 / count;
+        let variance = self.blocks().map(|block| (f64::from(block.erases) - mean).powi(2)).sum::<f64>() / count;
+        let max = self.blocks().map(|block| u64::from(block.erases)).max().unwrap_or(0);
+        EraseCounts { mean, stddev: variance.sqrt(), max }
+    }
+
+    /// Bytes of memory that this takes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.owners) + size_of_val(&*self.records)
+    }
+
+    /// Asserts what must hold at any time.
+    pub fn check(&self) {
+        let mut written = 0;
+        for (index, record) in self.records.chunks_exact(self.words_per_record).enumerate() {
+            let block = Block::unpack(record[0]);
+            let valid: u32 = record[1..].iter().map(|word| word.count_ones()).sum();
+            assert_eq!(valid, u32::from(block.valid), "block {index} counts its valid pages wrongly");
+            assert!(valid <= u32::from(block.written), "block {index} has more valid pages than programmed ones");
+            assert!(u32::from(block.written) <= self.geometry.pages_per_block());
+            written += u64::from(block.written);
+        }
+        let programs = self.counts.programs().total();
+        assert_eq!(programs + self.skipped, written + self.freed, "pages were programmed that nobody counted");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Bytes;
+
+    use super::*;
+    use crate::GeometrySettings;
+    use crate::state::{Cause, FlashOpKind, OpList, OpSink, Silent};
+
+    fn flash() -> FlashState {
+        let settings = GeometrySettings {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 2,
+            pages_per_block: 8,
+            page_size: Bytes::kib(4),
+            spare_size: Bytes(0),
+            units_per_page: 1,
+        };
+        FlashState::new(&Geometry::new(&settings, false).unwrap())
+    }
+
+    #[test]
+    fn a_program_may_skip_ahead_and_what_it_skipped_is_gone_until_the_erase() {
+        let mut flash = flash();
+        let block = BlockIndex(0);
+        assert_eq!(flash.program_at(block, 3, 7, None, &mut Silent), PhysicalPage(3));
+        assert_eq!((flash.written_in(block), flash.valid_in(block)), (4, 1));
+        assert!((0..3).all(|page| !flash.is_valid(PhysicalPage(page))));
+        assert_eq!(flash.program(block, 8, Cause::Host, None, &mut Silent), PhysicalPage(4));
+        let mut ops = OpList::default();
+        let (_, to) = flash.copy_at(PhysicalPage(3), BlockIndex(1), 5, Cause::Cleaning, &mut ops);
+        assert_eq!((to, flash.owner(to)), (PhysicalPage(13), 7));
+        assert_eq!(ops.as_slice()[0].kind, FlashOpKind::Copy { from: PhysicalPage(3), to });
+        flash.check();
+        flash.supersede(PhysicalPage(4));
+        flash.erase(block, Cause::Cleaning, &mut Silent);
+        assert_eq!(flash.program(block, 8, Cause::Host, None, &mut Silent), PhysicalPage(0));
+        flash.check();
+        flash.format();
+        flash.check();
+        assert_eq!((flash.skipped, flash.counts().programs().total()), (8, 4));
+    }
+
+    #[test]
+    fn a_run_of_copies_does_what_single_ones_do() {
+        let settings = GeometrySettings { pages_per_block: 200, ..*flash().geometry().settings() };
+        for (first, count, offset) in
+            [(0, 200, 0), (0, 64, 0), (63, 2, 70), (5, 130, 60), (128, 1, 199), (100, 100, 100)]
+        {
+            let mut single = FlashState::new(&Geometry::new(&settings, false).unwrap());
+            (0..200).for_each(|owner| _ = single.program(BlockIndex(0), owner + 9, Cause::Host, None, &mut Silent));
+            single.program(BlockIndex(1), 7, Cause::Host, None, &mut Silent);
+            single.supersede(PhysicalPage(200));
+            let offset = if count == 200 { 0 } else { offset.max(1) };
+            if count == 200 {
+                single.erase(BlockIndex(1), Cause::Cleaning, &mut Silent);
+            }
+            let mut run = single.clone();
+            let (mut ops, mut ops_of_run) = (OpList::default(), OpList::default());
+            let mut last = None;
+            for page in 0..count {
+                let from = PhysicalPage(first + page);
+                last = Some(single.copy_at(from, BlockIndex(1), offset + page, Cause::Cleaning, &mut ops).0);
+            }
+            let from = PhysicalPage(first);
+            let (op, to) = run.copy_run(from, count, BlockIndex(1), offset, Cause::Cleaning, &mut ops_of_run);
+            assert_eq!((Some(op), to), (last, PhysicalPage(200 + offset)));
+            assert_eq!(ops.as_slice(), ops_of_run.as_slice());
+            assert_eq!(format!("{single:?}"), format!("{run:?}"));
+            run.check();
+            ops_of_run.clear();
+            ops_of_run.take_runs(true);
+            assert_eq!(ops_of_run.emit_copies(from, to, 3, Cause::Cleaning), crate::state::OpIndex(0));
+            let kind = FlashOpKind::CopyRun { from, to, count: 3 };
+            assert_eq!(ops_of_run.as_slice()[0].kind, kind);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "page 2 of a block was programmed after page 4")]
+    fn no_program_goes_back() {
+        let mut flash = flash();
+        flash.program_at(BlockIndex(0), 3, 7, None, &mut Silent);
+        flash.program_at(BlockIndex(0), 2, 7, None, &mut Silent);
+    }
+}

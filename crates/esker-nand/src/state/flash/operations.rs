@@ -1,0 +1,294 @@
+//! Reads, programs, copies and erases: each changes the cells and emits the operation that does so.
+
+use esker_core::PhysicalPage;
+
+use super::{Block, ERASE, FlashState, VALID, WRITTEN};
+use crate::BlockIndex;
+use crate::state::{Cause, FlashOp, FlashOpKind, OpIndex, OpSink, Transfer};
+
+impl FlashState {
+    /// Reads `page`.
+    #[inline]
+    pub fn read<S: OpSink>(&mut self, page: PhysicalPage, cause: Cause, sink: &mut S) -> OpIndex {
+        self.read_after(page, cause, None, sink)
+    }
+
+    /// Reads `page` of the map. The request waits for it where it is `awaited`.
+    #[inline]
+    pub fn read_map<S: OpSink>(&mut self, page: PhysicalPage, awaited: bool, sink: &mut S) -> OpIndex {
+        self.counts.reads[Cause::Mapping as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause: Cause::Mapping, after: None, awaited })
+    }
+
+    /// Programs the next page of `block` with a page of the map once `after` has ended. The request
+    /// waits for it where it is `awaited`.
+    #[inline]
+    pub fn program_map<S: OpSink>(
+        &mut self,
+        block: BlockIndex,
+        owner: u32,
+        after: Option<OpIndex>,
+        awaited: bool,
+        sink: &mut S,
+    ) -> PhysicalPage {
+        let page = self.take_page(block, owner);
+        self.counts.programs[Cause::Mapping as usize] += 1;
+        let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
+        self.issued(page, Cause::Mapping, true);
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after, awaited });
+        page
+    }
+
+    /// Reads `page` once `after` has ended.
+    pub fn read_after<S: OpSink>(
+        &mut self,
+        page: PhysicalPage,
+        cause: Cause,
+        after: Option<OpIndex>,
+        sink: &mut S,
+    ) -> OpIndex {
+        self.counts.reads[cause as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after, awaited: cause == Cause::Host })
+    }
+
+    /// Reads the spare area of `page`.
+    pub fn read_spare<S: OpSink>(&mut self, page: PhysicalPage, cause: Cause, sink: &mut S) -> OpIndex {
+        self.counts.reads[cause as usize] += 1;
+        sink.emit(FlashOp { kind: FlashOpKind::ReadSpare { page }, cause, after: None, awaited: cause == Cause::Host })
+    }
+
+    /// Reads something to find out after a power failure where the data are.
+    pub(in crate::state) fn scan<S: OpSink>(&mut self, kind: FlashOpKind, sink: &mut S) {
+        self.counts.reads[Cause::Recovery as usize] += 1;
+        sink.scan(FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false });
+    }
+
+    /// Programs the next page of `block` with data of `owner`.
+    #[inline]
+    pub fn program<S: OpSink>(
+        &mut self,
+        block: BlockIndex,
+        owner: u32,
+        cause: Cause,
+        after: Option<OpIndex>,
+        sink: &mut S,
+    ) -> PhysicalPage {
+        let page = self.take_page(block, owner);
+        self.counts.programs[cause as usize] += 1;
+        let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
+        self.issued(page, cause, false);
+        sink.emit(FlashOp { kind, cause, after, awaited: cause == Cause::Host });
+        page
+    }
+
+    /// Programs the page `offset` of `block` with data of `owner`, skipping those before it that are not programmed.
+    /// `offset` is not below [`Self::written_in`].
+    pub fn program_at<S: OpSink>(
+        &mut self,
+        block: BlockIndex,
+        offset: u32,
+        owner: u32,
+        after: Option<OpIndex>,
+        sink: &mut S,
+    ) -> PhysicalPage {
+        self.skip_to(block, offset);
+        self.program(block, owner, Cause::Host, after, sink)
+    }
+
+    /// Programs the last page of `block` with the block's map.
+    pub fn program_summary<S: OpSink>(&mut self, block: BlockIndex, sink: &mut S) {
+        let written = self.written_in(block);
+        debug_assert_eq!(written, self.geometry.data_pages_per_block(), "a summary closes a full block");
+        let page = PhysicalPage(self.geometry.first_page(block).0 + written);
+        let record = self.record(block);
+        self.records[record] += WRITTEN;
+        self.counts.programs[Cause::Mapping as usize] += 1;
+        let kind = FlashOpKind::Program { page, transfer: Transfer::Sector };
+        if let Some(journal) = &mut self.journal {
+            journal.programmed(page);
+        }
+        self.issued(page, Cause::Mapping, false);
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None, awaited: false });
+    }
+
+    /// Moves the data of `from`, which is valid, to the next page of `block`, and says whose data it is and where it is
+    /// now.
+    #[inline]
+    pub fn copy<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        block: BlockIndex,
+        cause: Cause,
+        sink: &mut S,
+    ) -> (u32, PhysicalPage) {
+        let (owner, to, _) = self.move_page(from, block, cause, sink);
+        (owner, to)
+    }
+
+    /// Moves the data of `from`, which is valid, to the page `offset` of `block`, skipping those before it that are not
+    /// programmed. `offset` is not below [`Self::written_in`].
+    pub fn copy_at<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        block: BlockIndex,
+        offset: u32,
+        cause: Cause,
+        sink: &mut S,
+    ) -> (OpIndex, PhysicalPage) {
+        self.skip_to(block, offset);
+        let (_, to, copy) = self.move_page(from, block, cause, sink);
+        (copy, to)
+    }
+
+    /// Moves the data of `count` pages from `from` on, which lie in one block and are valid, to as many
+    /// from the page `offset` of `block` on, as [`Self::copy_at`] does one by one. Says the last copy, and
+    /// where the first page lies now.
+    pub fn copy_run<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        count: u32,
+        block: BlockIndex,
+        offset: u32,
+        cause: Cause,
+        sink: &mut S,
+    ) -> (OpIndex, PhysicalPage) {
+        let to = PhysicalPage(self.geometry.first_page(block).0 + offset);
+        if self.journal.is_some() {
+            // The journal is about single pages.
+            let copies =
+                (0..count).map(|page| self.copy_at(PhysicalPage(from.0 + page), block, offset + page, cause, sink).0);
+            return (copies.last().expect("a run has a page"), to);
+        }
+        self.skip_to(block, offset);
+        assert!(offset + count <= self.geometry.data_pages_per_block(), "a full block was programmed");
+        let (source, first) = self.geometry.split_page(from);
+        let (source_record, record) = (self.record(source), self.record(block));
+        for (word, mask) in words_of(first, count) {
+            let valid = &mut self.records[source_record + 1 + word];
+            assert!(*valid & mask == mask, "a page of {count} from {from} on was superseded twice");
+            *valid &= !mask;
+        }
+        for (word, mask) in words_of(offset, count) {
+            self.records[record + 1 + word] |= mask;
+        }
+        self.records[source_record] -= u64::from(count) * VALID;
+        self.records[record] += u64::from(count) * (VALID + WRITTEN);
+        self.owners.copy_within(from.0 as usize..(from.0 + count) as usize, to.0 as usize);
+        self.copied_from = Some(source);
+        self.counts.reads[cause as usize] += u64::from(count);
+        self.counts.programs[cause as usize] += u64::from(count);
+        (sink.emit_copies(from, to, count, cause), to)
+    }
+
+    #[inline(always)]
+    fn move_page<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        block: BlockIndex,
+        cause: Cause,
+        sink: &mut S,
+    ) -> (u32, PhysicalPage, OpIndex) {
+        let owner = self.owner(from);
+        let (source, _) = self.supersede(from);
+        self.copied_from = Some(source);
+        let to = self.take_page(block, owner);
+        self.issued_copy(from, to, cause);
+        self.counts.reads[cause as usize] += 1;
+        self.counts.programs[cause as usize] += 1;
+        let copy = sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None, awaited: false });
+        (owner, to, copy)
+    }
+
+    /// Leaves the pages of `block` before `offset` that are not programmed as they are, until the next erase.
+    #[inline(always)]
+    fn skip_to(&mut self, block: BlockIndex, offset: u32) {
+        let record = self.record(block);
+        let written = u32::from(Block::unpack(self.records[record]).written);
+        assert!(written <= offset, "page {offset} of a block was programmed after page {written}");
+        if written == 0
+            && let Some(journal) = &mut self.journal
+        {
+            journal.opens();
+        }
+        let skipped = u64::from(offset - written);
+        self.records[record] += skipped * WRITTEN;
+        self.skipped += skipped;
+    }
+
+    #[inline(always)]
+    fn take_page(&mut self, block: BlockIndex, owner: u32) -> PhysicalPage {
+        let record = self.record(block);
+        let offset = u32::from(Block::unpack(self.records[record]).written);
+        assert!(offset < self.geometry.data_pages_per_block(), "a full block was programmed");
+        self.records[record] += VALID + WRITTEN;
+        self.records[record + 1 + offset as usize / 64] |= 1 << (offset % 64);
+        let page = PhysicalPage(self.geometry.first_page(block).0 + offset);
+        self.owners[page.0 as usize] = owner;
+        if let Some(journal) = &mut self.journal {
+            journal.programmed(page);
+        }
+        page
+    }
+
+    /// `page` was given to its die to be programmed; it is one of the map or not.
+    #[inline(always)]
+    fn issued(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
+        if let Some(journal) = &mut self.journal {
+            journal.issued_program(page, cause, map);
+        }
+    }
+
+    #[inline(always)]
+    fn issued_copy(&mut self, from: PhysicalPage, to: PhysicalPage, cause: Cause) {
+        if let Some(journal) = &mut self.journal {
+            journal.issued_copy(from, to, cause, cause == Cause::Mapping);
+        }
+    }
+
+    /// The data of `page`, which is valid, are out of date. Says which block has how many valid pages left.
+    #[inline]
+    pub fn supersede(&mut self, page: PhysicalPage) -> (BlockIndex, u32) {
+        let (block, offset) = self.geometry.split_page(page);
+        let record = self.record(block);
+        let word = &mut self.records[record + 1 + offset as usize / 64];
+        assert!(*word >> (offset % 64) & 1 == 1, "{page} was superseded twice");
+        *word &= !(1 << (offset % 64));
+        self.records[record] -= VALID;
+        (block, u32::from(Block::unpack(self.records[record]).valid))
+    }
+
+    /// Erases `block`, which holds no valid page.
+    pub fn erase<S: OpSink>(&mut self, block: BlockIndex, cause: Cause, sink: &mut S) {
+        self.erase_after(block, cause, None, sink);
+    }
+
+    /// Erases `block`, which holds no valid page, once `after` has ended: a copy to another die, without which the data
+    /// would be lost.
+    pub fn erase_after<S: OpSink>(&mut self, block: BlockIndex, cause: Cause, after: Option<OpIndex>, sink: &mut S) {
+        let record = self.record(block);
+        let state = Block::unpack(self.records[record]);
+        assert_eq!(state.valid, 0, "a block with valid pages was erased");
+        self.records[record] = Block { written: 0, ..state }.pack() + ERASE;
+        self.freed += u64::from(state.written);
+        if let Some(journal) = &mut self.journal {
+            let first = self.geometry.first_page(block).0;
+            let owners = &self.owners[first as usize..(first + self.geometry.pages_per_block()) as usize];
+            journal.erased(block, cause, first, u32::from(state.written), owners);
+        }
+        self.counts.erases += 1;
+        self.counts.erases_for[cause as usize] += 1;
+        if self.copied_from.take() != Some(block) {
+            self.counts.erases_without_copies += 1;
+        }
+        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after, awaited: false });
+    }
+}
+
+/// Bits `first..first + count` of a sequence of words: which word has which of them.
+fn words_of(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
+    let end = first + count;
+    (first / 64..end.div_ceil(64)).map(move |word| {
+        let (from, to) = (first.max(64 * word) - 64 * word, end.min(64 * word + 64) - 64 * word);
+        (word as usize, (u64::MAX >> (64 - (to - from))) << from)
+    })
+}

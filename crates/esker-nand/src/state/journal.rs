@@ -1,0 +1,470 @@
+//! What a power failure leaves in the cells.
+//!
+//! A drive that loses power has performed, on each die, a prefix of what it was given. So that this state can be worked
+//! out, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages, and the
+//! changes that may not have been performed yet.
+//!
+//! The order of operations on different dies matters in three places, and there the controller waits: an erase, a
+//! program of a page of the map, and in block-mapped layers the first program of a block, begin once everything that
+//! was issued before for their pool has ended. Otherwise data could be erased whose newer version is still on its way
+//! to another die, the map could speak of data that never came, and all free blocks of one die could fill while another
+//! stands still, so that none is left to merge in. A copy waits for the program of what it reads.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use esker_core::PhysicalPage;
+
+use super::flash::FlashState;
+use super::{Cause, FlashOpKind, OpSink};
+use crate::BlockIndex;
+use crate::memory::zeroed;
+
+/// The sequence number of a page that a power failure interrupted: it was programmed in part, or its erase was.
+const TORN: u64 = u64::MAX;
+
+/// What a spare area says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spare {
+    /// The page is erased.
+    Erased,
+    /// The page was being programmed or erased when power failed.
+    Unreadable,
+    /// The page was programmed.
+    Programmed {
+        /// Whose data it holds.
+        owner: u32,
+        /// When it was programmed: later programs have higher numbers, over the whole device.
+        sequence: u64,
+        /// The sequence number of the write that brought the data. Copies keep it: pages of one owner
+        /// with equal versions hold the same.
+        version: u64,
+        /// What the block was opened for, by the numbers of the translation layer; see [`FlashState::open_as`].
+        role: u8,
+    },
+}
+
+/// The content of a page of the map.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MapPage {
+    /// Map entries.
+    pub entries: Box<[u32]>,
+    /// Every change of the map of this pool is in pages of the map by now, but for those that speak of data in blocks
+    /// whose first page has at least this sequence number.
+    pub saved_before: u64,
+}
+
+/// What a power failure finds of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was performed.
+    Performed,
+    /// A die was amid it.
+    Interrupted,
+    /// It was not begun.
+    Ahead,
+}
+
+/// A change that may not have been performed yet.
+#[derive(Clone, Debug)]
+enum Change {
+    Program { page: PhysicalPage, from: Option<PhysicalPage>, cause: Cause, waits: bool },
+    Erase { block: BlockIndex, cause: Cause, held: Held },
+}
+
+impl Change {
+    /// Whether it waits for all that was issued before for its pool.
+    fn waits(&self) -> bool {
+        matches!(self, Self::Erase { .. } | Self::Program { waits: true, .. })
+    }
+    fn is_erase(&self) -> bool {
+        matches!(self, Self::Erase { .. })
+    }
+}
+
+/// What a block held before it was erased.
+#[derive(Clone, Debug)]
+struct Held {
+    /// Pages that were programmed or skipped.
+    written: u32,
+    owners: Vec<u32>,
+    sequences: Vec<u64>,
+    versions: Vec<u64>,
+    role: u8,
+    maps: Vec<(u32, MapPage)>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    /// Per page its sequence number; zero where it is erased.
+    sequences: Vec<u64>,
+    /// Per page the sequence number of the write that brought its data.
+    versions: Vec<u64>,
+    /// Per block what it was opened for.
+    roles: Vec<u8>,
+    /// Blocks that were given up since they were last erased.
+    bad: BTreeSet<u32>,
+    next: u64,
+    /// The program that is being issued is the first one of a block whose layer has that wait.
+    opens: bool,
+    maps: BTreeMap<u32, MapPage>,
+    blocks_per_pool: u32,
+    /// Per pool the lowest sequence number with which one of its open blocks of data begins.
+    oldest_open: Vec<u64>,
+    /// In the order in which they were issued.
+    changes: VecDeque<Change>,
+    /// Changes that were issued before those, since the journal was begun.
+    first: u64,
+    /// Whether changes count as performed when they are issued.
+    settled: bool,
+}
+
+impl Journal {
+    pub(super) fn programmed(&mut self, page: PhysicalPage) {
+        self.sequences[page.0 as usize] = self.next;
+        self.versions[page.0 as usize] = self.next;
+        self.next += 1;
+    }
+    /// `count` pages from `first` on were programmed one after the other, the first with number `sequence`.
+    pub(super) fn given(&mut self, first: PhysicalPage, count: u32, sequence: u64) {
+        for (page, sequence) in (first.0..first.0 + count).zip(sequence..) {
+            self.sequences[page as usize] = sequence;
+            self.versions[page as usize] = sequence;
+        }
+        self.next = self.next.max(sequence + u64::from(count));
+    }
+    /// The next program opens a block, and waits until all before it have ended.
+    pub(super) fn opens(&mut self) {
+        self.opens = true;
+    }
+    pub(super) fn issued_program(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
+        self.issued(page, None, cause, map);
+    }
+    pub(super) fn issued_copy(&mut self, from: PhysicalPage, to: PhysicalPage, cause: Cause, map: bool) {
+        self.versions[to.0 as usize] = self.versions[from.0 as usize];
+        if let Some(map) = self.maps.get(&from.0).cloned() {
+            self.maps.insert(to.0, map);
+        }
+        self.issued(to, Some(from), cause, map);
+    }
+    fn issued(&mut self, page: PhysicalPage, from: Option<PhysicalPage>, cause: Cause, map: bool) {
+        let waits = std::mem::take(&mut self.opens) || map;
+        if !self.settled {
+            self.changes.push_back(Change::Program { page, from, cause, waits });
+        }
+    }
+    /// `block`, whose pages from `first` on belong to `owners` and of which `written` are used, was given to be erased.
+    pub(super) fn erased(&mut self, block: BlockIndex, cause: Cause, first: u32, written: u32, owners: &[u32]) {
+        let range = first..first + owners.len() as u32;
+        let role = std::mem::take(&mut self.roles[block.0 as usize]);
+        let maps: Vec<(u32, MapPage)> =
+            range.clone().filter_map(|page| Some((page, self.maps.remove(&page)?))).collect();
+        let range = range.start as usize..range.end as usize;
+        let sequences = &mut self.sequences[range.clone()];
+        if !self.settled {
+            let (versions, owners) = (self.versions[range].to_vec(), owners.to_vec());
+            let held = Held { written, owners, sequences: sequences.to_vec(), versions, role, maps };
+            self.changes.push_back(Change::Erase { block, cause, held });
+        }
+        sequences.fill(0);
+    }
+    pub(super) fn format(&mut self) {
+        self.sequences.fill(0);
+        self.roles.fill(0);
+        self.bad.clear();
+        self.maps.clear();
+        self.changes.clear();
+        self.oldest_open.fill(u64::MAX);
+    }
+}
+
+impl FlashState {
+    /// Keeps a journal from now on. All cells are erased. A pool has `blocks_per_pool` consecutive blocks.
+    pub fn keep_journal(&mut self, blocks_per_pool: u32) {
+        let geometry = *self.geometry();
+        assert_eq!(self.counts().programs().total(), 0, "a journal begins with erased cells");
+        self.journal = Some(Box::new(Journal {
+            sequences: zeroed(geometry.pages() as usize),
+            versions: zeroed(geometry.pages() as usize),
+            roles: zeroed(geometry.blocks() as usize),
+            bad: BTreeSet::new(),
+            next: 1,
+            opens: false,
+            maps: BTreeMap::new(),
+            blocks_per_pool,
+            oldest_open: vec![u64::MAX; (geometry.blocks() / blocks_per_pool) as usize],
+            changes: VecDeque::new(),
+            first: 0,
+            settled: false,
+        }));
+    }
+
+    /// The same where power only fails after all that was issued was performed.
+    pub fn keep_journal_of_settled_changes(&mut self, blocks_per_pool: u32) {
+        self.keep_journal(blocks_per_pool);
+        self.journal.iter_mut().for_each(|journal| journal.settled = true);
+    }
+
+    /// Power fails after all that was issued was performed.
+    pub fn lose_power(&mut self) {
+        let dies = self.geometry().dies() as usize;
+        self.power_failure(&vec![usize::MAX; dies], false);
+    }
+
+    /// Whether a journal is kept.
+    #[inline(always)]
+    pub fn keeps_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// The sequence number of the next program; zero without a journal.
+    pub fn next_sequence(&self) -> u64 {
+        self.journal.as_ref().map_or(0, |journal| journal.next)
+    }
+
+    /// The open blocks of data of `pool` begin with `sequence` or later.
+    pub fn set_oldest_open(&mut self, pool: u32, sequence: u64) {
+        if let Some(journal) = &mut self.journal {
+            journal.oldest_open[pool as usize] = sequence;
+        }
+    }
+
+    /// Data that are programmed for `pool` from now on lie in blocks that begin with this
+    /// sequence number or a later one.
+    pub fn oldest_open(&self, pool: u32) -> u64 {
+        let journal = self.journal.as_ref().expect("a journal is kept");
+        journal.oldest_open[pool as usize].min(journal.next)
+    }
+
+    /// The sequence number with which `block` begins; zero where it is erased or no journal is kept.
+    pub fn opened(&self, block: BlockIndex) -> u64 {
+        let first = self.geometry().first_page(block).0 as usize;
+        self.journal.as_ref().map_or(0, |journal| journal.sequences[first])
+    }
+
+    /// What the spare area of `page` says.
+    pub fn spare(&self, page: PhysicalPage) -> Spare {
+        let journal = self.journal.as_ref().expect("a journal is kept");
+        match journal.sequences[page.0 as usize] {
+            0 => Spare::Erased,
+            TORN => Spare::Unreadable,
+            sequence => Spare::Programmed {
+                owner: self.owner(page),
+                sequence,
+                version: journal.versions[page.0 as usize],
+                role: journal.roles[self.geometry().block_of(page).0 as usize],
+            },
+        }
+    }
+
+    /// The sequence number of the write that brought the data of `page`, which is programmed.
+    pub fn version(&self, page: PhysicalPage) -> u64 {
+        self.journal.as_ref().expect("a journal is kept").versions[page.0 as usize]
+    }
+
+    /// `block`, which is erased, is opened for what the translation layer calls `role`; 0 where it says nothing. Spare
+    /// areas of its pages will say so.
+    pub fn open_as(&mut self, block: BlockIndex, role: u8) {
+        if let Some(journal) = &mut self.journal {
+            journal.roles[block.0 as usize] = role;
+        }
+    }
+
+    /// `block`, which was just erased, is given up: a mark in the spare area of its first page says so from then on, as
+    /// data sheets have it for blocks that are bad from the start.
+    pub fn mark_bad(&mut self, block: BlockIndex) {
+        if let Some(journal) = &mut self.journal {
+            journal.bad.insert(block.0);
+        }
+    }
+
+    /// Whether the spare area of its first page says that `block` is bad.
+    pub fn is_marked_bad(&self, block: BlockIndex) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.bad.contains(&block.0))
+    }
+
+    /// Reads the spare area of `page` while recovering.
+    pub fn scan_spare<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> Spare {
+        self.scan(FlashOpKind::ReadSpare { page }, sink);
+        self.spare(page)
+    }
+
+    /// Reads `page` of the map while recovering.
+    pub fn scan_map<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> MapPage {
+        self.scan(FlashOpKind::Read { page }, sink);
+        self.map_page(page).expect("the page is one of the map").clone()
+    }
+
+    /// The content of `page`, if that is one of the map.
+    pub fn map_page(&self, page: PhysicalPage) -> Option<&MapPage> {
+        self.journal.as_ref().and_then(|journal| journal.maps.get(&page.0))
+    }
+
+    /// `page` of the map was programmed with `map`.
+    pub fn set_map_page(&mut self, page: PhysicalPage, map: MapPage) {
+        let journal = self.journal.as_mut().expect("a journal is kept");
+        journal.maps.insert(page.0, map);
+    }
+
+    /// `page` of the map was written anew elsewhere: where that cannot be undone, nobody asks for its content any more.
+    pub fn forget_map_page(&mut self, page: PhysicalPage) {
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.settled) {
+            journal.maps.remove(&page.0);
+        }
+    }
+
+    /// Pages of the map whose content is kept.
+    pub fn map_pages_kept(&self) -> usize {
+        self.journal.as_ref().map_or(0, |journal| journal.maps.len())
+    }
+
+    /// Changes that were issued since the last [`Self::settle`] or power failure, in order: the die of each.
+    pub fn unsettled_dies(&self) -> Vec<u32> {
+        let changes = self.journal.iter().flat_map(|journal| &journal.changes);
+        changes.map(|change| self.geometry().die_of(self.block_of_change(change)).0).collect()
+    }
+
+    fn block_of_change(&self, change: &Change) -> BlockIndex {
+        match change {
+            Change::Program { page, .. } => self.geometry().block_of(*page),
+            Change::Erase { block, .. } => *block,
+        }
+    }
+
+    /// All changes so far were performed.
+    pub fn settle(&mut self) {
+        self.settle_before(self.issued_changes());
+    }
+
+    /// Whether changes count as performed when they are issued, from now on. Those so far were performed.
+    pub fn settle_as_issued(&mut self, settled: bool) {
+        self.settle();
+        if let Some(journal) = &mut self.journal {
+            journal.settled = settled;
+        }
+    }
+
+    /// How many changes were issued since the journal was begun, but for those that were settled as they were issued.
+    pub fn issued_changes(&self) -> u64 {
+        self.journal.as_ref().map_or(0, |journal| journal.first + journal.changes.len() as u64)
+    }
+
+    /// All changes before number `change` were performed.
+    pub fn settle_before(&mut self, change: u64) {
+        if let Some(journal) = &mut self.journal {
+            let settled = change.saturating_sub(journal.first);
+            journal.changes.drain(..settled as usize);
+            journal.first += settled;
+        }
+    }
+
+    /// Of the last `count` changes, whether each waits for all that were issued before for its pool.
+    pub fn last_that_wait(&self, count: usize) -> impl Iterator<Item = bool> {
+        let journal = self.journal.as_ref().expect("a journal is kept");
+        journal.changes.range(journal.changes.len() - count..).map(Change::waits)
+    }
+
+    /// Power fails, and each unsettled change is as `fates` say. Each die has kept the order of what it did to a
+    /// block. Changes are settled as soon as they are issued from now on; nothing is known to be valid. Says how
+    /// many pages and blocks were torn.
+    pub fn power_failure_amid(&mut self, fates: &[Fate]) -> (u64, u64) {
+        let mut journal = self.journal.take().expect("a journal is kept");
+        let changes = std::mem::take(&mut journal.changes);
+        assert_eq!(changes.len(), fates.len(), "a change was not followed");
+        let torn = |fate: &Fate| *fate == Fate::Interrupted;
+        let blocks = changes.iter().zip(fates).filter(|(change, fate)| change.is_erase() && torn(fate)).count();
+        let pages = fates.iter().filter(|fate| torn(fate)).count() - blocks;
+        for (change, fate) in changes.into_iter().zip(fates).rev() {
+            if *fate != Fate::Performed {
+                self.undo(change, &mut journal, torn(fate));
+            }
+        }
+        journal.settled = true;
+        self.power_failed(journal);
+        (pages as u64, blocks as u64)
+    }
+
+    fn power_failed(&mut self, mut journal: Box<Journal>) {
+        journal.oldest_open.fill(u64::MAX);
+        self.journal = Some(journal);
+        self.forget_validity();
+    }
+
+    /// Power fails when each die has performed as many of the unsettled changes as `kept` says, or fewer where an
+    /// operation would still have waited for another die (see the module). Where `torn`, a die was amid its next
+    /// change. Afterwards nothing is known to be valid. Says of each unsettled change whether it was performed.
+    pub fn power_failure(&mut self, kept: &[usize], torn: bool) -> Vec<bool> {
+        let mut journal = self.journal.take().expect("a journal is kept");
+        let changes = std::mem::take(&mut journal.changes);
+        let places: Vec<(usize, u32)> = changes
+            .iter()
+            .map(|change| {
+                let block = self.block_of_change(change);
+                (self.geometry().die_of(block).0 as usize, block.0 / journal.blocks_per_pool)
+            })
+            .collect();
+        let (performed, interrupted) = cut(&changes, &places, kept);
+        for (index, change) in changes.into_iter().enumerate().rev() {
+            if !performed[index] {
+                self.undo(change, &mut journal, torn && interrupted[index]);
+            }
+        }
+        self.power_failed(journal);
+        performed
+    }
+
+    fn undo(&mut self, change: Change, journal: &mut Journal, torn: bool) {
+        match change {
+            Change::Program { page, cause, .. } => {
+                journal.maps.remove(&page.0);
+                journal.sequences[page.0 as usize] = if torn { TORN } else { 0 };
+                if !torn {
+                    self.undo_program(page, cause);
+                }
+            }
+            Change::Erase { block, cause, held } => {
+                journal.bad.remove(&block.0);
+                let first = self.geometry().first_page(block).0;
+                let pages = first as usize..(first + self.geometry().pages_per_block()) as usize;
+                if torn {
+                    journal.sequences[pages].fill(TORN);
+                    self.undo_erase(block, cause, None);
+                    return;
+                }
+                journal.sequences[pages.clone()].copy_from_slice(&held.sequences);
+                journal.versions[pages].copy_from_slice(&held.versions);
+                journal.roles[block.0 as usize] = held.role;
+                journal.maps.extend(held.maps);
+                self.undo_erase(block, cause, Some((&held.owners, held.written as u16)));
+            }
+        }
+    }
+}
+
+/// Which changes were performed, and which of the others could have been under way.
+fn cut(changes: &VecDeque<Change>, places: &[(usize, u32)], kept: &[usize]) -> (Vec<bool>, Vec<bool>) {
+    let mut performed = vec![false; changes.len()];
+    let mut interrupted = vec![false; changes.len()];
+    let mut left = kept.to_vec();
+    let mut stopped = vec![false; kept.len()];
+    let mut incomplete = BTreeSet::new();
+    let mut missing = BTreeSet::new();
+    for (index, change) in changes.iter().enumerate() {
+        let (die, pool) = places[index];
+        let source_is_missing = matches!(change, Change::Program { from: Some(from), .. } if missing.contains(&from.0));
+        let held = source_is_missing || change.waits() && incomplete.contains(&pool);
+        performed[index] = !stopped[die] && left[die] > 0 && !held;
+        if performed[index] {
+            left[die] -= 1;
+            continue;
+        }
+        // The first one that a die did not perform may have been under way, unless it waited for another die.
+        interrupted[index] = !stopped[die] && !held;
+        stopped[die] = true;
+        incomplete.insert(pool);
+        if let Change::Program { page, .. } = change {
+            missing.insert(page.0);
+        }
+    }
+    (performed, interrupted)
+}

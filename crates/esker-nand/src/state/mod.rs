@@ -1,0 +1,14 @@
+//! What the cells hold: blocks and their pages, wear, spare areas, and the operations that change them. Nothing here
+//! knows time.
+
+mod counts;
+mod flash;
+mod journal;
+mod op;
+mod scan;
+
+pub use counts::{OperationCounts, by_cause};
+pub use flash::FlashState;
+pub use journal::{Fate, MapPage, Spare};
+pub use op::{CAUSES, Cause, Cover, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
+pub use scan::{Scan, ScanCounts};

@@ -1,0 +1,93 @@
+//! Values of settings that will not do.
+
+use esker_core::{Hint, Nanos, Ratio};
+use thiserror::Error;
+
+/// A value that will not do, whatever part of a drive it belongs to.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ValueError {
+    /// A count, a size, a time or a rate is zero that cannot be.
+    #[error("`{key}` is zero")]
+    Zero {
+        /// The key.
+        key: &'static str,
+    },
+    /// A number is larger than the model can hold.
+    #[error("`{key}` is {found}, more than {limit}")]
+    TooLarge {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: u64,
+        /// The most that can be.
+        limit: u64,
+    },
+    /// A time is too long to be added up safely.
+    #[error("`{key}` is {found}, longer than {limit}")]
+    TooLong {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: Nanos,
+        /// The most that can be.
+        limit: Nanos,
+    },
+    /// An energy or a power is too large to be added up safely.
+    #[error("`{key}` is {found}, more than {limit}")]
+    TooMuch {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: String,
+        /// The most that can be.
+        limit: String,
+    },
+    /// A share is not below one.
+    #[error("`{key}` is {found}: it has to be less than 100%")]
+    NotAShare {
+        /// The key.
+        key: &'static str,
+        /// As given.
+        found: Ratio,
+    },
+    /// A parameter has a value that will not do.
+    #[error("`{key}` is {found}; expected {expected}")]
+    Parameter {
+        /// The key.
+        key: String,
+        /// What would do.
+        expected: String,
+        /// As given.
+        found: String,
+    },
+    /// Two settings exclude each other.
+    #[error("{first} and {second} exclude each other: {reason}")]
+    Contradiction {
+        /// A key with its value.
+        first: String,
+        /// Another one with its value.
+        second: String,
+        /// Why they do.
+        reason: String,
+        /// What would work.
+        remedy: String,
+    },
+}
+
+impl Hint for ValueError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Zero { key } if key.starts_with("geometry") || *key == "queue_depth" => {
+                format!("give `{key}` a value of at least 1")
+            }
+            Self::Zero { key } => format!("give `{key}` a value above zero, or name a preset that states it"),
+            Self::TooLarge { key, limit, .. } => format!("lower `{key}` to {limit} or less"),
+            Self::TooLong { key, limit, .. } => format!("lower `{key}` to {limit} or less"),
+            Self::TooMuch { key, limit, .. } => format!("lower `{key}` to {limit} or less"),
+            Self::NotAShare { key, .. } => format!("{key} = \"15%\" would work"),
+            Self::Contradiction { remedy, .. } => remedy.clone(),
+            Self::Parameter { key, .. } => format!("leave `{key}` out for its default"),
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! What the wiring of the array comes to: which array the translation layer sees, and which
+//! combinations exclude each other.
+
+use std::fmt;
+
+use esker_core::{Bytes, Nanos};
+
+use crate::{
+    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GangData, GeometrySettings, MultiPlane, NandError,
+    PoolScope, Rewrite, Scheduling, ValueError,
+};
+
+/// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
+const LONGEST: Nanos = Nanos::from_secs(60);
+
+impl ArraySettings {
+    /// Whether dies work one after the other, first in, first out, on pages of one die: what can be decided in runs.
+    pub(crate) fn is_simple(&self) -> bool {
+        self.gang != Gang::SharedControl
+            && self.multi_plane == MultiPlane::Off
+            && self.scheduling == Scheduling::Fifo
+            && self.span.is_empty()
+            && self.logical_page.is_none()
+            && self.rewrite == Rewrite::Controller
+    }
+}
+
+/// How an array is wired.
+#[derive(Clone, Copy, Debug)]
+pub struct Wiring<'a> {
+    /// What it consists of.
+    pub geometry: &'a GeometrySettings,
+    /// How its parts are connected and driven.
+    pub array: &'a ArraySettings,
+    /// The pools in which copies stay.
+    pub pool: PoolScope,
+}
+
+impl Wiring<'_> {
+    /// The array that is scheduled: packages that work in synchrony are one.
+    fn scheduled(&self) -> GeometrySettings {
+        let array = *self.geometry;
+        match self.array.gang {
+            Gang::Synchronous => GeometrySettings {
+                packages_per_channel: 1,
+                page_size: Bytes(array.page_size.0.saturating_mul(u64::from(array.packages_per_channel))),
+                spare_size: Bytes(array.spare_size.0.saturating_mul(u64::from(array.packages_per_channel))),
+                ..array
+            },
+            _ => array,
+        }
+    }
+
+    /// Flash pages of one page of the array that is scheduled which cross the bus one after the other.
+    pub fn pages_in_turn(&self) -> u64 {
+        match (self.array.gang, self.array.gang_data) {
+            (Gang::Synchronous, GangData::Shared) => u64::from(self.geometry.packages_per_channel),
+            _ => 1,
+        }
+    }
+
+    /// The array that is scheduled, the levels that logical pages span, and how many of its pages they are deep on each
+    /// part.
+    pub fn layout(&self) -> (GeometrySettings, Vec<ArrayLevel>, u32) {
+        let array = self.scheduled();
+        let part = array.page_size.0.saturating_mul(self.width());
+        let depth = self.array.logical_page.map_or(1, |page| page.0 / part.max(1));
+        (array, self.array.span.clone(), depth as u32)
+    }
+
+    /// Units that a logical page spans.
+    fn width(&self) -> u64 {
+        let array = self.scheduled();
+        self.array.span.iter().map(|level| u64::from(*count(&mut array.clone(), *level))).product()
+    }
+
+    /// The array as the translation layer sees it: its pages are logical ones, its blocks
+    /// those that are erased together.
+    pub fn seen(&self) -> GeometrySettings {
+        let (mut seen, span, depth) = self.layout();
+        let width = self.width();
+        for level in span {
+            *count(&mut seen, level) = 1;
+        }
+        let pages = width.saturating_mul(u64::from(depth));
+        seen.page_size = Bytes(seen.page_size.0.saturating_mul(pages));
+        seen.spare_size = Bytes(seen.spare_size.0.saturating_mul(pages));
+        seen.pages_per_block /= depth.max(1);
+        seen
+    }
+
+    /// What leaves the register of a plane only for the cells of the same plane: the setting that asks for it.
+    pub fn copies_inside(&self) -> Option<String> {
+        let array = self.array;
+        if array.copy_back != CopyBack::Off {
+            Some(format!("`array.copy_back` = {}", name(&array.copy_back)))
+        } else if array.rewrite != Rewrite::Controller {
+            Some(format!("`array.rewrite` = {}", name(&array.rewrite)))
+        } else {
+            None
+        }
+    }
+
+    /// Refuses pages that the array cannot have, and energies that do not add up.
+    pub fn check_pages(&self) -> Result<(), NandError> {
+        self.check_span()?;
+        Ok(self.array.energy.map_or(Ok(()), |energy| energy.check())?)
+    }
+
+    /// Refuses what excludes each other in how the array is driven.
+    pub fn check_parts(&self) -> Result<(), ValueError> {
+        let (array, inside) = (self.array, self.copies_inside());
+        let contradiction = |first: String, second: String, reason: String, remedy: &str| {
+            Err(ValueError::Contradiction { first, second, reason, remedy: remedy.to_string() })
+        };
+        if array.multi_plane != MultiPlane::Off && self.geometry.planes_per_die == 1 {
+            return contradiction(
+                format!("`array.multi_plane` = {}", name(&array.multi_plane)),
+                "`geometry.planes_per_die` = 1".to_string(),
+                "no two planes of a die can work at once".to_string(),
+                "leave `array.multi_plane` out",
+            );
+        }
+        if array.gang_control != GangControl::default() && array.gang != Gang::SharedControl {
+            return contradiction(
+                format!("`array.gang_control` = {}", name(&array.gang_control)),
+                format!("`array.gang` = {}", name(&array.gang)),
+                "packages that share no control lines alone do not hold them".to_string(),
+                "leave `array.gang_control` out, or gang = \"shared-control\"",
+            );
+        }
+        if array.gang_data != GangData::default() && array.gang != Gang::Synchronous {
+            return contradiction(
+                format!("`array.gang_data` = {}", name(&array.gang_data)),
+                format!("`array.gang` = {}", name(&array.gang)),
+                "only packages in synchrony have one wide page that crosses in pieces".to_string(),
+                "leave `array.gang_data` out, or gang = \"synchronous\"",
+            );
+        }
+        let depth = self.layout().2;
+        let units = self.geometry.units_per_page;
+        if units > 1 && (inside.is_some() || array.logical_page.is_some()) {
+            return contradiction(
+                inside.unwrap_or_else(|| "`array.logical_page`".to_string()),
+                format!("`geometry.units_per_page` = {units}"),
+                "the register of a plane holds all units of a flash page, and these are mapped one by one".to_string(),
+                "leave one of the two out",
+            );
+        }
+        if array.rewrite != Rewrite::Controller && depth > 1 {
+            return contradiction(
+                format!("`array.rewrite` = {}", name(&array.rewrite)),
+                format!("`array.logical_page` of {depth} flash pages one after the other"),
+                "the register of a plane holds one flash page".to_string(),
+                "leave one of the two out",
+            );
+        }
+        let Some(suspend) = array.suspend else { return Ok(()) };
+        if array.scheduling == Scheduling::Fifo {
+            return contradiction(
+                "`array.suspend`".to_string(),
+                "`array.scheduling` = \"fifo\"".to_string(),
+                "nothing goes ahead of what came first".to_string(),
+                "scheduling = \"reads-first\" would work",
+            );
+        }
+        if array.gang_control == GangControl::Rounds {
+            return contradiction(
+                "`array.suspend`".to_string(),
+                "`array.gang_control` = \"rounds\"".to_string(),
+                "nothing begins in a gang before all of a round have ended".to_string(),
+                "gang_control = \"strobes\" would work",
+            );
+        }
+        if suspend.limit == 0 {
+            return Err(ValueError::Zero { key: "array.suspend.limit" });
+        }
+        for (key, found) in [("array.suspend.suspend", suspend.suspend), ("array.suspend.resume", suspend.resume)] {
+            if found > LONGEST {
+                return Err(ValueError::TooLong { key, found, limit: LONGEST });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_span(&self) -> Result<(), NandError> {
+        let array = self.array;
+        let contradiction = |first: String, second: String, reason: String, remedy: String| {
+            Err(ValueError::Contradiction { first, second, reason, remedy }.into())
+        };
+        let mut levels = array.span.clone();
+        levels.sort_unstable();
+        levels.dedup();
+        if levels.len() < array.span.len() {
+            return Err(NandError::SpanTwice { found: array.span.clone() });
+        }
+        if array.gang == Gang::Synchronous && array.span.contains(&ArrayLevel::Package) {
+            return contradiction(
+                "`array.gang` = \"synchronous\"".to_string(),
+                "\"package\" in `array.span`".to_string(),
+                "pages span all packages of a synchronous gang as it is".to_string(),
+                "take \"package\" out of `array.span`".to_string(),
+            );
+        }
+        let part = self.scheduled().page_size;
+        let width = self.width();
+        if part.0 != 0 && !part.0.saturating_mul(width).is_power_of_two() && self.geometry.page_size.0.is_power_of_two()
+        {
+            return contradiction(
+                format!("`array.span` or `array.gang` over {width} x {part}"),
+                "logical pages".to_string(),
+                "their size has to be a power of two".to_string(),
+                "span levels with 2, 4, 8... units".to_string(),
+            );
+        }
+        let Some(page) = array.logical_page else { return Ok(()) };
+        let unit = Bytes(part.0.saturating_mul(width));
+        let depth = page.0.checked_div(unit.0).unwrap_or(0);
+        let pages = u64::from(self.geometry.pages_per_block);
+        if !page.0.is_power_of_two() || depth == 0 || depth > pages || !pages.is_multiple_of(depth) {
+            let most = unit.0.saturating_mul(1 << pages.trailing_zeros().min(31));
+            return contradiction(
+                format!("`array.logical_page` = {page}"),
+                format!("{width} x {part} with {pages} pages a block"),
+                "a logical page is a power of two of those, and a block holds a whole number of them".to_string(),
+                format!("logical_page = \"{unit}\" to \"{}\" would work", Bytes(most)),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn count(geometry: &mut GeometrySettings, level: ArrayLevel) -> &mut u32 {
+    match level {
+        ArrayLevel::Channel => &mut geometry.channels,
+        ArrayLevel::Package => &mut geometry.packages_per_channel,
+        ArrayLevel::Die => &mut geometry.dies_per_package,
+        ArrayLevel::Plane => &mut geometry.planes_per_die,
+    }
+}
+
+/// A value as configurations have it.
+pub fn name(value: &impl fmt::Debug) -> String {
+    let mut name = String::from("\"");
+    for letter in format!("{value:?}").chars() {
+        if letter.is_uppercase() && name.len() > 1 {
+            name.push('-');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name + "\""
+}
