@@ -5,8 +5,9 @@ use std::panic;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Does `work(0)` to `work(count - 1)` on up to `threads` threads, on the caller's alone where one is enough. Each index is begun once, lower ones first; after a
-/// [`ControlFlow::Break`] no more are begun. Returns when all that were begun have ended.
+/// Does `work(0)` to `work(count - 1)` on up to `threads` threads, on the caller's alone where one is enough. Each
+/// index is begun once, lower ones first; after a [`ControlFlow::Break`] no more are begun. Returns when all that were
+/// begun have ended.
 ///
 /// # Panics
 /// With the panic of a piece of work.

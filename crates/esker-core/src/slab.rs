@@ -63,8 +63,8 @@ impl<T> TagSlab<T> {
     }
 }
 
-/// Keeps a value for each request of somebody else's that is under way, by the tag that it came with. Those who make tags
-/// use slots again, so that it stays small.
+/// Keeps a value for each request of somebody else's that is under way, by the tag that it came with. Those who make
+/// tags use slots again, so that it stays small.
 #[derive(Clone, Debug)]
 pub struct TagMap<T> {
     slots: Vec<Option<(u32, T)>>,

@@ -5,85 +5,17 @@
 //!
 //! # How to add a translation layer
 //!
-//! A layer that writes each page once, `write_once.rs`, implements [`Ftl`] against the [`FlashState`]:
+//! One file, `plain.rs`; in the tests of this crate this one is in the registry, and passes what they ask of every layer:
 //!
-//! ```
-//! use esker_core::registry::ParameterSource;
-//! use esker_core::{LogicalPage, PhysicalPage};
-//! use esker_ftl::{Cells, Ftl, FtlEntry, FtlError, Part};
-//! use esker_nand::state::{Cause, FlashState, OpList};
-//! use esker_nand::{BlockIndex, Geometry};
+#![doc = "```ignore"]
+#![doc = include_str!("worked_example.rs")]
+#![doc = "```"]
 //!
-//! pub(crate) const ENTRY: FtlEntry = FtlEntry {
-//!     name: "write-once",
-//!     summary: "pages go to flash in the order in which they are first written; no page is written twice",
-//!     source: "none: an example",
-//!     parameters: ParameterSource::NONE,
-//!     capabilities: &[],
-//!     build: |context, _| {
-//!         let map = vec![None; context.space.host_pages as usize];
-//!         Ok(Box::new(WriteOnce { map, next: 0, geometry: *context.geometry }))
-//!     },
-//! };
-//!
-//! #[derive(Debug)]
-//! struct WriteOnce {
-//!     map: Vec<Option<PhysicalPage>>,
-//!     next: u32,
-//!     geometry: Geometry,
-//! }
-//!
-//! impl Ftl for WriteOnce {
-//!     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
-//!         self.map[page.0 as usize]
-//!     }
-//!     fn pool_of(&self, _: LogicalPage) -> u32 {
-//!         0
-//!     }
-//!     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
-//!         if let Some(at) = self.find(page) {
-//!             cells.read(at, Cause::Host);
-//!         }
-//!     }
-//!     fn write(
-//!         &mut self, page: LogicalPage, _: Part, cells: &mut Cells<'_, OpList>,
-//!     ) -> Result<(), FtlError> {
-//!         if self.find(page).is_some() || self.next == self.geometry.pages() {
-//!             return Err(FtlError::NoSpace);
-//!         }
-//!         let block = BlockIndex(self.next / self.geometry.pages_per_block());
-//!         self.map[page.0 as usize] = Some(cells.program(block, page.0, Cause::Host, None));
-//!         self.next += 1;
-//!         Ok(())
-//!     }
-//!     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
-//!         if let Some(at) = self.map[page.0 as usize].take() {
-//!             cells.flash.supersede(at);
-//!         }
-//!     }
-//!     fn collect(&mut self, _: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-//!         Ok(false)
-//!     }
-//!     fn writable_pages(&self) -> u64 {
-//!         u64::from(self.geometry.pages() - self.next)
-//!     }
-//!     fn memory_bytes(&self) -> usize {
-//!         size_of_val(&*self.map)
-//!     }
-//!     fn map_bytes(&self) -> u64 {
-//!         4 * self.map.len() as u64
-//!     }
-//!     fn check(&self, flash: &FlashState) {
-//!         assert_eq!(self.map.iter().flatten().count() as u64, flash.valid_pages());
-//!     }
-//! }
-//! ```
-//!
-//! and one line, `write_once::ENTRY`, in [`FTLS`]. The tests that walk the registry (the map property, the
-//! timing suite) cover it from then on, and `ftl = "write-once"` selects it. A layer that maps single pages,
-//! such as one with a cached map, builds on [`Pools`], which has the frontiers, the free blocks and the
-//! cleaning. A layer that maps whole blocks, with or without log blocks, is a `Scheme` of `blocks`, which has
-//! the data blocks, the free blocks and the merges.
+//! and two lines here: `mod plain;`, and `plain::ENTRY` in [`FTLS`]. The tests that walk the registry (the map property,
+//! the timing suite) cover it from then on, and `ftl = "plain"` selects it. A layer that maps single pages builds on
+//! [`Pools`], as this one does. A layer that maps whole blocks, with or without log blocks, is a `Scheme` of `blocks`,
+//! which has the data blocks, the free blocks and the merges. What a layer can do beyond this ([`LayerCapability`])
+//! stands in its entry: settings that need more are refused.
 
 mod bast;
 mod block;
@@ -105,6 +37,8 @@ mod replacement_block;
 mod settings;
 mod space;
 mod superblock;
+#[cfg(test)]
+mod worked_example;
 
 use std::fmt;
 
@@ -137,6 +71,8 @@ pub static FTLS: &[FtlEntry] = &[
     fast::ENTRY,
     superblock::ENTRY,
     last::ENTRY,
+    #[cfg(test)]
+    worked_example::ENTRY,
 ];
 
 /// Maps logical pages to flash.

@@ -2,52 +2,15 @@
 //!
 //! # How to add a policy
 //!
-//! A policy that cleans the *newest* block first (a bad idea, but a short one) is one file, `gc/newest.rs`:
+//! One file, `gc/newest.rs`; in the tests of this crate this one is in the registry, and passes what they ask of every
+//! policy:
 //!
-//! ```
-//! use esker_core::registry::ParameterSource;
-//! use esker_ftl::gc::{Judgement, VictimEntry, VictimPolicy};
+#![doc = "```ignore"]
+#![doc = include_str!("worked_example.rs")]
+#![doc = "```"]
 //!
-//! pub(crate) const ENTRY: VictimEntry = VictimEntry {
-//!     name: "newest",
-//!     summary: "the block that was filled last",
-//!     source: "none",
-//!     parameters: ParameterSource::NONE,
-//!     capabilities: &[],
-//!     build: |shape, _, _| Ok(Box::new(Newest { closed: Vec::with_capacity(shape.blocks as usize) })),
-//! };
-//!
-//! #[derive(Debug)]
-//! struct Newest {
-//!     closed: Vec<u32>,
-//! }
-//!
-//! impl VictimPolicy for Newest {
-//!     fn closed(&mut self, block: u32, _valid: u32) {
-//!         self.closed.push(block);
-//!     }
-//!     fn superseded(&mut self, _block: u32, _valid: u32) {}
-//!     fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
-//!         for index in (0..self.closed.len()).rev() {
-//!             match judge(self.closed[index]) {
-//!                 Judgement::Take => return Some(self.closed.remove(index)),
-//!                 Judgement::Spare => {}
-//!                 Judgement::Stop => return None,
-//!             }
-//!         }
-//!         None
-//!     }
-//!     fn remove(&mut self, block: u32) {
-//!         self.closed.retain(|other| *other != block);
-//!     }
-//!     fn memory_bytes(&self) -> usize {
-//!         self.closed.capacity() * size_of::<u32>()
-//!     }
-//! }
-//! ```
-//!
-//! and one line, `newest::ENTRY`, in [`VICTIM_POLICIES`]. The tests that walk the registry cover it from then on, and
-//! `cleaning = { victim = "newest" }` selects it.
+//! and two lines here: `mod newest;`, and `newest::ENTRY` in [`VICTIM_POLICIES`]. The tests that walk the registry cover
+//! it from then on, and `cleaning = { victim = "newest" }` selects it.
 
 mod cost_benefit;
 mod d_choices;
@@ -57,6 +20,8 @@ mod random;
 mod search_fraction;
 mod stationary;
 mod windowed;
+#[cfg(test)]
+mod worked_example;
 
 use std::fmt;
 
@@ -75,6 +40,8 @@ pub static VICTIM_POLICIES: &[VictimEntry] = &[
     windowed::ENTRY,
     cost_benefit::ENTRY,
     search_fraction::ENTRY,
+    #[cfg(test)]
+    worked_example::ENTRY,
 ];
 
 /// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
