@@ -21,7 +21,11 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     source: "queueing theory: M/D/c",
     parameters: ParameterSource::Schema(schema_of::<ConstantSettings>),
     capabilities: &[],
-    build: DeviceReader { presets: || &[], read: |table| read_settings::<ConstantSettings>(table) },
+    build: DeviceReader {
+        presets: || &[],
+        read: |table| read_settings::<ConstantSettings>(table),
+        example: "[device.example]\nkind = \"constant\"\nservice_time = \"100us\"\nservers = 4\ncapacity = \"16GiB\"\n",
+    },
 };
 
 /// Settings of a [`Constant`] device.

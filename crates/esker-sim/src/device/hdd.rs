@@ -13,7 +13,11 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     source: "docs/disk-model.md",
     parameters: ParameterSource::Schema(schema_of::<DiskSettings>),
     capabilities: &[],
-    build: DeviceReader { presets: || PRESETS, read: |table| read_settings::<DiskSettings>(table) },
+    build: DeviceReader {
+        presets: || PRESETS,
+        read: |table| read_settings::<DiskSettings>(table),
+        example: "[device.example]\nkind = \"hdd\"\npreset = \"seagate-cheetah-15k5-146g\"\nscheduler = \"c-look\"\n",
+    },
 };
 
 impl DeviceSettings for DiskSettings {

@@ -13,7 +13,12 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     source: "docs/flash-model.md",
     parameters: ParameterSource::Schema(schema_of::<SsdSettings>),
     capabilities: &[],
-    build: DeviceReader { presets: || PRESETS, read: |table| read_settings::<SsdSettings>(table) },
+    build: DeviceReader {
+        presets: || PRESETS,
+        read: |table| read_settings::<SsdSettings>(table),
+        example: "[device.example]\nkind = \"ssd\"\npreset = \"samsung-k9xxg08-slc-32g\"\n\
+                  geometry = { blocks_per_plane = 32 }\nprecondition = \"filled\"\nutilisation = \"80%\"\n",
+    },
 };
 
 impl DeviceSettings for SsdSettings {

@@ -63,6 +63,7 @@ pub fn experiments_page() -> String {
             page += "\n| preset | |\n|---|---|\n";
             presets.iter().for_each(|preset| page += &format!("| `{}` | {} |\n", preset.name, cell(preset.summary)));
         }
+        page += &format!("\n```toml\n{}```\n", kind.build.example);
         rows(&mut page, "key", &kind.parameters.described());
     }
     page += "\n## Choices by name\n";

@@ -20,7 +20,12 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     source: "Patterson, Gibson and Katz, SIGMOD 1988 (RAID)",
     parameters: ParameterSource::Schema(schema_of::<ArraySettings>),
     capabilities: &[],
-    build: DeviceReader { presets: || &[], read: |table| read_settings::<ArraySettings>(table) },
+    build: DeviceReader {
+        presets: || &[],
+        read: |table| read_settings::<ArraySettings>(table),
+        example: "[device.disk]\nkind = \"hdd\"\npreset = \"nearline-7200-20t\"\n\n\
+                  [device.example]\nkind = \"array\"\nlevel = \"0\"\nchild = \"disk\"\ncount = 4\nstripe = \"64KiB\"\n",
+    },
 };
 
 /// How an array lays data over its children.

@@ -19,7 +19,14 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     source: "Wu 2011",
     parameters: ParameterSource::Schema(schema_of::<HybridSettings>),
     capabilities: &[],
-    build: DeviceReader { presets: || &[], read },
+    build: DeviceReader {
+        presets: || &[],
+        read,
+        example: "[device.fast]\nkind = \"constant\"\nservice_time = \"20us\"\ncapacity = \"64MiB\"\n\n\
+                  [device.slow]\nkind = \"constant\"\nservice_time = \"5ms\"\ncapacity = \"192MiB\"\n\n\
+                  [device.example]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\nextent = \"64KiB\"\n\
+                  policy = { kind = \"static-split\", weights = [1, 3] }\n",
+    },
 };
 
 /// Settings of a hybrid.

@@ -1,0 +1,232 @@
+//! What the device contract asks of every kind: of those of the registry and of the worked example, which is one of them
+//! in these tests.
+
+use std::collections::BTreeMap;
+
+use esker_core::registry::{self, ParameterSource};
+use esker_core::{
+    Bytes, Completion, Control, Device, DeviceError, Lba, Nanos, Request, RequestKind, Rng, Tag, TagSlab, Telemetry,
+    Unsupported,
+};
+use esker_results::Report;
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Experiment, System};
+
+#[test]
+fn the_registry_is_sound() {
+    assert_eq!(registry::check(DEVICE_KINDS), Vec::<String>::new());
+    assert!(DEVICE_KINDS.iter().any(|kind| kind.name == worked_example::KIND.name));
+}
+
+fn experiment(kind: &DeviceKind) -> Experiment {
+    let text = format!(
+        "[workload]\nsynthetic = {{ requests = 1 }}\n\n{}\n[run]\ntarget = \"example\"\n",
+        kind.build.example
+    );
+    Experiment::from_str(&text, kind.name).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn device(kind: &DeviceKind) -> Box<dyn Reporting> {
+    System::assemble(&experiment(kind)).unwrap_or_else(|error| panic!("{error}")).device
+}
+
+#[test]
+fn every_example_is_of_its_kind_has_no_unknown_key_and_reads_back_as_it_was() {
+    for kind in DEVICE_KINDS {
+        let first = experiment(kind).resolved();
+        let example = &first["device"]["example"];
+        assert_eq!(example["kind"], kind.name);
+        let again = Experiment::from_resolved(&first, kind.name).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.resolved(), first, "{}", kind.name);
+        let ParameterSource::Schema(schema) = kind.parameters else { panic!("{} is read from a table", kind.name) };
+        let mut settings = example.clone();
+        settings.as_object_mut().unwrap().remove("kind");
+        let validator = jsonschema::validator_for(&schema().to_value()).unwrap();
+        let problems: Vec<String> = validator.iter_errors(&settings).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{}: {problems:#?}", kind.name);
+        let device = device(kind);
+        let mut report = Report::default();
+        device.report(&mut report);
+        assert_eq!(report.devices["example"].kind, kind.name);
+    }
+}
+
+/// A request under way.
+struct UnderWay {
+    submitted: Nanos,
+    request: Request,
+}
+
+/// Sends random requests to a device, a few of them beyond its end, in bursts and after pauses. Returns what ended; the
+/// error is the first rule of the contract that the device broke.
+fn drive(device: &mut dyn Device, requests: u64, seed: u64) -> Result<Vec<(u64, Completion)>, String> {
+    let (mut rng, mut tags) = (Rng::new(seed), TagSlab::default());
+    let mut under_way: BTreeMap<Tag, (u64, UnderWay)> = BTreeMap::new();
+    let (mut now, mut sent, mut completions, mut done) = (Nanos::ZERO, 0, Vec::new(), Vec::new());
+    let (capacity, slots, pace) = (device.capacity(), device.free_slots(), 1 + rng.below(200_000));
+    if capacity < Bytes::SECTOR || slots == 0 {
+        return Err(format!("it holds {capacity} and takes {slots} requests"));
+    }
+    let mut next_arrival = Nanos::ZERO;
+    while sent < requests || !under_way.is_empty() {
+        let (event, free) = (device.next_event(), device.free_slots());
+        if free + under_way.len() != slots {
+            return Err(format!("{free} slots are free while {} of {slots} are in use", under_way.len()));
+        }
+        let may_send = sent < requests && free > 0;
+        if may_send && next_arrival <= event {
+            now = now.max(next_arrival);
+            let request = random_request(capacity, &mut rng);
+            let tag = tags.insert(());
+            device.submit(now, tag, request);
+            under_way.insert(tag, (sent, UnderWay { submitted: now, request }));
+            sent += 1;
+            next_arrival = now + Nanos(if rng.chance(1, 2) { 0 } else { rng.below(pace) });
+            continue;
+        }
+        if event == Nanos::NEVER {
+            return Err("it has nothing to do while requests are under way".to_string());
+        }
+        if event < now {
+            return Err(format!("its next event is at {event}, and it is {now}"));
+        }
+        now = event;
+        device.advance(now, &mut done);
+        for completion in done.drain(..) {
+            let Some((number, UnderWay { submitted, request })) = under_way.remove(&completion.tag) else {
+                return Err(format!("{completion:?} is of no request under way"));
+            };
+            tags.remove(completion.tag);
+            judge(&completion, submitted, now, request, capacity)?;
+            completions.push((number, completion));
+        }
+    }
+    Ok(completions)
+}
+
+fn judge(
+    completion: &Completion,
+    submitted: Nanos,
+    now: Nanos,
+    request: Request,
+    capacity: Bytes,
+) -> Result<(), String> {
+    if completion.at != now {
+        return Err(format!("at {now} it tells of an end at {}", completion.at));
+    }
+    if completion.service_start < submitted || completion.service_start > now {
+        return Err(format!("service from {submitted} to {now} began at {}", completion.service_start));
+    }
+    let expected = match request.kind {
+        RequestKind::Flush => Ok(()),
+        _ if request.end_byte() > capacity.0 => {
+            Err(DeviceError::OutOfRange { end: request.end_byte(), capacity })
+        }
+        _ => Ok(()),
+    };
+    if completion.result != expected {
+        return Err(format!("{request:?} ended with {:?}", completion.result));
+    }
+    Ok(())
+}
+
+fn random_request(capacity: Bytes, rng: &mut Rng) -> Request {
+    let sectors = capacity.0 / 512;
+    let kind = match rng.below(10) {
+        0..4 => RequestKind::Read,
+        4..7 => RequestKind::Write { fua: rng.chance(1, 4) },
+        7 => RequestKind::WriteZeroes { fua: false },
+        8 => RequestKind::Trim,
+        _ => return Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO),
+    };
+    // One in sixteen may reach over the end.
+    let start = if rng.chance(1, 16) { sectors - 1 - rng.below(8.min(sectors)) } else { rng.below(sectors) };
+    let length = 1 + rng.below(64);
+    let length = if rng.chance(1, 16) { length } else { length.min(sectors - start) };
+    Request::new(kind, Lba(start), Bytes(length * 512))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn every_kind_keeps_the_contract_and_does_alike_each_time(seed: u64) {
+        for kind in DEVICE_KINDS {
+            let run = || drive(&mut device(kind), 300, seed);
+            let first = run();
+            prop_assert!(first.is_ok(), "{}: {}", kind.name, first.unwrap_err());
+            let first = first.unwrap();
+            prop_assert_eq!(first.len(), 300);
+            prop_assert_eq!(first, run().unwrap(), "{} does otherwise the second time", kind.name);
+        }
+    }
+}
+
+/// Wrong on purpose.
+struct Wrong {
+    device: Box<dyn Reporting>,
+    flaw: Flaw,
+    ended: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Flaw {
+    LosesACompletion,
+    CompletesTwice,
+    KeepsASlot,
+    TellsLate,
+    HidesErrors,
+}
+
+impl Device for Wrong {
+    fn capacity(&self) -> Bytes {
+        self.device.capacity()
+    }
+    fn free_slots(&self) -> usize {
+        let kept = matches!(self.flaw, Flaw::KeepsASlot) && self.ended > 20;
+        self.device.free_slots() - usize::from(kept)
+    }
+    fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
+        self.device.submit(now, tag, request);
+    }
+    fn next_event(&self) -> Nanos {
+        self.device.next_event()
+    }
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        let before = done.len();
+        self.device.advance(now, done);
+        self.ended += (done.len() - before) as u64;
+        let Some(&last) = done[before..].last() else { return };
+        match self.flaw {
+            Flaw::LosesACompletion if self.ended > 20 => done.truncate(before),
+            Flaw::CompletesTwice if self.ended > 20 => done.push(last),
+            Flaw::TellsLate => done[before..].iter_mut().for_each(|completion| completion.at = now - Nanos(1)),
+            Flaw::HidesErrors => done[before..].iter_mut().for_each(|completion| completion.result = Ok(())),
+            _ => {}
+        }
+    }
+    fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
+        self.device.control(now, command)
+    }
+    fn telemetry(&self) -> Telemetry {
+        self.device.telemetry()
+    }
+}
+
+#[test]
+fn devices_that_break_the_contract_are_found_out() {
+    let constant = registry::find(DEVICE_KINDS, "kind of device", "constant").unwrap();
+    for (flaw, says) in [
+        (Flaw::LosesACompletion, "slots are free"),
+        (Flaw::CompletesTwice, "no request under way"),
+        (Flaw::KeepsASlot, "slots are free"),
+        (Flaw::TellsLate, "tells of an end"),
+        (Flaw::HidesErrors, "ended with Ok"),
+    ] {
+        let mut wrong = Wrong { device: device(constant), flaw, ended: 0 };
+        let error = drive(&mut wrong, 300, 1).unwrap_err();
+        assert!(error.contains(says), "{flaw:?}: {error}");
+    }
+}
