@@ -1,7 +1,7 @@
 //! Requests per second of processor time through the devices of this crate, over constant-time children.
 
 use esker_core::{Arrival, Completion, Device, Lba, Nanos, Observer, ReplaySettings, Request, Rng, Verdict, replay};
-use esker_sim::{Experiment, RunOptions, System, Workload, run_workload};
+use esker_sim::{Experiment, RunOptions, Workload, run_workload};
 use esker_testkit::Bench;
 
 const REQUESTS: u64 = 2_000_000;
@@ -69,7 +69,7 @@ fn main() {
         let experiment = experiment(table);
         Bench::new(format!("{name}, closed loop of 32, 4 KiB")).rate_with_setup(
             "requests",
-            || System::assemble(&experiment).unwrap().device,
+            || experiment.assemble().unwrap().device,
             |mut device| {
                 let arrivals = arrivals(&*device);
                 replay(&mut device, arrivals, &ReplaySettings::closed(32), &mut Nothing).unwrap().completed

@@ -327,7 +327,7 @@ fn replay_summary(workload: &Workload) -> ReplaySummary {
     } else {
         ReplaySummary {
             mode: ReplayMode::Closed,
-            queue_depth: Some(simulate::CLOSED_DEPTH),
+            queue_depth: Some(simulate::CLOSED_DEPTH.get()),
             reason: format!(
                 "The trace has no times: it was replayed closed loop, always {} requests under way.",
                 simulate::CLOSED_DEPTH

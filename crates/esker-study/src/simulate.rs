@@ -1,8 +1,12 @@
 //! One design under one workload.
 
+use std::num::NonZeroU32;
+
 use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
-use esker_sim::{Experiment, Measured, Slowest, System, Watch};
+use esker_sim::{
+    BeyondCapacity, Experiment, Measured, OneOrMore, RunSettings, SettleSettings, Slowest, Watch, WorkloadSettings,
+};
 use esker_trace::{DenseMap, ReadOptions, Record};
 
 use crate::arrivals::{self, Shift};
@@ -14,7 +18,7 @@ use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{BusiestHour, Candidate, CurvePoint, GrownLoad, Outcome, ResourceLimit, TranslationLayer};
 
 /// Requests under way in closed replay.
-pub(crate) const CLOSED_DEPTH: u32 = 32;
+pub(crate) const CLOSED_DEPTH: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
 /// A design is given up when a request has waited this long for it, or the trace's length where that is shorter...
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
 /// ... but never sooner than this.
@@ -150,9 +154,8 @@ pub(crate) fn set_up(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<Setup, StudyError> {
-    let text = experiment_text(workload, design, load, settings);
-    let experiment = Experiment::from_str(&text, &design.name).map_err(StudyError::design)?;
-    let device = System::assemble(&experiment).map_err(StudyError::design)?.device;
+    let experiment = experiment(workload, design, load, settings)?;
+    let device = design.system.assemble(settings.seed).map_err(StudyError::design)?.device;
     hooks.check()?;
     if device.capacity().0 < load.map.end() {
         return Err(StudyError::design(format!(
@@ -162,52 +165,45 @@ pub(crate) fn set_up(
         )));
     }
     let run = &experiment.run;
-    let replay_settings = ReplaySettings {
-        start: Nanos::ZERO,
-        queue_depth: experiment.workload.queue_depth.map(|depth| depth.get() as usize),
-        wait_limit: run.wait_limit.unwrap_or(Nanos::NEVER),
-        backlog_limit: usize::try_from(run.backlog_limit).unwrap_or(usize::MAX),
-        sample_every: run.series,
-    };
+    let open = run.replay_settings(experiment.workload.queue_depth);
+    let replay_settings = ReplaySettings { sample_every: run.series, ..open };
     Ok(Setup { device, replay_settings, experiment })
 }
 
 /// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is
 /// done with them, and when a run ends.
-fn experiment_text(workload: &Workload, design: &Design, load: &Load<'_>, settings: &StudySettings) -> String {
-    let trace = match workload.files.as_slice() {
-        [only] => toml::Value::from(only.as_str()),
-        several => toml::Value::from(several.to_vec()),
-    };
-    let mut text = format!("[workload]\ntrace = {trace}\nbeyond_capacity = \"dense\"\n");
+fn experiment(
+    workload: &Workload,
+    design: &Design,
+    load: &Load<'_>,
+    settings: &StudySettings,
+) -> Result<Experiment, StudyError> {
     let (read, usual) = (&settings.read, ReadOptions::default());
-    if let Some(format) = &read.format {
-        text += &format!("format = {}\n", toml::Value::from(format.as_str()));
-    }
-    if let Some(lines) = read.lenient {
-        text += &format!("lenient = {lines}\n");
-    }
-    if read.reorder_time != usual.reorder_time {
-        text += &format!("reorder = \"{}\"\n", read.reorder_time);
-    }
-    if read.reorder_records != usual.reorder_records {
-        text += &format!("reorder_records = {}\n", read.reorder_records);
-    }
+    let timed = workload.has_times;
     let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
-    let (wait_limit, mut run) = (duration.clamp(WAIT_MIN, WAIT_MAX), String::new());
-    if workload.has_times {
-        if load.time_scale != Ratio::ONE {
-            text += &format!("time_scale = \"{}\"\n", load.time_scale);
-        }
-        run += &format!("series = \"{}\"\n", interval(duration));
-    } else {
-        text += &format!("queue_depth = {CLOSED_DEPTH}\n");
-    }
-    run += &format!("seed = {}\nwait_limit = \"{wait_limit}\"\nbacklog_limit = {BACKLOG_MAX}\n", settings.seed);
-    if design.sold.is_some() {
-        run += "settle = {}\n";
-    }
-    format!("{text}\n{}{run}", design.toml)
+    let workload = WorkloadSettings {
+        trace: Some(match workload.files.as_slice() {
+            [only] => OneOrMore::One(only.clone()),
+            several => OneOrMore::More(several.to_vec()),
+        }),
+        format: read.format.clone(),
+        lenient: read.lenient,
+        reorder: (read.reorder_time != usual.reorder_time).then_some(read.reorder_time),
+        reorder_records: (read.reorder_records != usual.reorder_records).then_some(read.reorder_records as u64),
+        time_scale: (timed && load.time_scale != Ratio::ONE).then_some(load.time_scale),
+        queue_depth: (!timed).then_some(CLOSED_DEPTH),
+        beyond_capacity: BeyondCapacity::Dense,
+        ..WorkloadSettings::default()
+    };
+    let run = RunSettings {
+        seed: settings.seed,
+        series: timed.then(|| interval(duration)),
+        wait_limit: Some(duration.clamp(WAIT_MIN, WAIT_MAX)),
+        backlog_limit: BACKLOG_MAX,
+        settle: design.sold.map(|_| SettleSettings::default()),
+        ..RunSettings::default()
+    };
+    Experiment::of(design.system.clone(), workload, run).map_err(StudyError::design)
 }
 
 /// The workload's requests under `load`.

@@ -14,7 +14,7 @@ use esker_core::{Arrival, Bytes, Hint, Nanos, Ratio, unlikely_rate};
 use esker_results::LeftOut;
 use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas};
 
-use crate::config::{BeyondCapacity, Experiment};
+use crate::config::{BeyondCapacity, ConfigError, Experiment, Problem};
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
 use marks::Marks;
@@ -62,7 +62,8 @@ pub(crate) struct WorkloadFault {
 
 impl WorkloadFault {
     fn at(self, experiment: &Experiment) -> RunError {
-        experiment.error_at(&format!("workload.{}", self.key), self.message, self.hint).into()
+        let Self { key, message, hint } = self;
+        experiment.located(ConfigError::new(format!("workload.{key}"), Problem::Other { message, hint })).into()
     }
 }
 
@@ -83,7 +84,7 @@ impl Workload {
         let workload = Self { marks, ..workload };
         if workload.is_empty() {
             let message = "no request of the trace is left to replay";
-            return Err(experiment.error_at("workload.trace", message, None).into());
+            return Err(experiment.located(ConfigError::new("workload.trace", Problem::new(message))).into());
         }
         Ok(workload)
     }

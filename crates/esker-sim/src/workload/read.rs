@@ -8,7 +8,7 @@ use esker_trace::{Filter, Filtered, ReadOptions, Record, Spool, SpoolWriter, Tra
 
 use super::Collector;
 use super::together::{Together, places, volume_names};
-use crate::config::{Experiment, WorkloadSettings};
+use crate::config::{ConfigError, Experiment, Problem, WorkloadSettings};
 use crate::run_error::RunError;
 
 /// What was read.
@@ -49,7 +49,9 @@ impl WorkloadSettings {
 fn read_one(experiment: &Experiment, paths: &[PathBuf], cancel: &AtomicBool) -> Result<Collected, RunError> {
     let settings = &experiment.workload;
     let mut reader = TraceReader::open(paths, &settings.read_options())?;
-    let fault = |error: &dyn std::error::Error| experiment.error_at("workload.filter", error.to_string(), None);
+    let fault = |error: &dyn std::error::Error| {
+        experiment.located(ConfigError::new("workload.filter", Problem::new(error.to_string())))
+    };
     let filter = settings.filter.clone().unwrap_or_default();
     let mut filter = Filter::new(filter).map_err(|error| fault(&error))?;
     let mut collector = Collector::default();
@@ -76,8 +78,8 @@ fn read_together(experiment: &Experiment, groups: &[Vec<PathBuf>], cancel: &Atom
     let settings = &experiment.workload;
     if settings.filter.is_some() {
         let message = "it goes with a single trace, and `trace` names several";
-        let hint = Some("write what is wanted of each to a file with `esker trace filter`".to_string());
-        return Err(experiment.error_at("workload.filter", message, hint).into());
+        let problem = Problem::with_hint(message, "write what is wanted of each to a file with `esker trace filter`");
+        return Err(experiment.located(ConfigError::new("workload.filter", problem)).into());
     }
     let mut names = Vec::new();
     let mut traces: Vec<(Spool, Nanos)> = Vec::new();

@@ -7,7 +7,7 @@ use esker_core::{
     ReplaySettings, Request, Verdict, replay,
 };
 use esker_results::{FlashReport, Report, Reporting};
-use esker_sim::{Experiment, System};
+use esker_sim::Experiment;
 
 use crate::{Context, Item, ReproduceError};
 
@@ -68,7 +68,7 @@ impl Work<'_> {
         for (key, value) in keys {
             experiment = experiment.with(key, value).map_err(|error| self.error(error))?;
         }
-        let mut drive = System::assemble(&experiment).map_err(|error| self.error(error))?.device;
+        let mut drive = experiment.assemble().map_err(|error| self.error(error))?.device;
         drive.control(Nanos::ZERO, Control::Precondition(condition)).map_err(|error| self.error(error))?;
         Ok(drive)
     }

@@ -17,7 +17,7 @@ use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
 use esker_results::{Report, Reporting, WearReport};
-use esker_sim::{Experiment, System};
+use esker_sim::Experiment;
 
 use crate::{Claim, Context, Item, Outcome, ReproduceError, traces};
 
@@ -222,7 +222,7 @@ fn wear_out(
     let experiment = Experiment::from_str(&text, "agrawal/table_7.toml")
         .and_then(|experiment| experiment.with("device.flash.wear.levelling", &format!("\"{}\"", published.levelling)))
         .map_err(|fault| error(fault.to_string()))?;
-    let mut drive = System::assemble(&experiment).map_err(|fault| error(fault.to_string()))?.device;
+    let mut drive = experiment.assemble().map_err(|fault| error(fault.to_string()))?.device;
     drive.control(Nanos::ZERO, Control::StartMeasuring).map_err(|fault| error(fault.to_string()))?;
 
     let mut worn = Worn { served: 0, one_pass: WearReport::default(), end: WearReport::default() };

@@ -6,7 +6,7 @@ use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
 use esker_results::{FlashReport, Report, Reporting};
-use esker_sim::{Experiment, System};
+use esker_sim::Experiment;
 
 use super::workload::Workload;
 use crate::{Context, Item, ReproduceError};
@@ -129,7 +129,7 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
     for (key, value) in setup.keys {
         experiment = experiment.with(key, value).map_err(|fault| error(fault.to_string()))?;
     }
-    let mut drive = System::assemble(&experiment).map_err(|fault| error(fault.to_string()))?.device;
+    let mut drive = experiment.assemble().map_err(|fault| error(fault.to_string()))?.device;
 
     let mut arrivals = workload.arrivals(context.seed);
     let mut watch = Watch {
