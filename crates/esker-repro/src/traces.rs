@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use esker_core::{Bytes, Lba, Request};
 use esker_results::RunResults;
-use esker_sim::{Experiment, RunError, RunOptions};
+use esker_sim::{Experiment, OneOrMore, RunError, RunOptions, RunSettings, System, WorkloadSettings};
 use esker_trace::{Operation, ReadOptions, Record, TraceReader};
 
 use crate::{Context, Item, ReproduceError};
@@ -57,25 +57,35 @@ impl PaperTrace {
     }
 }
 
-/// The experiment `drive` with the trace at `path` for a workload, and `more` keys of that.
-pub(crate) fn experiment(drive: &str, path: &Path, more: &str, context: &Context<'_>) -> String {
-    let path = serde_json::Value::from(path.to_string_lossy().into_owned());
-    format!("[workload]\ntrace = {path}\n{more}\n{drive}seed = {}\n", context.seed)
+/// A run that an item makes: what, on which devices.
+pub(crate) struct Plan {
+    pub(crate) system: System,
+    pub(crate) workload: WorkloadSettings,
+    /// How many requests stand in the results one by one.
+    pub(crate) timeline: u32,
 }
 
-/// Runs the experiment `text` with other values for `keys`, as part `part.0` of `part.1` of the item.
+impl Plan {
+    pub(crate) fn new(system: System, workload: WorkloadSettings) -> Self {
+        Self { system, workload, timeline: 0 }
+    }
+}
+
+/// The trace at `path` as a workload.
+pub(crate) fn workload(path: &Path) -> WorkloadSettings {
+    WorkloadSettings { trace: Some(OneOrMore::One(path.to_string_lossy().into_owned())), ..WorkloadSettings::default() }
+}
+
+/// Runs `plan` as part `part.0` of `part.1` of the item.
 pub(crate) fn run(
     item: &Item,
     context: &Context<'_>,
-    text: &str,
-    keys: &[(&str, &str)],
+    plan: Plan,
     part: (usize, usize),
 ) -> Result<RunResults, ReproduceError> {
     let error = |message: String| ReproduceError::Experiment { item: item.name, message };
-    let mut experiment = Experiment::from_str(text, item.name).map_err(|fault| error(fault.to_string()))?;
-    for (key, value) in keys {
-        experiment = experiment.with(key, value).map_err(|fault| error(fault.to_string()))?;
-    }
+    let settings = RunSettings { seed: context.seed, timeline: plan.timeline, ..RunSettings::default() };
+    let experiment = Experiment::of(plan.system, plan.workload, settings).map_err(|fault| error(fault.to_string()))?;
     let progress = |ended: u64, all: u64| {
         (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
     };

@@ -460,19 +460,6 @@ mod any_text {
     }
 }
 
-/// Values from a command line have a key but no place.
-#[test]
-fn values_from_outside() {
-    let experiment = Experiment::from_str(GOOD, "x.toml").unwrap();
-    let with = |key: &str, value: &str| experiment.with(key, value).unwrap_err().to_string();
-    assert_eq!(
-        with("device.station.severs", "2"),
-        "x.toml: device.station.severs: unknown key; did you mean `servers`?"
-    );
-    assert_eq!(with("run.target", "flash"), "x.toml: run.target: `flash` is no TOML value; text stands in quotes");
-    assert_eq!(experiment.with("run.target", "\"volume\"").unwrap().system.target(), "volume");
-}
-
 #[test]
 fn raid_levels_are_understood_as_they_are_written_and_other_levels_are_refused() {
     let array = |level: &str| {

@@ -152,25 +152,6 @@ impl Experiment {
         Self::resolve(file, self.folder.clone())
     }
 
-    /// This experiment with the dotted `key` set to `value`, which is TOML (`"32KiB"` with its quotes, `4`,
-    /// `{ kind = "dftl" }`).
-    pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        let fault = |message: String| ConfigError {
-            origin: self.origin().to_string(),
-            ..ConfigError::new(key, Problem::new(message))
-        };
-        let node = Node::parse(&format!("value = {value}"));
-        let node = node.map_err(|_| fault(format!("`{value}` is no TOML value; text stands in quotes")))?;
-        let node = node.as_table().expect("a document is a table")["value"].node.clone();
-        // Not written in the document, so errors about it have no position there.
-        let nowhere = usize::MAX..usize::MAX;
-        let path: Vec<&str> = key.split('.').collect();
-        let mut raw = self.file.raw.clone();
-        raw.set(&path, &nowhere, node.moved_to(&nowhere)).map_err(fault)?;
-        let file = File::new(self.file.document.clone(), raw, self.file.dimensions.clone());
-        Self::resolve(file, self.folder.clone())
-    }
-
     /// The configuration with every default and preset filled in, of the target and the devices under it: reading it
     /// again ([`Experiment::from_resolved`]) repeats the run.
     pub fn resolved(&self) -> serde_json::Value {

@@ -57,7 +57,7 @@ impl Document {
         ConfigError { origin: self.origin.clone(), position, key, problem }
     }
 
-    /// `None` for what is not in the text: a value set from outside, a table that came from a program.
+    /// `None` where there is no text: a configuration that was made by a program.
     fn position(&self, byte: usize) -> Option<Position> {
         if self.text.is_empty() {
             return None;
