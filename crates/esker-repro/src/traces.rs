@@ -1,11 +1,13 @@
 //! The papers' traces, where the user has them.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use esker_core::{Bytes, Lba, Request};
+use esker_core::{Bytes, Request};
 use esker_results::RunResults;
-use esker_sim::{Experiment, OneOrMore, RunError, RunOptions, RunSettings, System, WorkloadSettings};
-use esker_trace::{Operation, ReadOptions, Record, TraceReader};
+use esker_sim::{
+    Experiment, OneOrMore, RunError, RunOptions, RunSettings, System, TargetLayout, Workload, WorkloadSettings,
+};
 
 use crate::{Context, Item, ReproduceError};
 
@@ -90,45 +92,34 @@ pub(crate) fn run(
         (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
     };
     let options = RunOptions { progress: Some(&progress), cancel: Some(context.cancel), cost: false };
-    let results = esker_sim::run(&experiment, &options).map_err(|fault| match fault {
-        RunError::Cancelled => ReproduceError::Cancelled,
-        other => error(other.to_string()),
-    })?;
+    let results = esker_sim::run(&experiment, &options).map_err(|error| failed(item, error))?;
     if results.requests.errors > 0 || results.saturated.is_some() {
         return Err(error(format!("{} requests failed or the drive saturated", results.requests.errors)));
     }
     Ok(results)
 }
 
-/// All requests of the trace at `path`, in order, without their times. For traces of one volume.
-pub(crate) fn requests(item: &Item, path: PathBuf) -> Result<Vec<Request>, ReproduceError> {
-    let error =
-        |error: esker_trace::TraceError| ReproduceError::Experiment { item: item.name, message: error.to_string() };
-    let mut reader = TraceReader::open(&[path], &ReadOptions::default()).map_err(error)?;
-    let (mut batch, mut requests) = (Vec::new(), Vec::new());
-    while reader.next_batch(&mut batch).map_err(error)? {
-        requests.extend(batch.iter().filter_map(request));
-    }
-    Ok(requests)
+/// All requests of the trace at `path`, in order, without their times and without trims and flushes.
+pub(crate) fn requests(item: &Item, context: &Context<'_>, path: &Path) -> Result<Vec<Request>, ReproduceError> {
+    let opened = Workload::open(&workload(path), Path::new(""), context.seed, context.cancel);
+    let opened = opened.map_err(|error| failed(item, error))?;
+    let left_out = Cell::default();
+    let arrivals = opened.arrivals(Bytes(u64::MAX), &TargetLayout::default(), &left_out);
+    let requests =
+        arrivals.map_err(|error| failed(item, RunError::Config(error.into())))?.map(|arrival| arrival.request);
+    Ok(requests.filter(|request| request.kind.has_data()).collect())
 }
 
-/// The whole sectors that a record reads or writes.
-fn request(record: &Record) -> Option<Request> {
-    let first = record.offset / Bytes::SECTOR.0;
-    let size = Bytes((record.end().div_ceil(Bytes::SECTOR.0) - first) * Bytes::SECTOR.0);
-    match record.operation {
-        Operation::Read => Some(Request::read(Lba(first), size)),
-        Operation::Write => Some(Request::write(Lba(first), size)),
-        Operation::Trim | Operation::Flush => None,
+fn failed(item: &Item, error: RunError) -> ReproduceError {
+    match error {
+        RunError::Cancelled => ReproduceError::Cancelled,
+        other => ReproduceError::Experiment { item: item.name, message: other.to_string() },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
-
-    use esker_core::Nanos;
-    use esker_trace::VolumeIndex;
 
     use super::*;
 
@@ -140,19 +131,5 @@ mod tests {
         assert!(message.contains("ssd-postmark-aligned2.trace") && message.contains("--traces"), "{message}");
         let message = IOZONE.find(&context(Some("no-such-folder".into()))).unwrap_err();
         assert!(message.contains("no-such-folder") && message.contains("iozone-100k.disksim.zst"), "{message}");
-    }
-
-    #[test]
-    fn records_become_the_whole_sectors_around_them() {
-        let record = |operation| Record {
-            at: Nanos::ZERO,
-            offset: 700,
-            length: 400,
-            volume: VolumeIndex(0),
-            operation,
-            response: None,
-        };
-        assert_eq!(request(&record(Operation::Write)), Some(Request::write(Lba(1), Bytes(1024))));
-        assert_eq!(request(&record(Operation::Trim)), None);
     }
 }

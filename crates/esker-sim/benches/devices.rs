@@ -1,7 +1,7 @@
 //! Requests per second of processor time through the devices of this crate, over constant-time children.
 
 use esker_core::{Arrival, Completion, Device, Lba, Nanos, Observer, ReplaySettings, Request, Rng, Verdict, replay};
-use esker_sim::{Experiment, RunOptions, Workload, run_workload};
+use esker_sim::{Experiment, RunOptions, run_workload};
 use esker_testkit::Bench;
 
 const REQUESTS: u64 = 2_000_000;
@@ -78,7 +78,7 @@ fn main() {
     }
     // With everything around it: made-up requests, statistics, results.
     let experiment = experiment(devices[0].1);
-    let workload = Workload::open(&experiment, &std::sync::atomic::AtomicBool::new(false)).unwrap();
+    let workload = experiment.open_workload(&std::sync::atomic::AtomicBool::new(false)).unwrap();
     Bench::new("constant, a whole run with statistics")
         .rate("requests", || run_workload(&experiment, &workload, &RunOptions::default()).unwrap().workload.requests);
 }

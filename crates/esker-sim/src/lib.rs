@@ -28,4 +28,6 @@ pub use run::{RunOptions, finish_results, run, run_workload};
 pub use run_error::RunError;
 pub use settle::settle;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
-pub use workload::{Place, Together, Workload, dense_requests, places, scaled, volume_names};
+pub use workload::{
+    Extent, TargetLayout, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled,
+};

@@ -11,11 +11,11 @@ use esker_core::{
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
 use crate::assembly::Assembly;
-use crate::config::{ConfigError, Experiment, Problem, SettleSettings};
+use crate::config::{ConfigError, Experiment, Problem, SettleSettings, WorkloadSettings};
 use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
 use crate::remarks::remarks;
 use crate::run_error::RunError;
-use crate::workload::{Workload, WorkloadFault};
+use crate::workload::{TargetLayout, Workload, WorkloadError};
 
 /// What the caller of a run wants to hear of it.
 #[derive(Clone, Copy, Default)]
@@ -31,8 +31,19 @@ pub struct RunOptions<'a> {
 /// Runs the experiment as it stands, without its sweep.
 pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, RunError> {
     let never = AtomicBool::new(false);
-    let workload = Workload::open(experiment, options.cancel.unwrap_or(&never))?;
+    let workload = experiment.open_workload(options.cancel.unwrap_or(&never))?;
     run_workload(experiment, &workload, options)
+}
+
+impl Experiment {
+    /// The workload, with its traces read. `cancel` ends that early, with [`RunError::Cancelled`].
+    pub fn open_workload(&self, cancel: &AtomicBool) -> Result<Workload, RunError> {
+        let opened = Workload::open(&self.workload, self.folder(), self.run.seed, cancel);
+        opened.map_err(|error| match error {
+            RunError::Config(error) => self.located(error).into(),
+            error => error,
+        })
+    }
 }
 
 /// Runs an experiment whose workload is at hand already.
@@ -139,11 +150,12 @@ fn arrivals<'a>(
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,
 ) -> Result<impl Iterator<Item = Arrival> + use<'a>, ConfigError> {
-    let settings = &experiment.workload;
-    let arrivals = workload.arrivals(capacity, settings.beyond_capacity, settings.time_scale(), left_out);
-    arrivals.map_err(|WorkloadFault { key, message, hint }| {
-        let message = format!("{message} (target `{}`)", experiment.system.target());
-        experiment.located(ConfigError::new(format!("workload.{key}"), Problem::Other { message, hint }))
+    let WorkloadSettings { beyond_capacity, .. } = experiment.workload;
+    let layout =
+        TargetLayout { beyond_capacity, time_scale: experiment.workload.time_scale(), ..TargetLayout::default() };
+    workload.arrivals(capacity, &layout, left_out).map_err(|error| {
+        let message = format!("{} (target `{}`)", error.message, experiment.system.target());
+        experiment.located(WorkloadError { message, ..error }.into())
     })
 }
 

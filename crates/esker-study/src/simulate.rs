@@ -1,15 +1,16 @@
 //! One design under one workload.
 
+use std::cell::Cell;
 use std::num::NonZeroU32;
 
 use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
-use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
+use esker_results::{FlashReport, LatencySummary, LeftOut, Report, Reporting, RequestStatistics};
 use esker_sim::{
-    BeyondCapacity, Experiment, Measured, OneOrMore, RunSettings, SettleSettings, Slowest, Watch, WorkloadSettings,
+    BeyondCapacity, Experiment, Measured, OneOrMore, RunSettings, SettleSettings, Slowest, TargetLayout, Watch,
+    WorkloadSettings,
 };
-use esker_trace::{DenseMap, ReadOptions, Record};
+use esker_trace::ReadOptions;
 
-use crate::arrivals::{self, Shift};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
@@ -40,7 +41,7 @@ pub(crate) fn simulate(
     hooks: &Hooks<'_>,
 ) -> Result<(Candidate, Option<Slowest>), StudyError> {
     let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
-    let mut run = match measured_run(workload, design, &Load::as_traced(workload), settings, hooks) {
+    let mut run = match measured_run(workload, design, &Load::AS_TRACED, settings, hooks) {
         Ok(run) => run,
         Err(StudyError::Design { message }) => {
             candidate.outcome = Outcome::Failed { reason: message };
@@ -84,10 +85,10 @@ pub(crate) fn simulate(
         }
     }
     let factor = settings.budgets.load_at_the_end();
-    if candidate.outcome == Outcome::Served && workload.has_times && factor > 1.0 {
+    if candidate.outcome == Outcome::Served && workload.has_times() && factor > 1.0 {
         // The wear that the further passes left is no matter: this run has a device of its own.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
-        let load = Load { time_scale, ..Load::as_traced(workload) };
+        let load = Load { time_scale, ..Load::AS_TRACED };
         let run = measured_run(workload, design, &load, settings, hooks)?;
         candidate.grown = Some(GrownLoad {
             factor,
@@ -122,16 +123,14 @@ fn translation_layer(config: &serde_json::Value, sold: Bytes, run: &Run, report:
 /// How the workload is laid on a design.
 #[derive(Clone, Copy)]
 pub(crate) struct Load<'a> {
-    pub(crate) map: &'a DenseMap,
-    pub(crate) shift: Shift<'a>,
+    /// Bytes to add to the addresses of each volume.
+    pub(crate) shifts: &'a [u64],
     /// What the trace's times are multiplied by.
     pub(crate) time_scale: Ratio,
 }
 
-impl<'a> Load<'a> {
-    pub(crate) fn as_traced(workload: &'a Workload) -> Self {
-        Self { map: &workload.map, shift: Shift::None, time_scale: Ratio::ONE }
-    }
+impl Load<'_> {
+    pub(crate) const AS_TRACED: Load<'static> = Load { shifts: &[], time_scale: Ratio::ONE };
 
     /// A moment of the trace under this load.
     fn scaled(&self, at: Nanos) -> Nanos {
@@ -157,13 +156,6 @@ pub(crate) fn set_up(
     let experiment = experiment(workload, design, load, settings)?;
     let device = design.system.assemble(settings.seed).map_err(StudyError::design)?.device;
     hooks.check()?;
-    if device.capacity().0 < load.map.end() {
-        return Err(StudyError::design(format!(
-            "the design holds {} bytes, the workload touches {}",
-            device.capacity().0,
-            load.map.end()
-        )));
-    }
     let run = &experiment.run;
     let open = run.replay_settings(experiment.workload.queue_depth);
     let replay_settings = ReplaySettings { sample_every: run.series, ..open };
@@ -179,7 +171,7 @@ fn experiment(
     settings: &StudySettings,
 ) -> Result<Experiment, StudyError> {
     let (read, usual) = (&settings.read, ReadOptions::default());
-    let timed = workload.has_times;
+    let timed = workload.has_times();
     let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
     let workload = WorkloadSettings {
         trace: Some(match workload.files.as_slice() {
@@ -206,11 +198,16 @@ fn experiment(
     Experiment::of(design.system.clone(), workload, run).map_err(StudyError::design)
 }
 
-/// The workload's requests under `load`.
-pub(crate) fn arrivals<'a>(workload: &'a Workload, load: &Load<'a>) -> impl Iterator<Item = Arrival> + 'a {
-    let load = *load;
-    let records = workload.records().map(move |record| Record { at: load.scaled(record.at), ..record });
-    arrivals::arrivals(records, load.map, load.shift)
+/// The workload's requests under `load` on a design of `capacity`, as the experiment of [`experiment`] has them.
+pub(crate) fn arrivals<'a>(
+    workload: &'a Workload,
+    load: &Load<'a>,
+    capacity: Bytes,
+    left_out: &'a Cell<LeftOut>,
+) -> Result<impl Iterator<Item = Arrival> + use<'a>, StudyError> {
+    let layout =
+        TargetLayout { beyond_capacity: BeyondCapacity::Dense, time_scale: load.time_scale, shifts: load.shifts };
+    workload.requests.arrivals(capacity, &layout, left_out).map_err(StudyError::design)
 }
 
 /// Builds the design and replays the workload on it once.
@@ -225,14 +222,15 @@ pub(crate) fn measured_run(
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
     let mut go_on = |ended| hooks.simulated(ended);
     let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
-    if workload.has_times {
+    if workload.has_times() {
         measured = measured.with_series(Nanos::ZERO, &*device);
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {
             let from = Nanos::from_secs_f64(hour.start_s);
             measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));
         }
     }
-    let arrivals = arrivals(workload, load);
+    let left_out = Cell::default();
+    let arrivals = arrivals(workload, load, device.capacity(), &left_out)?;
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let (statistics, hour) = (measured.statistics().clone(), measured.window().cloned());

@@ -14,7 +14,7 @@ use super::read::{Document, Finding, join, key_places, read};
 use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
 use super::system::{DeviceDescription, System};
-use super::workload::{OneOrMore, WorkloadSettings};
+use super::workload::{OneOrMore, WorkloadSettings, path_of};
 
 /// An experiment. Everything is checked but what only building a device or opening a trace can find out.
 #[derive(Clone, Debug)]
@@ -113,12 +113,7 @@ impl Experiment {
             let values = dimension.values().into_iter().map(of);
             values.filter_map(|value| serde_json::from_value::<OneOrMore>(value).ok())
         });
-        own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| self.path_of(&name)).collect()
-    }
-
-    /// Where the file called `name` in the experiment lies; `-` is standard input.
-    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
-        if name == "-" { name.into() } else { self.folder.join(name) }
+        own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| path_of(&self.folder, &name)).collect()
     }
 
     /// What the text came from, as errors name it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use esker_core::{Nanos, Priority, Ratio};
 use esker_trace::{FilterSettings, SyntheticSettings};
@@ -170,6 +171,12 @@ impl WorkloadSettings {
         self.time_scale.unwrap_or(Ratio::ONE)
     }
 
+    /// The trace files, those with relative names from `folder` on; `-` is standard input.
+    pub(crate) fn paths(&self, folder: &Path) -> Vec<PathBuf> {
+        let names = self.trace.as_ref().map_or(&[][..], OneOrMore::as_slice);
+        names.iter().map(|name| path_of(folder, name)).collect()
+    }
+
     /// Finds contradictions.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.contradiction().map_or(Ok(()), |(key, message)| {
@@ -221,4 +228,9 @@ impl WorkloadSettings {
         }
         None
     }
+}
+
+/// Where the file called `name` lies, seen from `folder`; `-` is standard input.
+pub(super) fn path_of(folder: &Path, name: &str) -> PathBuf {
+    if name == "-" { name.into() } else { folder.join(name) }
 }

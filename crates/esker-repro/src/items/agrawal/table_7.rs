@@ -74,7 +74,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         Ok(path) => path,
         Err(missing) => return Ok(unmeasured(item, &missing).into()),
     };
-    let requests = traces::requests(item, path)?;
+    let requests = traces::requests(item, context, &path)?;
     let [greedy, limited, migrated] = wear_out_by_each(item, context, &requests)?;
 
     let mut claims = vec![
@@ -175,7 +175,7 @@ pub(super) const TECHNIQUES: [&str; 3] = [PUBLISHED[0].technique, PUBLISHED[1].t
 
 /// What each technique leaves of the blocks, after the same requests of the trace at `path`.
 pub(super) fn worn_by(item: &Item, context: &Context<'_>, path: PathBuf) -> Result<[WearReport; 3], ReproduceError> {
-    let requests = traces::requests(item, path)?;
+    let requests = traces::requests(item, context, &path)?;
     Ok(wear_out_by_each(item, context, &requests)?.map(|worn| worn.end))
 }
 
