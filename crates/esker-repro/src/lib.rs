@@ -1,5 +1,6 @@
 //! Tables and figures of the papers: published against measured. One file and one line in [`ITEMS`] each.
 
+mod drive;
 mod items;
 mod traces;
 

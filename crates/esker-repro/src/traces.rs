@@ -1,11 +1,13 @@
 //! The papers' traces, where the user has them.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use esker_core::{Bytes, Lba, Request};
+use esker_core::{Bytes, Request};
 use esker_results::RunResults;
-use esker_sim::{Experiment, RunError, RunOptions};
-use esker_trace::{Operation, ReadOptions, Record, TraceReader};
+use esker_sim::{
+    Experiment, OneOrMore, RunError, RunOptions, RunSettings, System, TargetLayout, Workload, WorkloadSettings,
+};
 
 use crate::{Context, Item, ReproduceError};
 
@@ -57,68 +59,67 @@ impl PaperTrace {
     }
 }
 
-/// The experiment `drive` with the trace at `path` for a workload, and `more` keys of that.
-pub(crate) fn experiment(drive: &str, path: &Path, more: &str, context: &Context<'_>) -> String {
-    let path = serde_json::Value::from(path.to_string_lossy().into_owned());
-    format!("[workload]\ntrace = {path}\n{more}\n{drive}seed = {}\n", context.seed)
+/// A run that an item makes: what, on which devices.
+pub(crate) struct Plan {
+    pub(crate) system: System,
+    pub(crate) workload: WorkloadSettings,
+    /// How many requests stand in the results one by one.
+    pub(crate) timeline: u32,
 }
 
-/// Runs the experiment `text` with other values for `keys`, as part `part.0` of `part.1` of the item.
+impl Plan {
+    pub(crate) fn new(system: System, workload: WorkloadSettings) -> Self {
+        Self { system, workload, timeline: 0 }
+    }
+}
+
+/// The trace at `path` as a workload.
+pub(crate) fn workload(path: &Path) -> WorkloadSettings {
+    WorkloadSettings { trace: Some(OneOrMore::One(path.to_string_lossy().into_owned())), ..WorkloadSettings::default() }
+}
+
+/// Runs `plan` as part `part.0` of `part.1` of the item.
 pub(crate) fn run(
     item: &Item,
     context: &Context<'_>,
-    text: &str,
-    keys: &[(&str, &str)],
+    plan: Plan,
     part: (usize, usize),
 ) -> Result<RunResults, ReproduceError> {
     let error = |message: String| ReproduceError::Experiment { item: item.name, message };
-    let mut experiment = Experiment::from_str(text, item.name).map_err(|fault| error(fault.to_string()))?;
-    for (key, value) in keys {
-        experiment = experiment.with(key, value).map_err(|fault| error(fault.to_string()))?;
-    }
+    let settings = RunSettings { seed: context.seed, timeline: plan.timeline, ..RunSettings::default() };
+    let experiment = Experiment::of(plan.system, plan.workload, settings).map_err(|fault| error(fault.to_string()))?;
     let progress = |ended: u64, all: u64| {
         (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
     };
     let options = RunOptions { progress: Some(&progress), cancel: Some(context.cancel), cost: false };
-    let results = esker_sim::run(&experiment, &options).map_err(|fault| match fault {
-        RunError::Cancelled => ReproduceError::Cancelled,
-        other => error(other.to_string()),
-    })?;
+    let results = esker_sim::run(&experiment, &options).map_err(|error| failed(item, error))?;
     if results.requests.errors > 0 || results.saturated.is_some() {
         return Err(error(format!("{} requests failed or the drive saturated", results.requests.errors)));
     }
     Ok(results)
 }
 
-/// All requests of the trace at `path`, in order, without their times. For traces of one volume.
-pub(crate) fn requests(item: &Item, path: PathBuf) -> Result<Vec<Request>, ReproduceError> {
-    let error =
-        |error: esker_trace::TraceError| ReproduceError::Experiment { item: item.name, message: error.to_string() };
-    let mut reader = TraceReader::open(&[path], &ReadOptions::default()).map_err(error)?;
-    let (mut batch, mut requests) = (Vec::new(), Vec::new());
-    while reader.next_batch(&mut batch).map_err(error)? {
-        requests.extend(batch.iter().filter_map(request));
-    }
-    Ok(requests)
+/// All requests of the trace at `path`, in order, without their times and without trims and flushes.
+pub(crate) fn requests(item: &Item, context: &Context<'_>, path: &Path) -> Result<Vec<Request>, ReproduceError> {
+    let opened = Workload::open(&workload(path), Path::new(""), context.seed, context.cancel);
+    let opened = opened.map_err(|error| failed(item, error))?;
+    let left_out = Cell::default();
+    let arrivals = opened.arrivals(Bytes(u64::MAX), &TargetLayout::default(), &left_out);
+    let requests =
+        arrivals.map_err(|error| failed(item, RunError::Config(error.into())))?.map(|arrival| arrival.request);
+    Ok(requests.filter(|request| request.kind.has_data()).collect())
 }
 
-/// The whole sectors that a record reads or writes.
-fn request(record: &Record) -> Option<Request> {
-    let first = record.offset / Bytes::SECTOR.0;
-    let size = Bytes((record.end().div_ceil(Bytes::SECTOR.0) - first) * Bytes::SECTOR.0);
-    match record.operation {
-        Operation::Read => Some(Request::read(Lba(first), size)),
-        Operation::Write => Some(Request::write(Lba(first), size)),
-        Operation::Trim | Operation::Flush => None,
+fn failed(item: &Item, error: RunError) -> ReproduceError {
+    match error {
+        RunError::Cancelled => ReproduceError::Cancelled,
+        other => ReproduceError::Experiment { item: item.name, message: other.to_string() },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
-
-    use esker_core::Nanos;
-    use esker_trace::VolumeIndex;
 
     use super::*;
 
@@ -130,19 +131,5 @@ mod tests {
         assert!(message.contains("ssd-postmark-aligned2.trace") && message.contains("--traces"), "{message}");
         let message = IOZONE.find(&context(Some("no-such-folder".into()))).unwrap_err();
         assert!(message.contains("no-such-folder") && message.contains("iozone-100k.disksim.zst"), "{message}");
-    }
-
-    #[test]
-    fn records_become_the_whole_sectors_around_them() {
-        let record = |operation| Record {
-            at: Nanos::ZERO,
-            offset: 700,
-            length: 400,
-            volume: VolumeIndex(0),
-            operation,
-            response: None,
-        };
-        assert_eq!(request(&record(Operation::Write)), Some(Request::write(Lba(1), Bytes(1024))));
-        assert_eq!(request(&record(Operation::Trim)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Requests per second of processor time through the devices of this crate, over constant-time children.
 
 use esker_core::{Arrival, Completion, Device, Lba, Nanos, Observer, ReplaySettings, Request, Rng, Verdict, replay};
-use esker_sim::{Experiment, RunOptions, System, Workload, run_workload};
+use esker_sim::{Experiment, RunOptions, run_workload};
 use esker_testkit::Bench;
 
 const REQUESTS: u64 = 2_000_000;
@@ -69,7 +69,7 @@ fn main() {
         let experiment = experiment(table);
         Bench::new(format!("{name}, closed loop of 32, 4 KiB")).rate_with_setup(
             "requests",
-            || System::assemble(&experiment).unwrap().device,
+            || experiment.assemble().unwrap().device,
             |mut device| {
                 let arrivals = arrivals(&*device);
                 replay(&mut device, arrivals, &ReplaySettings::closed(32), &mut Nothing).unwrap().completed
@@ -78,7 +78,7 @@ fn main() {
     }
     // With everything around it: made-up requests, statistics, results.
     let experiment = experiment(devices[0].1);
-    let workload = Workload::open(&experiment, &std::sync::atomic::AtomicBool::new(false)).unwrap();
+    let workload = experiment.open_workload(&std::sync::atomic::AtomicBool::new(false)).unwrap();
     Bench::new("constant, a whole run with statistics")
         .rate("requests", || run_workload(&experiment, &workload, &RunOptions::default()).unwrap().workload.requests);
 }

@@ -1,5 +1,6 @@
 //! Experiment files, device trees, arrays and sweeps: everything between a TOML file and results.
 
+mod assembly;
 mod config;
 mod device;
 mod measured;
@@ -9,16 +10,17 @@ mod run;
 mod run_error;
 mod settle;
 mod sweep;
-mod system;
 mod workload;
 
+pub use assembly::{Assembly, AssemblyError};
 pub use config::{
-    BeyondCapacity, CommonSettings, ConfigError, Dimension, Experiment, OneOrMore, Position, PreconditionKind,
-    RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,
+    BeyondCapacity, CommonSettings, ConfigError, DeviceDescription, Dimension, Experiment, OneOrMore, Position,
+    PreconditionKind, Problem, RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
+    VolumeSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,
-    DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind,
+    DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind, preset,
 };
 pub use measured::{Measured, Slowest, Watch, resource_name};
 pub use reference::{experiments_page, results_schema};
@@ -26,5 +28,6 @@ pub use run::{RunOptions, finish_results, run, run_workload};
 pub use run_error::RunError;
 pub use settle::settle;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
-pub use system::{System, build_device};
-pub use workload::{Place, Together, Workload, dense_requests, places, scaled, volume_names};
+pub use workload::{
+    Extent, TargetLayout, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled,
+};

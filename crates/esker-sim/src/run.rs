@@ -1,21 +1,21 @@
 //! One run of an experiment, from its file to its results.
 
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use esker_core::{
-    Arrival, Bytes, Control, Device, Nanos, Replay, ReplayEnd, ReplayError, ReplaySettings, RequestKind, Stretch,
-    replay,
+    Arrival, Bytes, Control, Device, Nanos, Replay, ReplayEnd, ReplayError, RequestKind, Stretch, replay,
 };
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
-use crate::config::{ConfigError, Experiment, SettleSettings};
+use crate::assembly::Assembly;
+use crate::config::{ConfigError, Experiment, Problem, SettleSettings, WorkloadSettings};
 use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
 use crate::remarks::remarks;
 use crate::run_error::RunError;
-use crate::system::System;
-use crate::workload::{Workload, WorkloadFault};
+use crate::workload::{TargetLayout, Workload, WorkloadError};
 
 /// What the caller of a run wants to hear of it.
 #[derive(Clone, Copy, Default)]
@@ -31,8 +31,19 @@ pub struct RunOptions<'a> {
 /// Runs the experiment as it stands, without its sweep.
 pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, RunError> {
     let never = AtomicBool::new(false);
-    let workload = Workload::open(experiment, options.cancel.unwrap_or(&never))?;
+    let workload = experiment.open_workload(options.cancel.unwrap_or(&never))?;
     run_workload(experiment, &workload, options)
+}
+
+impl Experiment {
+    /// The workload, with its traces read. `cancel` ends that early, with [`RunError::Cancelled`].
+    pub fn open_workload(&self, cancel: &AtomicBool) -> Result<Workload, RunError> {
+        let opened = Workload::open(&self.workload, self.folder(), self.run.seed, cancel);
+        opened.map_err(|error| match error {
+            RunError::Config(error) => self.located(error).into(),
+            error => error,
+        })
+    }
 }
 
 /// Runs an experiment whose workload is at hand already.
@@ -64,15 +75,15 @@ fn too_late(experiment: &Experiment, error: ReplayError) -> RunError {
             ("workload.trace".to_string(), "are its times in the unit of its format?")
         }
         ReplayError::EndsTooLate { .. } => {
-            let key = format!("device.{}", experiment.run.target);
+            let key = format!("device.{}", experiment.system.target());
             (key, "take shorter times for the devices, or fewer requests")
         }
     };
-    experiment.error_at(&key, error.to_string(), Some(hint.to_string())).into()
+    experiment.located(ConfigError::new(key, Problem::with_hint(error.to_string(), hint))).into()
 }
 
 fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) -> Result<RunResults, RunError> {
-    let System { mut device, precondition_time } = System::assemble(experiment)?;
+    let Assembly { mut device, precondition_time } = experiment.assemble()?;
     let capacity = device.capacity();
     let settings = &experiment.workload;
     let left_out = Cell::new(LeftOut::default());
@@ -84,15 +95,8 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
         !options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     };
     let run = &experiment.run;
-    let mut replay_settings = ReplaySettings {
-        queue_depth: match settings.queue_depth {
-            Some(depth) => Some(depth.get() as usize),
-            None => (!workload.has_times()).then_some(1),
-        },
-        wait_limit: run.wait_limit.unwrap_or(Nanos::NEVER),
-        backlog_limit: usize::try_from(run.backlog_limit).unwrap_or(usize::MAX),
-        ..ReplaySettings::OPEN
-    };
+    let one_at_a_time = (!workload.has_times()).then_some(NonZeroU32::MIN);
+    let mut replay_settings = run.replay_settings(settings.queue_depth.or(one_at_a_time));
     if run.timeline > 0 {
         device.control(Nanos::ZERO, Control::RecordTimeline(Stretch::First(run.timeline)))?;
     }
@@ -127,7 +131,8 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let end = replay(&mut device, arrivals, &replay_settings, &mut measured)?;
     if measured.series_too_long() {
         let message = format!("the run has more than {SERIES_POINTS_MAX} of these intervals");
-        return Err(experiment.error_at("run.series", message, Some("take longer ones".to_string())).into());
+        let problem = Problem::with_hint(message, "take longer ones");
+        return Err(experiment.located(ConfigError::new("run.series", problem)).into());
     }
     check_end(&end, &measured)?;
     let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
@@ -145,11 +150,12 @@ fn arrivals<'a>(
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,
 ) -> Result<impl Iterator<Item = Arrival> + use<'a>, ConfigError> {
-    let settings = &experiment.workload;
-    let arrivals = workload.arrivals(capacity, settings.beyond_capacity, settings.time_scale(), left_out);
-    arrivals.map_err(|WorkloadFault { key, message, hint }| {
-        let message = format!("{message} (target `{}`)", experiment.run.target);
-        experiment.error_at(&format!("workload.{key}"), message, hint)
+    let WorkloadSettings { beyond_capacity, .. } = experiment.workload;
+    let layout =
+        TargetLayout { beyond_capacity, time_scale: experiment.workload.time_scale(), ..TargetLayout::default() };
+    workload.arrivals(capacity, &layout, left_out).map_err(|error| {
+        let message = format!("{} (target `{}`)", error.message, experiment.system.target());
+        experiment.located(WorkloadError { message, ..error }.into())
     })
 }
 
@@ -171,9 +177,9 @@ fn settled(
     };
     let mut go_on = || !options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
     crate::settle::settle(device, now, settle, changes, &mut go_on)?.ok_or_else(|| {
-        let message =
-            format!("no part of the target `{}` is flash, so there is nothing to settle", experiment.run.target);
-        experiment.error_at("run.settle", message, Some("leave it out".to_string())).into()
+        let target = experiment.system.target();
+        let message = format!("no part of the target `{target}` is flash, so there is nothing to settle");
+        experiment.located(ConfigError::new("run.settle", Problem::with_hint(message, "leave it out"))).into()
     })
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use esker_core::Nanos;
 use esker_results::RunResults;
-use esker_sim::{Experiment, RunOptions, SweepOptions, run, sweep};
+use esker_sim::{Experiment, RunOptions, SweepOptions, System, run, sweep};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
@@ -13,9 +14,19 @@ fn load(name: &str) -> Experiment {
     Experiment::load(&example(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn run_example(name: &str, overrides: &[(&str, &str)]) -> RunResults {
-    let experiment = overrides.iter().fold(load(name), |experiment, (key, value)| experiment.with(key, value).unwrap());
-    let results = run(&experiment, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+fn run_example(name: &str, change: impl Fn(&mut Experiment)) -> RunResults {
+    let mut experiment = load(name);
+    change(&mut experiment);
+    run_changed(name, &experiment)
+}
+
+/// Changes how many requests are made up.
+fn requests(experiment: &mut Experiment, count: u64) {
+    experiment.workload.synthetic.as_mut().expect("the example has made-up requests").requests = count;
+}
+
+fn run_changed(name: &str, experiment: &Experiment) -> RunResults {
+    let results = run(experiment, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     // Such as reads of pages that were never written, which would flatter all response times.
     assert_eq!(esker_results::remarks(&results.devices), Vec::<String>::new(), "{name}");
     results
@@ -34,7 +45,10 @@ fn no_example_is_forgotten() {
 
 #[test]
 fn agrawal() {
-    let results = run_example("agrawal.toml", &[("workload.synthetic.requests", "20_000"), ("run.series", "\"1s\"")]);
+    let results = run_example("agrawal.toml", |experiment| {
+        requests(experiment, 20_000);
+        experiment.run.series = Some(Nanos::from_secs(1));
+    });
     assert_eq!(results.requests.all.count, 20_000);
     // Table 3: 130.6 us for a read that meets nobody; at a third of a package's load it waits a little.
     let read = results.requests.read.response_time;
@@ -45,7 +59,7 @@ fn agrawal() {
 
 #[test]
 fn disk() {
-    let results = run_example("disk.toml", &[("workload.head", "4000")]);
+    let results = run_example("disk.toml", |experiment| experiment.workload.head = Some(4000));
     assert_eq!(results.requests.all.count, 4000);
     let disk = results.devices["disk"].disk.unwrap();
     // Half a turn at 15,000 rpm is 2 ms; a third of the requests wait for less.
@@ -54,21 +68,24 @@ fn disk() {
 
 #[test]
 fn raid_0() {
-    let results = run_example("raid-0.toml", &[("workload.synthetic.requests", "2000")]);
+    let results = run_example("raid-0.toml", |experiment| requests(experiment, 2000));
     assert_eq!(results.requests.all.count, 2000);
     let disks: Vec<&str> = results.devices.keys().map(String::as_str).collect();
     assert_eq!(disks, ["disk.0", "disk.1", "disk.2", "disk.3", "raid"]);
     for share in results.devices["raid"].children.values() {
         assert!((share.share - 0.25).abs() < 0.03, "{share:?}");
     }
-    let one = run_example("raid-0.toml", &[("workload.synthetic.requests", "2000"), ("run.target", "\"disk\"")]);
+    let one = run_example("raid-0.toml", |experiment| {
+        requests(experiment, 2000);
+        experiment.system = System::of(experiment.system.devices().clone(), "disk").unwrap();
+    });
     let speed = results.throughput.requests_per_s / one.throughput.requests_per_s;
     assert!((2.0..4.5).contains(&speed), "four disks serve {speed} times as much as one");
 }
 
 #[test]
 fn hybrid() {
-    let results = run_example("hybrid.toml", &[("workload.synthetic.requests", "5000")]);
+    let results = run_example("hybrid.toml", |experiment| requests(experiment, 5000));
     assert_eq!(results.requests.all.count, 5000);
     let children = &results.devices["volume"].children;
     assert!((children["flash"].share - 0.8).abs() < 0.02, "{children:?}");
@@ -99,9 +116,14 @@ fn a_sweep_agrees_with_the_closed_form() {
 
 #[test]
 fn translation_layers() {
+    const NAME: &str = "translation-layers.toml";
+    let text = std::fs::read_to_string(example(NAME)).unwrap();
     let flash = |ftl: &str| {
-        let overrides = [("workload.synthetic.requests", "20_000"), ("device.flash.ftl", ftl)];
-        run_example("translation-layers.toml", &overrides).devices["flash"].flash.clone().unwrap()
+        let swept = text.find("\"device.flash.ftl\"").unwrap();
+        let text = format!("{}\"device.flash.ftl\" = [{ftl}]\n", &text[..swept]);
+        let mut point = Experiment::from_str(&text, NAME).unwrap().point(&[0]).unwrap();
+        requests(&mut point, 20_000);
+        run_changed(NAME, &point).devices["flash"].flash.clone().unwrap()
     };
     let (page, fast, bast) = (flash("\"page\""), flash("\"fast\""), flash("\"bast\""));
     // What the controller saves in memory it pays for in erases.

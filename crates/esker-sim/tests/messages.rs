@@ -1,7 +1,7 @@
 //! Mistakes in experiment files: one line each, with place, key and remedy.
 
 use esker_core::Hint;
-use esker_sim::{Experiment, RunOptions, System, run};
+use esker_sim::{Experiment, RunOptions, run};
 
 const GOOD: &str = r#"
 [workload]
@@ -47,7 +47,7 @@ fn check(cases: &[(&str, &str, &str)]) {
 fn message_of(text: &str) -> String {
     match Experiment::from_str(text, "x.toml") {
         Err(error) => error.to_string(),
-        Ok(experiment) => match System::assemble(&experiment).err() {
+        Ok(experiment) => match experiment.assemble().err() {
             Some(error) => error.to_string(),
             None => run(&experiment, &RunOptions::default()).unwrap_err().to_string(),
         },
@@ -458,19 +458,6 @@ mod any_text {
             }
         }
     }
-}
-
-/// Values from a command line have a key but no place.
-#[test]
-fn values_from_outside() {
-    let experiment = Experiment::from_str(GOOD, "x.toml").unwrap();
-    let with = |key: &str, value: &str| experiment.with(key, value).unwrap_err().to_string();
-    assert_eq!(
-        with("device.station.severs", "2"),
-        "x.toml: device.station.severs: unknown key; did you mean `servers`?"
-    );
-    assert_eq!(with("run.target", "flash"), "x.toml: run.target: `flash` is no TOML value; text stands in quotes");
-    assert_eq!(experiment.with("run.target", "\"volume\"").unwrap().run.target, "volume");
 }
 
 #[test]

@@ -4,8 +4,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplayEnd, ReplaySettings, Request, replay};
+use esker_disk::DiskSettings;
 use esker_results::RunResults;
-use esker_sim::{Constant, ConstantSettings, Experiment, Measured, RunError, RunOptions, build_device, run};
+use esker_sim::{
+    ArraySettings, Constant, ConstantSettings, DeviceDescription, Experiment, Measured, RunError, RunOptions,
+    RunSettings, System, WorkloadSettings, preset, run,
+};
 
 fn experiment(workload: &str, station: &str, run: &str) -> Experiment {
     let text = format!(
@@ -211,23 +215,40 @@ fn a_window_keeps_the_times_of_its_arrivals() {
 }
 
 #[test]
-fn a_device_can_be_built_from_a_table() {
-    let table = |text: &str| text.parse::<toml::Table>().unwrap();
-    let device = build_device("d", &table("preset = \"ibm-ultrastar-36z15\"\ncapacity = \"1GiB\""), 1).unwrap();
+fn a_system_can_be_made_without_text() {
+    let disk = |capacity: Bytes| {
+        let preset: DiskSettings = preset("ibm-ultrastar-36z15").unwrap();
+        DeviceDescription::new(DiskSettings { capacity: Some(capacity), ..preset })
+    };
+    let device = System::single("d", disk(Bytes::gib(1))).unwrap().assemble(1).unwrap().device;
     assert_eq!(device.capacity(), Bytes::gib(1));
-    let error =
-        |text: &str| build_device("d", &table(text), 1).map(|device| device.capacity()).unwrap_err().to_string();
-    assert_eq!(
-        error("kind = \"constant\"\nservice_tim = \"1ms\""),
-        "device `d`: service_tim: unknown key; did you mean `service_time`?"
-    );
-    assert_eq!(
-        error("kind = \"array\"\nlevel = \"0\"\nchildren = [\"x\"]"),
-        "device `d`: the kind `array` has children; it needs a whole experiment"
-    );
-    assert!(
-        error("preset = \"ibm-ultrastar-36z15\"\ncapacity = \"1TiB\"").starts_with("device `d`: `capacity` is 1TiB")
-    );
+    let error = System::single("d", disk(Bytes::gib(1024))).unwrap().assemble(1).err().unwrap().to_string();
+    assert!(error.starts_with("device.d: `capacity` is 1TiB"), "{error}");
+
+    let pair = |child: &str| {
+        let pair = DeviceDescription::new(ArraySettings::alike(child, 2));
+        System::of([("d".to_string(), disk(Bytes::gib(1))), ("pair".to_string(), pair)], "pair")
+    };
+    assert_eq!(pair("d").unwrap().assemble(1).unwrap().device.capacity(), Bytes::gib(2));
+    let error = pair("disk").unwrap_err();
+    assert_eq!(error.to_string(), "device.pair.child: `disk` is no device of this experiment");
+    let error = System::single("d", disk(Bytes::gib(1))).and_then(|_| System::of([], "d")).unwrap_err();
+    assert_eq!(error.to_string(), "run.target: `d` is no device of this experiment");
+
+    let workload = WorkloadSettings {
+        synthetic: Some(serde_json::from_str(r#"{"requests": 10}"#).unwrap()),
+        ..WorkloadSettings::default()
+    };
+    let experiment = |workload| Experiment::of(pair("d").unwrap(), workload, RunSettings::default());
+    let typed = experiment(workload).unwrap();
+    let results = run(&typed, &RunOptions::default()).unwrap();
+    assert_eq!(results.requests.all.count, 10);
+    let read = Experiment::from_resolved(&results.config, "x").unwrap();
+    assert_eq!(read.resolved(), results.config);
+    let again = run(&read, &RunOptions::default()).unwrap();
+    assert_eq!((again.requests, again.devices), (results.requests, results.devices));
+    let error = experiment(WorkloadSettings::default()).unwrap_err();
+    assert_eq!(error.to_string(), "workload: it needs a `trace` or a `synthetic` workload");
 }
 
 /// Commands reach drives through devices that are made of others.

@@ -1,19 +1,20 @@
 //! The designs that a study compares, sized to the data that the workload touches.
 
-use esker_core::{Bytes, Nanos, Preset, Ratio};
-use esker_flash::SsdSettings;
+use esker_core::{Bytes, Device, Nanos, Ratio};
+use esker_disk::DiskSettings;
+use esker_flash::{Choice, Parameter, SsdSettings};
+use esker_sim::{ArraySettings, DeviceDescription, PreconditionKind, System, preset};
 
 use crate::StudyError;
 
-/// A design: an experiment's device tables, ready to be simulated.
+/// A design, ready to be simulated.
 #[derive(Clone, Debug)]
 pub(crate) struct Design {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) kind: &'static str,
     pub(crate) device_count: u32,
-    /// `[device.*]` and `[run]` of an experiment file.
-    pub(crate) toml: String,
+    pub(crate) system: System,
     /// Raw bytes of the drive as sold; `None` for what does not wear.
     pub(crate) sold: Option<Bytes>,
 }
@@ -46,16 +47,36 @@ struct Drive {
     channels_divided_by: u32,
     /// Blocks per plane of the drive as sold, for each one of the preset.
     blocks_as_sold: u64,
-    /// Its translation layer, as an experiment file has it.
-    layer: &'static str,
+    layer: Layer,
+}
+
+/// A translation layer by its name.
+#[derive(Clone, Copy)]
+enum Layer {
+    /// With its defaults.
+    Plain(&'static str),
+    /// With a log of this size.
+    WithLog(&'static str, &'static str),
 }
 
 impl Drive {
     const fn new(preset: &'static str, over_provisioning: u64) -> Self {
-        Self { preset, over_provisioning, channels_divided_by: 1, blocks_as_sold: 1, layer: "\"page\"" }
+        Self { preset, over_provisioning, channels_divided_by: 1, blocks_as_sold: 1, layer: Layer::Plain("page") }
     }
-    const fn with_layer(self, layer: &'static str) -> Self {
+    const fn with_layer(self, layer: Layer) -> Self {
         Self { layer, ..self }
+    }
+}
+
+impl Layer {
+    fn choice(self) -> Choice {
+        match self {
+            Self::Plain(kind) => Choice::named(kind),
+            Self::WithLog(kind, log) => {
+                let parameters = [("log".to_string(), Parameter::Text(log.to_string()))].into();
+                Choice { parameters, ..Choice::named(kind) }
+            }
+        }
     }
 }
 
@@ -82,19 +103,19 @@ static RECIPES: &[Recipe] = &[
     Recipe {
         name: "tlc-op28-dftl",
         title: "TLC SSD, 28 % over-provisioned, map on flash (DFTL)",
-        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer("\"dftl\"")),
+        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer(Layer::Plain("dftl"))),
         wide: true,
     },
     Recipe {
         name: "tlc-op28-fast",
         title: "TLC SSD, 28 % over-provisioned, shared log blocks (FAST)",
-        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer("{ kind = \"fast\", log = \"10%\" }")),
+        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer(Layer::WithLog("fast", "10%"))),
         wide: true,
     },
     Recipe {
         name: "tlc-op28-last",
         title: "TLC SSD, 28 % over-provisioned, logs by locality (LAST)",
-        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer("{ kind = \"last\", log = \"10%\" }")),
+        shape: Shape::Ssd(Drive::new(TLC, 28).with_layer(Layer::WithLog("last", "10%"))),
         wide: true,
     },
     Recipe {
@@ -196,48 +217,48 @@ pub fn design_origins() -> impl Iterator<Item = DesignOrigin> {
 }
 
 fn size(recipe: &Recipe, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-    let design = |title: String, kind, device_count, toml, sold| Design {
+    let design = |title: String, kind, device_count, system, sold| Design {
         name: recipe.name.into(),
         title,
         kind,
         device_count,
-        toml,
+        system,
         sold,
     };
     Ok(match recipe.shape {
         Shape::Ssd(drive) => {
-            let (toml, sold) = ssd(&drive, active, utilisation)?;
-            design(recipe.title.into(), "ssd", 1, toml, Some(sold))
+            let (system, sold) = ssd(&drive, active, utilisation)?;
+            design(recipe.title.into(), "ssd", 1, system, Some(sold))
         }
         Shape::Disk { preset } => {
             let disks = disks_for(preset, active)?;
             match disks {
-                1 => design(recipe.title.into(), "hdd", 1, disk(preset), None),
-                n => design(format!("{n} of: {}, striped", recipe.title), "array", n, stripe(preset, n), None),
+                1 => design(recipe.title.into(), "hdd", 1, disk(preset)?, None),
+                n => design(format!("{n} of: {}, striped", recipe.title), "array", n, stripe(preset, n)?, None),
             }
         }
         Shape::Stripe { preset, disks } => {
             let disks = disks.max(disks_for(preset, active)?);
             let title = format!("{} ({disks} disks)", recipe.title);
-            design(title, "array", disks, stripe(preset, disks), None)
+            design(title, "array", disks, stripe(preset, disks)?, None)
         }
     })
 }
 
-fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Bytes), StudyError> {
-    let Drive { preset, over_provisioning, channels_divided_by, blocks_as_sold, layer } = *drive;
-    let settings: SsdSettings = parse(find(esker_flash::PRESETS, preset)?)?;
+fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(System, Bytes), StudyError> {
+    let mut settings: SsdSettings = preset(drive.preset).map_err(StudyError::design)?;
     let geometry = settings.geometry;
-    let channels = (geometry.channels / channels_divided_by).max(1);
+    let channels = (geometry.channels / drive.channels_divided_by).max(1);
     let planes = u64::from(channels)
         * u64::from(geometry.packages_per_channel)
         * u64::from(geometry.dies_per_package)
         * u64::from(geometry.planes_per_die);
     // The host's share of the raw pages has to hold the active data at the stated utilisation.
     let host = u128::from(active.0) * 1_000_000_000 / u128::from(utilisation.as_parts_per_billion().max(1));
-    let raw = ((host * 100 / u128::from(100 - over_provisioning)) as u64).max(RAW_MIN.0);
+    let raw = ((host * 100 / u128::from(100 - drive.over_provisioning)) as u64).max(RAW_MIN.0);
     let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;
-    let sold = Bytes(planes * block(geometry.pages_per_block) * u64::from(geometry.blocks_per_plane) * blocks_as_sold);
+    let blocks_as_sold = u64::from(geometry.blocks_per_plane) * drive.blocks_as_sold;
+    let sold = Bytes(planes * block(geometry.pages_per_block) * blocks_as_sold);
     let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
     while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
         && pages_per_block > PAGES_PER_BLOCK_MIN
@@ -247,73 +268,71 @@ fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(String, Byte
         block_erase = Nanos(block_erase.0 / 2);
     }
     let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(BLOCKS_PER_PLANE_MIN) + 1;
-    let toml = format!(
-        "[device.ssd]\n\
-         kind = \"ssd\"\n\
-         preset = \"{preset}\"\n\
-         over_provisioning = \"{over_provisioning}%\"\n\
-         ftl = {layer}\n\
-         precondition = \"steady\"\n\
-         utilisation = \"{utilisation}\"\n\
-         geometry = {{ channels = {channels}, blocks_per_plane = {blocks_per_plane}, pages_per_block = \
-         {pages_per_block} }}\n\
-         timing = {{ block_erase = \"{block_erase}\" }}\n\
-         array = {{ details = true }}\n\
-         \n\
-         [run]\n\
-         target = \"ssd\"\n"
-    );
-    Ok((toml, sold))
+    settings.over_provisioning = Some(Ratio::percent(drive.over_provisioning));
+    settings.ftl = drive.layer.choice();
+    settings.geometry.channels = channels;
+    settings.geometry.blocks_per_plane = u32::try_from(blocks_per_plane).unwrap_or(u32::MAX);
+    settings.geometry.pages_per_block = pages_per_block;
+    settings.timing.block_erase = block_erase;
+    settings.array.details = true;
+    let ssd = DeviceDescription::new(settings).preconditioned(PreconditionKind::Steady, utilisation);
+    Ok((System::single("ssd", ssd).map_err(StudyError::design)?, sold))
 }
 
-fn disk(preset: &str) -> String {
-    format!("[device.disk]\nkind = \"hdd\"\npreset = \"{preset}\"\n\n[run]\ntarget = \"disk\"\n")
+fn disk(name: &str) -> Result<System, StudyError> {
+    let disk = DeviceDescription::new(preset::<DiskSettings>(name).map_err(StudyError::design)?);
+    System::single("disk", disk).map_err(StudyError::design)
 }
 
-fn stripe(preset: &str, disks: u32) -> String {
-    format!(
-        "[device.disk]\nkind = \"hdd\"\npreset = \"{preset}\"\n\n[device.array]\nkind = \"array\"\nlevel = \"0\"\n\
-         child = \"disk\"\ncount = {disks}\nstripe = \"64KiB\"\n\n[run]\ntarget = \"array\"\n"
-    )
+fn stripe(name: &str, disks: u32) -> Result<System, StudyError> {
+    let disk = DeviceDescription::new(preset::<DiskSettings>(name).map_err(StudyError::design)?);
+    let array = DeviceDescription::new(ArraySettings { stripe: Bytes::kib(64), ..ArraySettings::alike("disk", disks) });
+    let devices = [("disk".to_string(), disk), ("array".to_string(), array)];
+    System::of(devices, "array").map_err(StudyError::design)
 }
 
 /// Disks of the preset that it takes to hold `active` bytes.
 fn disks_for(preset: &str, active: Bytes) -> Result<u32, StudyError> {
-    let table: toml::Table = parse(find(esker_disk::PRESETS, preset)?)?;
-    let device = esker_sim::build_device("disk", &with_kind(table, "hdd"), 1).map_err(StudyError::design)?;
-    let room = DISK_FILL.of(device.capacity().0).max(1);
+    let disk = disk(preset)?.assemble(1).map_err(StudyError::design)?.device;
+    let room = DISK_FILL.of(disk.capacity().0).max(1);
     Ok(u32::try_from(active.0.div_ceil(room).max(1)).unwrap_or(u32::MAX))
-}
-
-fn with_kind(mut table: toml::Table, kind: &str) -> toml::Table {
-    table.insert("kind".into(), kind.into());
-    table
-}
-
-fn find(presets: &'static [Preset], name: &str) -> Result<&'static Preset, StudyError> {
-    presets.iter().find(|preset| preset.name == name).ok_or_else(|| StudyError::design(format!("no preset `{name}`")))
-}
-
-fn parse<T: serde::de::DeserializeOwned>(preset: &Preset) -> Result<T, StudyError> {
-    toml::from_str(preset.toml).map_err(|error| StudyError::design(format!("preset {}: {error}", preset.name)))
 }
 
 #[cfg(test)]
 mod tests {
+    use esker_sim::{Experiment, OneOrMore, RunSettings, WorkloadSettings};
+
     use super::*;
 
     #[test]
     fn every_design_can_be_built_and_holds_the_data() {
         for active in [Bytes::mib(1), Bytes::gib(40)] {
             for design in designs(active, Ratio::percent(85), true).unwrap() {
-                let text = design.toml.replace("precondition = \"steady\"", "precondition = \"none\"");
-                let text = format!("[workload]\nsynthetic = {{ requests = 1, size = \"4KiB\" }}\n\n{text}");
-                let experiment = esker_sim::Experiment::from_str(&text, &design.name).unwrap();
-                let system = esker_sim::System::assemble(&experiment).unwrap();
-                let room =
-                    if design.sold.is_some() { Ratio::percent(85).of(system.device.capacity().0) } else { u64::MAX };
+                // As from the factory: preconditioning takes long, and no design is larger for it.
+                let devices =
+                    design.system.devices().clone().into_iter().map(|(name, device)| {
+                        (name, DeviceDescription { precondition: PreconditionKind::None, ..device })
+                    });
+                let system = System::of(devices, design.system.target()).unwrap();
+                let capacity = system.assemble(1).unwrap().device.capacity();
+                let room = if design.sold.is_some() { Ratio::percent(85).of(capacity.0) } else { u64::MAX };
                 assert!(room >= active.0, "{}: {room} < {}", design.name, active.0);
-                assert!(system.device.capacity() >= active, "{}", design.name);
+                assert!(capacity >= active, "{}", design.name);
+            }
+        }
+    }
+
+    /// A report shows the design's configuration as text; reading that again has to give the same devices.
+    #[test]
+    fn designs_equal_what_is_read_from_their_text() {
+        for active in [Bytes::mib(1), Bytes::gib(40), Bytes::gib(4_000)] {
+            for design in designs(active, Ratio::percent(85), true).unwrap() {
+                let workload =
+                    WorkloadSettings { trace: Some(OneOrMore::One("trace.spc".into())), ..WorkloadSettings::default() };
+                let typed = Experiment::of(design.system, workload, RunSettings::default()).unwrap();
+                let read = Experiment::from_resolved(&typed.resolved(), &design.name).unwrap();
+                assert_eq!(format!("{:?}", read.system), format!("{:?}", typed.system), "{}", design.name);
+                assert_eq!((&read.workload, &read.run), (&typed.workload, &typed.run), "{}", design.name);
             }
         }
     }

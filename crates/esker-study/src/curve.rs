@@ -30,7 +30,7 @@ pub(crate) fn curve(workload: &Workload, seed: u64, hooks: &Hooks<'_>) -> Result
     let settings = CurveSettings { method, objects: CurveObjects::Pages, seed };
     let mut builder = CurveBuilder::new(&settings);
     for (index, record) in workload.records().enumerate() {
-        if let Some((offset, length)) = place(&workload.map, &record) {
+        if let Some((offset, length)) = place(workload.map(), &record) {
             builder.request(offset, length);
         }
         if index % 65_536 == 0 {

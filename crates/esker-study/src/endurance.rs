@@ -1,14 +1,15 @@
 //! Write amplification and lifetime of a flash design.
 
-use esker_core::{Arrival, Bytes, words};
-use esker_results::{FlashReport, SettledResults, Settling};
-use esker_sim::{RunError, SettleSettings, settle};
-use esker_trace::Operation;
+use std::cell::Cell;
 
-use crate::arrivals::{self, Shift};
+use esker_core::{Arrival, Bytes, Device, RequestKind, words};
+use esker_results::{FlashReport, LeftOut, SettledResults, Settling};
+use esker_sim::{RunError, SettleSettings, settle};
+
 use crate::lifetime::{Wear, lifetime_years};
 use crate::load::Workload;
 use crate::run::Run;
+use crate::simulate::{Load, arrivals};
 use crate::{Hooks, StudyError};
 use esker_results::study::Endurance;
 
@@ -22,7 +23,7 @@ pub(crate) struct Rates {
 impl Rates {
     /// At the workload's mean rate.
     pub(crate) fn of(workload: &Workload, growth_per_year: f64) -> Self {
-        let duration = workload.profile.duration_s.filter(|&seconds| workload.has_times && seconds > 0.0);
+        let duration = workload.profile.duration_s.filter(|&seconds| workload.has_times() && seconds > 0.0);
         let host_bytes_per_day = duration.map(|seconds| workload.profile.write_bytes as f64 / seconds * 86_400.0);
         Self { host_bytes_per_day, growth_per_year }
     }
@@ -40,7 +41,9 @@ pub(crate) fn judge(
     let host_pages = flash.pages.host.max(1);
     let settle_settings = run.experiment.run.settle.clone().unwrap_or_default();
     let mut go_on = || !hooks.cancelled();
-    let settled = settle(&mut run.device, run.replay.last_event, &settle_settings, || changes(workload), &mut go_on);
+    let (capacity, left_out) = (run.device.capacity(), Cell::default());
+    let changes = || changes(workload, capacity, &left_out);
+    let settled = settle(&mut run.device, run.replay.last_event, &settle_settings, changes, &mut go_on);
     let settled = settled.map_err(|error| match error {
         RunError::Cancelled => StudyError::Cancelled,
         error => StudyError::design(error),
@@ -86,9 +89,13 @@ pub(crate) fn judge(
 
 /// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
 /// buffers.
-fn changes(workload: &Workload) -> impl Iterator<Item = Arrival> + '_ {
-    let records = workload.records().filter(|record| record.operation != Operation::Read);
-    arrivals::arrivals(records, &workload.map, Shift::None)
+fn changes<'a>(
+    workload: &'a Workload,
+    capacity: Bytes,
+    left_out: &'a Cell<LeftOut>,
+) -> impl Iterator<Item = Arrival> + 'a {
+    let all = arrivals(workload, &Load::AS_TRACED, capacity, left_out).expect("the measured run had the same");
+    all.filter(|arrival| arrival.request.kind != RequestKind::Read)
 }
 
 fn page_bytes(run: &Run, host_pages: u64) -> u64 {

@@ -1,6 +1,5 @@
 //! From traces to a verdict: characterise, simulate candidate designs, judge them.
 
-mod arrivals;
 mod assumptions;
 mod candidates;
 mod curve;
@@ -202,9 +201,9 @@ fn study_workload(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<WorkloadStudy, StudyError> {
-    let active = Bytes(workload.map.footprint());
+    let active = Bytes(workload.map().footprint());
     let designs = candidates::designs(active, settings.utilisation, settings.thorough)?;
-    let grows = workload.has_times && settings.budgets.load_at_the_end() > 1.0;
+    let grows = workload.has_times() && settings.budgets.load_at_the_end() > 1.0;
     let expected = workload.profile.requests * designs.len() as u64 * if grows { 2 } else { 1 };
     let before = hooks.simulated.load(Ordering::Relaxed);
     let report = |what: &str, _: u64, _: Option<u64>| {
@@ -318,7 +317,7 @@ fn misalignments(
 }
 
 fn replay_summary(workload: &Workload) -> ReplaySummary {
-    if workload.has_times {
+    if workload.has_times() {
         ReplaySummary {
             mode: ReplayMode::Open,
             queue_depth: None,
@@ -327,7 +326,7 @@ fn replay_summary(workload: &Workload) -> ReplaySummary {
     } else {
         ReplaySummary {
             mode: ReplayMode::Closed,
-            queue_depth: Some(simulate::CLOSED_DEPTH),
+            queue_depth: Some(simulate::CLOSED_DEPTH.get()),
             reason: format!(
                 "The trace has no times: it was replayed closed loop, always {} requests under way.",
                 simulate::CLOSED_DEPTH

@@ -1,14 +1,12 @@
 //! Traces in: each is read once, characterised on the way, and kept in compact form for the simulations.
 
 use std::path::PathBuf;
-use std::sync::mpsc;
 
 use esker_core::{Nanos, unlikely_rate, words};
 use esker_results::profile::Profile;
-use esker_sim::{Place, Together, places, volume_names};
+use esker_sim::{Extent, TraceInput, Traces, Workload as Requests, read_trace};
 use esker_trace::{
-    Characteriser, CharacteriserSettings, DenseMap, Operation, ReadNotes, ReadOptions, Record, Spool, SpoolWriter,
-    TouchedAreas, TraceReader,
+    Characteriser, CharacteriserSettings, DenseMap, Operation, ReadNotes, ReadOptions, Record, TraceReader,
 };
 
 use crate::{Hooks, StudyError};
@@ -19,9 +17,7 @@ pub(crate) struct Input {
     pub(crate) summary: InputSummary,
     /// Names of its files as an experiment beside them would have them.
     files: Vec<String>,
-    spool: Spool,
-    has_times: bool,
-    first: Nanos,
+    trace: TraceInput,
 }
 
 /// One or several traces as one stream of requests, with what is known of them.
@@ -31,72 +27,64 @@ pub(crate) struct Workload {
     /// All files, as `trace` in an experiment beside them names them.
     pub(crate) files: Vec<String>,
     pub(crate) profile: Profile,
-    pub(crate) volumes: Vec<String>,
-    pub(crate) has_times: bool,
-    pub(crate) map: DenseMap,
-    parts: Vec<Part>,
+    /// The requests themselves.
+    pub(crate) requests: Requests,
 }
 
-struct Part {
-    spool: Spool,
-    place: Place,
+/// What is counted while records go by.
+struct Counted {
+    characteriser: Characteriser,
+    extent: Extent,
+    /// Requests of no bytes.
+    empty: u64,
+}
+
+impl Counted {
+    fn new() -> Self {
+        let characteriser = Characteriser::new(CharacteriserSettings::default());
+        Self { characteriser, extent: Extent::default(), empty: 0 }
+    }
+
+    fn add(&mut self, records: &[Record]) {
+        self.characteriser.push_all(records);
+        for record in records {
+            self.extent.add(record);
+            self.empty += u64::from(record.length == 0 && record.operation != Operation::Flush);
+        }
+    }
 }
 
 /// Reads one trace: parsing on its own thread, characterisation and spooling on this one.
-fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(Input, Characteriser), StudyError> {
+fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(Input, Counted), StudyError> {
     let mut reader = TraceReader::open(paths, options)?;
     let file_name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let files = paths.iter().map(|path| file_name(path).unwrap_or_else(|| "-".into())).collect();
     let name = file_name(&paths[0]).unwrap_or_else(|| "standard input".into());
     let name = if name == "-" { "standard input".to_string() } else { name };
-    let mut characteriser = Characteriser::new(CharacteriserSettings::default());
-    let mut spool = SpoolWriter::default();
-    let (mut first, mut last) = (None, Nanos::ZERO);
-    let (mut bytes, mut empty) = (0u64, 0u64);
-    let (batches, received) = mpsc::sync_channel::<Vec<Record>>(8);
-    let (empties, reuse) = mpsc::channel::<Vec<Record>>();
-    let reader = std::thread::scope(|scope| -> Result<TraceReader, StudyError> {
-        let parser = scope.spawn(move || -> Result<TraceReader, StudyError> {
-            loop {
-                let mut batch = reuse.try_recv().unwrap_or_default();
-                if !reader.next_batch(&mut batch)? || hooks.cancelled() {
-                    return Ok(reader);
-                }
-                hooks.tell(&format!("reading {}", short(&reader)), reader.bytes_read(), reader.bytes_total());
-                if batches.send(batch).is_err() {
-                    return Ok(reader);
-                }
-            }
-        });
-        for batch in received {
-            first = first.or(batch.first().map(|record| record.at));
-            characteriser.push_all(&batch);
-            for record in &batch {
-                match record.operation {
-                    Operation::Read | Operation::Write => bytes += u64::from(record.length),
-                    Operation::Trim | Operation::Flush => {}
-                }
-                empty += u64::from(record.length == 0 && record.operation != Operation::Flush);
-                spool.push(record)?;
-            }
-            last = batch.last().map_or(last, |record| record.at);
-            let _ = empties.send(batch);
-        }
-        parser.join().expect("the parser does not panic")
-    })?;
+    let mut counted = Counted::new();
+    let go_on = |reader: &TraceReader| {
+        hooks.tell(&format!("reading {}", short(reader)), reader.bytes_read(), reader.bytes_total());
+        !hooks.cancelled()
+    };
+    let mut each = |batch: &mut Vec<Record>| {
+        counted.add(batch);
+        true
+    };
+    let trace = read_trace(&name, &mut reader, None, &go_on, &mut each)?;
     hooks.check()?;
-    let (first, has_times) = (first.unwrap_or_default(), reader.notes().has_times);
-    let duration = last.saturating_sub(first);
+    let (extent, has_times) = (&counted.extent, reader.notes().has_times);
+    let duration = extent.duration();
     if has_times && duration > Nanos::LAST {
         return Err(StudyError::TooLong { name, years: duration.0 / Nanos::from_secs(365 * 86_400).0 });
     }
     let mut notes = remarks(reader.notes());
     if has_times {
         let (requests, volumes) = (reader.notes().records, reader.volumes().len() as u64);
-        notes.extend(unlikely_rate(requests, bytes, duration.as_secs_f64(), volumes));
+        notes.extend(unlikely_rate(requests, extent.bytes(), duration.as_secs_f64(), volumes));
     }
-    if empty > 0 {
-        notes.push(format!("Requests of no bytes, which no device can serve, were left out: {}.", words::count(empty)));
+    if counted.empty > 0 {
+        let count = words::count(counted.empty);
+        notes.push(format!("Requests of no bytes, which no device can serve, were left out: {count}."));
     }
     let summary = InputSummary {
         name,
@@ -105,10 +93,7 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
         requests: reader.notes().records,
         notes,
     };
-    let spool = spool.finish(reader.volumes().to_vec())?;
-    // Times that are all the same say as little as none: all requests would come at once.
-    let has_times = has_times && spool.times().is_some_and(|(first, last)| first < last);
-    Ok((Input { summary, files, spool, has_times, first }, characteriser))
+    Ok((Input { summary, files, trace }, counted))
 }
 
 fn short(reader: &TraceReader) -> &'static str {
@@ -140,11 +125,9 @@ pub fn remarks(notes: &ReadNotes) -> Vec<String> {
 
 /// Reads one trace as a workload of its own.
 pub(crate) fn single(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<Workload, StudyError> {
-    let (input, characteriser) = read(paths, options, hooks)?;
-    let volumes = input.summary.volumes.clone();
-    let (profile, touched) = characteriser.finish_with_areas(&volumes);
+    let (input, counted) = read(paths, options, hooks)?;
     let name = input.summary.name.clone();
-    finish(name, vec![input], profile, &touched, volumes)
+    finish(name, vec![input], |_| counted)
 }
 
 /// Reads several traces as one workload. Where every trace has absolute times that overlap, they keep their relation;
@@ -158,51 +141,49 @@ pub(crate) fn together(
     for paths in groups {
         inputs.push(read(paths, options, hooks)?.0);
     }
-    let volumes = match inputs.as_slice() {
-        [only] => only.summary.volumes.clone(),
-        several => {
-            volume_names(several.iter().map(|input| (input.summary.name.as_str(), input.summary.volumes.as_slice())))
-        }
-    };
-    let places = places_of(&inputs);
-    let mut characteriser = Characteriser::new(CharacteriserSettings::default());
-    for record in Together::new(inputs.iter().map(|input| &input.spool).zip(places)) {
-        characteriser.push(&record);
+    finish("all traces together".into(), inputs, |traces| {
+        let mut counted = Counted::new();
+        traces.records().for_each(|record| counted.add(&[record]));
+        counted
+    })
+}
+
+/// The workload of `inputs`, whose records together `count` counts.
+fn finish(name: String, inputs: Vec<Input>, count: impl FnOnce(&Traces) -> Counted) -> Result<Workload, StudyError> {
+    let (mut summaries, mut files, mut traces) = (Vec::new(), Vec::new(), Vec::new());
+    for input in inputs {
+        summaries.push(input.summary);
+        files.extend(input.files);
+        traces.push(input.trace);
     }
-    let (profile, touched) = characteriser.finish_with_areas(&volumes);
-    finish("all traces together".into(), inputs, profile, &touched, volumes)
-}
-
-fn places_of(inputs: &[Input]) -> Vec<Place> {
-    places(inputs.iter().map(|input| (input.first, input.summary.volumes.len())))
-}
-
-fn finish(
-    name: String,
-    inputs: Vec<Input>,
-    profile: Profile,
-    touched: &TouchedAreas,
-    volumes: Vec<String>,
-) -> Result<Workload, StudyError> {
+    let traces = Traces::of(traces);
+    let Counted { characteriser, extent, .. } = count(&traces);
+    let (profile, touched) = characteriser.finish_with_areas(traces.volumes());
     if profile.read_requests + profile.write_requests == 0 {
         return Err(StudyError::NothingToDo { name });
     }
-    let places = places_of(&inputs);
-    let has_times = inputs.iter().all(|input| input.has_times);
-    let (mut summaries, mut files, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-    for (input, place) in inputs.into_iter().zip(places) {
-        summaries.push(input.summary);
-        files.extend(input.files);
-        parts.push(Part { spool: input.spool, place });
-    }
-    let map = DenseMap::new(touched);
-    Ok(Workload { name, inputs: summaries, files, profile, volumes, has_times, map, parts })
+    Ok(Workload { name, inputs: summaries, files, profile, requests: Requests::of(traces, extent, &touched) })
 }
 
 impl Workload {
+    /// What it was read from.
+    pub(crate) fn traces(&self) -> &Traces {
+        self.requests.traces().expect("a study is of traces")
+    }
+
     /// All requests in order of time, the first one near time zero.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
-        Together::new(self.parts.iter().map(|part| (&part.spool, part.place)))
+        self.traces().records()
+    }
+
+    /// The areas that are read or written, without gaps.
+    pub(crate) fn map(&self) -> &DenseMap {
+        self.requests.dense_map().expect("a study is of traces")
+    }
+
+    /// Whether times tell when requests came.
+    pub(crate) fn has_times(&self) -> bool {
+        self.requests.has_times()
     }
 }
 
@@ -221,7 +202,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
             let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
-            single(&[path], &ReadOptions::default(), &hooks).unwrap().has_times
+            single(&[path], &ReadOptions::default(), &hooks).unwrap().has_times()
         };
         assert!(has_times("timed.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.6\n"));
         assert!(!has_times("flat.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.5\n"));

@@ -1,13 +1,13 @@
 //! What a constant misalignment costs, simulated with and without.
 
-use esker_core::{Bytes, Ratio};
-use esker_trace::{DenseMap, TouchedAreas};
+use std::cell::Cell;
 
-use crate::arrivals::Shift;
+use esker_core::Bytes;
+
 use crate::candidates::Design;
 use crate::load::Workload;
 use crate::run::Run;
-use crate::simulate::{Load, flash_report, measured_run};
+use crate::simulate::{Load, arrivals, flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
 
@@ -17,7 +17,7 @@ const SHARE_MIN: f64 = 0.05;
 /// The volumes whose requests would be aligned after a shift, without the cost.
 pub(crate) fn found(workload: &Workload) -> Vec<Misalignment> {
     let input = workload.inputs.first().map_or("TRACE", |input| input.name.as_str());
-    let several = workload.volumes.len() > 1;
+    let several = workload.traces().volumes().len() > 1;
     workload
         .profile
         .volumes
@@ -58,23 +58,16 @@ pub(crate) fn cost(
         page_reads: flash.reads.host,
         page_programs: flash.programs.total(),
     };
-    let shifts: Vec<u64> = workload
-        .volumes
-        .iter()
+    let volumes = workload.traces().volumes().iter();
+    let shifts: Vec<u64> = volumes
         .map(|volume| {
             found.iter().find(|found| found.volume == *volume).map_or(0, |found| found.shift_bytes.unsigned_abs())
         })
         .collect();
-    let shift = Shift::PerVolume(&shifts);
-    let mut touched = TouchedAreas::default();
-    for record in workload.records() {
-        touched.add(&shift.apply(record));
-    }
-    let map = DenseMap::new(&touched);
-    if Bytes(map.end()) > Bytes(candidate.capacity_bytes) {
+    let load = Load { shifts: &shifts, ..Load::AS_TRACED };
+    if arrivals(workload, &load, Bytes(candidate.capacity_bytes), &Cell::default()).is_err() {
         return Ok(None);
     }
-    let load = Load { map: &map, shift, time_scale: Ratio::ONE };
     let run = measured_run(workload, design, &load, settings, hooks)?;
     Ok(aligned(&run).map(|aligned| MisalignmentCost { candidate: candidate.name.clone(), as_traced, aligned }))
 }

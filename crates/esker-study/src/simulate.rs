@@ -1,11 +1,16 @@
 //! One design under one workload.
 
-use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
-use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
-use esker_sim::{Experiment, Measured, Slowest, System, Watch};
-use esker_trace::{DenseMap, ReadOptions, Record};
+use std::cell::Cell;
+use std::num::NonZeroU32;
 
-use crate::arrivals::{self, Shift};
+use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
+use esker_results::{FlashReport, LatencySummary, LeftOut, Report, Reporting, RequestStatistics};
+use esker_sim::{
+    BeyondCapacity, Experiment, Measured, OneOrMore, RunSettings, SettleSettings, Slowest, TargetLayout, Watch,
+    WorkloadSettings,
+};
+use esker_trace::ReadOptions;
+
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
@@ -14,7 +19,7 @@ use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{BusiestHour, Candidate, CurvePoint, GrownLoad, Outcome, ResourceLimit, TranslationLayer};
 
 /// Requests under way in closed replay.
-pub(crate) const CLOSED_DEPTH: u32 = 32;
+pub(crate) const CLOSED_DEPTH: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
 /// A design is given up when a request has waited this long for it, or the trace's length where that is shorter...
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
 /// ... but never sooner than this.
@@ -36,7 +41,7 @@ pub(crate) fn simulate(
     hooks: &Hooks<'_>,
 ) -> Result<(Candidate, Option<Slowest>), StudyError> {
     let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
-    let mut run = match measured_run(workload, design, &Load::as_traced(workload), settings, hooks) {
+    let mut run = match measured_run(workload, design, &Load::AS_TRACED, settings, hooks) {
         Ok(run) => run,
         Err(StudyError::Design { message }) => {
             candidate.outcome = Outcome::Failed { reason: message };
@@ -80,10 +85,10 @@ pub(crate) fn simulate(
         }
     }
     let factor = settings.budgets.load_at_the_end();
-    if candidate.outcome == Outcome::Served && workload.has_times && factor > 1.0 {
+    if candidate.outcome == Outcome::Served && workload.has_times() && factor > 1.0 {
         // The wear that the further passes left is no matter: this run has a device of its own.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
-        let load = Load { time_scale, ..Load::as_traced(workload) };
+        let load = Load { time_scale, ..Load::AS_TRACED };
         let run = measured_run(workload, design, &load, settings, hooks)?;
         candidate.grown = Some(GrownLoad {
             factor,
@@ -118,16 +123,14 @@ fn translation_layer(config: &serde_json::Value, sold: Bytes, run: &Run, report:
 /// How the workload is laid on a design.
 #[derive(Clone, Copy)]
 pub(crate) struct Load<'a> {
-    pub(crate) map: &'a DenseMap,
-    pub(crate) shift: Shift<'a>,
+    /// Bytes to add to the addresses of each volume.
+    pub(crate) shifts: &'a [u64],
     /// What the trace's times are multiplied by.
     pub(crate) time_scale: Ratio,
 }
 
-impl<'a> Load<'a> {
-    pub(crate) fn as_traced(workload: &'a Workload) -> Self {
-        Self { map: &workload.map, shift: Shift::None, time_scale: Ratio::ONE }
-    }
+impl Load<'_> {
+    pub(crate) const AS_TRACED: Load<'static> = Load { shifts: &[], time_scale: Ratio::ONE };
 
     /// A moment of the trace under this load.
     fn scaled(&self, at: Nanos) -> Nanos {
@@ -150,71 +153,61 @@ pub(crate) fn set_up(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<Setup, StudyError> {
-    let text = experiment_text(workload, design, load, settings);
-    let experiment = Experiment::from_str(&text, &design.name).map_err(StudyError::design)?;
-    let device = System::assemble(&experiment).map_err(StudyError::design)?.device;
+    let experiment = experiment(workload, design, load, settings)?;
+    let device = design.system.assemble(settings.seed).map_err(StudyError::design)?.device;
     hooks.check()?;
-    if device.capacity().0 < load.map.end() {
-        return Err(StudyError::design(format!(
-            "the design holds {} bytes, the workload touches {}",
-            device.capacity().0,
-            load.map.end()
-        )));
-    }
     let run = &experiment.run;
-    let replay_settings = ReplaySettings {
-        start: Nanos::ZERO,
-        queue_depth: experiment.workload.queue_depth.map(|depth| depth.get() as usize),
-        wait_limit: run.wait_limit.unwrap_or(Nanos::NEVER),
-        backlog_limit: usize::try_from(run.backlog_limit).unwrap_or(usize::MAX),
-        sample_every: run.series,
-    };
+    let open = run.replay_settings(experiment.workload.queue_depth);
+    let replay_settings = ReplaySettings { sample_every: run.series, ..open };
     Ok(Setup { device, replay_settings, experiment })
 }
 
 /// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is
 /// done with them, and when a run ends.
-fn experiment_text(workload: &Workload, design: &Design, load: &Load<'_>, settings: &StudySettings) -> String {
-    let trace = match workload.files.as_slice() {
-        [only] => toml::Value::from(only.as_str()),
-        several => toml::Value::from(several.to_vec()),
-    };
-    let mut text = format!("[workload]\ntrace = {trace}\nbeyond_capacity = \"dense\"\n");
+fn experiment(
+    workload: &Workload,
+    design: &Design,
+    load: &Load<'_>,
+    settings: &StudySettings,
+) -> Result<Experiment, StudyError> {
     let (read, usual) = (&settings.read, ReadOptions::default());
-    if let Some(format) = &read.format {
-        text += &format!("format = {}\n", toml::Value::from(format.as_str()));
-    }
-    if let Some(lines) = read.lenient {
-        text += &format!("lenient = {lines}\n");
-    }
-    if read.reorder_time != usual.reorder_time {
-        text += &format!("reorder = \"{}\"\n", read.reorder_time);
-    }
-    if read.reorder_records != usual.reorder_records {
-        text += &format!("reorder_records = {}\n", read.reorder_records);
-    }
+    let timed = workload.has_times();
     let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
-    let (wait_limit, mut run) = (duration.clamp(WAIT_MIN, WAIT_MAX), String::new());
-    if workload.has_times {
-        if load.time_scale != Ratio::ONE {
-            text += &format!("time_scale = \"{}\"\n", load.time_scale);
-        }
-        run += &format!("series = \"{}\"\n", interval(duration));
-    } else {
-        text += &format!("queue_depth = {CLOSED_DEPTH}\n");
-    }
-    run += &format!("seed = {}\nwait_limit = \"{wait_limit}\"\nbacklog_limit = {BACKLOG_MAX}\n", settings.seed);
-    if design.sold.is_some() {
-        run += "settle = {}\n";
-    }
-    format!("{text}\n{}{run}", design.toml)
+    let workload = WorkloadSettings {
+        trace: Some(match workload.files.as_slice() {
+            [only] => OneOrMore::One(only.clone()),
+            several => OneOrMore::More(several.to_vec()),
+        }),
+        format: read.format.clone(),
+        lenient: read.lenient,
+        reorder: (read.reorder_time != usual.reorder_time).then_some(read.reorder_time),
+        reorder_records: (read.reorder_records != usual.reorder_records).then_some(read.reorder_records as u64),
+        time_scale: (timed && load.time_scale != Ratio::ONE).then_some(load.time_scale),
+        queue_depth: (!timed).then_some(CLOSED_DEPTH),
+        beyond_capacity: BeyondCapacity::Dense,
+        ..WorkloadSettings::default()
+    };
+    let run = RunSettings {
+        seed: settings.seed,
+        series: timed.then(|| interval(duration)),
+        wait_limit: Some(duration.clamp(WAIT_MIN, WAIT_MAX)),
+        backlog_limit: BACKLOG_MAX,
+        settle: design.sold.map(|_| SettleSettings::default()),
+        ..RunSettings::default()
+    };
+    Experiment::of(design.system.clone(), workload, run).map_err(StudyError::design)
 }
 
-/// The workload's requests under `load`.
-pub(crate) fn arrivals<'a>(workload: &'a Workload, load: &Load<'a>) -> impl Iterator<Item = Arrival> + 'a {
-    let load = *load;
-    let records = workload.records().map(move |record| Record { at: load.scaled(record.at), ..record });
-    arrivals::arrivals(records, load.map, load.shift)
+/// The workload's requests under `load` on a design of `capacity`, as the experiment of [`experiment`] has them.
+pub(crate) fn arrivals<'a>(
+    workload: &'a Workload,
+    load: &Load<'a>,
+    capacity: Bytes,
+    left_out: &'a Cell<LeftOut>,
+) -> Result<impl Iterator<Item = Arrival> + use<'a>, StudyError> {
+    let layout =
+        TargetLayout { beyond_capacity: BeyondCapacity::Dense, time_scale: load.time_scale, shifts: load.shifts };
+    workload.requests.arrivals(capacity, &layout, left_out).map_err(StudyError::design)
 }
 
 /// Builds the design and replays the workload on it once.
@@ -229,14 +222,15 @@ pub(crate) fn measured_run(
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
     let mut go_on = |ended| hooks.simulated(ended);
     let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
-    if workload.has_times {
+    if workload.has_times() {
         measured = measured.with_series(Nanos::ZERO, &*device);
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {
             let from = Nanos::from_secs_f64(hour.start_s);
             measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));
         }
     }
-    let arrivals = arrivals(workload, load);
+    let left_out = Cell::default();
+    let arrivals = arrivals(workload, load, device.capacity(), &left_out)?;
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let (statistics, hour) = (measured.statistics().clone(), measured.window().cloned());

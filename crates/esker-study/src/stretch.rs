@@ -4,9 +4,10 @@
 //! the same times. So the measured run only notes which request took longest, and one drive is run once more, with
 //! recording, until that request has ended.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{Completion, Control, Nanos, Observer, Request, Stretch, Verdict, replay};
+use esker_core::{Completion, Control, Device, Nanos, Observer, Request, Stretch, Verdict, replay};
 use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use esker_sim::{Slowest, Watch};
 
@@ -32,13 +33,14 @@ pub(crate) fn around(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<Option<SlowStretch>, StudyError> {
-    let load = Load::as_traced(workload);
+    let load = Load::AS_TRACED;
     let Setup { mut device, replay_settings, .. } = set_up(workload, design, &load, settings, hooks)?;
     for command in [Control::RecordTimeline(Stretch::Last(RECORDED)), Control::StartMeasuring] {
         device.control(Nanos::ZERO, command).map_err(StudyError::design)?;
     }
     let mut until = Until { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
-    let arrivals = arrivals(workload, &load);
+    let left_out = Cell::default();
+    let arrivals = arrivals(workload, &load, device.capacity(), &left_out)?;
     replay(&mut device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;
     hooks.check()?;
     let Some(timeline) = flash_report(&*device).and_then(|flash| flash.timeline) else { return Ok(None) };

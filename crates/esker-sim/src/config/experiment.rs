@@ -1,53 +1,62 @@
-//! A whole experiment file.
+//! An experiment: a system, a workload, and how one is run on the other.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use esker_core::Nanos;
+use esker_core::registry::NotFound;
 use serde_json::json;
 
-use super::device::{DeviceTable, check_tree, read_device, unknown};
-use super::error::ConfigError;
+use super::device::read_device;
+use super::error::{ConfigError, Problem};
 use super::node::{Node, Span, Value};
 use super::read::{Document, Finding, join, key_places, read};
-use super::run::RunSettings;
+use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
-use super::workload::{OneOrMore, WorkloadSettings};
+use super::system::{DeviceDescription, System};
+use super::workload::{OneOrMore, WorkloadSettings, path_of};
 
-/// An experiment: a workload, a tree of devices, and how to run one on the other. Everything is checked but what only
-/// building a device or opening a trace can find out.
+/// An experiment. Everything is checked but what only building a device or opening a trace can find out.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    document: Arc<Document>,
+    /// The devices.
+    pub system: System,
+    /// What is asked of them.
+    pub workload: WorkloadSettings,
+    /// How it is run.
+    pub run: RunSettings,
     folder: PathBuf,
-    /// The file as written, without its `[sweep]`.
+    file: File,
+}
+
+/// What an experiment was read from: for the places of errors, and for the points of a sweep. Empty where it was made
+/// by a program.
+#[derive(Clone, Debug)]
+struct File {
+    document: Arc<Document>,
+    /// As written, without `[sweep]`.
     raw: Node,
     dimensions: Arc<Vec<Dimension>>,
     /// Where each dotted key stands.
     places: Arc<BTreeMap<String, Span>>,
-    pub(crate) devices: Arc<BTreeMap<String, DeviceTable>>,
-    /// What is asked of the devices.
-    pub workload: WorkloadSettings,
-    /// How it is run.
-    pub run: RunSettings,
 }
 
 const TABLES: [&str; 4] = ["workload", "device", "run", "sweep"];
 
-/// A timeline is for looking at; more requests would only make the results large.
-const TIMELINE_MAX: u32 = 10_000;
-
 impl Experiment {
+    /// An experiment of these parts. Paths in it are relative to the current folder.
+    pub fn of(system: System, workload: WorkloadSettings, run: RunSettings) -> Result<Self, ConfigError> {
+        run.check()?;
+        workload.check()?;
+        Ok(Self { system, workload, run, folder: PathBuf::new(), file: File::none() })
+    }
+
     /// Reads an experiment file. Paths in it are relative to its folder.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let origin = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
             origin: origin.clone(),
-            position: None,
-            key: String::new(),
-            message: format!("cannot read it: {error}"),
-            hint: None,
+            ..ConfigError::new("", Problem::new(format!("cannot read it: {error}")))
         })?;
         Ok(Self::from_str(&text, &origin)?.in_folder(path.parent().unwrap_or(Path::new(""))))
     }
@@ -63,10 +72,10 @@ impl Experiment {
         };
         let dimensions = sweep.map(|entry| read_dimensions(&entry.node)).transpose();
         let dimensions = dimensions.map_err(|finding| document.error(finding))?.unwrap_or_default();
-        let experiment = Self::resolve(document, PathBuf::new(), raw, Arc::new(dimensions))?;
+        let experiment = Self::resolve(File::new(document, raw, Arc::new(dimensions)), PathBuf::new())?;
         // A dimension that cannot be set at all is an error of the file, not only of its points.
-        for dimension in experiment.dimensions.iter() {
-            experiment.check_dimension(dimension).map_err(|finding| experiment.document.error(finding))?;
+        for dimension in experiment.dimensions() {
+            experiment.check_dimension(dimension).map_err(|finding| experiment.file.document.error(finding))?;
         }
         Ok(experiment)
     }
@@ -75,10 +84,7 @@ impl Experiment {
     pub fn from_resolved(config: &serde_json::Value, origin: &str) -> Result<Self, ConfigError> {
         let text = toml::to_string(config).map_err(|error| ConfigError {
             origin: origin.to_string(),
-            position: None,
-            key: String::new(),
-            message: format!("this is no resolved configuration: {error}"),
-            hint: None,
+            ..ConfigError::new("", Problem::new(format!("this is no resolved configuration: {error}")))
         })?;
         Self::from_str(&text, origin)
     }
@@ -97,7 +103,7 @@ impl Experiment {
     /// The trace files of the workload, and those that points of the sweep take in its place; `-` is standard input.
     pub fn traces(&self) -> Vec<PathBuf> {
         let own = self.workload.trace.iter().flat_map(|trace| trace.as_slice().to_vec());
-        let swept = self.dimensions.iter().flat_map(|dimension| {
+        let swept = self.dimensions().iter().flat_map(|dimension| {
             let path: Vec<&str> = dimension.path.iter().map(String::as_str).collect();
             let of = move |value: serde_json::Value| match path[..] {
                 ["workload"] => value["trace"].clone(),
@@ -107,171 +113,128 @@ impl Experiment {
             let values = dimension.values().into_iter().map(of);
             values.filter_map(|value| serde_json::from_value::<OneOrMore>(value).ok())
         });
-        own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| self.path_of(&name)).collect()
-    }
-
-    /// Where the file called `name` in the experiment lies; `-` is standard input.
-    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
-        if name == "-" { name.into() } else { self.folder.join(name) }
+        own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| path_of(&self.folder, &name)).collect()
     }
 
     /// What the text came from, as errors name it.
     pub fn origin(&self) -> &str {
-        &self.document.origin
+        &self.file.document.origin
     }
 
     /// The parameters to sweep, in the order of the file.
     pub fn dimensions(&self) -> &[Dimension] {
-        &self.dimensions
+        &self.file.dimensions
     }
 
     /// This experiment with other values in place: one of each dimension, by its index.
     pub fn point(&self, choice: &[usize]) -> Result<Self, ConfigError> {
-        assert_eq!(choice.len(), self.dimensions.len(), "one value of each dimension");
-        let mut raw = self.raw.clone();
+        let dimensions = self.dimensions();
+        assert_eq!(choice.len(), dimensions.len(), "one value of each dimension");
+        if choice.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut raw = self.file.raw.clone();
         // A new `kind` begins its table anew, so kinds are set before the keys that belong to them.
         let mut order: Vec<usize> = (0..choice.len()).collect();
-        order.sort_by_key(|&index| !self.dimensions[index].path.ends_with(&["kind".to_string()]));
+        order.sort_by_key(|&index| !dimensions[index].path.ends_with(&["kind".to_string()]));
         for index in order {
-            let dimension = &self.dimensions[index];
+            let dimension = &dimensions[index];
             let path: Vec<&str> = dimension.path.iter().map(String::as_str).collect();
             let set = raw.set(&path, &dimension.at, dimension.values[choice[index]].clone());
-            set.map_err(|message| self.document.error(Finding::new(&dimension.at, dimension.key(), message)))?;
+            set.map_err(|message| self.file.document.error(Finding::new(&dimension.at, dimension.key(), message)))?;
         }
-        Self::resolve(self.document.clone(), self.folder.clone(), raw, self.dimensions.clone())
-    }
-
-    /// This experiment with the dotted `key` set to `value`, which is TOML (`"32KiB"` with its quotes, `4`,
-    /// `{ kind = "dftl" }`).
-    pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        let fault = |message: String| ConfigError {
-            origin: self.origin().to_string(),
-            position: None,
-            key: key.to_string(),
-            message,
-            hint: None,
-        };
-        let node = Node::parse(&format!("value = {value}"));
-        let node = node.map_err(|_| fault(format!("`{value}` is no TOML value; text stands in quotes")))?;
-        let node = node.as_table().expect("a document is a table")["value"].node.clone();
-        // Not written in the document, so errors about it have no position there.
-        let nowhere = usize::MAX..usize::MAX;
-        let path: Vec<&str> = key.split('.').collect();
-        let mut raw = self.raw.clone();
-        raw.set(&path, &nowhere, node.moved_to(&nowhere)).map_err(fault)?;
-        Self::resolve(self.document.clone(), self.folder.clone(), raw, self.dimensions.clone())
+        let file = File::new(self.file.document.clone(), raw, self.file.dimensions.clone());
+        Self::resolve(file, self.folder.clone())
     }
 
     /// The configuration with every default and preset filled in, of the target and the devices under it: reading it
     /// again ([`Experiment::from_resolved`]) repeats the run.
     pub fn resolved(&self) -> serde_json::Value {
-        let mut devices = serde_json::Map::new();
-        let mut pending = vec![self.run.target.clone()];
-        while let Some(name) = pending.pop() {
-            let table = &self.devices[&name];
-            devices.insert(name, table.resolved());
-            pending.extend(table.settings.children().into_iter().map(|child| child.device));
+        let mut run = serde_json::Map::new();
+        run.insert("target".to_string(), self.system.target().into());
+        if let serde_json::Value::Object(settings) = json!(self.run) {
+            run.extend(settings);
         }
-        devices.sort_keys();
-        json!({ "workload": self.workload, "device": devices, "run": self.run })
+        json!({ "workload": self.workload, "device": self.system.resolved(), "run": run })
     }
 
-    /// An error about the dotted `key`, at its place in the file.
-    pub(crate) fn error_at(&self, key: &str, message: impl Into<String>, hint: Option<String>) -> ConfigError {
-        let at = self.place(key);
-        self.document.error(Finding::somewhere(at, key, message, hint))
+    /// `error` with the place of its key in the file, if this was read from one.
+    pub(crate) fn located(&self, error: ConfigError) -> ConfigError {
+        self.file.located(error)
     }
 
     /// Whether the file itself has the dotted `key`.
     pub(crate) fn has_key(&self, key: &str) -> bool {
-        self.places.contains_key(key)
+        self.file.places.contains_key(key)
     }
 
-    /// Where `key` stands, or the nearest table around it.
-    fn place(&self, key: &str) -> Option<Span> {
-        let mut key = key;
-        loop {
-            if let Some(span) = self.places.get(key) {
-                return Some(span.clone());
-            }
-            key = &key[..key.rfind('.')?];
-        }
-    }
-
-    fn resolve(
-        document: Arc<Document>,
-        folder: PathBuf,
-        raw: Node,
-        dimensions: Arc<Vec<Dimension>>,
-    ) -> Result<Self, ConfigError> {
-        let mut places = BTreeMap::new();
-        key_places(&raw, "", &mut places);
-        let read = || -> Result<_, Finding> {
-            let (workload, devices, run) = read_tables(&raw)?;
-            check_tree(&devices, &places)?;
-            if !devices.contains_key(&run.target) {
-                let known = devices.keys().map(String::as_str).collect();
-                let at = places.get("run.target").cloned().unwrap_or_default();
-                return Err(unknown("device of this experiment", &run.target, known, &at, "run.target"));
-            }
-            if run.timeline > TIMELINE_MAX {
-                let at = places.get("run.timeline").cloned().unwrap_or_default();
-                let message = format!("{} requests are more than {TIMELINE_MAX}", run.timeline);
-                return Err(Finding::new(&at, "run.timeline", message));
-            }
-            if run.series == Some(Nanos::ZERO) {
-                let at = places.get("run.series").cloned().unwrap_or_default();
-                return Err(Finding::new(&at, "run.series", "an interval is longer than 0s"));
-            }
-            workload.check().map_err(|(key, message)| {
-                let key = if key.is_empty() { "workload".to_string() } else { join("workload", key) };
-                Finding::new(places.get(&key).or(places.get("workload")).unwrap_or(&(0..0)), key, message)
-            })?;
-            Ok((workload, devices, run))
-        };
-        let (workload, devices, run) = read().map_err(|finding| document.error(finding))?;
-        let (devices, places) = (Arc::new(devices), Arc::new(places));
-        Ok(Self { document, folder, raw, dimensions, places, devices, workload, run })
+    fn resolve(file: File, folder: PathBuf) -> Result<Self, ConfigError> {
+        let (workload, devices, run) = read_tables(&file.raw).map_err(|finding| file.document.error(finding))?;
+        let (target, run) = run;
+        let system = System::of(devices, target).map_err(|error| file.located(error))?;
+        let experiment = Self::of(system, workload, run).map_err(|error| file.located(error))?;
+        Ok(Self { folder, file, ..experiment })
     }
 
     fn check_dimension(&self, dimension: &Dimension) -> Result<(), Finding> {
+        let unknown = |what, found: &str, known: Vec<&str>| {
+            let problem = NotFound::new(what, found, known).into();
+            Err(Finding::of(&dimension.at, dimension.key(), problem))
+        };
         let first = dimension.path[0].as_str();
         if !TABLES[..3].contains(&first) {
-            return Err(unknown(
-                "table of an experiment",
-                first,
-                TABLES[..3].to_vec(),
-                &dimension.at,
-                &dimension.key(),
-            ));
+            return unknown("table of an experiment", first, TABLES[..3].to_vec());
         }
         if first == "device" {
-            let known: Vec<&str> = self.devices.keys().map(String::as_str).collect();
-            return match dimension.path.get(1) {
-                Some(name) if known.contains(&name.as_str()) => Ok(()),
-                name => {
-                    let name = name.map_or("", String::as_str);
-                    Err(unknown("device of this experiment", name, known, &dimension.at, &dimension.key()))
-                }
-            };
+            let known: Vec<&str> = self.system.devices().keys().map(String::as_str).collect();
+            let name = dimension.path.get(1).map_or("", String::as_str);
+            if !known.contains(&name) {
+                return unknown("device of this experiment", name, known);
+            }
         }
         Ok(())
     }
 }
 
-type Tables = (WorkloadSettings, BTreeMap<String, DeviceTable>, RunSettings);
+impl File {
+    fn new(document: Arc<Document>, raw: Node, dimensions: Arc<Vec<Dimension>>) -> Self {
+        let mut places = BTreeMap::new();
+        key_places(&raw, "", &mut places);
+        Self { document, raw, dimensions, places: Arc::new(places) }
+    }
+
+    fn none() -> Self {
+        Self::new(Arc::new(Document::none()), Node::empty_table(0..0), Arc::default())
+    }
+
+    /// `error` with the place of its key, or of the nearest table around that.
+    fn located(&self, error: ConfigError) -> ConfigError {
+        let mut key = error.key.as_str();
+        let at = loop {
+            match (self.places.get(key), key.rfind('.')) {
+                (Some(span), _) => break Some(span.clone()),
+                (None, Some(dot)) => key = &key[..dot],
+                (None, None) => break None,
+            }
+        };
+        self.document.error(Finding { at, key: error.key, problem: error.problem })
+    }
+}
+
+type Tables = (WorkloadSettings, BTreeMap<String, DeviceDescription>, (String, RunSettings));
 
 fn read_tables(raw: &Node) -> Result<Tables, Finding> {
     let table = raw.as_table().expect("a TOML document is a table");
     if let Some((key, entry)) = table.iter().find(|(key, _)| !TABLES.contains(&key.as_str())) {
-        return Err(unknown("table of an experiment", key, TABLES.to_vec(), &entry.key_at, key));
+        let problem = NotFound::new("table of an experiment", key, TABLES).into();
+        return Err(Finding::of(&entry.key_at, key, problem));
     }
     let part = |name: &str| {
         let missing = || Finding::new(&raw.at, "", format!("the table `[{name}]` is missing"));
         table.get(name).map(|entry| &entry.node).ok_or_else(missing)
     };
     let workload = read(part("workload")?, "workload")?;
-    let run = read(part("run")?, "run")?;
+    let run = read_run(part("run")?)?;
     let devices = part("device")?;
     let Some(devices) = devices.as_table() else {
         return Err(Finding::new(&devices.at, "device", format!("expected tables, found {}", devices.type_name())));
@@ -285,4 +248,16 @@ fn read_tables(raw: &Node) -> Result<Tables, Finding> {
         Ok((name.clone(), read_device(&entry.node, &path)?))
     });
     Ok((workload, devices.collect::<Result<_, _>>()?, run))
+}
+
+/// The table `[run]`: which device is the target, and how it is run.
+fn read_run(node: &Node) -> Result<(String, RunSettings), Finding> {
+    let (mut own, mut common) = (node.clone(), Node::empty_table(node.at.clone()));
+    own.move_keys(&["target"], &mut common);
+    let settings = read(&own, "run").map_err(|mut finding| {
+        finding.also_knows("run", &["target"]);
+        finding
+    })?;
+    let RunTarget { target } = read(&common, "run")?;
+    Ok((target, settings))
 }

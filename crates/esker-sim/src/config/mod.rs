@@ -7,15 +7,16 @@ mod node;
 mod read;
 mod run;
 mod sweep;
+mod system;
 mod workload;
 
-pub use device::{CommonSettings, PreconditionKind};
-pub(crate) use device::{DeviceTable, read_device};
-pub use error::{ConfigError, Position};
+pub use device::CommonSettings;
+pub use error::{ConfigError, Position, Problem};
 pub use experiment::Experiment;
-pub(crate) use read::Document;
+pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
+pub use system::{DeviceDescription, PreconditionKind, System};
 pub use workload::{
     BeyondCapacity, OneOrMore, RequestPriority, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,
 };

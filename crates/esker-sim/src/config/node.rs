@@ -145,6 +145,17 @@ impl Node {
         }
     }
 
+    /// Moves those of `keys` that this table has to the table `into`.
+    pub(crate) fn move_keys(&mut self, keys: &[&str], into: &mut Self) {
+        if let (Value::Table(from), Value::Table(into)) = (&mut self.value, &mut into.value) {
+            for key in keys {
+                if let Some((key, entry)) = from.remove_entry(*key) {
+                    into.insert(key, entry);
+                }
+            }
+        }
+    }
+
     /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of
     /// one kind mean nothing to another.
     pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::did_you_mean;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::error::{ConfigError, Position};
+use super::error::{ConfigError, Position, Problem};
 use super::node::{Node, Span, Value};
 
 /// The text that a configuration was read from.
@@ -20,50 +19,45 @@ pub(crate) struct Document {
 /// Something wrong at a place of the document.
 #[derive(Debug)]
 pub(crate) struct Finding {
+    /// `None` where it is at no place of the text.
     pub(crate) at: Option<Span>,
     pub(crate) key: String,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-    /// Where a key is unknown: it, and those that are known.
-    unknown_key: Option<Box<(String, Vec<String>)>>,
+    pub(crate) problem: Problem,
 }
 
 impl Finding {
     pub(crate) fn new(at: &Span, key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { at: Some(at.clone()), key: key.into(), message: message.into(), hint: None, unknown_key: None }
+        Self::of(at, key, Problem::new(message))
     }
 
-    /// An error about the dotted `key`, which is at no place of the text where `at` is `None`.
-    pub(crate) fn somewhere(at: Option<Span>, key: &str, message: impl Into<String>, hint: Option<String>) -> Self {
-        Self { at, key: key.to_string(), message: message.into(), hint, unknown_key: None }
+    pub(crate) fn of(at: &Span, key: impl Into<String>, problem: Problem) -> Self {
+        Self { at: Some(at.clone()), key: key.into(), problem }
     }
 
     /// Where a key of the table at `path` is unknown: the table knows these keys, too,
     /// which are read before the others.
-    pub(crate) fn also_knows(mut self, path: &str, more: &[&str]) -> Self {
-        if let Some((found, known)) = self.unknown_key.as_deref()
+    pub(crate) fn also_knows(&mut self, path: &str, more: &[&str]) {
+        if let Problem::UnknownKey { found, known } = &mut self.problem
             && self.key == join(path, found)
         {
-            let known: Vec<&str> = known.iter().map(String::as_str).chain(more.iter().copied()).collect();
-            (self.message, self.hint) = unknown_key(found, &known);
+            known.extend(more.iter().map(|key| (*key).to_string()));
         }
-        self
-    }
-
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
     }
 }
 
 impl Document {
-    pub(crate) fn error(&self, finding: Finding) -> ConfigError {
-        let Finding { at, key, message, hint, .. } = finding;
-        let position = at.and_then(|at| self.position(at.start));
-        ConfigError { origin: self.origin.clone(), position, key, message, hint }
+    /// Of a configuration that was made by a program.
+    pub(crate) fn none() -> Self {
+        Self { origin: String::new(), text: String::new() }
     }
 
-    /// `None` for what is not in the text: a value set from outside, a table that came from a program.
+    pub(crate) fn error(&self, finding: Finding) -> ConfigError {
+        let Finding { at, key, problem } = finding;
+        let position = at.and_then(|at| self.position(at.start));
+        ConfigError { origin: self.origin.clone(), position, key, problem }
+    }
+
+    /// `None` where there is no text: a configuration that was made by a program.
     fn position(&self, byte: usize) -> Option<Position> {
         if self.text.is_empty() {
             return None;
@@ -76,7 +70,7 @@ impl Document {
     pub(crate) fn parse(&self) -> Result<Node, ConfigError> {
         Node::parse(&self.text).map_err(|error| {
             let message = format!("this is not TOML: {}", one_line(error.message()));
-            self.error(Finding::somewhere(error.span(), "", message, None))
+            self.error(Finding { at: error.span(), key: String::new(), problem: Problem::new(message) })
         })
     }
 }
@@ -188,22 +182,17 @@ fn search(node: &Node, path: &str, culprit: &str) -> Option<(Span, String)> {
 fn translate(at: Span, path: &str, message: &str) -> Finding {
     let known = || backticked(message).skip(1).collect::<Vec<_>>();
     let named = |start: &str| message.strip_prefix(start).and_then(|rest| rest.split('`').next());
+    let known = || known().into_iter().map(str::to_string).collect();
     if let Some(found) = named("unknown field `") {
         // The place of an unknown key is the key itself, unless it was lost on the way.
         let key = if path.ends_with(found) { path.to_string() } else { join(path, found) };
-        let (message, hint) = unknown_key(found, &known());
-        let known = known().into_iter().map(str::to_string).collect();
-        return Finding {
-            unknown_key: Some(Box::new((found.to_string(), known))),
-            ..Finding::somewhere(Some(at), &key, message, hint)
-        };
+        return Finding::of(&at, key, Problem::UnknownKey { found: found.to_string(), known: known() });
     }
     if let Some(missing) = named("missing field `") {
-        return Finding::new(&at, path, format!("`{missing}` is missing"));
+        return Finding::of(&at, path, Problem::MissingKey { key: missing.to_string(), hint: None });
     }
     if let Some(found) = named("unknown variant `") {
-        let text = format!("`{found}` is not one of the choices{}", suggestion(found, &known()));
-        return Finding::somewhere(Some(at), path, text, list("the choices are", &known()));
+        return Finding::of(&at, path, Problem::UnknownChoice { found: found.to_string(), choices: known() });
     }
     if message == "wanted string or table" {
         return Finding::new(&at, path, "expected one of its choices, as text in quotes");
@@ -214,19 +203,6 @@ fn translate(at: Span, path: &str, message: &str) -> Finding {
         }
     }
     Finding::new(&at, path, message)
-}
-
-/// Message and hint for a key that is none of `known`.
-fn unknown_key(found: &str, known: &[&str]) -> (String, Option<String>) {
-    (format!("unknown key{}", suggestion(found, known)), list("its table knows", known))
-}
-
-fn suggestion(found: &str, known: &[&str]) -> String {
-    did_you_mean(found, known.iter().copied()).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
-}
-
-fn list(what: &str, known: &[&str]) -> Option<String> {
-    (!known.is_empty()).then(|| format!("{what}: {}", known.join(", ")))
 }
 
 /// What serde wants, in the words of the documentation.

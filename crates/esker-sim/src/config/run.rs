@@ -2,16 +2,24 @@
 
 use std::num::NonZeroU32;
 
-use esker_core::{Nanos, Ratio};
+use esker_core::{Nanos, Ratio, ReplaySettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is run, and how.
+use super::error::{ConfigError, Problem};
+
+/// What `[run]` says of the system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunTarget {
+    /// The device that serves the workload.
+    pub(crate) target: String,
+}
+
+/// How a workload is run on a system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSettings {
-    /// The device that serves the workload.
-    pub target: String,
     /// Seed of everything random in the run; each device and the workload draw their own from it.
     #[serde(default = "one")]
     pub seed: u64,
@@ -62,6 +70,48 @@ impl Default for SettleSettings {
             queue_depth: NonZeroU32::new(32).expect("it is not zero"),
             requests_max: 3_000_000,
             capacities_max: NonZeroU32::new(4).expect("it is not zero"),
+        }
+    }
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            seed: one(),
+            warm_up_requests: 0,
+            series: None,
+            timeline: 0,
+            wait_limit: None,
+            backlog_limit: million(),
+            settle: None,
+        }
+    }
+}
+
+/// A timeline is for looking at; more requests would only make the results large.
+const TIMELINE_MAX: u32 = 10_000;
+
+impl RunSettings {
+    /// Finds values that make no sense.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.timeline > TIMELINE_MAX {
+            let message = format!("{} requests are more than {TIMELINE_MAX}", self.timeline);
+            return Err(ConfigError::new("run.timeline", Problem::new(message)));
+        }
+        if self.series == Some(Nanos::ZERO) {
+            return Err(ConfigError::new("run.series", Problem::new("an interval is longer than 0s")));
+        }
+        Ok(())
+    }
+
+    /// How requests are replayed, `queue_depth` of them under way at any time in a closed loop, from time zero on.
+    /// Neither the warm-up nor the series is among it.
+    pub fn replay_settings(&self, queue_depth: Option<NonZeroU32>) -> ReplaySettings {
+        ReplaySettings {
+            queue_depth: queue_depth.map(|depth| depth.get() as usize),
+            wait_limit: self.wait_limit.unwrap_or(Nanos::NEVER),
+            backlog_limit: usize::try_from(self.backlog_limit).unwrap_or(usize::MAX),
+            ..ReplaySettings::OPEN
         }
     }
 }

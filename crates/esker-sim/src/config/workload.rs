@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use esker_core::{Nanos, Priority, Ratio};
 use esker_trace::{FilterSettings, SyntheticSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::error::{ConfigError, Problem};
 
 /// What is asked of the target: a trace or a synthetic workload, and how it is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -168,43 +171,66 @@ impl WorkloadSettings {
         self.time_scale.unwrap_or(Ratio::ONE)
     }
 
-    /// Finds contradictions; returns the key within the table and what is wrong.
-    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+    /// The trace files, those with relative names from `folder` on; `-` is standard input.
+    pub(crate) fn paths(&self, folder: &Path) -> Vec<PathBuf> {
+        let names = self.trace.as_ref().map_or(&[][..], OneOrMore::as_slice);
+        names.iter().map(|name| path_of(folder, name)).collect()
+    }
+
+    /// Finds contradictions.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.contradiction().map_or(Ok(()), |(key, message)| {
+            let key = if key.is_empty() { "workload".to_string() } else { format!("workload.{key}") };
+            Err(ConfigError::new(key, Problem::new(message)))
+        })
+    }
+
+    /// The key within the table, and what is wrong with it.
+    fn contradiction(&self) -> Option<(&'static str, String)> {
+        const WITH_A_TRACE: &str = "it goes with a `trace`";
+        if let (None, Some(_)) = (&self.trace, &self.synthetic) {
+            let given = [
+                ("format", self.format.is_some(), WITH_A_TRACE),
+                ("lenient", self.lenient.is_some(), WITH_A_TRACE),
+                ("reorder", self.reorder.is_some(), WITH_A_TRACE),
+                ("reorder_records", self.reorder_records.is_some(), WITH_A_TRACE),
+                ("filter", self.filter.is_some(), WITH_A_TRACE),
+                ("volumes", !self.volumes.is_empty(), "it goes with a `trace`; a `synthetic` workload is one volume"),
+                (
+                    "passes",
+                    self.passes.is_some(),
+                    "it goes with a `trace`; ask a `synthetic` workload for more `requests`",
+                ),
+            ];
+            if let Some((key, _, message)) = given.into_iter().find(|(_, given, _)| *given) {
+                return Some((key, message.to_string()));
+            }
+        }
         match (&self.trace, &self.synthetic) {
-            (None, None) => return Err(("", "it needs a `trace` or a `synthetic` workload".to_string())),
-            (Some(_), Some(_)) => return Err(("synthetic", "it excludes `trace`; give one of them".to_string())),
+            (None, None) => return Some(("", "it needs a `trace` or a `synthetic` workload".to_string())),
+            (Some(_), Some(_)) => return Some(("synthetic", "it excludes `trace`; give one of them".to_string())),
             (Some(trace), None) if trace.as_slice().is_empty() => {
-                return Err(("trace", "it names no file".to_string()));
-            }
-            (None, Some(_)) if self.format.is_some() => return Err(("format", "it goes with a `trace`".to_string())),
-            (None, Some(_)) if self.lenient.is_some() => return Err(("lenient", "it goes with a `trace`".to_string())),
-            (None, Some(_)) if self.reorder.is_some() => return Err(("reorder", "it goes with a `trace`".to_string())),
-            (None, Some(_)) if self.reorder_records.is_some() => {
-                return Err(("reorder_records", "it goes with a `trace`".to_string()));
-            }
-            (None, Some(_)) if self.filter.is_some() => return Err(("filter", "it goes with a `trace`".to_string())),
-            (None, Some(_)) if !self.volumes.is_empty() => {
-                return Err(("volumes", "it goes with a `trace`; a `synthetic` workload is one volume".to_string()));
-            }
-            (None, Some(_)) if self.passes.is_some() => {
-                let message = "it goes with a `trace`; ask a `synthetic` workload for more `requests`";
-                return Err(("passes", message.to_string()));
+                return Some(("trace", "it names no file".to_string()));
             }
             _ => {}
         }
         let names = self.trace.as_ref().map_or(&[][..], OneOrMore::as_slice);
-        if let Some(twice) =
-            names.iter().enumerate().find_map(|(index, name)| names[..index].contains(name).then_some(name))
-        {
-            return Err(("trace", format!("it names `{twice}` twice")));
+        let twice = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name));
+        if let Some((_, twice)) = twice {
+            return Some(("trace", format!("it names `{twice}` twice")));
         }
         if self.time_scale == Some(Ratio::ZERO) {
-            return Err(("time_scale", "it is 0, so that all requests would arrive at once".to_string()));
+            return Some(("time_scale", "it is 0, so that all requests would arrive at once".to_string()));
         }
         if self.time_scale.is_some() && self.queue_depth.is_some() {
             let message = "it means nothing in a closed loop, and `queue_depth` asks for one";
-            return Err(("time_scale", message.to_string()));
+            return Some(("time_scale", message.to_string()));
         }
-        Ok(())
+        None
     }
+}
+
+/// Where the file called `name` lies, seen from `folder`; `-` is standard input.
+pub(super) fn path_of(folder: &Path, name: &str) -> PathBuf {
+    if name == "-" { name.into() } else { folder.join(name) }
 }

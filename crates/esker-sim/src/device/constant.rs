@@ -61,6 +61,10 @@ impl ConstantSettings {
 }
 
 impl DeviceSettings for ConstantSettings {
+    fn kind(&self) -> &'static DeviceKind {
+        &KIND
+    }
+
     fn resolved(&self) -> serde_json::Value {
         let resolved = Self { queue_depth: Some(self.queue_depth()), ..self.clone() };
         serde_json::to_value(resolved).expect("settings are plain data")

@@ -21,6 +21,10 @@ pub(super) const KIND: DeviceKind = DeviceKind {
 };
 
 impl DeviceSettings for DiskSettings {
+    fn kind(&self) -> &'static DeviceKind {
+        &KIND
+    }
+
     fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(self).expect("settings are plain data")
     }

@@ -66,6 +66,9 @@ pub struct DeviceReader {
 
 /// Settings of one kind of device.
 pub trait DeviceSettings: fmt::Debug + Send + Sync {
+    /// The kind of device.
+    fn kind(&self) -> &'static DeviceKind;
+
     /// The devices that it is built over, in order.
     fn children(&self) -> Vec<ChildName> {
         Vec::new()
@@ -111,6 +114,8 @@ pub struct Child {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct DeviceFault {
+    /// The keys that it is about, within the device's table, the first one before the others.
+    pub keys: Vec<String>,
     /// What is contradictory or impossible.
     pub message: String,
     /// What would do.
@@ -118,20 +123,38 @@ pub struct DeviceFault {
 }
 
 impl DeviceFault {
-    /// A fault without a hint.
+    /// A fault of the device as a whole, without a hint.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
+        let message = message.into();
+        let keys = message.split('`').nth(1).map(str::to_string).into_iter().collect();
+        Self { keys, message, hint: None }
+    }
+
+    /// This fault, about the key `key` of the device's table.
+    pub fn at(self, key: &str) -> Self {
+        Self { keys: vec![key.to_string()], ..self }
     }
 
     /// The fault that a device's own error amounts to.
     pub fn from_error(error: &(impl std::error::Error + Hint)) -> Self {
-        Self { message: error.to_string(), hint: error.hint() }
+        Self { hint: error.hint(), ..Self::new(error.to_string()) }
     }
 }
 
 /// The kind called `name`.
 pub fn device_kind(name: &str) -> Result<&'static DeviceKind, NotFound> {
     registry::find(DEVICE_KINDS, "kind of device", name)
+}
+
+/// The settings of the preset called `name`, to be built as they are or changed first. `S` is the type of its kind's
+/// settings (asserted).
+pub fn preset<S: DeserializeOwned + DeviceSettings>(name: &str) -> Result<S, NotFound> {
+    let mut all = DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)());
+    let Some(preset) = all.clone().find(|preset| preset.name == name) else {
+        return Err(NotFound::new("preset", name, all.by_ref().map(|preset| preset.name)));
+    };
+    let settings: Result<S, _> = toml::from_str(preset.toml);
+    Ok(settings.unwrap_or_else(|error| panic!("the preset {name} is not of this kind: {error}")))
 }
 
 /// For [`DeviceReader::read`].

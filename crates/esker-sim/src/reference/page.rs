@@ -3,7 +3,7 @@
 use esker_core::registry::{self, Capability, Described, Entry, described, plain};
 use schemars::JsonSchema;
 
-use crate::config::{CommonSettings, RunSettings, WorkloadSettings};
+use crate::config::{CommonSettings, RunSettings, RunTarget, WorkloadSettings};
 use crate::device::{DEVICE_KINDS, schema_of};
 
 const HEAD: &str = r#"# Experiment files
@@ -52,7 +52,9 @@ pub fn experiments_page() -> String {
     let mut page = HEAD.to_string();
     table::<WorkloadSettings>(&mut page, "## `[workload]`");
     page += VOLUMES;
-    table::<RunSettings>(&mut page, "## `[run]`");
+    heading::<RunSettings>(&mut page, "## `[run]`");
+    let run = [described(&schema_of::<RunTarget>().to_value()), described(&schema_of::<RunSettings>().to_value())];
+    rows(&mut page, "key", &run.concat());
     page += DEVICES;
     table::<CommonSettings>(&mut page, "### Every kind");
     for kind in DEVICE_KINDS {
@@ -76,10 +78,14 @@ pub fn experiments_page() -> String {
 }
 
 fn table<T: JsonSchema>(page: &mut String, title: &str) {
+    heading::<T>(page, title);
+    rows(page, "key", &described(&schema_of::<T>().to_value()));
+}
+
+fn heading<T: JsonSchema>(page: &mut String, title: &str) {
     let schema = schema_of::<T>().to_value();
     let description = schema.get("description").and_then(|text| text.as_str()).unwrap_or_default();
     *page += &format!("\n{title}\n\n{}\n", plain(description));
-    rows(page, "key", &described(&schema));
 }
 
 fn rows(page: &mut String, what: &str, parameters: &[Described]) {

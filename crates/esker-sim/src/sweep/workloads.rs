@@ -29,7 +29,7 @@ impl Workloads {
         let workload = match slot.upgrade() {
             Some(workload) => workload,
             None => {
-                let workload = Arc::new(Workload::open(experiment, cancel)?);
+                let workload = Arc::new(experiment.open_workload(cancel)?);
                 *slot = Arc::downgrade(&workload);
                 workload
             }

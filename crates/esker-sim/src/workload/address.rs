@@ -1,12 +1,13 @@
 //! From (volume, byte) of a trace to sectors of the target.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use esker_core::{Bytes, Lba, Request, RequestKind, StreamId};
 use esker_results::LeftOut;
-use esker_trace::{DenseMap, Operation, Record, TouchedAreas};
+use esker_trace::{DenseMap, Operation, Record};
 
-use super::WorkloadFault;
+use super::WorkloadError;
 use crate::config::BeyondCapacity;
 
 /// Volumes side by side in one address space.
@@ -46,18 +47,18 @@ pub(super) enum Addresses<'a> {
     /// Modulo the capacity; a request that would run over the end is moved down to end there.
     Wrap(&'a AddressSpace),
     /// Only touched areas count.
-    Dense(DenseMap),
+    Dense(Cow<'a, DenseMap>),
 }
 
 impl<'a> Addresses<'a> {
     /// What `beyond` says, on a target of `capacity`, if the workload fits then.
     pub(super) fn new(
         space: &'a AddressSpace,
-        touched: &TouchedAreas,
+        map: impl FnOnce() -> Cow<'a, DenseMap>,
         beyond: BeyondCapacity,
         capacity: Bytes,
-    ) -> Result<Self, WorkloadFault> {
-        let fault = |message: String| WorkloadFault {
+    ) -> Result<Self, WorkloadError> {
+        let fault = |message: String| WorkloadError {
             key: "beyond_capacity",
             message,
             hint: Some(
@@ -71,7 +72,7 @@ impl<'a> Addresses<'a> {
             }
             BeyondCapacity::Error | BeyondCapacity::Clip => Ok(Self::Clip(space)),
             BeyondCapacity::Wrap => Ok(Self::Wrap(space)),
-            BeyondCapacity::Dense => match DenseMap::new(touched) {
+            BeyondCapacity::Dense => match map() {
                 map if map.end() <= capacity => Ok(Self::Dense(map)),
                 map => {
                     let end = map.end();
@@ -160,15 +161,8 @@ fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
     parts
 }
 
-/// The requests that `record` stands for once `map` has closed up the areas that nothing touches, in whole sectors.
-/// None for a request of no bytes, and for a trim that only covers such areas or no whole sector; several
-/// for a trim over several areas.
-#[inline]
-pub fn dense_requests(map: &DenseMap, record: &Record) -> impl Iterator<Item = Request> + use<> {
-    let (one, many) = dense(map, record);
-    requests_at(record, one.into_iter().chain(many))
-}
-
+/// Where `record` lies once `map` has closed up the areas that nothing touches. Nowhere for a request of no bytes, and for
+/// a trim that covers such areas alone; at several places for a trim over several areas.
 #[inline]
 fn dense(map: &DenseMap, record: &Record) -> Places {
     let length = u64::from(record.length);
@@ -217,7 +211,7 @@ const fn kind(operation: Operation) -> RequestKind {
 #[cfg(test)]
 mod tests {
     use esker_core::Nanos;
-    use esker_trace::VolumeIndex;
+    use esker_trace::{TouchedAreas, VolumeIndex};
     use proptest::prelude::*;
 
     use super::*;
@@ -262,7 +256,7 @@ mod tests {
             Addresses::AsTheyAre,
             Addresses::Clip(&space),
             Addresses::Wrap(&space),
-            Addresses::Dense(DenseMap::new(&touched)),
+            Addresses::Dense(Cow::Owned(DenseMap::new(&touched))),
         ];
         let sectors = |addresses: &Addresses<'_>, record: &Record| -> Vec<(u64, u64)> {
             addresses.requests(record, 1 << 20, &left_out).map(|r| (r.start.0, r.length.0 / 512)).collect()

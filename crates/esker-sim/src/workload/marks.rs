@@ -3,7 +3,7 @@
 use esker_core::{Priority, Request, StreamId, did_you_mean};
 use esker_trace::VolumeIndex;
 
-use super::WorkloadFault;
+use super::WorkloadError;
 use crate::config::{StreamChoice, WorkloadSettings};
 
 /// What requests are marked with.
@@ -18,7 +18,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// What `settings` ask for, where the volumes have these names.
-    pub(super) fn new(settings: &WorkloadSettings, names: &[String]) -> Result<Self, WorkloadFault> {
+    pub(super) fn new(settings: &WorkloadSettings, names: &[String]) -> Result<Self, WorkloadError> {
         let stream = match settings.stream {
             StreamChoice::By(_) => None,
             StreamChoice::Number(stream) => Some(StreamId(stream)),
@@ -30,7 +30,7 @@ impl Marks {
                 let known = || format!("it has {}", names.iter().take(8).cloned().collect::<Vec<_>>().join(", "));
                 let nearest = did_you_mean(name, names.iter().map(String::as_str));
                 let hint = nearest.map(|nearest| format!("did you mean `{nearest}`?")).unwrap_or_else(known);
-                return Err(WorkloadFault { key: "volumes", message, hint: Some(hint) });
+                return Err(WorkloadError { key: "volumes", message, hint: Some(hint) });
             };
             while marks.volumes.len() <= index {
                 marks.volumes.push(marks.of(VolumeIndex(marks.volumes.len() as u32)));

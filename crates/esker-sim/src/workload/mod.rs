@@ -1,4 +1,5 @@
-//! What is asked of the target: records of a trace or of a generator, turned into arrivals within its capacity.
+//! What is asked of the target: records of traces or of a generator, turned into arrivals within its capacity. This is the
+//! one way from a record to requests.
 
 mod address;
 mod marks;
@@ -6,22 +7,26 @@ mod passes;
 mod read;
 mod together;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use esker_core::{Arrival, Bytes, Hint, Nanos, Ratio, unlikely_rate};
 use esker_results::LeftOut;
-use esker_trace::{Operation, Record, Spool, SpoolWriter, Synthesiser, SyntheticSettings, TouchedAreas};
+use esker_trace::{DenseMap, Record, Spool, Synthesiser, SyntheticSettings, TouchedAreas};
+use thiserror::Error;
 
-use crate::config::{BeyondCapacity, Experiment};
+use crate::config::{BeyondCapacity, ConfigError, Problem, WorkloadSettings};
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
 use marks::Marks;
 use passes::Passes;
+use read::Collected;
 
-pub use address::dense_requests;
-pub use together::{Place, Together, places, volume_names};
+pub use read::read_trace;
+pub use together::{Extent, TraceInput, TraceRecords, Traces};
 
 /// A workload that is at hand: any number of runs may replay it, on several threads at once.
 #[derive(Debug)]
@@ -34,73 +39,121 @@ pub struct Workload {
 
 #[derive(Debug)]
 enum Source {
-    Recorded {
-        spool: Spool,
-        /// Where each volume begins in one address space: side by side in order of appearance, each at a multiple of
-        /// 1 MiB.
-        space: AddressSpace,
-        touched: TouchedAreas,
-        /// How often all of it is replayed.
-        passes: u32,
-        has_times: bool,
-        /// Of reads and writes.
-        bytes: u64,
-    },
-    Synthetic {
-        settings: SyntheticSettings,
-        seed: u64,
-    },
+    Recorded(Box<Recorded>),
+    Synthetic { settings: SyntheticSettings, seed: u64 },
 }
 
-/// Why a workload does not go with a target. The key is one of `[workload]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WorkloadFault {
-    pub(crate) key: &'static str,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+#[derive(Debug)]
+struct Recorded {
+    traces: Traces,
+    extent: Extent,
+    /// Where each volume begins in one address space: side by side in order of appearance, each at a multiple of 1 MiB.
+    space: AddressSpace,
+    /// The areas that are read or written, without gaps.
+    map: DenseMap,
+    /// How often all of it is replayed.
+    passes: u32,
 }
 
-impl WorkloadFault {
-    fn at(self, experiment: &Experiment) -> RunError {
-        experiment.error_at(&format!("workload.{}", self.key), self.message, self.hint).into()
+/// How a workload is laid on a target.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetLayout<'a> {
+    /// What to do with requests that reach past the target's end.
+    pub beyond_capacity: BeyondCapacity,
+    /// What arrival times are multiplied by.
+    pub time_scale: Ratio,
+    /// Bytes to add to the addresses of each volume of a trace; without any, addresses are as traced.
+    pub shifts: &'a [u64],
+}
+
+impl Default for TargetLayout<'_> {
+    fn default() -> Self {
+        Self { beyond_capacity: BeyondCapacity::Error, time_scale: Ratio::ONE, shifts: &[] }
+    }
+}
+
+/// Why a workload does not go with a target.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct WorkloadError {
+    /// The key of `[workload]` that it is about.
+    pub key: &'static str,
+    /// What does not go together.
+    pub message: String,
+    /// What would do.
+    pub hint: Option<String>,
+}
+
+impl From<WorkloadError> for ConfigError {
+    fn from(error: WorkloadError) -> Self {
+        let WorkloadError { key, message, hint } = error;
+        Self::new(format!("workload.{key}"), Problem::Other { message, hint })
     }
 }
 
 impl Workload {
-    /// Reads the experiment's trace, or gets ready to make its synthetic requests. `cancel` ends that early, with
-    /// [`RunError::Cancelled`].
-    pub fn open(experiment: &Experiment, cancel: &AtomicBool) -> Result<Self, RunError> {
-        let settings = &experiment.workload;
+    /// Reads the trace that `settings` name, from `folder` on, or gets ready to make its synthetic requests with `seed`.
+    /// `cancel` ends that early, with [`RunError::Cancelled`].
+    pub fn open(settings: &WorkloadSettings, folder: &Path, seed: u64, cancel: &AtomicBool) -> Result<Self, RunError> {
         if let Some(synthetic) = &settings.synthetic {
-            let source = Source::Synthetic { settings: synthetic.clone(), seed: experiment.run.seed };
-            let marks = Marks::new(settings, &[]).map_err(|fault| fault.at(experiment))?;
+            let source = Source::Synthetic { settings: synthetic.clone(), seed };
+            let marks = Marks::new(settings, &[]).map_err(ConfigError::from)?;
             return Ok(Self { source, marks, head: settings.head.unwrap_or(u64::MAX).min(synthetic.requests) });
         }
-        let collected = read::read(experiment, cancel)?;
-        let passes = settings.passes.map_or(1, NonZeroU32::get);
-        let marks = Marks::new(settings, &collected.volumes).map_err(|fault| fault.at(experiment))?;
-        let workload = collected.collector.finish(collected.volumes, passes, collected.has_times)?;
-        let workload = Self { marks, ..workload };
+        let Collected { traces, extent, touched } = read::read(settings, folder, cancel)?;
+        let marks = Marks::new(settings, traces.volumes()).map_err(ConfigError::from)?;
+        let workload = Self { marks, ..Self::recorded(traces, extent, &touched, settings.passes) };
         if workload.is_empty() {
             let message = "no request of the trace is left to replay";
-            return Err(experiment.error_at("workload.trace", message, None).into());
+            return Err(ConfigError::new("workload.trace", Problem::new(message)).into());
         }
         Ok(workload)
     }
 
+    /// All requests of traces that were read: `extent` was counted over their records, and `touched` has their areas.
+    pub fn of(traces: Traces, extent: Extent, touched: &TouchedAreas) -> Self {
+        Self::recorded(traces, extent, touched, None)
+    }
+
+    fn recorded(traces: Traces, extent: Extent, touched: &TouchedAreas, passes: Option<NonZeroU32>) -> Self {
+        let (space, map) = (AddressSpace::new(extent.ends()), DenseMap::new(touched));
+        let passes = passes.map_or(1, NonZeroU32::get);
+        let source = Source::Recorded(Box::new(Recorded { traces, extent, space, map, passes }));
+        Self { source, marks: Marks::default(), head: u64::MAX }
+    }
+
     /// Wraps records that are at hand already, in order of time.
     pub fn from_records(records: impl IntoIterator<Item = Record>, volumes: Vec<String>) -> Result<Self, RunError> {
-        let mut collector = Collector::default();
-        for record in records {
-            collector.push(&record)?;
+        let (mut extent, mut touched) = (Extent::default(), TouchedAreas::default());
+        let counted = records.into_iter().inspect(|record| {
+            extent.add(record);
+            touched.add(record);
+        });
+        let spool = Spool::from_records(counted, volumes)?;
+        let has_times = extent.duration() > Nanos::ZERO;
+        Ok(Self::of(Traces::of([TraceInput { name: String::new(), spool, has_times }]), extent, &touched))
+    }
+
+    /// The traces that it is made of, where it is not made up.
+    pub fn traces(&self) -> Option<&Traces> {
+        match &self.source {
+            Source::Recorded(recorded) => Some(&recorded.traces),
+            Source::Synthetic { .. } => None,
         }
-        collector.finish(volumes, 1, true)
+    }
+
+    /// The areas that its traces read or write, without gaps.
+    pub fn dense_map(&self) -> Option<&DenseMap> {
+        match &self.source {
+            Source::Recorded(recorded) => Some(&recorded.map),
+            Source::Synthetic { .. } => None,
+        }
     }
 
     /// How many requests there are.
     pub fn len(&self) -> u64 {
         match &self.source {
-            Source::Recorded { spool, passes, .. } => spool.len() * u64::from(*passes),
+            Source::Recorded(recorded) => recorded.extent.records() * u64::from(recorded.passes),
             Source::Synthetic { .. } => self.head,
         }
     }
@@ -113,7 +166,7 @@ impl Workload {
     /// Whether requests have times at which they arrive. Without them only closed replay makes sense.
     pub fn has_times(&self) -> bool {
         match &self.source {
-            Source::Recorded { has_times, .. } => *has_times,
+            Source::Recorded(recorded) => recorded.traces.has_times(),
             Source::Synthetic { settings, .. } => settings.arrivals.is_some(),
         }
     }
@@ -121,49 +174,78 @@ impl Workload {
     /// A remark, where requests come faster than any machine has them once times are multiplied by `time_scale`.
     pub(crate) fn unlikely_rate(&self, time_scale: Ratio) -> Option<String> {
         match &self.source {
-            Source::Recorded { spool, has_times: true, bytes, .. } => {
-                let (first, last) = spool.times()?;
-                let duration = scaled(last - first, time_scale).as_secs_f64();
-                unlikely_rate(spool.len(), *bytes, duration, spool.volumes().len() as u64)
+            Source::Recorded(recorded) if recorded.traces.has_times() => {
+                let extent = &recorded.extent;
+                let duration = scaled(extent.duration(), time_scale).as_secs_f64();
+                let volumes = recorded.traces.volumes().len() as u64;
+                unlikely_rate(extent.records(), extent.bytes(), duration, volumes)
             }
             _ => None,
         }
     }
 
-    /// The arrivals on a target of `capacity`, from time zero on, their times multiplied by `time_scale`. What does not
-    /// reach the target, or not whole, is counted in `left_out` as the arrivals are taken.
-    pub(crate) fn arrivals<'a>(
+    /// The arrivals on a target of `capacity`, from time zero on. What does not reach the target, or not whole, is
+    /// counted in `left_out` as the arrivals are taken.
+    pub fn arrivals<'a>(
         &'a self,
         capacity: Bytes,
-        beyond: BeyondCapacity,
-        time_scale: Ratio,
+        layout: &TargetLayout<'a>,
         left_out: &'a Cell<LeftOut>,
-    ) -> Result<impl Iterator<Item = Arrival> + 'a, WorkloadFault> {
+    ) -> Result<impl Iterator<Item = Arrival> + use<'a>, WorkloadError> {
+        let TargetLayout { beyond_capacity, time_scale, shifts } = *layout;
         let capacity = Bytes(capacity.0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
-        let (first, records, addresses) = match &self.source {
-            Source::Recorded { spool, space, touched, passes, .. } => {
-                let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);
-                let records = Passes::new(spool, *passes, time_scale)?;
-                (first, Records::Recorded(Box::new(records)), Addresses::new(space, touched, beyond, capacity)?)
+        let (records, addresses) = match &self.source {
+            Source::Recorded(recorded) => {
+                let Recorded { traces, extent, passes, .. } = &**recorded;
+                let records = Passes::new(traces, extent, *passes, time_scale)?;
+                let addresses = recorded.addresses(capacity, beyond_capacity, shifts)?;
+                (Records::Recorded(Box::new(records)), addresses)
             }
             Source::Synthetic { settings, seed } => {
-                let records = Synthesiser::new(settings, capacity, *seed).map_err(|error| WorkloadFault {
+                let records = Synthesiser::new(settings, capacity, *seed).map_err(|error| WorkloadError {
                     key: "synthetic",
                     message: error.to_string(),
                     hint: error.hint(),
                 })?;
-                (Nanos::ZERO, Records::Synthetic(Box::new(records)), Addresses::AsTheyAre)
+                (Records::Synthetic(Box::new(records)), Addresses::AsTheyAre)
             }
         };
         let head = usize::try_from(self.head).unwrap_or(usize::MAX);
         Ok(records.take(head).flat_map(move |record| {
-            let at = scaled(record.at - first, time_scale);
+            let record = shifted(&record, shifts);
+            let at = scaled(record.at, time_scale);
             addresses.requests(&record, capacity.0, left_out).map(move |request| {
                 let request = self.marks.mark(record.volume, request);
                 Arrival { at, request }
             })
         }))
     }
+}
+
+impl Recorded {
+    fn addresses<'a>(
+        &'a self,
+        capacity: Bytes,
+        beyond: BeyondCapacity,
+        shifts: &[u64],
+    ) -> Result<Addresses<'a>, WorkloadError> {
+        let map = || {
+            if shifts.is_empty() {
+                return Cow::Borrowed(&self.map);
+            }
+            let mut touched = TouchedAreas::default();
+            self.traces.records().for_each(|record| touched.add(&shifted(&record, shifts)));
+            Cow::Owned(DenseMap::new(&touched))
+        };
+        Addresses::new(&self.space, map, beyond, capacity)
+    }
+}
+
+/// `record` at its volume's shift.
+#[inline]
+fn shifted(record: &Record, shifts: &[u64]) -> Record {
+    let shift = shifts.get(record.volume.0 as usize).copied().unwrap_or(0);
+    Record { offset: record.offset.saturating_add(shift), ..*record }
 }
 
 /// One iterator for both sources, so that nothing is called through a table for each record.
@@ -189,41 +271,69 @@ pub fn scaled(at: Nanos, scale: Ratio) -> Nanos {
     if scale == Ratio::ONE { at } else { Nanos(scale.of(at.0)) }
 }
 
-#[derive(Default)]
-struct Collector {
-    spool: SpoolWriter,
-    ends: Vec<u64>,
-    touched: TouchedAreas,
-    records: u64,
-    bytes: u64,
-}
+#[cfg(test)]
+mod tests {
+    use esker_core::{Lba, RequestKind};
+    use esker_trace::{Operation, VolumeIndex};
 
-impl Collector {
-    #[inline]
-    fn push(&mut self, record: &Record) -> Result<(), RunError> {
-        self.records += 1;
-        if record.operation != Operation::Flush {
-            let volume = record.volume.0 as usize;
-            if self.ends.len() <= volume {
-                self.ends.resize(volume + 1, 0);
-            }
-            self.ends[volume] = self.ends[volume].max(record.end());
-            self.touched.add(record);
-            if record.operation != Operation::Trim {
-                self.bytes += u64::from(record.length);
-            }
-        }
-        Ok(self.spool.push(record)?)
+    use super::*;
+
+    fn record(operation: Operation, offset: u64, length: u32) -> Record {
+        Record { at: Nanos(7), offset, length, volume: VolumeIndex(0), operation, response: None }
     }
 
-    /// `has_times` as the traces' formats have it. Times that are all the same say as little as none.
-    fn finish(self, volumes: Vec<String>, passes: u32, has_times: bool) -> Result<Workload, RunError> {
-        let spool = self.spool.finish(volumes)?;
-        let differ = || spool.times().is_some_and(|(first, last)| first < last);
-        let has_times = has_times && differ();
-        let space = AddressSpace::new(&self.ends);
-        let Self { touched, bytes, .. } = self;
-        let source = Source::Recorded { spool, space, touched, passes, has_times, bytes };
-        Ok(Workload { source, marks: Marks::default(), head: u64::MAX })
+    fn arrivals(
+        records: &[Record],
+        capacity: Bytes,
+        layout: &TargetLayout<'_>,
+    ) -> Vec<(Nanos, RequestKind, Lba, Bytes)> {
+        let workload = Workload::from_records(records.iter().copied(), vec!["0".into()]).unwrap();
+        let left_out = Cell::default();
+        let arrivals = workload.arrivals(capacity, layout, &left_out).unwrap();
+        arrivals.map(|Arrival { at, request }| (at, request.kind, request.start, request.length)).collect()
+    }
+
+    const DENSE: TargetLayout<'_> =
+        TargetLayout { beyond_capacity: BeyondCapacity::Dense, time_scale: Ratio::ONE, shifts: &[] };
+
+    #[test]
+    fn addresses_become_dense_and_sectors_whole() {
+        let records = [
+            record(Operation::Write, (900 << 20) + 700, 100),
+            record(Operation::Trim, 0, 4096),
+            record(Operation::Trim, 899 << 20, 2 << 20),
+            record(Operation::Trim, (900 << 20) + 100, 1500),
+            Record { at: Nanos(9), ..record(Operation::Read, 5 << 30, 0) },
+        ];
+        let expected = [
+            (Nanos(0), RequestKind::Write { fua: false }, Lba(1), Bytes(512)),
+            (Nanos(0), RequestKind::Trim, Lba(0), Bytes::mib(1)),
+            (Nanos(0), RequestKind::Trim, Lba(1), Bytes(1024)),
+        ];
+        assert_eq!(arrivals(&records, Bytes::mib(1), &DENSE), expected);
+    }
+
+    /// A shift moves addresses before anything else: areas that are touched then have places of their own.
+    #[test]
+    fn shifted_addresses_have_places_of_their_own() {
+        let records = [record(Operation::Write, (4 << 20) - 512, 1024), record(Operation::Read, 9 << 20, 512)];
+        let starts = |shifts: &[u64], capacity| -> Vec<u64> {
+            arrivals(&records, capacity, &TargetLayout { shifts, ..DENSE })
+                .iter()
+                .map(|(_, _, start, _)| start.0)
+                .collect()
+        };
+        assert_eq!(starts(&[], Bytes::mib(3)), [2047, 4096]);
+        assert_eq!(starts(&[512], Bytes::mib(2)), [0, 2049]);
+    }
+
+    #[test]
+    fn a_workload_that_does_not_fit_is_refused_with_the_key() {
+        let records = [record(Operation::Write, 4 << 20, 512)];
+        let workload = Workload::from_records(records, vec!["0".into()]).unwrap();
+        let left_out = Cell::default();
+        let error = workload.arrivals(Bytes::mib(1), &TargetLayout::default(), &left_out).err().unwrap();
+        assert_eq!(error.key, "beyond_capacity");
+        assert_eq!(ConfigError::from(error).key, "workload.beyond_capacity");
     }
 }

@@ -1,14 +1,19 @@
 //! A trace several times, one pass after the other.
 
-use esker_core::{Nanos, Ratio};
-use esker_trace::{Record, Spool, SpoolRecords};
+use std::iter::Take;
 
-use super::WorkloadFault;
+use esker_core::{Nanos, Ratio};
+use esker_trace::Record;
+
+use super::WorkloadError;
+use super::together::{Extent, TraceRecords, Traces};
 
 /// The records of all passes, with times that go on from pass to pass.
 pub(super) struct Passes<'a> {
-    spool: &'a Spool,
-    records: SpoolRecords<'a>,
+    traces: &'a Traces,
+    /// Of one pass.
+    records: usize,
+    pass: Take<TraceRecords<'a>>,
     /// Passes after this one.
     left: u32,
     /// What this pass's times are later by.
@@ -18,20 +23,24 @@ pub(super) struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    /// `passes` times what `spool` has, if the times fit, also once `time_scale` has multiplied them.
-    pub(super) fn new(spool: &'a Spool, passes: u32, time_scale: Ratio) -> Result<Self, WorkloadFault> {
-        let (first, last) = spool.times().unwrap_or((Nanos::ZERO, Nanos::ZERO));
-        let duration = last - first;
-        let period = duration + Nanos(duration.0 / (spool.len().saturating_sub(1)).max(1));
+    /// `passes` times the beginning of `traces` that `extent` was counted of, if the times fit, also once `time_scale`
+    /// has multiplied them.
+    pub(super) fn new(
+        traces: &'a Traces,
+        extent: &Extent,
+        passes: u32,
+        time_scale: Ratio,
+    ) -> Result<Self, WorkloadError> {
+        let duration = extent.duration();
+        let period = duration + Nanos(duration.0 / (extent.records().saturating_sub(1)).max(1));
         let end = u128::from(duration.0) + u128::from(period.0) * u128::from(passes - 1);
         let years = |nanoseconds: u128| nanoseconds / 1_000_000_000 / 86_400 / 365;
-        let last = u128::from(first.0) + end;
-        if last >= u128::from(u64::MAX) {
-            let message = format!("{passes} passes end after {} years, but times go up to 584", years(last));
-            return Err(WorkloadFault { key: "passes", message, hint: Some("ask for fewer".into()) });
+        if end >= u128::from(u64::MAX) {
+            let message = format!("{passes} passes end after {} years, but times go up to 584", years(end));
+            return Err(WorkloadError { key: "passes", message, hint: Some("ask for fewer".into()) });
         }
         let limit = u128::from(Nanos::LAST.0);
-        let refuse = |key, message, hint: &str| Err(WorkloadFault { key, message, hint: Some(hint.into()) });
+        let refuse = |key, message, hint: &str| Err(WorkloadError { key, message, hint: Some(hint.into()) });
         if u128::from(duration.0) > limit && time_scale == Ratio::ONE {
             let message = format!(
                 "its last request comes {} years after its first, but simulated time ends after 292",
@@ -50,7 +59,9 @@ impl<'a> Passes<'a> {
                 _ => refuse("passes", message, "ask for fewer"),
             };
         }
-        Ok(Self { spool, records: spool.records(), left: passes - 1, shift: Nanos::ZERO, period })
+        let records = usize::try_from(extent.records()).unwrap_or(usize::MAX);
+        let pass = traces.records().take(records);
+        Ok(Self { traces, records, pass, left: passes - 1, shift: Nanos::ZERO, period })
     }
 }
 
@@ -60,13 +71,13 @@ impl Iterator for Passes<'_> {
     #[inline]
     fn next(&mut self) -> Option<Record> {
         loop {
-            match self.records.next() {
+            match self.pass.next() {
                 Some(record) => return Some(Record { at: record.at + self.shift, ..record }),
                 None if self.left == 0 => return None,
                 None => {
                     self.left -= 1;
                     self.shift += self.period;
-                    self.records = self.spool.records();
+                    self.pass = self.traces.records().take(self.records);
                 }
             }
         }
@@ -77,10 +88,11 @@ impl Iterator for Passes<'_> {
 mod tests {
     use esker_trace::{Operation, SpoolWriter, VolumeIndex};
 
+    use super::super::together::TraceInput;
     use super::*;
 
-    fn spool(times: &[u64]) -> Spool {
-        let mut writer = SpoolWriter::default();
+    fn traces(times: &[u64]) -> (Traces, Extent) {
+        let (mut writer, mut extent) = (SpoolWriter::default(), Extent::default());
         for (index, at) in times.iter().enumerate() {
             let record = Record {
                 at: Nanos(*at),
@@ -91,35 +103,37 @@ mod tests {
                 response: None,
             };
             writer.push(&record).unwrap();
+            extent.add(&record);
         }
-        writer.finish(vec!["0".into()]).unwrap()
+        let spool = writer.finish(vec!["0".into()]).unwrap();
+        (Traces::of([TraceInput { name: String::new(), spool, has_times: true }]), extent)
     }
 
     #[test]
     fn the_next_pass_begins_one_mean_gap_after_the_last_arrival() {
-        let spool = spool(&[100, 110, 160]);
-        let all: Vec<(u64, u64)> =
-            Passes::new(&spool, 3, Ratio::ONE).ok().unwrap().map(|record| (record.at.0, record.offset)).collect();
+        let (traces, extent) = traces(&[100, 110, 160]);
+        let passes = Passes::new(&traces, &extent, 3, Ratio::ONE).ok().unwrap();
+        let all: Vec<(u64, u64)> = passes.map(|record| (record.at.0, record.offset)).collect();
         let places = [0, 4096, 8192];
-        let times = [100, 110, 160, 190, 200, 250, 280, 290, 340];
+        let times = [0, 10, 60, 90, 100, 150, 180, 190, 240];
         let expected: Vec<(u64, u64)> = times.into_iter().zip(places.into_iter().cycle()).collect();
         assert_eq!(all, expected);
     }
 
     #[test]
     fn a_single_request_and_a_trace_without_times_are_repeated_at_once() {
-        let single = spool(&[7]);
-        assert_eq!(Passes::new(&single, 4, Ratio::ONE).ok().unwrap().count(), 4);
+        let (single, extent) = traces(&[7]);
+        assert_eq!(Passes::new(&single, &extent, 4, Ratio::ONE).ok().unwrap().count(), 4);
     }
 
     #[test]
     fn passes_beyond_all_time_are_refused() {
-        let spool = spool(&[0, 1 << 62]);
-        let fault = Passes::new(&spool, 5, Ratio::ONE).err().unwrap();
+        let (traces, extent) = traces(&[0, 1 << 62]);
+        let fault = Passes::new(&traces, &extent, 5, Ratio::ONE).err().unwrap();
         assert_eq!(fault.key, "passes");
         assert!(fault.message.contains("years"), "{}", fault.message);
-        let fault = Passes::new(&spool, 1, Ratio::parts_per_billion(8_000_000_000)).err().unwrap();
+        let fault = Passes::new(&traces, &extent, 1, Ratio::parts_per_billion(8_000_000_000)).err().unwrap();
         assert_eq!(fault.key, "time_scale");
-        assert!(Passes::new(&spool, 1, Ratio::ONE).is_ok());
+        assert!(Passes::new(&traces, &extent, 1, Ratio::ONE).is_ok());
     }
 }

@@ -1,33 +1,107 @@
-//! From an experiment's traces to records.
+//! From trace files to records at hand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-use esker_core::Nanos;
-use esker_trace::{Filter, Filtered, ReadOptions, Record, Spool, SpoolWriter, TraceReader, group_inputs};
+use esker_trace::{
+    Filter, Filtered, ReadOptions, Record, SpoolWriter, TouchedAreas, TraceError, TraceReader, group_inputs,
+};
 
-use super::Collector;
-use super::together::{Together, places, volume_names};
-use crate::config::{Experiment, WorkloadSettings};
+use super::together::{Extent, TraceInput, Traces};
+use crate::config::{ConfigError, Problem, WorkloadSettings};
 use crate::run_error::RunError;
+
+/// Batches that may wait between the two threads.
+const BATCHES_WAITING: usize = 8;
+
+/// Reads a trace and keeps its records. Parsing and `filter` have a thread of their own; meanwhile `each` is shown every
+/// batch: what it leaves in there is kept, and its answer says whether it wants more. `go_on` is asked after each batch
+/// was parsed; where it answers no, reading ends as if the trace did.
+pub fn read_trace(
+    name: &str,
+    reader: &mut TraceReader,
+    filter: Option<&mut Filter>,
+    go_on: &(dyn Fn(&TraceReader) -> bool + Sync),
+    each: &mut dyn FnMut(&mut Vec<Record>) -> bool,
+) -> Result<TraceInput, TraceError> {
+    let mut spool = SpoolWriter::default();
+    let (batches, parsed) = sync_channel::<Batch>(BATCHES_WAITING);
+    let (used, empties) = channel::<Vec<Record>>();
+    let volumes = std::thread::scope(|scope| {
+        let parsing = &mut *reader;
+        let parser = scope.spawn(move || parse(parsing, filter, go_on, &batches, &empties));
+        for Batch { mut records, volumes } in parsed {
+            let more = each(&mut records);
+            records.iter().try_for_each(|record| spool.push(record))?;
+            if !more {
+                // Whatever the parser has met further on, nobody asked for it.
+                return Ok(volumes);
+            }
+            let _ = used.send(records);
+        }
+        parser.join().expect("the parser does not panic")
+    })?;
+    let spool = spool.finish(reader.volumes()[..volumes].to_vec())?;
+    let differ = spool.times().is_some_and(|(first, last)| first < last);
+    let has_times = reader.notes().has_times && differ;
+    Ok(TraceInput { name: name.to_string(), spool, has_times })
+}
+
+/// Records, and how many volumes were known when they had been parsed.
+struct Batch {
+    records: Vec<Record>,
+    volumes: usize,
+}
+
+/// Sends all batches, and answers how many volumes there are.
+fn parse(
+    reader: &mut TraceReader,
+    mut filter: Option<&mut Filter>,
+    go_on: &(dyn Fn(&TraceReader) -> bool + Sync),
+    batches: &SyncSender<Batch>,
+    empties: &Receiver<Vec<Record>>,
+) -> Result<usize, TraceError> {
+    let mut ended = false;
+    while !ended {
+        let mut records = empties.try_recv().unwrap_or_default();
+        if !reader.next_batch(&mut records)? || !go_on(reader) {
+            break;
+        }
+        if let Some(filter) = &mut filter {
+            let mut kept = Vec::with_capacity(records.len());
+            for record in &records {
+                match filter.apply(record, reader.volumes()) {
+                    Filtered::Keep(record) => kept.push(record),
+                    Filtered::Drop => {}
+                    Filtered::End => {
+                        ended = true;
+                        break;
+                    }
+                }
+            }
+            records = kept;
+        }
+        if batches.send(Batch { records, volumes: reader.volumes().len() }).is_err() {
+            break;
+        }
+    }
+    Ok(reader.volumes().len())
+}
 
 /// What was read.
 pub(super) struct Collected {
-    pub(super) collector: Collector,
-    pub(super) volumes: Vec<String>,
-    /// Whether every trace has times.
-    pub(super) has_times: bool,
+    pub(super) traces: Traces,
+    pub(super) extent: Extent,
+    pub(super) touched: TouchedAreas,
 }
 
-/// Reads the traces of `experiment`, as far as its `head` asks for.
-pub(super) fn read(experiment: &Experiment, cancel: &AtomicBool) -> Result<Collected, RunError> {
-    let settings = &experiment.workload;
-    let trace = settings.trace.as_ref().expect("a workload without a source was refused when it was read");
-    let paths: Vec<PathBuf> = trace.as_slice().iter().map(|name| experiment.path_of(name)).collect();
-    let groups = group_inputs(&paths);
-    match groups.as_slice() {
-        [only] => read_one(experiment, only, cancel),
-        several => read_together(experiment, several, cancel),
+/// Reads the traces that `settings` name, as far as their `head` asks for.
+pub(super) fn read(settings: &WorkloadSettings, folder: &Path, cancel: &AtomicBool) -> Result<Collected, RunError> {
+    let paths = settings.paths(folder);
+    match group_inputs(&paths).as_slice() {
+        [only] => read_one(settings, only, cancel),
+        several => read_several(settings, several, cancel),
     }
 }
 
@@ -46,70 +120,59 @@ impl WorkloadSettings {
     }
 }
 
-fn read_one(experiment: &Experiment, paths: &[PathBuf], cancel: &AtomicBool) -> Result<Collected, RunError> {
-    let settings = &experiment.workload;
+fn read_one(settings: &WorkloadSettings, paths: &[PathBuf], cancel: &AtomicBool) -> Result<Collected, RunError> {
     let mut reader = TraceReader::open(paths, &settings.read_options())?;
-    let fault = |error: &dyn std::error::Error| experiment.error_at("workload.filter", error.to_string(), None);
-    let filter = settings.filter.clone().unwrap_or_default();
-    let mut filter = Filter::new(filter).map_err(|error| fault(&error))?;
-    let mut collector = Collector::default();
-    let mut batch = Vec::new();
-    'reading: while reader.next_batch(&mut batch)? {
-        check(cancel)?;
-        for record in &batch {
-            if settings.head.is_some_and(|head| collector.records >= head) {
-                break 'reading;
-            }
-            match filter.apply(record, reader.volumes()) {
-                Filtered::Keep(record) => collector.push(&record)?,
-                Filtered::Drop => {}
-                Filtered::End => break 'reading,
-            }
+    let fault = |error: &dyn std::error::Error| ConfigError::new("workload.filter", Problem::new(error.to_string()));
+    let mut filter = settings.filter.clone().map(Filter::new).transpose().map_err(|error| fault(&error))?;
+    let (mut extent, mut touched) = (Extent::default(), TouchedAreas::default());
+    let head = settings.head.unwrap_or(u64::MAX);
+    let mut each = |batch: &mut Vec<Record>| {
+        batch.truncate(usize::try_from(head - extent.records()).unwrap_or(usize::MAX));
+        for record in &*batch {
+            extent.add(record);
+            touched.add(record);
         }
+        extent.records() < head
+    };
+    let input = read_trace("", &mut reader, filter.as_mut(), &|_| !cancelled(cancel), &mut each)?;
+    check(cancel)?;
+    if let Some(filter) = filter {
+        filter.check_volumes(input.spool.volumes()).map_err(|error| fault(&error))?;
     }
-    filter.check_volumes(reader.volumes()).map_err(|error| fault(&error))?;
-    Ok(Collected { collector, volumes: reader.volumes().to_vec(), has_times: reader.notes().has_times })
+    Ok(Collected { traces: Traces::of([input]), extent, touched })
 }
 
-/// Several traces as one workload, as `esker study --together` has it.
-fn read_together(experiment: &Experiment, groups: &[Vec<PathBuf>], cancel: &AtomicBool) -> Result<Collected, RunError> {
-    let settings = &experiment.workload;
+fn read_several(
+    settings: &WorkloadSettings,
+    groups: &[Vec<PathBuf>],
+    cancel: &AtomicBool,
+) -> Result<Collected, RunError> {
     if settings.filter.is_some() {
         let message = "it goes with a single trace, and `trace` names several";
-        let hint = Some("write what is wanted of each to a file with `esker trace filter`".to_string());
-        return Err(experiment.error_at("workload.filter", message, hint).into());
+        let problem = Problem::with_hint(message, "write what is wanted of each to a file with `esker trace filter`");
+        return Err(ConfigError::new("workload.filter", problem).into());
     }
-    let mut names = Vec::new();
-    let mut traces: Vec<(Spool, Nanos)> = Vec::new();
-    let mut has_times = true;
+    let mut inputs = Vec::new();
     for paths in groups {
         let mut reader = TraceReader::open(paths, &settings.read_options())?;
-        let mut writer = SpoolWriter::default();
-        let (mut batch, mut first) = (Vec::<Record>::new(), None);
-        while reader.next_batch(&mut batch)? {
-            check(cancel)?;
-            first = first.or(batch.first().map(|record| record.at));
-            for record in &batch {
-                writer.push(record)?;
-            }
-        }
-        has_times &= reader.notes().has_times;
-        names.push(paths[0].file_name().unwrap_or_default().to_string_lossy().into_owned());
-        traces.push((writer.finish(reader.volumes().to_vec())?, first.unwrap_or_default()));
+        let name = paths[0].file_name().unwrap_or_default().to_string_lossy();
+        inputs.push(read_trace(&name, &mut reader, None, &|_| !cancelled(cancel), &mut |_| true)?);
+        check(cancel)?;
     }
-    let places = places(traces.iter().map(|(spool, first)| (*first, spool.volumes().len())));
-    let volumes = volume_names(names.iter().zip(&traces).map(|(name, (spool, _))| (name.as_str(), spool.volumes())));
-    let mut collector = Collector::default();
-    for record in Together::new(traces.iter().map(|(spool, _)| spool).zip(places)) {
-        if settings.head.is_some_and(|head| collector.records >= head) {
-            break;
-        }
-        collector.push(&record)?;
+    let traces = Traces::of(inputs);
+    let (mut extent, mut touched) = (Extent::default(), TouchedAreas::default());
+    for record in traces.records().take(usize::try_from(settings.head.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)) {
+        extent.add(&record);
+        touched.add(&record);
     }
     check(cancel)?;
-    Ok(Collected { collector, volumes, has_times })
+    Ok(Collected { traces, extent, touched })
+}
+
+fn cancelled(cancel: &AtomicBool) -> bool {
+    cancel.load(Ordering::Relaxed)
 }
 
 fn check(cancel: &AtomicBool) -> Result<(), RunError> {
-    if cancel.load(Ordering::Relaxed) { Err(RunError::Cancelled) } else { Ok(()) }
+    if cancelled(cancel) { Err(RunError::Cancelled) } else { Ok(()) }
 }

@@ -1,59 +1,88 @@
-//! Several traces as one workload: their requests merged by time, their volumes side by side.
+//! One or several traces as one stream of requests: merged by time, their volumes side by side.
 
 use std::iter::Peekable;
 
 use esker_core::Nanos;
-use esker_trace::{Record, Spool, SpoolRecords, VolumeIndex};
+use esker_trace::{Operation, Record, Spool, SpoolRecords, VolumeIndex};
+
+/// A trace that was read.
+#[derive(Debug)]
+pub struct TraceInput {
+    /// What names of its volumes begin with where there are several traces.
+    pub name: String,
+    /// Its records.
+    pub spool: Spool,
+    /// Whether its times tell when requests came. Times that are all the same tell as little as none.
+    pub has_times: bool,
+}
+
+/// Traces at hand as one stream of requests, which begins at time zero. Where every trace has absolute times they keep
+/// their relation; else all begin together.
+#[derive(Debug)]
+pub struct Traces {
+    parts: Vec<(Spool, TracePlace)>,
+    volumes: Vec<String>,
+    has_times: bool,
+}
+
+/// Where a trace stands among others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TracePlace {
+    /// Number of its first volume.
+    first_volume: u32,
+    /// Subtracted from its times.
+    zero: Nanos,
+}
 
 /// Times from 2000 on, in nanoseconds since 1970, are taken as absolute.
 const ABSOLUTE_FROM: Nanos = Nanos::from_secs(946_684_800);
 
-/// Where a trace stands among others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Number of its first volume.
-    pub first_volume: u32,
-    /// Subtracted from its times, so that the whole workload begins at zero.
-    pub zero: Nanos,
-}
+impl Traces {
+    /// These traces together, volumes in their order. Volumes of several are called `TRACE:VOLUME`.
+    pub fn of(inputs: impl IntoIterator<Item = TraceInput>) -> Self {
+        let inputs: Vec<TraceInput> = inputs.into_iter().collect();
+        let first = |input: &TraceInput| input.spool.times().map_or(Nanos::ZERO, |(first, _)| first);
+        let absolute = inputs.iter().all(|input| first(input) >= ABSOLUTE_FROM);
+        let earliest = inputs.iter().map(first).min().unwrap_or_default();
+        let has_times = inputs.iter().all(|input| input.has_times);
+        let alone = inputs.len() == 1;
+        let (mut parts, mut volumes) = (Vec::new(), Vec::new());
+        for input in inputs {
+            let zero = if absolute { earliest } else { first(&input) };
+            let TraceInput { name, spool, .. } = input;
+            let first_volume = volumes.len() as u32;
+            let names = spool.volumes().iter();
+            volumes.extend(names.map(|volume| if alone { volume.clone() } else { format!("{name}:{volume}") }));
+            parts.push((spool, TracePlace { first_volume, zero }));
+        }
+        Self { parts, volumes, has_times }
+    }
 
-/// The places of traces whose first request comes at such a time and that have so many volumes. Where every trace has
-/// absolute times they keep their relation; else all begin together.
-pub fn places(traces: impl Iterator<Item = (Nanos, usize)>) -> Vec<Place> {
-    let traces: Vec<_> = traces.collect();
-    let absolute = traces.iter().all(|(first, _)| *first >= ABSOLUTE_FROM);
-    let earliest = traces.iter().map(|(first, _)| *first).min().unwrap_or_default();
-    let mut first_volume = 0;
-    traces
-        .into_iter()
-        .map(|(first, volumes)| {
-            let place = Place { first_volume, zero: if absolute { earliest } else { first } };
-            first_volume += volumes as u32;
-            place
-        })
-        .collect()
-}
+    /// Names of the volumes, in the order of their numbers.
+    pub fn volumes(&self) -> &[String] {
+        &self.volumes
+    }
 
-/// Names of the volumes of several traces, in the order of their numbers: `TRACE:VOLUME`.
-pub fn volume_names<'a>(traces: impl Iterator<Item = (&'a str, &'a [String])>) -> Vec<String> {
-    traces.flat_map(|(trace, volumes)| volumes.iter().map(move |volume| format!("{trace}:{volume}"))).collect()
-}
+    /// Whether times tell when requests came.
+    pub fn has_times(&self) -> bool {
+        self.has_times
+    }
 
-/// The requests of all traces in order of time; equal times in the order of the traces.
-#[derive(Debug)]
-pub struct Together<'a> {
-    traces: Vec<Placed<'a>>,
-}
-
-impl<'a> Together<'a> {
-    /// Merges `traces`.
-    pub fn new(traces: impl IntoIterator<Item = (&'a Spool, Place)>) -> Self {
-        let placed = |(spool, place): (&'a Spool, Place)| Placed { records: spool.records().peekable(), place };
-        Self { traces: traces.into_iter().map(placed).collect() }
+    /// All requests in order of time; equal times in the order of the traces.
+    pub fn records(&self) -> TraceRecords<'_> {
+        let placed =
+            self.parts.iter().map(|(spool, place)| Placed { records: spool.records().peekable(), place: *place });
+        TraceRecords { traces: placed.collect() }
     }
 }
 
-impl Iterator for Together<'_> {
+/// The requests of [`Traces::records`].
+#[derive(Debug)]
+pub struct TraceRecords<'a> {
+    traces: Vec<Placed<'a>>,
+}
+
+impl Iterator for TraceRecords<'_> {
     type Item = Record;
 
     #[inline]
@@ -72,7 +101,7 @@ impl Iterator for Together<'_> {
 #[derive(Debug)]
 struct Placed<'a> {
     records: Peekable<SpoolRecords<'a>>,
-    place: Place,
+    place: TracePlace,
 }
 
 impl Placed<'_> {
@@ -88,5 +117,55 @@ impl Placed<'_> {
             volume: VolumeIndex(record.volume.0 + self.place.first_volume),
             ..record
         })
+    }
+}
+
+/// What a stream of records comes to, counted while it goes by.
+#[derive(Clone, Debug, Default)]
+pub struct Extent {
+    records: u64,
+    bytes: u64,
+    /// By volume, the byte behind the last one that is asked for.
+    ends: Vec<u64>,
+    times: Option<(Nanos, Nanos)>,
+}
+
+impl Extent {
+    /// Counts a record.
+    #[inline]
+    pub fn add(&mut self, record: &Record) {
+        self.records += 1;
+        let (first, last) = self.times.unwrap_or((record.at, record.at));
+        self.times = Some((first.min(record.at), last.max(record.at)));
+        if record.operation == Operation::Flush {
+            return;
+        }
+        let volume = record.volume.0 as usize;
+        if self.ends.len() <= volume {
+            self.ends.resize(volume + 1, 0);
+        }
+        self.ends[volume] = self.ends[volume].max(record.end());
+        if record.operation != Operation::Trim {
+            self.bytes += u64::from(record.length);
+        }
+    }
+
+    /// How many records there are.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes that are read and written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// From the first record to the last.
+    pub fn duration(&self) -> Nanos {
+        self.times.map_or(Nanos::ZERO, |(first, last)| last - first)
+    }
+
+    pub(super) fn ends(&self) -> &[u64] {
+        &self.ends
     }
 }

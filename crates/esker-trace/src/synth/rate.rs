@@ -22,6 +22,11 @@ impl Rate {
         Self(events * 3_600_000)
     }
 
+    /// So many events in 10,000 seconds, for rates with a fraction.
+    pub const fn per_10_000_seconds(events: u64) -> Self {
+        Self(events * 360)
+    }
+
     /// Whether nothing ever happens.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

@@ -45,6 +45,24 @@ pub struct SyntheticSettings {
     pub seed: Option<u64>,
 }
 
+impl SyntheticSettings {
+    /// So many requests, everything else by default.
+    pub fn new(requests: u64) -> Self {
+        Self {
+            requests,
+            read_fraction: half(),
+            trim_fraction: Ratio::ZERO,
+            size: four_kib(),
+            address: uniform(),
+            sequential_fraction: Ratio::ZERO,
+            footprint: None,
+            alignment: None,
+            arrivals: None,
+            seed: None,
+        }
+    }
+}
+
 fn half() -> Ratio {
     Ratio::percent(50)
 }

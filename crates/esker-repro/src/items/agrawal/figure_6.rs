@@ -7,8 +7,11 @@
 
 use esker_results::{FlashReport, RunResults};
 
+use esker_flash::{MultiPlane, SsdSettings, WriteFrontiers};
+
+use super::drives::baseline;
 use super::workloads::{ALL, Workload, response_ms};
-use crate::traces;
+use crate::traces::{self, Plan};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -20,20 +23,36 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-const EXPERIMENT: &str = include_str!("baseline.toml");
 /// An active block per plane, so that neighbouring pages can lie on neighbouring planes.
-const PLANES: (&str, &str) = ("device.flash.write_frontiers", "\"plane\"");
-const TWO_DIES: [(&str, &str); 2] =
-    [("device.flash.geometry.dies_per_package", "2"), ("device.flash.geometry.planes_per_die", "4")];
-const PAIRS: (&str, &str) = ("device.flash.array.multi_plane", "\"pairs\"");
-/// Ways to interleave, and their settings; the first is the baseline.
-const WAYS: [(&str, &[(&str, &str)]); 4] = [
-    ("none", &[TIMELINE]),
-    ("dies", &[PLANES, TWO_DIES[0], TWO_DIES[1]]),
-    ("pairs of planes", &[PLANES, PAIRS]),
-    ("dies and pairs of planes", &[PLANES, TWO_DIES[0], TWO_DIES[1], PAIRS]),
+fn planes(ssd: &mut SsdSettings) {
+    ssd.write_frontiers = WriteFrontiers::Plane;
+}
+
+fn two_dies(ssd: &mut SsdSettings) {
+    planes(ssd);
+    ssd.geometry.dies_per_package = 2;
+    ssd.geometry.planes_per_die = 4;
+}
+
+fn pairs(ssd: &mut SsdSettings) {
+    planes(ssd);
+    ssd.array.multi_plane = MultiPlane::Pairs;
+}
+
+fn two_dies_and_pairs(ssd: &mut SsdSettings) {
+    two_dies(ssd);
+    pairs(ssd);
+}
+
+/// Ways to interleave, and what they change; the first is the baseline.
+const WAYS: [(&str, fn(&mut SsdSettings)); 4] = [
+    ("none", |_| {}),
+    ("dies", two_dies),
+    ("pairs of planes", pairs),
+    ("dies and pairs of planes", two_dies_and_pairs),
 ];
-const TIMELINE: (&str, &str) = ("run.timeline", "2000");
+/// Requests of the baseline that stand in the results one by one.
+const TIMELINE: u32 = 2_000;
 const PACKAGES: f64 = 8.0;
 /// What counts as a benefit.
 const BENEFIT: f64 = 0.05;
@@ -46,8 +65,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let mut outcome = Outcome::default();
     let (mut rates, mut waiting) = (vec![Vec::new(); WAYS.len()], Vec::new());
     for (index, workload) in ALL.into_iter().enumerate() {
-        let text = match workload.experiment(EXPERIMENT, context) {
-            Ok(text) => text,
+        let asked = match workload.settings(context) {
+            Ok(asked) => asked,
             Err(missing) => {
                 for claim in [rate_claim(workload), waiting_claim(workload)] {
                     outcome.claims.push(Claim::unreachable(item.name, &claim, None, &missing));
@@ -58,8 +77,10 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             }
         };
         let mut responses = Vec::new();
-        for (way, (_, keys)) in WAYS.iter().enumerate() {
-            let results = traces::run(item, context, &text, keys, (index * WAYS.len() + way, ALL.len() * WAYS.len()))?;
+        for (way, (_, change)) in WAYS.iter().enumerate() {
+            let plan = Plan::new(baseline().changed(change).system(), asked.clone());
+            let plan = Plan { timeline: timeline(way), ..plan };
+            let results = traces::run(item, context, plan, (index * WAYS.len() + way, ALL.len() * WAYS.len()))?;
             responses.push(response_ms(&results));
             if way == 0 {
                 waiting.push(waiting_per_package(&results));
@@ -90,6 +111,10 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         curves: vec![bars("baseline", waiting)],
     });
     Ok(outcome)
+}
+
+fn timeline(way: usize) -> u32 {
+    if way == 0 { TIMELINE } else { 0 }
 }
 
 fn rate_claim(workload: &Workload) -> String {
@@ -135,8 +160,8 @@ mod tests {
 
     #[test]
     fn every_way_to_interleave_can_be_built_and_the_baseline_tells_what_waits() {
-        for (index, (_, keys)) in WAYS.iter().enumerate() {
-            let results = short(&ITEM, EXPERIMENT, keys);
+        for (index, (_, change)) in WAYS.iter().enumerate() {
+            let results = short(&ITEM, baseline().changed(change), timeline(index));
             assert_eq!(results.requests.all.count, 200);
             assert_eq!(waiting_per_package(&results).is_finite(), index == 0);
         }
@@ -158,7 +183,7 @@ mod tests {
         };
         let flash = FlashReport { timeline: Some(timeline), ..FlashReport::default() };
         let device = esker_results::DeviceReport { flash: Some(flash), ..Default::default() };
-        let mut results = short(&ITEM, EXPERIMENT, &[]);
+        let mut results = short(&ITEM, baseline(), 0);
         results.devices = [("flash".to_string(), device)].into();
         assert_eq!(waiting_per_package(&results), 100.0 / 400.0 / PACKAGES);
     }

@@ -10,8 +10,12 @@
 //! works in rounds: the claim is held to that one. Beside it stand gangs as section 3.3 describes them, each
 //! package with data lines of its own.
 
+use esker_flash::{ArraySettings, CopyBack, Gang, GangControl, GangData, PoolScope, Rewrite};
+
+use super::drives::baseline;
 use super::workloads::{ALL, IOZONE, TPCC, Workload, response_ms};
-use crate::traces;
+use crate::drive::Drive;
+use crate::traces::{self, Plan};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -23,14 +27,13 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-const EXPERIMENT: &str = include_str!("baseline.toml");
 /// Packages of a gang, with the channels that are left.
-const GANGS: [(&str, &str); 3] = [("2", "4"), ("4", "2"), ("8", "1")];
+const GANGS: [(u32, u32); 3] = [(2, 4), (4, 2), (8, 1)];
 
 /// A kind of gang.
 struct Kind {
     name: &'static str,
-    keys: &'static [(&'static str, &'static str)],
+    wiring: fn(&mut ArraySettings),
 }
 
 const SYNCHRONOUS: usize = 0;
@@ -39,31 +42,24 @@ const COMMANDS: usize = 2;
 const RELEASED_SYNCHRONOUS: usize = 3;
 const RELEASED_ASYNCHRONOUS: usize = 4;
 const KINDS: [Kind; 5] = [
-    Kind {
-        name: "synchronous",
-        keys: &[("device.flash.array.gang", "\"synchronous\""), ("device.flash.array.rewrite", "\"in-plane\"")],
-    },
-    Kind { name: "asynchronous", keys: &[("device.flash.array.gang", "\"shared-control\"")] },
+    Kind { name: "synchronous", wiring: synchronous },
+    Kind { name: "asynchronous", wiring: |array| array.gang = Gang::SharedControl },
     Kind {
         name: "asynchronous, lines held for commands only",
-        keys: &[("device.flash.array.gang", "\"shared-control\""), ("device.flash.array.gang_control", "\"commands\"")],
+        wiring: |array| (array.gang, array.gang_control) = (Gang::SharedControl, GangControl::Commands),
     },
     Kind {
         name: "synchronous, one page after the other",
-        keys: &[
-            ("device.flash.array.gang", "\"synchronous\""),
-            ("device.flash.array.gang_data", "\"shared\""),
-            ("device.flash.array.rewrite", "\"in-plane\""),
-        ],
+        wiring: |array| {
+            synchronous(array);
+            array.gang_data = GangData::Shared;
+        },
     },
     Kind {
         name: "asynchronous, in rounds",
-        keys: &[("device.flash.array.gang", "\"shared-control\""), ("device.flash.array.gang_control", "\"rounds\"")],
+        wiring: |array| (array.gang, array.gang_control) = (Gang::SharedControl, GangControl::Rounds),
     },
 ];
-/// What gangs of both kinds have in common.
-const ALLOCATION: [(&str, &str); 2] =
-    [("device.flash.pool", "\"plane\""), ("device.flash.array.copy_back", "\"unchecked\"")];
 const RUNS: usize = 1 + GANGS.len() * KINDS.len();
 
 const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"; gangs as in the authors' released simulator, \
@@ -78,9 +74,20 @@ const OVERWHELMED: &str = "\"could not support the IOzone workload in simulated 
     after the other, as in the released simulator";
 const HEAD: &str = "the first 100,000 requests of IOzone";
 
-fn keys<'a>(kind: &'a Kind, (gang, channels): (&'a str, &'a str)) -> Vec<(&'a str, &'a str)> {
-    let shape = [("device.flash.geometry.packages_per_channel", gang), ("device.flash.geometry.channels", channels)];
-    shape.into_iter().chain(ALLOCATION).chain(kind.keys.iter().copied()).collect()
+fn synchronous(array: &mut ArraySettings) {
+    array.gang = Gang::Synchronous;
+    array.rewrite = Rewrite::InPlane;
+}
+
+fn drive(kind: &Kind, (gang, channels): (u32, u32)) -> Drive {
+    baseline().changed(|ssd| {
+        ssd.geometry.packages_per_channel = gang;
+        ssd.geometry.channels = channels;
+        // What gangs of both kinds have in common.
+        ssd.pool = PoolScope::Plane;
+        ssd.array.copy_back = CopyBack::Unchecked;
+        (kind.wiring)(&mut ssd.array);
+    })
 }
 
 /// Busy share of what is busiest, dies or buses.
@@ -95,8 +102,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     // Per kind and gang, one value for each workload.
     let mut normalised = vec![Vec::new(); KINDS.len() * GANGS.len()];
     for (index, workload) in ALL.into_iter().enumerate() {
-        let text = match workload.experiment(EXPERIMENT, context) {
-            Ok(text) => text,
+        let asked = match workload.settings(context) {
+            Ok(asked) => asked,
             Err(missing) => {
                 let claim = format!("{}: synchronous gangs are slower than asynchronous ones", workload.name);
                 outcome.claims.push(Claim::unreachable(item.name, &claim, None, &missing));
@@ -105,15 +112,16 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             }
         };
         let part = |done: usize| (index * RUNS + done, all);
-        let baseline = response_ms(&traces::run(item, context, &text, &[], part(0))?);
+        let plan = |drive: Drive| Plan::new(drive.system(), asked.clone());
+        let baseline = response_ms(&traces::run(item, context, plan(baseline()), part(0))?);
         for (size, gang) in GANGS.into_iter().enumerate() {
             let mut responses = Vec::new();
             for (number, kind) in KINDS.iter().enumerate() {
                 let done = 1 + size * KINDS.len() + number;
-                let results = traces::run(item, context, &text, &keys(kind, gang), part(done))?;
+                let results = traces::run(item, context, plan(drive(kind, gang)), part(done))?;
                 responses.push(response_ms(&results));
                 normalised[number * GANGS.len() + size].push(response_ms(&results) / baseline);
-                if workload.name == IOZONE.name && gang.0 == "8" {
+                if workload.name == IOZONE.name && gang.0 == 8 {
                     let busy = busiest(&results);
                     let claim = format!("IOzone, gang of 8, {}: busy share of what is busiest", kind.name);
                     let reason = match number {
@@ -169,7 +177,7 @@ fn figure(title: &str, normalised: &[Vec<f64>], kinds: &[usize]) -> Figure {
 }
 
 /// The figure's claim, in the model that the figure was made with.
-fn order(item: &Item, workload: &Workload, gang: &str, responses: &[f64]) -> Claim {
+fn order(item: &Item, workload: &Workload, gang: u32, responses: &[f64]) -> Claim {
     let claim = format!(
         "{}: a synchronous gang of {gang} is slower than an asynchronous one (mean response, ms)",
         workload.name
@@ -179,10 +187,10 @@ fn order(item: &Item, workload: &Workload, gang: &str, responses: &[f64]) -> Cla
 }
 
 /// What to expect of gangs with data lines of their own.
-fn own_lines(workload: &Workload, gang: &str) -> &'static str {
+fn own_lines(workload: &Workload, gang: u32) -> &'static str {
     match workload.is_real() {
         true => TOGETHER,
-        false if workload.name == TPCC.name && gang == "2" => FITS,
+        false if workload.name == TPCC.name && gang == 2 => FITS,
         false => SMALL,
     }
 }
@@ -195,8 +203,7 @@ mod tests {
     #[test]
     fn every_gang_can_be_built_and_small_writes_cost_synchronous_ones_more() {
         for gang in GANGS {
-            let responses: Vec<_> =
-                KINDS.iter().map(|kind| response_ms(&short(&ITEM, EXPERIMENT, &keys(kind, gang)))).collect();
+            let responses: Vec<_> = KINDS.iter().map(|kind| response_ms(&short(&ITEM, drive(kind, gang), 0))).collect();
             for pair in [[SYNCHRONOUS, ASYNCHRONOUS], [RELEASED_SYNCHRONOUS, RELEASED_ASYNCHRONOUS]] {
                 let [synchronous, asynchronous] = pair.map(|kind| responses[kind]);
                 assert!(synchronous > asynchronous, "{gang:?}: {responses:?}");

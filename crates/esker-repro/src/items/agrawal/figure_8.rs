@@ -3,8 +3,13 @@
 //! The host keeps its 85 % of the data pages at every threshold. TPC-C's requests are too few to make a filled drive
 //! clean as long as the paper's did, so its drive is in the steady state.
 
+use esker_core::Ratio;
+use esker_sim::PreconditionKind;
+
+use super::drives::baseline;
 use super::workloads::{ALL, TPCC, Workload, pages_moved, response_ms};
-use crate::traces;
+use crate::drive::Drive;
+use crate::traces::{self, Plan};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -16,10 +21,9 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-const EXPERIMENT: &str = include_str!("baseline.toml");
-/// Shares of free blocks, in per cent, and spare factors that leave the host 85 % of the data pages.
-const THRESHOLDS: [(f64, &str, &str); 3] =
-    [(2.0, "\"2%\"", "\"13.265306%\""), (5.0, "\"5%\"", "\"10.526316%\""), (10.0, "\"10%\"", "\"5.555556%\"")];
+/// Shares of free blocks, in per cent, and spare factors that leave the host 85 % of the data pages, in parts per
+/// billion.
+const THRESHOLDS: [(u32, u64); 3] = [(2, 132_653_060), (5, 105_263_160), (10, 55_555_560)];
 
 const RISES: &str = "\"the access latencies increase in TPC-C with the threshold\"";
 const FOLLOWS: &str = "\"is explained by\" the pages moved during cleaning";
@@ -29,19 +33,21 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let mut outcome = Outcome::default();
     let (mut latencies, mut moves) = (Vec::new(), Vec::new());
     for (index, workload) in ALL.into_iter().enumerate() {
-        let text = match workload.experiment(EXPERIMENT, context) {
-            Ok(text) => text,
+        let asked = match workload.settings(context) {
+            Ok(asked) => asked,
             Err(missing) => {
                 outcome.claims.push(Claim::unreachable(item.name, &change(workload), Some(1.0), &missing));
                 continue;
             }
         };
         let (mut response, mut moved) = (Vec::new(), Vec::new());
-        for (place, (threshold, ..)) in THRESHOLDS.iter().enumerate() {
+        for (place, (threshold, _)) in THRESHOLDS.into_iter().enumerate() {
+            let threshold = f64::from(threshold);
             let part = (index * THRESHOLDS.len() + place, ALL.len() * THRESHOLDS.len());
-            let results = traces::run(item, context, &text, &keys(workload, place), part)?;
-            response.push((*threshold, response_ms(&results)));
-            moved.push((*threshold, pages_moved(&results) as f64));
+            let plan = Plan::new(drive(workload, place).system(), asked.clone());
+            let results = traces::run(item, context, plan, part)?;
+            response.push((threshold, response_ms(&results)));
+            moved.push((threshold, pages_moved(&results) as f64));
         }
         claims(item, workload, &response, &moved, &mut outcome.claims);
         let first = response[0].1;
@@ -67,13 +73,13 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(outcome)
 }
 
-fn keys(workload: &Workload, place: usize) -> Vec<(&'static str, &'static str)> {
-    let (_, threshold, spare) = THRESHOLDS[place];
-    let mut keys = vec![("device.flash.cleaning.threshold", threshold), ("device.flash.spare_factor", spare)];
-    if workload.name == TPCC.name {
-        keys.push(("device.flash.precondition", "\"steady\""));
-    }
-    keys
+fn drive(workload: &Workload, place: usize) -> Drive {
+    let (threshold, spare) = THRESHOLDS[place];
+    let drive = baseline().changed(|ssd| {
+        ssd.cleaning.threshold = Ratio::percent(threshold.into());
+        ssd.spare_factor = Some(Ratio::parts_per_billion(spare));
+    });
+    if workload.name == TPCC.name { drive.preconditioned(PreconditionKind::Steady) } else { drive }
 }
 
 fn change(workload: &Workload) -> String {
@@ -108,9 +114,8 @@ mod tests {
 
     #[test]
     fn the_host_has_the_same_share_at_every_threshold() {
-        for (threshold, _, spare) in THRESHOLDS {
-            let spare: f64 = spare.trim_matches(['"', '%']).parse().unwrap();
-            let host = (1.0 - spare / 100.0) * (1.0 - threshold / 100.0);
+        for (threshold, spare) in THRESHOLDS {
+            let host = (1.0 - spare as f64 / 1e9) * (1.0 - f64::from(threshold) / 100.0);
             assert!((host - 0.85).abs() < 1e-7, "{threshold} %: {host}");
         }
     }
@@ -118,7 +123,7 @@ mod tests {
     #[test]
     fn every_threshold_can_be_built() {
         for place in 0..THRESHOLDS.len() {
-            assert_eq!(short(&ITEM, EXPERIMENT, &keys(&TPCC, place)).requests.all.count, 200);
+            assert_eq!(short(&ITEM, drive(&TPCC, place), 0).requests.all.count, 200);
         }
     }
 }

@@ -7,8 +7,8 @@ use esker_core::{
     ReplaySettings, Request, Verdict, replay,
 };
 use esker_results::{FlashReport, Report, Reporting};
-use esker_sim::{Experiment, System};
 
+use crate::drive::Drive;
 use crate::{Context, Item, ReproduceError};
 
 /// Size of every request.
@@ -47,8 +47,7 @@ pub(super) struct Measured {
 pub(super) struct Work<'a> {
     pub(super) item: &'a Item,
     pub(super) context: &'a Context<'a>,
-    /// The drive's tables in an experiment, without the seed.
-    pub(super) experiment: &'a str,
+    pub(super) drive: &'a Drive,
 }
 
 impl Work<'_> {
@@ -56,19 +55,9 @@ impl Work<'_> {
         ReproduceError::Experiment { item: self.item.name, message: message.to_string() }
     }
 
-    /// The drive, with other values for `keys`, in `condition`.
-    pub(super) fn drive(
-        &self,
-        keys: &[(&str, &str)],
-        condition: Precondition,
-    ) -> Result<Box<dyn Reporting>, ReproduceError> {
-        let seed = self.context.seed;
-        let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{}seed = {seed}\n", self.experiment);
-        let mut experiment = Experiment::from_str(&text, self.item.name).map_err(|error| self.error(error))?;
-        for (key, value) in keys {
-            experiment = experiment.with(key, value).map_err(|error| self.error(error))?;
-        }
-        let mut drive = System::assemble(&experiment).map_err(|error| self.error(error))?.device;
+    /// The drive in `condition`.
+    pub(super) fn drive(&self, condition: Precondition) -> Result<Box<dyn Reporting>, ReproduceError> {
+        let mut drive = self.drive.system().assemble(self.context.seed).map_err(|error| self.error(error))?.device;
         drive.control(Nanos::ZERO, Control::Precondition(condition)).map_err(|error| self.error(error))?;
         Ok(drive)
     }

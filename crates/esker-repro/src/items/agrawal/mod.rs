@@ -1,5 +1,6 @@
 //! Agrawal 2008, "Design tradeoffs for SSD performance".
 
+mod drives;
 pub(super) mod figure_6;
 pub(super) mod figure_7;
 pub(super) mod figure_8;

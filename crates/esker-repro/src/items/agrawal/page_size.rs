@@ -5,8 +5,12 @@
 //! paper does not say. In the simulator that was released with it every request of a package is one whole
 //! logical page, so both are measured.
 
+use esker_core::Bytes;
+use esker_flash::SsdSettings;
+
+use super::drives::baseline;
 use super::workloads::{TPCC, response_ms};
-use crate::traces;
+use crate::traces::{self, Plan};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -18,16 +22,19 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-const EXPERIMENT: &str = include_str!("baseline.toml");
-const SMALL: &[(&str, &str)] = &[("device.flash.block_summary", "false")];
-const LARGE: &[(&str, &str)] =
-    &[("device.flash.block_summary", "false"), ("device.flash.array.logical_page", "\"256KiB\"")];
+fn small(ssd: &mut SsdSettings) {
+    ssd.block_summary = false;
+}
 
-const WHOLE: &[(&str, &str)] = &[
-    ("device.flash.block_summary", "false"),
-    ("device.flash.array.logical_page", "\"256KiB\""),
-    ("device.flash.array.whole_page_reads", "true"),
-];
+fn large(ssd: &mut SsdSettings) {
+    small(ssd);
+    ssd.array.logical_page = Some(Bytes::kib(256));
+}
+
+fn whole(ssd: &mut SsdSettings) {
+    large(ssd);
+    ssd.array.whole_page_reads = true;
+}
 
 /// Busy share of the packages.
 fn busy(results: &esker_results::RunResults) -> f64 {
@@ -35,10 +42,11 @@ fn busy(results: &esker_results::RunResults) -> f64 {
 }
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
-    let text = TPCC.experiment(EXPERIMENT, context).expect("it is made up");
-    let small = traces::run(item, context, &text, SMALL, (0, 3))?;
-    let large = traces::run(item, context, &text, LARGE, (1, 3))?;
-    let whole = traces::run(item, context, &text, WHOLE, (2, 3))?;
+    let workload = TPCC.settings(context).expect("it is made up");
+    let plan = |change: fn(&mut SsdSettings)| Plan::new(baseline().changed(change).system(), workload.clone());
+    let small = traces::run(item, context, plan(small), (0, 3))?;
+    let large = traces::run(item, context, plan(large), (1, 3))?;
+    let whole = traces::run(item, context, plan(whole), (2, 3))?;
     let small_us = response_ms(&small) * 1e3;
     let mut claims =
         vec![TPCC.on(Claim::within(item.name, "4 KiB pages: mean response, us", 200.0, small_us, 0.10, ROUNDED))];
@@ -80,9 +88,8 @@ mod tests {
 
     #[test]
     fn writes_of_a_part_of_a_large_page_take_the_whole_page() {
-        let write_us = |keys| short(&ITEM, EXPERIMENT, keys).requests.write.response_time.mean_us;
-        assert!(write_us(LARGE) > 20.0 * write_us(SMALL));
-        let read_us = |keys| short(&ITEM, EXPERIMENT, keys).requests.read.response_time.mean_us;
-        assert!(read_us(WHOLE) > 2.0 * read_us(LARGE));
+        let run = |change: fn(&mut SsdSettings)| short(&ITEM, baseline().changed(change), 0).requests;
+        assert!(run(large).write.response_time.mean_us > 20.0 * run(small).write.response_time.mean_us);
+        assert!(run(whole).read.response_time.mean_us > 2.0 * run(large).read.response_time.mean_us);
     }
 }

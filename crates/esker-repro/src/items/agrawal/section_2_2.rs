@@ -4,8 +4,11 @@
 //! us. Its rates are therefore up to 5.3 % above those of a package with the times of table 1, which is what runs here.
 
 use esker_core::{Precondition, Ratio};
+use esker_flash::{ArrayLevel, MultiPlane, SsdSettings, Stripe, WriteFrontiers};
 
+use super::drives::PRESET;
 use super::micro::{Kind, Work, request};
+use crate::drive::Drive;
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -18,20 +21,31 @@ pub(in crate::items) const ITEM: Item = Item {
 };
 
 /// One package of two dies with four planes each.
-const EXPERIMENT: &str = "[device.flash]
-kind = \"ssd\"
-preset = \"samsung-k9xxg08-slc-32g\"
-write_frontiers = \"plane\"
-array = { stripe = [\"plane\", \"die\", \"package\", \"channel\"] }
-geometry = { channels = 1, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 4, blocks_per_plane = 128 }
+/// One package, with an active block per plane.
+fn package() -> Drive {
+    Drive::preset(PRESET).changed(|ssd| {
+        ssd.write_frontiers = WriteFrontiers::Plane;
+        ssd.array.stripe = Stripe(vec![ArrayLevel::Plane, ArrayLevel::Die, ArrayLevel::Package, ArrayLevel::Channel]);
+        ssd.geometry.channels = 1;
+        ssd.geometry.packages_per_channel = 1;
+        ssd.geometry.dies_per_package = 2;
+        ssd.geometry.planes_per_die = 4;
+        ssd.geometry.blocks_per_plane = 128;
+    })
+}
 
-[run]
-target = \"flash\"
-";
 /// The eight planes of a package do one thing at a time.
-const NOT_INTERLEAVED: [(&str, &str); 2] =
-    [("device.flash.geometry.dies_per_package", "1"), ("device.flash.geometry.planes_per_die", "8")];
-const PAIRS: [(&str, &str); 1] = [("device.flash.array.multi_plane", "\"pairs\"")];
+fn not_interleaved(ssd: &mut SsdSettings) {
+    ssd.geometry.dies_per_package = 1;
+    ssd.geometry.planes_per_die = 8;
+}
+
+fn in_pairs(ssd: &mut SsdSettings) {
+    ssd.array.multi_plane = MultiPlane::Pairs;
+}
+
+fn as_it_is(_: &mut SsdSettings) {}
+
 const REQUESTS: u64 = 20_000;
 
 /// A rate of the section: what is claimed, pages per second, what runs, its settings and
@@ -40,7 +54,7 @@ struct Rate {
     claim: &'static str,
     published: f64,
     kind: Kind,
-    keys: &'static [(&'static str, &'static str)],
+    change: fn(&mut SsdSettings),
     depth: u64,
 }
 
@@ -49,28 +63,28 @@ const RATES: [Rate; 4] = [
         claim: "reads without interleaving, pages per second",
         published: 8_000.0,
         kind: Kind::Read,
-        keys: &NOT_INTERLEAVED,
+        change: not_interleaved,
         depth: 1,
     },
     Rate {
         claim: "reads that sense during other transfers, pages per second",
         published: 10_000.0,
         kind: Kind::Read,
-        keys: &[],
+        change: as_it_is,
         depth: 8,
     },
     Rate {
         claim: "writes without interleaving, pages per second",
         published: 3_330.0,
         kind: Kind::Write,
-        keys: &NOT_INTERLEAVED,
+        change: not_interleaved,
         depth: 1,
     },
     Rate {
         claim: "writes with dies and pairs of planes interleaved, pages per second",
         published: 10_000.0,
         kind: Kind::Write,
-        keys: &PAIRS,
+        change: in_pairs,
         depth: 32,
     },
 ];
@@ -84,18 +98,17 @@ const COPY_BACKS: &str =
     "no command of a drive asks for copy-backs alone; by table 1 two planes at once take (25 + 200) / 2 us a page";
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
-    let work = Work { item, context, experiment: EXPERIMENT };
     let mut claims = Vec::new();
     let mut alone = f64::NAN;
     for (index, rate) in RATES.iter().enumerate() {
-        let found = measure(&work, rate.kind, rate.keys, rate.depth)?;
+        let found = measure(item, context, rate.kind, rate.change, rate.depth)?;
         claims.push(Claim::within(item.name, rate.claim, rate.published, found, 0.06, ROUNDED));
         if matches!(rate.kind, Kind::Write) && rate.depth == 1 {
             alone = found;
         }
         (context.progress)((index + 1) as f64 / (RATES.len() + 1) as f64);
     }
-    let two_dies = measure(&work, Kind::Write, &[], 8)?;
+    let two_dies = measure(item, context, Kind::Write, as_it_is, 8)?;
     let claim = "writes with two dies interleaved over those without";
     claims.push(Claim::within(item.name, claim, 2.0, two_dies / alone, 0.06, DOUBLES));
     let claim = "page copies between two packages, fully interleaved, us a page";
@@ -107,12 +120,19 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 }
 
 /// Sequential requests, in pages per second.
-fn measure(work: &Work<'_>, kind: Kind, keys: &[(&str, &str)], depth: u64) -> Result<f64, ReproduceError> {
+fn measure(
+    item: &Item,
+    context: &Context<'_>,
+    kind: Kind,
+    change: fn(&mut SsdSettings),
+    depth: u64,
+) -> Result<f64, ReproduceError> {
+    let work = Work { item, context, drive: &package().changed(change) };
     let condition = match kind {
         Kind::Read => Precondition::Filled { utilisation: Ratio::percent(80) },
         Kind::Write => Precondition::Empty,
     };
-    let mut drive = work.drive(keys, condition)?;
+    let mut drive = work.drive(condition)?;
     Ok(work.measure(&mut drive, (0..REQUESTS).map(|page| request(kind, page)), depth)?.rate)
 }
 

@@ -6,6 +6,7 @@
 
 use esker_core::{Precondition, Ratio, Rng};
 
+use super::drives;
 use super::micro::{Kind, PAGE, Work, request};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
@@ -19,18 +20,6 @@ pub(in crate::items) const ITEM: Item = Item {
 };
 
 /// The baseline of section 4.2 with an eighth of the blocks.
-const EXPERIMENT: &str = "[device.flash]
-kind = \"ssd\"
-preset = \"samsung-k9xxg08-slc-32g\"
-spare_factor = \"10.526316%\"
-block_summary = true
-pool = \"package\"
-cleaning = { victim = \"greedy\", threshold = \"5%\" }
-geometry = { dies_per_package = 1, planes_per_die = 8, blocks_per_plane = 256 }
-
-[run]
-target = \"flash\"
-";
 const REQUESTS: u64 = 400_000;
 
 const TWICE: &str = "\"twice the cleaning efficiency of a full disk\" is a rough statement without a run behind it: at \
@@ -38,7 +27,8 @@ const TWICE: &str = "\"twice the cleaning efficiency of a full disk\" is a rough
 const NO_NUMBER: &str = "the text claims that knowing which data change helps cleaning, without a number or a run";
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
-    let work = Work { item, context, experiment: EXPERIMENT };
+    let drive = drives::common().changed(|ssd| ssd.geometry.blocks_per_plane = 256);
+    let work = Work { item, context, drive: &drive };
     let full = efficiency(&work, Ratio::ONE)?;
     (context.progress)(0.5);
     let half = efficiency(&work, Ratio::percent(50))?;
@@ -57,7 +47,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 /// drive, which has data there alone.
 fn efficiency(work: &Work<'_>, share: Ratio) -> Result<f64, ReproduceError> {
     let seed = work.context.seed;
-    let mut drive = work.drive(&[], Precondition::Steady { utilisation: share, seed })?;
+    let mut drive = work.drive(Precondition::Steady { utilisation: share, seed })?;
     let pages = share.of(drive.capacity().0 / PAGE.0);
     let mut rng = Rng::derive(seed, "half-full");
     let requests = (0..REQUESTS).map(move |_| request(Kind::Write, rng.below(pages)));

@@ -9,6 +9,7 @@
 
 use esker_core::{Precondition, Ratio, Rng};
 
+use super::drives;
 use super::micro::{Kind, Measured, Order, PAGE, Work, request};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
@@ -21,7 +22,6 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-const EXPERIMENT: &str = include_str!("table_3.toml");
 /// Requests of the rows without cleaning.
 const PLAIN_REQUESTS: u64 = 200_000;
 /// Requests of the rows with cleaning.
@@ -44,7 +44,8 @@ const UNEVEN: &str = "eight requests at random addresses, of which some meet on 
                       does not say in which order its requests go";
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
-    let work = &Work { item, context, experiment: EXPERIMENT };
+    let drive = drives::common().changed(|ssd| ssd.queue_depth = 64);
+    let work = &Work { item, context, drive: &drive };
     let step = |done: f64| (context.progress)(done / STEPS);
     step(0.0);
     let mut claims = without_cleaning(work)?;
@@ -139,7 +140,7 @@ fn plain(work: &Work<'_>, kind: Kind, order: Order, depth: u64) -> Result<Measur
         Kind::Read => Precondition::Filled { utilisation: Ratio::percent(10) },
         Kind::Write => Precondition::Empty,
     };
-    let mut drive = work.drive(&[], condition)?;
+    let mut drive = work.drive(condition)?;
     let mut rng = Rng::derive(work.context.seed, "plain");
     let requests = (0..PLAIN_REQUESTS).map(move |index| match order {
         Order::Sequential => request(kind, index),
@@ -150,7 +151,7 @@ fn plain(work: &Work<'_>, kind: Kind, order: Order, depth: u64) -> Result<Measur
 
 /// Writes over a part of the space, one at a time, on a drive filled in address order.
 fn cleaning(work: &Work<'_>, order: Order, divisor: u64, requests: u64) -> Result<Measured, ReproduceError> {
-    let mut drive = work.drive(&[], Precondition::Filled { utilisation: Ratio::ONE })?;
+    let mut drive = work.drive(Precondition::Filled { utilisation: Ratio::ONE })?;
     let pages = drive.capacity().0 / PAGE.0 / divisor;
     let mut rng = Rng::derive(work.context.seed, work.item.name);
     let requests = (0..requests).map(move |index| match order {
@@ -163,7 +164,7 @@ fn cleaning(work: &Work<'_>, order: Order, divisor: u64, requests: u64) -> Resul
 /// Random writes over the whole space after preconditioning to the steady state.
 fn steady(work: &Work<'_>) -> Result<Measured, ReproduceError> {
     let seed = work.context.seed;
-    let mut drive = work.drive(&[], Precondition::Steady { utilisation: Ratio::ONE, seed })?;
+    let mut drive = work.drive(Precondition::Steady { utilisation: Ratio::ONE, seed })?;
     let pages = drive.capacity().0 / PAGE.0;
     let mut rng = Rng::derive(seed, "steady");
     work.measure(&mut drive, (0..1_000_000).map(move |_| request(Kind::Write, rng.below(pages))), 1)

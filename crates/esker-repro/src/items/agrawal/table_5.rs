@@ -6,9 +6,12 @@
 //! not depend on it; at the published efficiency of 70 %, 30 % of 63 pages are moved, which gives the published times
 //! from the measured cost of a page.
 
+use esker_flash::CopyBack;
 use esker_results::CleaningReport;
+use esker_sim::{BeyondCapacity, PreconditionKind, WorkloadSettings};
 
-use crate::traces::{self, PaperTrace};
+use super::drives::with_block_per_plane;
+use crate::traces::{self, PaperTrace, Plan};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -20,13 +23,12 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-const EXPERIMENT: &str = include_str!("table_5.toml");
 const DATA_PAGES: f64 = 63.0;
 const ERASE_MS: f64 = 1.5;
 /// Share of superseded pages in TPC-C's victims.
 const EFFICIENCY: f64 = 0.70;
 /// Copies over the bus, then copy-back: the setting, what claims call it, and the time to clean a block under TPC-C.
-const WAYS: [(&str, &str, f64); 2] = [("\"off\"", ONCE, 9.65), ("\"unchecked\"", "copy-back", 5.85)];
+const WAYS: [(CopyBack, &str, f64); 2] = [(CopyBack::Off, ONCE, 9.65), (CopyBack::Unchecked, "copy-back", 5.85)];
 /// The way whose efficiencies count: they are the same in the other, where no page is moved.
 const ONCE: &str = "copies over the bus";
 const PACKAGES: f64 = 8.0;
@@ -57,8 +59,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
                     claims.push(Claim::unreachable(item.name, &blocks, None, &missing));
                 }
                 Ok(path) => {
-                    let text = traces::experiment(EXPERIMENT, &path, "", context);
-                    let found = cleaning(item, context, &text, &[("device.flash.array.copy_back", setting)], part)?;
+                    let plan = Plan::new(with_block_per_plane(setting).system(), traces::workload(&path));
+                    let found = cleaning(item, context, plan, part)?;
                     let took = Claim::within(item.name, &time, ERASE_MS, found.mean_block_us / 1e3, 0.01, EXACT);
                     claims.push(took.by_construction("no page was moved, so a block takes its erase"));
                     let efficient = Claim::within(item.name, &efficiency, 1.0, found.efficiency, 0.01, EXACT);
@@ -78,9 +80,9 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         match traces::TPCC.find(context) {
             Err(missing) => claims.push(Claim::unreachable(item.name, &time, Some(published), &missing)),
             Ok(path) => {
-                let text = traces::experiment(EXPERIMENT, &path, "beyond_capacity = \"dense\"", context);
-                let keys = [("device.flash.array.copy_back", setting), ("device.flash.precondition", "\"steady\"")];
-                let found = cleaning(item, context, &text, &keys, part)?;
+                let drive = with_block_per_plane(setting).preconditioned(PreconditionKind::Steady);
+                let workload = WorkloadSettings { beyond_capacity: BeyondCapacity::Dense, ..traces::workload(&path) };
+                let found = cleaning(item, context, Plan::new(drive.system(), workload), part)?;
                 page_costs.push(page_ms(&found));
                 let at_published = block_ms(page_ms(&found), EFFICIENCY);
                 let claim = format!("TPC-C, {way}: time to clean a block at an efficiency of 70 %, ms");
@@ -109,14 +111,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(claims.into())
 }
 
-fn cleaning(
-    item: &Item,
-    context: &Context<'_>,
-    text: &str,
-    keys: &[(&str, &str)],
-    part: usize,
-) -> Result<CleaningReport, ReproduceError> {
-    let results = traces::run(item, context, text, keys, (part, RUNS))?;
+fn cleaning(item: &Item, context: &Context<'_>, plan: Plan, part: usize) -> Result<CleaningReport, ReproduceError> {
+    let results = traces::run(item, context, plan, (part, RUNS))?;
     let report = results.devices.into_values().find_map(|device| device.flash?.cleaning);
     report.ok_or_else(|| ReproduceError::Experiment { item: item.name, message: "no block was cleaned".to_string() })
 }

@@ -16,9 +16,10 @@ use std::sync::atomic::Ordering;
 use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
+use esker_flash::WearLevelling;
 use esker_results::{Report, Reporting, WearReport};
-use esker_sim::{Experiment, System};
 
+use super::drives;
 use crate::{Claim, Context, Item, Outcome, ReproduceError, traces};
 
 /// The item.
@@ -30,7 +31,6 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-const EXPERIMENT: &str = include_str!("table_7.toml");
 /// Eight packages of eight planes.
 const BLOCKS: f64 = 8.0 * 8.0 * 2048.0;
 /// Rated erases of a block.
@@ -41,16 +41,16 @@ const STRIDE: usize = 50;
 /// What a technique leaves of the blocks.
 struct Left {
     technique: &'static str,
-    levelling: &'static str,
+    levelling: WearLevelling,
     mean: f64,
     stddev: f64,
     expired: f64,
 }
 
 const PUBLISHED: [Left; 3] = [
-    Left { technique: "greedy", levelling: "none", mean: 43.82, stddev: 13.47, expired: 223.0 },
-    Left { technique: "rate limit", levelling: "rate-limit", mean: 43.82, stddev: 13.42, expired: 153.0 },
-    Left { technique: "migration", levelling: "migration", mean: 43.34, stddev: 5.71, expired: 0.0 },
+    Left { technique: "greedy", levelling: WearLevelling::None, mean: 43.82, stddev: 13.47, expired: 223.0 },
+    Left { technique: "rate limit", levelling: WearLevelling::RateLimit, mean: 43.82, stddev: 13.42, expired: 153.0 },
+    Left { technique: "migration", levelling: WearLevelling::Migration, mean: 43.34, stddev: 5.71, expired: 0.0 },
 ];
 /// What the authors' released simulator prints after 5.841 passes of the released requests, over its eight packages.
 const RELEASED: [Left; 3] = [
@@ -74,7 +74,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         Ok(path) => path,
         Err(missing) => return Ok(unmeasured(item, &missing).into()),
     };
-    let requests = traces::requests(item, path)?;
+    let requests = traces::requests(item, context, &path)?;
     let [greedy, limited, migrated] = wear_out_by_each(item, context, &requests)?;
 
     let mut claims = vec![
@@ -107,7 +107,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         let expired = worn.end.expired_blocks as f64;
         let claim = name("mean remaining life, erases");
         let on_which_it_stops = |claim: Claim| match published.levelling {
-            "none" => claim.by_construction("the run is stopped at the published mean"),
+            WearLevelling::None => claim.by_construction("the run is stopped at the published mean"),
             _ => claim,
         };
         claims.push(on_which_it_stops(Claim::within(item.name, &claim, published.mean, mean, 0.02, MEAN)));
@@ -175,7 +175,7 @@ pub(super) const TECHNIQUES: [&str; 3] = [PUBLISHED[0].technique, PUBLISHED[1].t
 
 /// What each technique leaves of the blocks, after the same requests of the trace at `path`.
 pub(super) fn worn_by(item: &Item, context: &Context<'_>, path: PathBuf) -> Result<[WearReport; 3], ReproduceError> {
-    let requests = traces::requests(item, path)?;
+    let requests = traces::requests(item, context, &path)?;
     Ok(wear_out_by_each(item, context, &requests)?.map(|worn| worn.end))
 }
 
@@ -218,11 +218,8 @@ fn wear_out(
 ) -> Result<Worn, ReproduceError> {
     let error = |message: String| ReproduceError::Experiment { item: item.name, message };
     let published = &PUBLISHED[technique];
-    let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{EXPERIMENT}seed = {}\n", context.seed);
-    let experiment = Experiment::from_str(&text, "agrawal/table_7.toml")
-        .and_then(|experiment| experiment.with("device.flash.wear.levelling", &format!("\"{}\"", published.levelling)))
-        .map_err(|fault| error(fault.to_string()))?;
-    let mut drive = System::assemble(&experiment).map_err(|fault| error(fault.to_string()))?.device;
+    let system = drives::wearing_out(published.levelling).system();
+    let mut drive = system.assemble(context.seed).map_err(|fault| error(fault.to_string()))?.device;
     drive.control(Nanos::ZERO, Control::StartMeasuring).map_err(|fault| error(fault.to_string()))?;
 
     let mut worn = Worn { served: 0, one_pass: WearReport::default(), end: WearReport::default() };

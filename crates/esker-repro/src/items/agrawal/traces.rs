@@ -1,7 +1,7 @@
 //! Agrawal's released simulator on the two traces that came with it: IOzone and Postmark, response times.
 //!
 //! The paper's figures 6 to 8 show these workloads relative to the baseline only; the release prints absolute
-//! times. Protocol: its configuration (see the TOML beside this file), each trace once, by its arrival times,
+//! times. Protocol: its configuration (`drives.rs`), each trace once, by its arrival times,
 //! on a drive that is full of data.
 //!
 //! The release also has a bus to the host: 0.2384 us a sector, one request at a time, so that reads wait behind the
@@ -9,9 +9,13 @@
 //! up the reads that it would hold up there, and Postmark's become faster than without any bus (1.5 ms; 2.4 in the
 //! release and without `link`). So the claims are without it, and times with it are shown beside.
 
+use esker_core::{ByteRate, Nanos};
+use esker_flash::LinkSettings;
 use esker_results::RunResults;
 
-use crate::traces::{self, PaperTrace};
+use super::drives::released;
+use crate::drive::Drive;
+use crate::traces::{self, PaperTrace, Plan};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -22,8 +26,6 @@ pub(in crate::items) const ITEM: Item = Item {
     sections: &["4.2"],
     run,
 };
-
-const EXPERIMENT: &str = include_str!("traces.toml");
 
 /// What the release prints for one trace.
 struct Published {
@@ -43,7 +45,7 @@ const REASON: &str = "two simulators with the same times of operations, which cl
     bus to the host, which was left out after a first run with a `link` had missed (shown beside)";
 const LINKED: &str = "not the release's bus, on which requests take turns";
 /// The bus to the host of the release, as far as a `link` can be one.
-const LINK: &str = "{ rate = \"2147651007B/s\", overhead = \"1us\" }";
+const LINK: LinkSettings = LinkSettings { rate: ByteRate(2_147_651_007), overhead: Nanos::from_micros(1) };
 
 fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     let mut claims = Vec::new();
@@ -56,8 +58,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
                 claims.push(Claim::unreachable(item.name, &stddev, Some(published.stddev_ms), &missing));
             }
             Ok(path) => {
-                let text = traces::experiment(EXPERIMENT, &path, "", context);
-                let results = traces::run(item, context, &text, &[], (2 * index, 2 * PUBLISHED.len()))?;
+                let plan = |drive: Drive| Plan::new(drive.system(), traces::workload(&path));
+                let results = traces::run(item, context, plan(released()), (2 * index, 2 * PUBLISHED.len()))?;
                 let response = &results.requests.all.response_time;
                 let within = |claim: &str, published, measured| {
                     Claim::within(item.name, claim, published, measured, TOLERANCE, REASON)
@@ -65,8 +67,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
                 claims.push(within(&mean, published.mean_ms, response.mean_us / 1e3));
                 claims.push(within(&stddev, published.stddev_ms, response.stddev_us / 1e3));
                 claims.push(moved(item, published, &results));
-                let keys = [("device.flash.link", LINK)];
-                let results = traces::run(item, context, &text, &keys, (2 * index + 1, 2 * PUBLISHED.len()))?;
+                let linked = released().changed(|ssd| ssd.link = Some(LINK));
+                let results = traces::run(item, context, plan(linked), (2 * index + 1, 2 * PUBLISHED.len()))?;
                 let mean_ms = results.requests.all.response_time.mean_us / 1e3;
                 let claim = format!("{mean}, with a link that reads and writes pass side by side");
                 claims.push(Claim::compared(item.name, &claim, published.mean_ms, mean_ms, LINKED));
@@ -91,18 +93,19 @@ fn moved(item: &Item, published: &Published, results: &RunResults) -> Claim {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drives::SPARE_FACTOR;
     use super::*;
 
     /// The two rates in the configuration are those of the release: 0.2384 us per sector,
     /// 15 % spare of each plane's blocks.
     #[test]
     fn the_drive_follows_from_the_released_configuration() {
-        let link = 512.0 / 0.2384e-6;
-        assert!(LINK.contains(&format!("{link:.0}B/s")), "{link}");
+        let link: f64 = 512.0 / 0.2384e-6;
+        assert_eq!(LINK.rate.0 as f64, link.round());
         let (blocks, data_pages) = (2048.0 * 64.0, 63.0);
         let host = 0.85 * blocks * data_pages;
         let beyond_reserve = 0.95 * blocks * data_pages;
-        assert!((1.0_f64 - host / beyond_reserve - 0.10526316).abs() < 1e-8);
+        assert!((1.0 - host / beyond_reserve - SPARE_FACTOR.as_f64()).abs() < 1e-8);
     }
 
     #[test]

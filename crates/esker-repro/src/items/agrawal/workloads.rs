@@ -3,6 +3,10 @@
 //! Of IOzone the first 100,000 requests were released, of Postmark all. TPC-C and Exchange cannot be had: requests are
 //! made up by what section 4.1 says of them, as one drive sees them.
 
+use esker_core::{Bytes, Ratio};
+use esker_sim::WorkloadSettings;
+use esker_trace::{ArrivalPattern, Rate, SizePattern, SyntheticSettings, WeightedSize};
+
 use crate::traces::{self, PaperTrace};
 use crate::{Claim, Context};
 
@@ -16,8 +20,7 @@ pub(super) struct Workload {
 
 enum Requests {
     Trace(&'static PaperTrace),
-    /// A table `[workload.synthetic]`.
-    MadeUp(&'static str),
+    MadeUp(fn() -> SyntheticSettings),
 }
 
 /// The first 100,000 requests.
@@ -31,10 +34,13 @@ pub(super) const POSTMARK: Workload =
 /// SSD". Where they go is not said.
 pub(super) const TPCC: Workload = Workload {
     name: "TPC-C",
-    requests: Requests::MadeUp(
-        "requests = 40_000\nread_fraction = \"66.67%\"\nsize = \"8KiB\"\nalignment = \"8KiB\"\n\
-         arrivals = { kind = \"poisson\", rate = \"300/s\" }\n",
-    ),
+    requests: Requests::MadeUp(|| SyntheticSettings {
+        read_fraction: Ratio::parts_per_billion(666_700_000),
+        size: SizePattern::Fixed(Bytes::kib(8)),
+        alignment: Some(Bytes::kib(8)),
+        arrivals: Some(ArrivalPattern::Poisson { rate: Rate::per_second(300) }),
+        ..SyntheticSettings::new(40_000)
+    }),
     stand_in: Some("8 KiB at random addresses, two reads to a write, 300 requests a second"),
 };
 
@@ -42,26 +48,36 @@ pub(super) const TPCC: Workload = Workload {
 /// table 4 (see there), in the pieces of up to 32 KiB that reach one drive.
 pub(super) const EXCHANGE: Workload = Workload {
     name: "Exchange",
-    requests: Requests::MadeUp(
-        "requests = 65_000\n\
-         read_fraction = \"60%\"\n\
-         alignment = \"4KiB\"\n\
-         size = [{ size = \"8KiB\", weight = 29 }, { size = \"16KiB\", weight = 48 }, \
-         { size = \"32KiB\", weight = 46 }]\n\
-         arrivals = { kind = \"poisson\", rate = \"111/s\" }\n",
-    ),
+    requests: Requests::MadeUp(|| exchange([(8, 29), (16, 48), (32, 46)], Rate::per_second(111))),
     stand_in: Some("three reads to two writes of 8 to 32 KiB at random addresses, 111 requests a second"),
 };
 
 /// In the order of the paper's figures.
 pub(super) static ALL: [&Workload; 4] = [&TPCC, &EXCHANGE, &IOZONE, &POSTMARK];
 
+/// Exchange's requests: sizes in KiB with their weights.
+pub(super) fn exchange<const N: usize>(sizes: [(u64, u32); N], rate: Rate) -> SyntheticSettings {
+    let size = |(kib, weight)| WeightedSize { size: Bytes::kib(kib), weight };
+    SyntheticSettings {
+        read_fraction: Ratio::percent(60),
+        alignment: Some(Bytes::kib(4)),
+        size: SizePattern::Mixture(sizes.map(size).to_vec()),
+        arrivals: Some(ArrivalPattern::Poisson { rate }),
+        ..SyntheticSettings::new(65_000)
+    }
+}
+
+/// Made-up requests as a workload.
+pub(super) fn made_up(synthetic: SyntheticSettings) -> WorkloadSettings {
+    WorkloadSettings { synthetic: Some(synthetic), ..WorkloadSettings::default() }
+}
+
 impl Workload {
-    /// The experiment of `drive` under it, or which file is missing.
-    pub(super) fn experiment(&self, drive: &str, context: &Context<'_>) -> Result<String, String> {
+    /// What is asked of a drive, or which file is missing.
+    pub(super) fn settings(&self, context: &Context<'_>) -> Result<WorkloadSettings, String> {
         Ok(match self.requests {
-            Requests::Trace(trace) => traces::experiment(drive, &trace.find(context)?, "", context),
-            Requests::MadeUp(table) => format!("[workload.synthetic]\n{table}\n{drive}seed = {}\n", context.seed),
+            Requests::Trace(trace) => traces::workload(&trace.find(context)?),
+            Requests::MadeUp(synthetic) => made_up(synthetic()),
         })
     }
 
@@ -95,24 +111,23 @@ pub(super) mod tests {
 
     use super::*;
     use crate::Item;
+    use crate::drive::Drive;
+    use crate::traces::Plan;
 
-    /// A shortened run of the made-up workloads on `drive` with `keys`: the configuration is sound.
-    pub(in crate::items) fn short(item: &Item, drive: &str, keys: &[(&str, &str)]) -> esker_results::RunResults {
+    /// A shortened run of a made-up workload on `drive`: the configuration is sound.
+    pub(in crate::items) fn short(item: &Item, drive: Drive, timeline: u32) -> esker_results::RunResults {
         let cancel = AtomicBool::new(false);
         let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
-        let text = EXCHANGE.experiment(drive, &context).unwrap();
-        let keys: Vec<_> = [("workload.head", "200"), ("device.flash.geometry.blocks_per_plane", "64")]
-            .into_iter()
-            .chain(keys.iter().copied())
-            .collect();
-        traces::run(item, &context, &text, &keys, (0, 1)).unwrap()
+        let workload = WorkloadSettings { head: Some(200), ..EXCHANGE.settings(&context).unwrap() };
+        let drive = drive.changed(|ssd| ssd.geometry.blocks_per_plane = 64);
+        traces::run(item, &context, Plan { timeline, ..Plan::new(drive.system(), workload) }, (0, 1)).unwrap()
     }
 
     /// What an item says where no trace is given.
     pub(in crate::items) fn without_traces(workload: &Workload) -> String {
         let cancel = AtomicBool::new(false);
         let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
-        workload.experiment("", &context).unwrap_err()
+        workload.settings(&context).unwrap_err()
     }
 
     #[test]

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
+use esker_flash::{Choice, Parameter, SsdSettings};
 use esker_results::{FlashReport, Report, Reporting};
-use esker_sim::{Experiment, System};
 
 use super::workload::Workload;
+use crate::drive::{Drive, choice};
 use crate::{Context, Item, ReproduceError};
 
 /// The layers that chapter 3 compares, by the paper's names; FAST's log is the workload's.
@@ -21,8 +22,8 @@ pub(super) struct Setup<'a> {
     pub(super) layer: &'a str,
     /// Memory of DFTL's cached entries.
     pub(super) cache: &'a str,
-    /// Further keys of the experiment.
-    pub(super) keys: &'a [(&'a str, &'a str)],
+    /// What else is different about the drive.
+    pub(super) change: &'a dyn Fn(&mut SsdSettings),
     /// This run's place among the item's, and their number.
     pub(super) part: (usize, usize),
 }
@@ -30,20 +31,21 @@ pub(super) struct Setup<'a> {
 impl<'a> Setup<'a> {
     /// The layer as in section 3.5, with 32 KiB for cached entries (section 3.5.7).
     pub(super) fn new(workload: &'a Workload, layer: &'a str, part: (usize, usize)) -> Self {
-        Self { workload, layer, cache: "32KiB", keys: &[], part }
+        Self { workload, layer, cache: "32KiB", change: &|_| {}, part }
     }
 
-    /// The drive's tables in an experiment, without the seed.
-    pub(super) fn drive(&self) -> String {
-        let ftl = match self.layer {
-            "DFTL" => format!("{{ kind = \"dftl\", cache = \"{}\" }}", self.cache),
-            "FAST" => format!("{{ kind = \"fast\", log = \"{}\" }}", self.workload.log),
-            _ => "\"page\"".to_string(),
-        };
-        format!(
-            "[device.flash]\nkind = \"ssd\"\npreset = \"kim-slc-32g\"\n{}\nftl = {ftl}\n[run]\ntarget = \"flash\"\n",
-            self.workload.drive
-        )
+    pub(super) fn drive(&self) -> Drive {
+        let text = |text: &str| Parameter::Text(text.to_string());
+        let mut drive = Drive::preset("kim-slc-32g");
+        (self.workload.drive)(&mut drive);
+        drive.changed(|ssd| {
+            ssd.ftl = match self.layer {
+                "DFTL" => choice("dftl", [("cache", text(self.cache))]),
+                "FAST" => choice("fast", [("log", text(self.workload.log))]),
+                _ => Choice::named("page"),
+            };
+            (self.change)(ssd);
+        })
     }
 }
 
@@ -124,12 +126,8 @@ impl Run {
 pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) -> Result<Run, ReproduceError> {
     let error = |message: String| ReproduceError::Experiment { item: item.name, message };
     let workload = setup.workload;
-    let text = format!("[workload]\nsynthetic = {{ requests = 1 }}\n{}seed = {}\n", setup.drive(), context.seed);
-    let mut experiment = Experiment::from_str(&text, item.name).map_err(|fault| error(fault.to_string()))?;
-    for (key, value) in setup.keys {
-        experiment = experiment.with(key, value).map_err(|fault| error(fault.to_string()))?;
-    }
-    let mut drive = System::assemble(&experiment).map_err(|fault| error(fault.to_string()))?.device;
+    let system = setup.drive().system();
+    let mut drive = system.assemble(context.seed).map_err(|fault| error(fault.to_string()))?.device;
 
     let mut arrivals = workload.arrivals(context.seed);
     let mut watch = Watch {

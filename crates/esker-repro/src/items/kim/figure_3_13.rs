@@ -1,5 +1,8 @@
 //! Kim 2009, figure 3.13: how much faster flash would have to be for FAST to keep up with DFTL.
 
+use esker_core::{ByteRate, Nanos};
+use esker_flash::{SsdSettings, TimingSettings};
+
 use super::drive::{Setup, simulate};
 use super::workload::FINANCIAL;
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
@@ -32,15 +35,14 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     let dftl = simulate(item, context, &Setup::new(&workload, "DFTL", (0, runs)))?.response_ms();
     let mut points = Vec::new();
     for (index, speed) in SPEEDS.into_iter().enumerate() {
-        let times = [READ_NS, PROGRAM_NS, ERASE_NS].map(|time| format!("\"{}ns\"", time / speed));
-        let rate = format!("\"{}B/s\"", BUS_BYTES_PER_S * speed);
-        let keys = [
-            ("device.flash.timing.page_read", times[0].as_str()),
-            ("device.flash.timing.page_program", &times[1]),
-            ("device.flash.timing.block_erase", &times[2]),
-            ("device.flash.timing.bus_rate", &rate),
-        ];
-        let setup = Setup { keys: &keys, ..Setup::new(&workload, "FAST", (index + 1, runs)) };
+        let timing = TimingSettings {
+            page_read: Nanos(READ_NS / speed),
+            page_program: Nanos(PROGRAM_NS / speed),
+            block_erase: Nanos(ERASE_NS / speed),
+            bus_rate: ByteRate(BUS_BYTES_PER_S * speed),
+        };
+        let change = |ssd: &mut SsdSettings| ssd.timing = timing;
+        let setup = Setup { change: &change, ..Setup::new(&workload, "FAST", (index + 1, runs)) };
         points.push((speed as f64, simulate(item, context, &setup)?.response_ms() / dftl));
     }
     let at_one = points[0].1;

@@ -3,8 +3,12 @@
 //! Workload A writes at random, B in sequence; the text has no more of them. Ours write nine requests in ten, of
 //! Financial's sizes; 2 % of A's requests continue the one before, and 80 % of B's.
 
+use esker_core::Ratio;
+use esker_trace::{ArrivalPattern, Rate};
+
 use super::drive::{LAYERS, Setup, simulate};
-use super::workload::{FINANCIAL, Workload};
+use super::workload::{FINANCIAL, Workload, shape};
+use crate::drive::Drive;
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -37,16 +41,15 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             let mut points = Vec::new();
             for rate in RATES {
                 let done = (figures.len() * LAYERS.len() + curves.len()) * RATES.len() + points.len();
-                let arrivals = format!("{{ \"kind\": \"poisson\", \"rate\": \"{rate}/s\" }}");
                 let workload = Workload {
                     requests: 20_000,
                     warm_up: 60_000,
                     reads_percent: 10,
                     sequential_percent,
                     span_pages: 160_000,
-                    drive: DRIVE,
+                    drive: small,
                     log: "3%",
-                    arrivals: arrivals.into(),
+                    arrivals: ArrivalPattern::Poisson { rate: Rate::per_second(rate.into()) },
                     ..FINANCIAL.clone()
                 };
                 let run = simulate(item, context, &Setup::new(&workload.shortened(part), layer, (done, runs)))?;
@@ -68,8 +71,10 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
 }
 
 /// A drive as for Financial, small enough that sixty thousand requests fill it: all layers clean throughout.
-const DRIVE: &str =
-    "over_provisioning = \"6%\"\nwrite_frontiers = \"die\"\ngeometry = { channels = 4, blocks_per_plane = 700 }";
+fn small(drive: &mut Drive) {
+    shape(drive, 4, 700);
+    drive.settings.over_provisioning = Some(Ratio::percent(6));
+}
 
 /// Claims on the knees of the Baseline, DFTL and FAST under A, then under B.
 fn claims(item: &Item, knees: &[f64]) -> Vec<Claim> {

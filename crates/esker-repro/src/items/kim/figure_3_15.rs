@@ -5,7 +5,7 @@
 //! the same ones for both layers.
 
 use super::drive::{Run, Served, Setup, simulate};
-use super::workload::{FINANCIAL, Workload};
+use super::workload::{FINANCIAL, Workload, bursty};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -25,11 +25,7 @@ const WINDOW: usize = 100;
 const STAND_IN: &str = "a synthetic workload by table 3.3 for the Financial trace, its arrivals in bursts";
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
-    let workload = Workload {
-        requests: 20_000,
-        arrivals: r#"{ "kind": "bursty", "rate": "7.4906/s", "on": "500ms", "off": "10s" }"#.into(),
-        ..FINANCIAL.clone()
-    };
+    let workload = Workload { requests: 20_000, arrivals: bursty(74_906, 500, 10_000), ..FINANCIAL.clone() };
     let workload = workload.shortened(part);
     let fast = simulate(item, context, &Setup::new(&workload, "FAST", (0, 2)))?;
     let dftl = simulate(item, context, &Setup::new(&workload, "DFTL", (1, 2)))?;

@@ -3,8 +3,11 @@
 //! What a search takes in processor and bus is not in the text and not modelled; the blocks
 //! that are looked at stand for it.
 
+use esker_flash::{Parameter, SsdSettings};
+
 use super::drive::{Setup, simulate};
 use super::workload::{FINANCIAL, Workload};
+use crate::drive::choice;
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -28,9 +31,10 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     let short = workload.shortened(part);
     let (mut response, mut copies, mut effort) = (Vec::new(), Vec::new(), Vec::new());
     for (index, percent) in SEARCHED.into_iter().enumerate() {
-        let victim = format!("{{ kind = \"search-fraction\", fraction = \"{percent}%\" }}");
-        let keys = [("device.flash.cleaning.victim", victim.as_str())];
-        let setup = Setup { keys: &keys, ..Setup::new(&short, "DFTL", (index, SEARCHED.len())) };
+        let fraction = Parameter::Text(format!("{percent}%"));
+        let victim = choice("search-fraction", [("fraction", fraction)]);
+        let change = |ssd: &mut SsdSettings| ssd.cleaning.victim = victim.clone();
+        let setup = Setup { change: &change, ..Setup::new(&short, "DFTL", (index, SEARCHED.len())) };
         let run = simulate(item, context, &setup)?;
         let share = f64::from(percent) / 100.0;
         response.push((share, run.response_ms()));

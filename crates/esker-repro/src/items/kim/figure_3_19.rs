@@ -3,6 +3,9 @@
 //! The Baseline's map of a 32 GB drive takes 16 MiB, that of DFTL and FAST 32 KiB: the rest is a write-back buffer
 //! that also keeps what was read.
 
+use esker_core::{Bytes, Nanos, Ratio};
+use esker_flash::{BufferMode, SsdSettings, WriteBufferSettings};
+
 use super::drive::{Run, Setup, simulate};
 use super::workload::{FINANCIAL, TPC_H};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
@@ -20,8 +23,15 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
-const CACHE: &str =
-    r#"{ size = "16352KiB", latency = "0ns", high_water = "100%", low_water = "100%", keep_reads = true }"#;
+const CACHE: WriteBufferSettings = WriteBufferSettings {
+    size: Bytes::kib(16_352),
+    mode: BufferMode::WriteBack,
+    latency: Nanos::ZERO,
+    high_water: Ratio::ONE,
+    low_water: Ratio::ONE,
+    keep_reads: true,
+    power_protected: false,
+};
 const SIZE: &str = "16 MiB less 32 KiB (section 3.5.7); the text has no latency, so none, and no water marks: a write \
     that finds it full waits until room is made";
 
@@ -34,8 +44,9 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         let short = workload.shortened(part);
         let mut runs: Vec<Run> = Vec::new();
         for (index, (layer, cached)) in setups.into_iter().enumerate() {
-            let keys: &[(&str, &str)] = if cached { &[("device.flash.write_buffer", CACHE)] } else { &[] };
-            let setup = Setup { keys, ..Setup::new(&short, layer, (at * setups.len() + index, 2 * setups.len())) };
+            let change = |ssd: &mut SsdSettings| ssd.write_buffer = cached.then_some(CACHE);
+            let part = (at * setups.len() + index, 2 * setups.len());
+            let setup = Setup { change: &change, ..Setup::new(&short, layer, part) };
             runs.push(simulate(item, context, &setup)?);
         }
         let over: Vec<f64> = runs.iter().map(|run| run.response_ms() / runs[0].response_ms()).collect();

@@ -4,8 +4,13 @@
 //! these are held. FlashSim 1 is the page map, FlashSim 2 is DFTL. Requests go one at a time to a drive
 //! that is full but for its spare space.
 
+use esker_core::Ratio;
+use esker_sim::PreconditionKind;
+use esker_trace::{ArrivalPattern, Rate};
+
 use super::drive::{Run, Setup, simulate};
-use super::workload::{FINANCIAL, Workload};
+use super::workload::{FINANCIAL, Workload, shape};
+use crate::drive::Drive;
 use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -23,8 +28,6 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 
 const SEQUENTIAL_PERCENT: [u64; 6] = [0, 20, 40, 60, 80, 100];
 const STAND_IN: &str = "raw requests as in the paper, whose sizes and rates are not in the text";
-const DRIVE: &str = "spare_factor = \"15%\"\nwrite_frontiers = \"die\"\nprecondition = \"steady\"\n\
-                     geometry = { channels = 4, blocks_per_plane = 300 }";
 const SPAN: u64 = 60_000;
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
@@ -98,6 +101,13 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     Ok(Outcome { claims, figures })
 }
 
+/// A drive in the steady state.
+fn full(drive: &mut Drive) {
+    shape(drive, 4, 300);
+    (drive.settings.over_provisioning, drive.settings.spare_factor) = (None, Some(Ratio::percent(15)));
+    drive.precondition = PreconditionKind::Steady;
+}
+
 /// Requests of 4 KiB anywhere, far enough apart that none waits. The warm-up writes the drive twice.
 fn raw() -> Workload {
     Workload {
@@ -105,11 +115,11 @@ fn raw() -> Workload {
         warm_up: 60_000,
         read_pages: &[(2, 1)],
         write_pages: &[(2, 1)],
-        arrivals: r#"{ "kind": "fixed", "rate": "10/s" }"#.into(),
+        arrivals: ArrivalPattern::Fixed { rate: Rate::per_second(10) },
         span_pages: SPAN,
         exponent: 0.0,
         recent_percent: 0,
-        drive: DRIVE,
+        drive: full,
         ..FINANCIAL.clone()
     }
 }

@@ -3,12 +3,16 @@
 //! The whole trace cannot be had. Its stand-in follows table 3.3 ([`super::workload`]); beside it, where they are at
 //! hand, stand the first 10,000 requests of Financial1, repeated.
 
+use std::num::NonZeroU32;
+
+use esker_flash::{Parameter, SsdSettings};
 use esker_results::{FlashReport, RunResults};
+use esker_sim::{BeyondCapacity, WorkloadSettings};
 
 use super::drive::{LAYERS, Run, Setup, simulate};
 use super::times;
 use super::workload::FINANCIAL;
-use crate::traces::{self, PaperTrace};
+use crate::traces::{self, PaperTrace, Plan};
 use crate::{Claim, Context, Item, Outcome, ReproduceError};
 
 /// The item.
@@ -32,8 +36,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     for (index, layer) in LAYERS.into_iter().enumerate() {
         runs.push(simulate(item, context, &Setup::new(&workload, layer, (index, PARTS)))?);
     }
-    let keys = [("device.flash.ftl", LATE)];
-    let late = Setup { keys: &keys, ..Setup::new(&workload, "DFTL", (LAYERS.len(), PARTS)) };
+    let late = Setup { change: &write_back_late, ..Setup::new(&workload, "DFTL", (LAYERS.len(), PARTS)) };
     let late = simulate(item, context, &late)?;
     claims.extend(written_late(item, &runs, &late).into_iter().map(|claim| claim.on_stand_in(FINANCIAL.stand_in)));
     claims.extend(on_stand_in(item, &runs).into_iter().map(|claim| claim.on_stand_in(FINANCIAL.stand_in)));
@@ -45,6 +48,10 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     ));
     claims.extend(on_head(item, context)?);
     Ok(claims.into())
+}
+
+fn write_back_late(ssd: &mut SsdSettings) {
+    ssd.ftl.parameters.insert("late_write_back".to_string(), Parameter::Flag(true));
 }
 
 /// DFTL with map writes behind the requests, which may be what the paper measured.
@@ -131,7 +138,6 @@ const HALF_MORE: &str = "table 3.4's map operations take 0.55 ms per request whe
 const LATER: &str = "table 3.4's map reads without those before a map write, (3) - (7), take 0.11 ms per request, so a \
                      page map's 0.39 ms become 0.50 where nobody waits for map writes; 0.39 + 0.55 where everybody \
                      does";
-const LATE: &str = "{ kind = \"dftl\", cache = \"32KiB\", late_write_back = true }";
 /// Runs on the stand-in and on the head.
 const PARTS: usize = 2 * LAYERS.len() + 1;
 
@@ -140,7 +146,7 @@ const FINANCIAL_HEAD: PaperTrace =
     PaperTrace { title: "the head of Financial1", names: &["Financial1-first10k.spc", "Financial1-first10k.spc.zst"] };
 const HEAD: &str = "the first 10,000 requests of Financial1, repeated";
 /// About as many requests as table 3.4 stands for.
-const PASSES: &str = "32";
+const PASSES: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
 const DIFFERS: &str = "41 % of the head are reads, 45 % continue the request before, and it touches 29 MiB; the \
     paper's extract has 9 % and 2 %";
 
@@ -154,9 +160,13 @@ fn on_head(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceEr
     let mut runs = Vec::new();
     for (index, layer) in LAYERS.into_iter().enumerate() {
         let setup = Setup::new(&FINANCIAL, layer, (0, 1));
-        let more = format!("passes = {PASSES}\nbeyond_capacity = \"dense\"");
-        let text = traces::experiment(&setup.drive(), &path, &more, context);
-        runs.push(traces::run(item, context, &text, &[], (LAYERS.len() + 1 + index, PARTS))?);
+        let workload = WorkloadSettings {
+            passes: Some(PASSES),
+            beyond_capacity: BeyondCapacity::Dense,
+            ..traces::workload(&path)
+        };
+        let plan = Plan::new(setup.drive().system(), workload);
+        runs.push(traces::run(item, context, plan, (LAYERS.len() + 1 + index, PARTS))?);
     }
     let response = |run: &RunResults| run.requests.all.response_time.mean_us / 1e3;
     let flash = |run: &RunResults| -> FlashReport {

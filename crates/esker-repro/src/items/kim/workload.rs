@@ -7,10 +7,12 @@
 //! of the former changes from phase to phase, as in the head of the real Financial trace, where calm stretches
 //! alternate with scattered ones. What was chosen to fit what stands with each workload.
 
-use std::borrow::Cow;
+use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, Request, Rng};
+use esker_flash::WriteFrontiers;
+use esker_sim::PreconditionKind;
+use esker_trace::{ArrivalPattern, Operation, Permutation, Rate, Synthesiser, SyntheticSettings, Zipf};
 
-use esker_core::{Arrival, Bytes, Lba, Request, Rng};
-use esker_trace::{ArrivalPattern, Operation, Permutation, Synthesiser, SyntheticSettings, Zipf};
+use crate::drive::Drive;
 
 /// Flash pages of table 3.2.
 pub(super) const PAGE: u64 = 2048;
@@ -31,8 +33,8 @@ pub(super) struct Workload {
     pub(super) read_pages: &'static [(u64, u64)],
     /// Sizes of writes in pages, with weights.
     pub(super) write_pages: &'static [(u64, u64)],
-    /// When requests arrive, as in `[workload.synthetic]`.
-    pub(super) arrivals: Cow<'static, str>,
+    /// When requests arrive.
+    pub(super) arrivals: ArrivalPattern,
     /// Pages among which requests go.
     pub(super) span_pages: u64,
     /// Zipf's exponent.
@@ -45,8 +47,8 @@ pub(super) struct Workload {
     pub(super) phase: f64,
     /// Requests before measuring.
     pub(super) warm_up: u64,
-    /// The drive's table below `[device.flash]`, without the layer.
-    pub(super) drive: &'static str,
+    /// What makes the preset the drive of this workload; the layer is the run's.
+    pub(super) drive: fn(&mut Drive),
     /// FAST's log.
     pub(super) log: &'static str,
 }
@@ -60,14 +62,11 @@ impl Workload {
 
     /// The requests, with those of the warm-up first, by their arrival times.
     pub(super) fn arrivals(&self, seed: u64) -> impl Iterator<Item = Arrival> + use<> {
-        let arrivals: ArrivalPattern = serde_json::from_str(&self.arrivals).expect("a constant of this module");
-        let all = self.requests + self.warm_up;
-        let settings: SyntheticSettings = serde_json::from_value(serde_json::json!({
-            "requests": all,
-            "read_fraction": format!("{}%", self.reads_percent),
-            "arrivals": arrivals,
-        }))
-        .expect("constants of this module");
+        let settings = SyntheticSettings {
+            read_fraction: Ratio::percent(self.reads_percent),
+            arrivals: Some(self.arrivals),
+            ..SyntheticSettings::new(self.requests + self.warm_up)
+        };
         let records = Synthesiser::new(&settings, Bytes::gib(1), seed).expect("constants of this module");
         let mut places = Places::new(self, seed);
         records.map(move |record| Arrival { at: record.at, request: places.request(record.operation) })
@@ -161,6 +160,21 @@ impl Places {
     }
 }
 
+/// Requests in bursts, so many in 10,000 seconds; both times in milliseconds.
+pub(super) const fn bursty(requests: u64, on_ms: u64, off_ms: u64) -> ArrivalPattern {
+    let (on, off) = (Nanos::from_millis(on_ms), Nanos::from_millis(off_ms));
+    ArrivalPattern::Bursty { rate: Rate::per_10_000_seconds(requests), on, off }
+}
+
+/// The shape of a drive with 4 % spare pages and a block to write on each die.
+pub(super) fn shape(drive: &mut Drive, channels: u32, blocks_per_plane: u32) {
+    let ssd = &mut drive.settings;
+    ssd.over_provisioning = Some(Ratio::percent(4));
+    ssd.write_frontiers = WriteFrontiers::Die;
+    ssd.geometry.channels = channels;
+    ssd.geometry.blocks_per_plane = blocks_per_plane;
+}
+
 /// OLTP of a financial institution.
 ///
 /// - 316,000 requests of 2.19 pages on average: table 3.4 counts 631,000 page writes (10,111 erases of 64 pages, less
@@ -180,16 +194,14 @@ pub(super) static FINANCIAL: Workload = Workload {
     sequential_percent: 2,
     read_pages: &[(1, 300), (2, 455), (4, 245)],
     write_pages: &[(1, 300), (2, 455), (4, 245)],
-    arrivals: Cow::Borrowed(r#"{ "kind": "bursty", "rate": "7.4906/s", "on": "60ms", "off": "1s" }"#),
+    arrivals: bursty(74_906, 60, 1_000),
     span_pages: 1_000_000,
     exponent: 0.95,
     recent_percent: 49,
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 400_000,
-    drive: "over_provisioning = \"4%\"\n\
-        write_frontiers = \"die\"\n\
-        geometry = { channels = 4, blocks_per_plane = 4268 }",
+    drive: |drive| shape(drive, 4, 4268),
     log: "0.12%",
 };
 
@@ -205,16 +217,14 @@ pub(super) static CELLO: Workload = Workload {
     sequential_percent: 1,
     read_pages: &[(1, 230), (2, 398), (4, 372)],
     write_pages: &[(1, 230), (2, 398), (4, 372)],
-    arrivals: Cow::Borrowed(r#"{ "kind": "bursty", "rate": "24.384/s", "on": "20ms", "off": "300ms" }"#),
+    arrivals: bursty(243_840, 20, 300),
     span_pages: 500_000,
     exponent: 0.9,
     recent_percent: 35,
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 350_000,
-    drive: "over_provisioning = \"4%\"\n\
-        write_frontiers = \"die\"\n\
-        geometry = { channels = 4, blocks_per_plane = 2134 }",
+    drive: |drive| shape(drive, 4, 2134),
     log: "0.3%",
 };
 
@@ -230,18 +240,17 @@ pub(super) static TPC_H: Workload = Workload {
     sequential_percent: 18,
     read_pages: &[(2, 200), (4, 280), (8, 400), (16, 120)],
     write_pages: &[(1, 300), (2, 455), (4, 245)],
-    arrivals: Cow::Borrowed(r#"{ "kind": "bursty", "rate": "6.428/s", "on": "50ms", "off": "500ms" }"#),
+    arrivals: bursty(64_280, 50, 500),
     span_pages: 200_000,
     exponent: 0.5,
     recent_percent: 40,
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 0,
-    drive: "over_provisioning = \"4%\"\n\
-            write_frontiers = \"die\"\n\
-            geometry = { channels = 1, blocks_per_plane = 4268 }\n\
-            precondition = \"steady\"\n\
-            utilisation = \"80%\"",
+    drive: |drive| {
+        shape(drive, 1, 4268);
+        (drive.precondition, drive.utilisation) = (PreconditionKind::Steady, Ratio::percent(80));
+    },
     log: "1.2%",
 };
 
@@ -256,18 +265,17 @@ pub(super) static WEB_SEARCH: Workload = Workload {
     sequential_percent: 14,
     read_pages: &[(4, 450), (8, 400), (16, 150)],
     write_pages: &[(4, 450), (8, 400), (16, 150)],
-    arrivals: Cow::Borrowed(r#"{ "kind": "bursty", "rate": "100.3/s", "on": "50ms", "off": "50ms" }"#),
+    arrivals: bursty(1_003_000, 50, 50),
     span_pages: 400_000,
     exponent: 0.6,
     recent_percent: 40,
     recent_reach: 1_500,
     phase: 5_000.0,
     warm_up: 0,
-    drive: "over_provisioning = \"4%\"\n\
-            write_frontiers = \"die\"\n\
-            geometry = { channels = 1, blocks_per_plane = 8536 }\n\
-            precondition = \"filled\"\n\
-            utilisation = \"85%\"",
+    drive: |drive| {
+        shape(drive, 1, 8536);
+        (drive.precondition, drive.utilisation) = (PreconditionKind::Filled, Ratio::percent(85));
+    },
     log: "3%",
 };
 

@@ -91,7 +91,25 @@ const fn default_stripe() -> Bytes {
     Bytes::kib(64)
 }
 
+impl ArraySettings {
+    /// RAID-0 of `count` devices like `child`.
+    pub fn alike(child: &str, count: u32) -> Self {
+        Self {
+            level: Level::Raid0,
+            children: Vec::new(),
+            child: Some(child.to_string()),
+            count: Some(count),
+            stripe: default_stripe(),
+            queue_depth: None,
+        }
+    }
+}
+
 impl DeviceSettings for ArraySettings {
+    fn kind(&self) -> &'static DeviceKind {
+        &KIND
+    }
+
     fn children(&self) -> Vec<ChildName> {
         let named = self.children.iter().enumerate();
         let named = named.map(|(index, device)| ChildName {

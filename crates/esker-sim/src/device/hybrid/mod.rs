@@ -81,6 +81,10 @@ fn read(input: ValueDeserializer<'_>) -> Result<Box<dyn DeviceSettings>, toml::d
 }
 
 impl DeviceSettings for HybridSettings {
+    fn kind(&self) -> &'static DeviceKind {
+        &KIND
+    }
+
     fn children(&self) -> Vec<ChildName> {
         let child = |(index, device): (usize, &String)| ChildName {
             key: format!("children[{index}]"),
@@ -158,7 +162,7 @@ impl HybridSettings {
             fitting => format!("`capacity = \"{fitting}\"` or less would do, "),
         };
         let hint = format!("{fitting}or `weights` in proportion to what the devices hold");
-        DeviceFault { message, hint: Some(hint) }
+        DeviceFault { hint: Some(hint), ..DeviceFault::new(message) }
     }
 }
 

@@ -1,0 +1,112 @@
+//! From the description of a system to its devices: the one place where devices are wired together.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use esker_core::{Control, Device, Hint, Nanos, Precondition, Rng};
+use esker_results::Reporting;
+use thiserror::Error;
+
+use crate::config::{ConfigError, DeviceDescription, Experiment, PreconditionKind, Problem, System};
+use crate::device::{Child, DeviceFault, Instance};
+
+/// A tree of devices that is ready to serve.
+pub struct Assembly {
+    /// The target, with everything under it.
+    pub device: Box<dyn Reporting>,
+    /// Wall-clock time that preconditioning took.
+    pub precondition_time: Duration,
+}
+
+/// Why a system cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("device.{device}: {fault}")]
+pub struct AssemblyError {
+    /// The device of the system that it is about.
+    pub device: String,
+    /// What is wrong with it.
+    pub fault: DeviceFault,
+}
+
+impl Hint for AssemblyError {
+    fn hint(&self) -> Option<String> {
+        self.fault.hint.clone()
+    }
+}
+
+impl System {
+    /// Builds the target's tree from its leaves, each device preconditioned before its parent takes it over. Every
+    /// device draws a seed of its own from `seed`.
+    pub fn assemble(&self, seed: u64) -> Result<Assembly, AssemblyError> {
+        let mut builder = Builder { system: self, seed, names: BTreeSet::new(), precondition_time: Duration::ZERO };
+        let target = builder.build(self.target(), "")?;
+        Ok(Assembly { device: target.device, precondition_time: builder.precondition_time })
+    }
+}
+
+impl Experiment {
+    /// Builds the system of this experiment. An error stands at the first key of the device's fault that the file has.
+    pub fn assemble(&self) -> Result<Assembly, ConfigError> {
+        self.system.assemble(self.run.seed).map_err(|AssemblyError { device, fault }| {
+            let DeviceFault { keys, message, hint } = fault;
+            let table = format!("device.{device}");
+            let named = keys.iter().map(|key| format!("{table}.{key}")).find(|key| self.has_key(key));
+            self.located(ConfigError::new(named.unwrap_or(table), Problem::Other { message, hint }))
+        })
+    }
+}
+
+struct Builder<'a> {
+    system: &'a System,
+    seed: u64,
+    names: BTreeSet<String>,
+    precondition_time: Duration,
+}
+
+/// Counts multiply from level to level; a slip of the pen should not fill the memory.
+const DEVICES_MAX: usize = 10_000;
+
+impl Builder<'_> {
+    /// Builds the device called `device`. Where its parent has several of the kind, `suffix` tells them apart:
+    /// `disk.0`, `disk.1`; below them again: `part.0.0`.
+    fn build(&mut self, device: &str, suffix: &str) -> Result<Child, AssemblyError> {
+        let description = &self.system.devices()[device];
+        let fault = |fault| AssemblyError { device: device.to_string(), fault };
+        if self.names.len() > DEVICES_MAX {
+            return Err(fault(DeviceFault::new(format!("the tree has more than {DEVICES_MAX} devices"))));
+        }
+        let mut children = Vec::new();
+        for child in description.settings.children() {
+            match child.count {
+                None => children.push(self.build(&child.device, suffix)?),
+                Some(count) => {
+                    for index in 0..count {
+                        children.push(self.build(&child.device, &format!("{suffix}.{index}"))?);
+                    }
+                }
+            }
+        }
+        let name = format!("{device}{suffix}");
+        assert!(self.names.insert(name.clone()), "devices have one parent, so no name comes twice");
+        let seed = Rng::derive(self.seed, &name).next_u64();
+        let instance = Instance { name: name.clone(), seed, children };
+        let mut device = description.settings.build(instance).map_err(fault)?;
+        if let Some(condition) = condition(description, seed) {
+            #[expect(clippy::disallowed_methods, reason = "what preconditioning costs the user, not the device")]
+            let begin = Instant::now();
+            let answer = device.control(Nanos::ZERO, Control::Precondition(condition));
+            self.precondition_time += begin.elapsed();
+            answer.map_err(|unsupported| fault(DeviceFault::new(unsupported.to_string()).at("precondition")))?;
+        }
+        Ok(Child { name, device })
+    }
+}
+
+fn condition(device: &DeviceDescription, seed: u64) -> Option<Precondition> {
+    let utilisation = device.utilisation;
+    match device.precondition {
+        PreconditionKind::None => None,
+        PreconditionKind::Filled => Some(Precondition::Filled { utilisation }),
+        PreconditionKind::Steady => Some(Precondition::Steady { utilisation, seed }),
+    }
+}

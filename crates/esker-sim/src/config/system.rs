@@ -1,0 +1,154 @@
+//! What a workload runs on: devices by name, and which of them serves it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use esker_core::Ratio;
+use esker_core::registry::NotFound;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::error::{ConfigError, Problem};
+use crate::device::DeviceSettings;
+
+/// A tree of devices: what a workload runs on.
+#[derive(Clone, Debug)]
+pub struct System {
+    devices: BTreeMap<String, DeviceDescription>,
+    target: String,
+}
+
+/// A device as it is to be built: its settings, and the condition of its content before the run.
+#[derive(Clone, Debug)]
+pub struct DeviceDescription {
+    /// Settings of its kind.
+    pub settings: Arc<dyn DeviceSettings>,
+    /// Condition of the content before the run.
+    pub precondition: PreconditionKind,
+    /// Share of the host's address space that preconditioning writes.
+    pub utilisation: Ratio,
+}
+
+/// Condition of a device's content before the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreconditionKind {
+    /// As from the factory.
+    #[default]
+    None,
+    /// Written once in address order.
+    Filled,
+    /// As random overwriting leaves it once write amplification is steady.
+    Steady,
+}
+
+impl DeviceDescription {
+    /// A device with these settings, as from the factory.
+    pub fn new(settings: impl DeviceSettings + 'static) -> Self {
+        Self { settings: Arc::new(settings), precondition: PreconditionKind::None, utilisation: Ratio::ONE }
+    }
+
+    /// This device with `utilisation` of its address space in another condition.
+    pub fn preconditioned(self, precondition: PreconditionKind, utilisation: Ratio) -> Self {
+        Self { precondition, utilisation, ..self }
+    }
+
+    /// The table of an experiment file that describes this device, every default filled in.
+    fn resolved(&self) -> serde_json::Value {
+        let mut all = serde_json::Map::new();
+        all.insert("kind".to_string(), self.settings.kind().name.into());
+        if self.precondition != PreconditionKind::None {
+            all.insert("precondition".to_string(), serde_json::json!(self.precondition));
+            all.insert("utilisation".to_string(), serde_json::json!(self.utilisation));
+        }
+        if let serde_json::Value::Object(settings) = self.settings.resolved() {
+            all.extend(settings);
+        }
+        serde_json::Value::Object(all)
+    }
+}
+
+impl System {
+    /// The tree of `devices` under the one called `target`. Devices that are not below it are allowed and never built.
+    /// Each child has to exist and to have one parent at most, and no device may contain itself.
+    pub fn of(
+        devices: impl IntoIterator<Item = (String, DeviceDescription)>,
+        target: impl Into<String>,
+    ) -> Result<Self, ConfigError> {
+        let system = Self { devices: devices.into_iter().collect(), target: target.into() };
+        system.check_tree()?;
+        if !system.devices.contains_key(&system.target) {
+            return Err(system.no_device(&system.target, "", "run.target".to_string()));
+        }
+        Ok(system)
+    }
+
+    /// A system of one device.
+    pub fn single(name: &str, device: DeviceDescription) -> Result<Self, ConfigError> {
+        Self::of([(name.to_string(), device)], name)
+    }
+
+    /// The devices by name.
+    pub fn devices(&self) -> &BTreeMap<String, DeviceDescription> {
+        &self.devices
+    }
+
+    /// The device that serves the workload.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The target and the devices under it as the tables `[device.NAME]` of an experiment file, every default filled
+    /// in.
+    pub(super) fn resolved(&self) -> serde_json::Value {
+        let mut devices = serde_json::Map::new();
+        let mut pending = vec![self.target.clone()];
+        while let Some(name) = pending.pop() {
+            let device = &self.devices[&name];
+            devices.insert(name, device.resolved());
+            pending.extend(device.settings.children().into_iter().map(|child| child.device));
+        }
+        devices.sort_keys();
+        devices.into()
+    }
+
+    /// `found`, which stands at `key`, is none of the devices, `but` one of which cannot be meant.
+    fn no_device(&self, found: &str, but: &str, key: String) -> ConfigError {
+        let known = self.devices.keys().map(String::as_str).filter(|name| *name != but);
+        ConfigError::new(key, NotFound::new("device of this experiment", found, known).into())
+    }
+
+    fn check_tree(&self) -> Result<(), ConfigError> {
+        let mut parents: BTreeMap<String, String> = BTreeMap::new();
+        for (name, device) in &self.devices {
+            for child in device.settings.children() {
+                let key = format!("device.{name}.{}", child.key);
+                if !self.devices.contains_key(&child.device) {
+                    return Err(self.no_device(&child.device, name, key));
+                }
+                if let Some(parent) = parents.insert(child.device.clone(), name.clone()) {
+                    let message =
+                        format!("`{}` is already a child of `{parent}`; a device has one parent", child.device);
+                    let hint = "for several devices of one description use `child` and `count`";
+                    return Err(ConfigError::new(key, Problem::with_hint(message, hint)));
+                }
+            }
+        }
+        // One parent each: following the parents either ends at a root or goes round.
+        for name in self.devices.keys() {
+            let mut chain = vec![name.as_str()];
+            while let Some(parent) = parents.get(*chain.last().expect("it begins with one")) {
+                chain.push(parent);
+                if parent == name {
+                    chain.reverse();
+                    let message = format!("it contains itself: {}", chain.join(" -> "));
+                    return Err(ConfigError::new(format!("device.{name}"), Problem::new(message)));
+                }
+                if chain.len() > self.devices.len() {
+                    break; // a cycle further up, found from one of its own devices
+                }
+            }
+        }
+        Ok(())
+    }
+}
