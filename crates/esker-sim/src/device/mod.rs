@@ -168,4 +168,3 @@ pub(crate) fn read_settings<T: DeserializeOwned + DeviceSettings + 'static>(
 pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
     SchemaGenerator::default().into_root_schema_for::<T>()
 }
-

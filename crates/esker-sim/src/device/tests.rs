@@ -12,7 +12,7 @@ use esker_results::Report;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Experiment, System};
+use crate::Experiment;
 
 #[test]
 fn the_registry_is_sound() {
@@ -21,15 +21,13 @@ fn the_registry_is_sound() {
 }
 
 fn experiment(kind: &DeviceKind) -> Experiment {
-    let text = format!(
-        "[workload]\nsynthetic = {{ requests = 1 }}\n\n{}\n[run]\ntarget = \"example\"\n",
-        kind.build.example
-    );
+    let text =
+        format!("[workload]\nsynthetic = {{ requests = 1 }}\n\n{}\n[run]\ntarget = \"example\"\n", kind.build.example);
     Experiment::from_str(&text, kind.name).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn device(kind: &DeviceKind) -> Box<dyn Reporting> {
-    System::assemble(&experiment(kind)).unwrap_or_else(|error| panic!("{error}")).device
+    experiment(kind).assemble().unwrap_or_else(|error| panic!("{error}")).device
 }
 
 #[test]
@@ -42,7 +40,10 @@ fn every_example_is_of_its_kind_has_no_unknown_key_and_reads_back_as_it_was() {
         assert_eq!(again.resolved(), first, "{}", kind.name);
         let ParameterSource::Schema(schema) = kind.parameters else { panic!("{} is read from a table", kind.name) };
         let mut settings = example.clone();
-        settings.as_object_mut().unwrap().remove("kind");
+        // Keys that all kinds share.
+        for common in ["kind", "precondition", "utilisation"] {
+            settings.as_object_mut().unwrap().remove(common);
+        }
         let validator = jsonschema::validator_for(&schema().to_value()).unwrap();
         let problems: Vec<String> = validator.iter_errors(&settings).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{}: {problems:#?}", kind.name);
@@ -121,9 +122,7 @@ fn judge(
     }
     let expected = match request.kind {
         RequestKind::Flush => Ok(()),
-        _ if request.end_byte() > capacity.0 => {
-            Err(DeviceError::OutOfRange { end: request.end_byte(), capacity })
-        }
+        _ if request.end_byte() > capacity.0 => Err(DeviceError::OutOfRange { end: request.end_byte(), capacity }),
         _ => Ok(()),
     };
     if completion.result != expected {

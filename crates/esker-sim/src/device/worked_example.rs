@@ -28,14 +28,18 @@ pub(super) const KIND: DeviceKind = DeviceKind {
 /// Settings of a [`Wire`].
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct WireSettings {
+struct WireSettings {
     /// The device at its far end.
-    pub child: String,
+    child: String,
     /// Time that a request takes to reach it.
-    pub delay: Nanos,
+    delay: Nanos,
 }
 
 impl DeviceSettings for WireSettings {
+    fn kind(&self) -> &'static DeviceKind {
+        &KIND
+    }
+
     fn children(&self) -> Vec<ChildName> {
         vec![ChildName { key: "child".to_string(), device: self.child.clone(), count: None }]
     }
