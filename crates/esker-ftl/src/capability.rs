@@ -24,6 +24,8 @@ pub enum LayerCapability {
     Recover,
     /// Recovery finds most data through pages of the map.
     RecoverByMap,
+    /// It asks the owner of a page before cleaning copies it.
+    AsksOwner,
 }
 
 impl Capability for LayerCapability {
@@ -36,6 +38,7 @@ impl Capability for LayerCapability {
         Self::KnownSteady,
         Self::Recover,
         Self::RecoverByMap,
+        Self::AsksOwner,
     ];
 
     fn name(self) -> &'static str {
@@ -48,6 +51,7 @@ impl Capability for LayerCapability {
             Self::KnownSteady => "known-steady",
             Self::Recover => "recover",
             Self::RecoverByMap => "recover-by-map",
+            Self::AsksOwner => "asks-owner",
         }
     }
 
@@ -61,6 +65,9 @@ impl Capability for LayerCapability {
             Self::KnownSteady => "preconditioning can begin in the steady state rather than write its way there",
             Self::Recover => "finds its data again after a power failure (`power_failure`)",
             Self::RecoverByMap => "recovery finds most data through pages of the map",
+            Self::AsksOwner => {
+                "asks whoever the pages belong to before cleaning copies them; a drive keeps all of its own"
+            }
         }
     }
 }

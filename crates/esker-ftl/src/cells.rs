@@ -4,21 +4,31 @@ use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
 use esker_nand::state::{Cause, FlashState, MapPage, OpIndex, OpSink, Spare};
 
-/// The cells, and where the operations go that change them. It is handed through a layer down to the block that is
-/// programmed.
+use crate::PageOwner;
+
+/// The cells, where the operations go that change them, and who is asked before pages are copied. It is handed through
+/// a layer down to the block that is programmed.
 #[derive(Debug)]
 pub struct Cells<'a, S> {
     /// What the cells hold.
     pub flash: &'a mut FlashState,
     /// Takes the operations, in order.
     pub sink: &'a mut S,
+    /// Says which pages are still wanted; without, all are.
+    pub owner: Option<&'a mut dyn PageOwner>,
 }
 
 impl<'a, S: OpSink> Cells<'a, S> {
-    /// Cells whose operations go to `sink`.
+    /// Cells whose operations go to `sink`, with all pages kept.
     #[inline(always)]
     pub fn new(flash: &'a mut FlashState, sink: &'a mut S) -> Self {
-        Self { flash, sink }
+        Self { flash, sink, owner: None }
+    }
+
+    /// The same where cleaning asks `owner` before it copies a page.
+    #[inline]
+    pub fn owned_by(self, owner: &'a mut dyn PageOwner) -> Self {
+        Self { owner: Some(owner), ..self }
     }
 
     /// See [`FlashState::read`].

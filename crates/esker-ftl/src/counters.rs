@@ -14,6 +14,8 @@ pub struct FtlCounters {
     pub full_merge_data_blocks: BTreeMap<u32, u64>,
     /// Log blocks that were erased without a merge: all their pages had been superseded.
     pub dead_log_blocks: u64,
+    /// Pages that were not copied, since their owner did not want them any more.
+    pub dropped_pages: u64,
     /// The map, where it is on flash.
     pub mapping: Option<MappingCounts>,
 }
@@ -52,6 +54,7 @@ impl FtlCounters {
             *self.full_merge_data_blocks.entry(*data_blocks).or_default() += count;
         }
         self.dead_log_blocks += other.dead_log_blocks;
+        self.dropped_pages += other.dropped_pages;
         if let Some(more) = other.mapping {
             self.mapping = Some(self.mapping.unwrap_or_default().plus(&more));
         }
@@ -74,6 +77,7 @@ impl FtlCounters {
             }),
             full_merge_data_blocks,
             dead_log_blocks: self.dead_log_blocks - earlier.dead_log_blocks,
+            dropped_pages: self.dropped_pages - earlier.dropped_pages,
             mapping: self.mapping.map(|now| now.since(&earlier.mapping.unwrap_or_default())),
         }
     }

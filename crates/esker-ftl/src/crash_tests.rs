@@ -6,8 +6,9 @@ use esker_core::Rng;
 use esker_nand::PoolScope;
 use esker_nand::state::{Cause, FlashOpKind, Spare};
 
-use super::tests::{drawn_parameters, keep_apart, settings};
+use super::tests::{cells, drawn_parameters, keep_apart, settings};
 use super::*;
+use crate::owner_tests::Dropper;
 use crate::testing::DriveSettings;
 use crate::{Cells, Choice, Parameter, Separation, WriteFrontiers};
 
@@ -38,6 +39,8 @@ struct World {
     changes: usize,
     versions: u32,
     events: Vec<Vec<Event>>,
+    /// Who is asked about pages before they are copied.
+    owner: Option<Dropper>,
 }
 
 impl World {
@@ -60,7 +63,15 @@ impl World {
             events: vec![Vec::new(); space.host_pages as usize],
             space,
             settings,
+            owner: None,
         })
+    }
+
+    /// What the owner dropped is trimmed, as far as a power failure can tell.
+    fn forget_dropped(&mut self) {
+        for page in self.owner.iter_mut().flat_map(|owner| owner.dropped.drain(..)) {
+            self.events[page as usize].push(Event::Trim);
+        }
     }
 
     /// Begins in the steady state. What a page holds is called by its sequence number. Says how many pages of the map
@@ -134,15 +145,17 @@ impl World {
                 }
             }
             1..3 => {
-                self.ftl.trim(LogicalPage(page), &mut Cells::new(&mut self.flash, &mut ops));
-                self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
+                self.ftl.trim(LogicalPage(page), &mut cells(&mut self.flash, &mut ops, &mut self.owner));
+                self.ftl.end_request(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
                 self.follow(&ops, None);
+                self.forget_dropped();
                 self.events[page as usize].push(Event::Trim);
             }
             3..5 => {
-                self.ftl.read(LogicalPage(page), &mut Cells::new(&mut self.flash, &mut ops));
-                self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
+                self.ftl.read(LogicalPage(page), &mut cells(&mut self.flash, &mut ops, &mut self.owner));
+                self.ftl.end_request(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
                 self.follow(&ops, None);
+                self.forget_dropped();
             }
             5..7 => {
                 let length = (1 + self.rng.below(8) as u32).min(self.space.host_pages - page);
@@ -151,8 +164,9 @@ impl World {
             }
             7 => {
                 // Nothing to gain is an answer.
-                let _ = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut ops));
+                let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
                 self.follow(&ops, None);
+                self.forget_dropped();
             }
             kind => {
                 self.ftl.begin_request(1);
@@ -166,10 +180,11 @@ impl World {
         self.versions += 1;
         let version = self.versions;
         self.ftl.begin_stream(esker_core::StreamId((version / 3) as u16));
-        self.ftl.write(LogicalPage(page), part, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
-        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
+        self.ftl.write(LogicalPage(page), part, &mut cells(&mut self.flash, &mut ops, &mut self.owner)).unwrap();
+        self.ftl.end_request(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
         let change = self.follow(&ops, Some((page, version)));
         assert!(change.is_some());
+        self.forget_dropped();
         self.events[page as usize].push(Event::Write { version, change });
     }
 
@@ -264,12 +279,18 @@ fn survives(ftl: &Choice, count: u32) {
 }
 
 fn survive(count: u32, drawn: impl Fn(&mut Rng) -> DriveSettings) {
+    survive_with(count, drawn, |_| None);
+}
+
+/// The same with the pages of `owner`, which is made of a number of its own.
+fn survive_with(count: u32, drawn: impl Fn(&mut Rng) -> DriveSettings, owner: impl Fn(u64) -> Option<Dropper>) {
     let (mut worlds, mut seed, mut recoveries_that_wrote) = (0, 0, 0);
     let mut rng = Rng::new(11);
     while worlds < count * esker_testkit::soak() {
         seed += 1;
         let Some(mut world) = World::new(drawn(&mut rng), seed) else { continue };
         worlds += 1;
+        world.owner = owner(seed);
         let steps = 20 + world.rng.below(100);
         for _ in 0..1 + world.rng.below(4) {
             for _ in 0..steps {
@@ -288,6 +309,15 @@ fn survive(count: u32, drawn: impl Fn(&mut Rng) -> DriveSettings) {
 #[test]
 fn the_page_layer_survives_power_failures() {
     survives(&Choice::named("page"), 10_000);
+}
+
+/// Pages that were dropped read as nothing, or as what was written to them before, and never as another's.
+#[test]
+fn what_owners_drop_survives_power_failures() {
+    let owner = |seed| Some(Dropper::new(seed, [10, 50, 90][seed as usize % 3]));
+    for (layer, count) in [(Choice::named("page"), 2000), (dftl(false, false), 2000), (dftl(true, true), 1000)] {
+        survive_with(count, |rng| drawn(rng, &layer), owner);
+    }
 }
 
 fn dftl(batch: bool, late: bool) -> Choice {

@@ -29,6 +29,7 @@ mod error;
 mod fast;
 pub mod gc;
 mod last;
+mod owner;
 mod page;
 mod pools;
 pub mod precondition;
@@ -54,6 +55,7 @@ pub use choice::{Choice, Parameter, Parameters};
 pub use counters::FtlCounters;
 pub use error::BuildError;
 pub use gc::VICTIM_POLICIES;
+pub use owner::PageOwner;
 pub use pools::{Content, PageMap, Pools, WearCounts};
 pub use recovery::FoundBlock;
 pub use settings::{
@@ -77,7 +79,7 @@ pub static FTLS: &[FtlEntry] = &[
 
 /// Maps logical pages to flash.
 pub trait Ftl: fmt::Debug + Send {
-    /// Where the data of `page` lie; `None` where it was never written, or trimmed.
+    /// Where the data of `page` lie; `None` where it was never written, or trimmed, or dropped by its [`PageOwner`].
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage>;
 
     /// The pool, of those of the device's [`Space`], that `page` is written to.
@@ -276,6 +278,8 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, BuildError> {
 
 #[cfg(test)]
 mod crash_tests;
+#[cfg(test)]
+mod owner_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

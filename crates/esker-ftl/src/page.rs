@@ -10,8 +10,8 @@ use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
 use crate::pools::{Contents, PageMap, Run, Striping};
 use crate::recovery::scan_block;
 use crate::{
-    BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlEntry, FtlError, LayerCapability, Part, Pools, WearCounts,
-    write_with_foresight,
+    BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Part, Pools,
+    WearCounts, write_with_foresight,
 };
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -27,6 +27,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         LayerCapability::GradualCleaning,
         LayerCapability::KnownSteady,
         LayerCapability::Recover,
+        LayerCapability::AsksOwner,
     ],
     build: |context, _| Ok(Box::new(PageFtl::new(context)?)),
 };
@@ -57,7 +58,7 @@ struct PageFtl {
 }
 
 /// Owners are slots of the map.
-struct Map<'a>(&'a mut [u32]);
+struct Map<'a>(&'a mut [u32], &'a Striping);
 
 impl PageMap for Map<'_> {
     #[inline(always)]
@@ -67,6 +68,12 @@ impl PageMap for Map<'_> {
     #[inline(always)]
     fn moved(&mut self, owner: u32, to: PhysicalPage, _: &FlashState) {
         self.0[owner as usize] = entry(to);
+    }
+    fn droppable(&self, owner: u32, _: &FlashState) -> Option<LogicalPage> {
+        Some(self.1.page_at(owner))
+    }
+    fn dropped(&mut self, owner: u32, _: &FlashState) {
+        self.0[owner as usize] = 0;
     }
 }
 
@@ -83,7 +90,7 @@ impl PageFtl {
         let Self { striping, map, pools, stream, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         // Space first: cleaning may move the very page that is about to be superseded.
-        let block = pools.place(pool, slot, *stream, cells, &mut Map(map))?;
+        let block = pools.place(pool, slot, *stream, cells, &mut Map(map, striping))?;
         let old = page_of(map[slot as usize]);
         let read = match (part, old) {
             (Part::Some, Some(old)) => Some(cells.read(old, Cause::Host)),
@@ -143,11 +150,15 @@ impl Ftl for PageFtl {
         let Self { striping, map, pools, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         let at = page_of(map[slot as usize]).expect("its data were read");
-        let block = pools.place_again(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map))?;
-        // Cleaning may have moved it.
-        let old = page_of(map[slot as usize]).expect("its data were read");
-        map[slot as usize] = entry(cells.program(block, slot, Cause::Refresh, Some(read)));
-        let (block, valid) = cells.flash.supersede(old);
+        let block =
+            pools.place_again(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map, striping))?;
+        let new = cells.program(block, slot, Cause::Refresh, Some(read));
+        // Cleaning may have moved it, or its owner not want it any more.
+        let old = page_of(map[slot as usize]);
+        if old.is_some() {
+            map[slot as usize] = entry(new);
+        }
+        let (block, valid) = cells.flash.supersede(old.unwrap_or(new));
         pools.superseded(block, valid);
         Ok(())
     }
@@ -161,8 +172,8 @@ impl Ftl for PageFtl {
     }
 
     fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        let Self { map, pools, .. } = self;
-        pools.clean_ahead(cells, &mut Map(map))
+        let Self { striping, map, pools, .. } = self;
+        pools.clean_ahead(cells, &mut Map(map, striping))
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
@@ -178,13 +189,13 @@ impl Ftl for PageFtl {
         let slots = striping.first_slots(pages);
         let contents: Vec<Contents> =
             slots.map(|(first, count)| Contents { data: Run::new(first, count, &mut rng), map: None }).collect();
-        pools.start_steady(&contents, seed, flash, &mut Map(map))
+        pools.start_steady(&contents, seed, flash, &mut Map(map, striping))
     }
 
     /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas
     /// of the others. The newest version of each page counts.
     fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        let Self { map, pools, .. } = self;
+        let Self { striping, map, pools, .. } = self;
         let mut newest = vec![0; map.len()];
         let blocks = cells.flash.geometry().blocks();
         let found: Vec<FoundBlock> = (0..blocks)
@@ -200,7 +211,7 @@ impl Ftl for PageFtl {
             .collect();
         map.iter().filter_map(|entry| page_of(*entry)).for_each(|page| cells.flash.set_valid(page));
         pools.take_over(&found, cells.flash);
-        pools.restore(cells, &mut Map(map))
+        pools.restore(cells, &mut Map(map, striping))
     }
 
     fn writable_pages(&self) -> u64 {
@@ -213,6 +224,10 @@ impl Ftl for PageFtl {
 
     fn map_bytes(&self) -> u64 {
         4 * self.host_pages
+    }
+
+    fn counters(&self) -> FtlCounters {
+        FtlCounters { dropped_pages: self.pools.dropped_pages(), ..FtlCounters::default() }
     }
 
     fn wear(&self) -> Option<WearCounts> {

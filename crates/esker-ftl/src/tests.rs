@@ -9,11 +9,12 @@ use esker_nand::{GeometrySettings, PoolScope};
 use proptest::prelude::*;
 
 use super::*;
+use crate::owner_tests::Dropper;
 use crate::testing::{DriveSettings, layer, one_plane};
 use crate::{Cells, Choice, CleaningRules, Parameter, Separation, VICTIM_POLICIES, WriteFrontiers};
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+pub(super) enum Step {
     Write(u32),
     WritePart(u32),
     /// So many pages from one on, all of one request.
@@ -23,7 +24,7 @@ enum Step {
     Collect,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = Step> {
     // Few pages, most steps on fewer still: blocks with many and with few valid pages.
     let page = prop_oneof![0u32..1000, 0u32..20];
     prop_oneof![
@@ -37,7 +38,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Every layer with its defaults, and those with parameters with some that matter.
-fn choices() -> Vec<Choice> {
+pub(super) fn choices() -> Vec<Choice> {
     let dftl = |parameters: &[(&str, Parameter)]| {
         let mut choice = Choice::named("dftl");
         choice.parameters = parameters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
@@ -66,22 +67,32 @@ pub(super) fn settings() -> DriveSettings {
 
 /// Drives a layer and a map side by side. Every write bears a number of its own; `content` has it by physical page,
 /// kept up from the emitted operations alone, as a real array would.
-struct Pair {
-    ftl: Box<dyn Ftl>,
-    flash: FlashState,
+pub(super) struct Pair {
+    pub(super) ftl: Box<dyn Ftl>,
+    pub(super) flash: FlashState,
     content: BTreeMap<u32, u32>,
     expected: BTreeMap<u32, u32>,
     host_pages: u32,
     writes: u32,
+    /// Who is asked about pages before they are copied.
+    pub(super) owner: Option<Dropper>,
 }
 
 impl Pair {
-    fn new(ftl: Box<dyn Ftl>, geometry: &Geometry, host_pages: u32) -> Self {
-        let flash = FlashState::new(geometry);
-        Self { ftl, flash, content: BTreeMap::new(), expected: BTreeMap::new(), host_pages, writes: 0 }
+    pub(super) fn new(ftl: Box<dyn Ftl>, geometry: &Geometry, host_pages: u32) -> Self {
+        let (flash, content, expected) = (FlashState::new(geometry), BTreeMap::new(), BTreeMap::new());
+        Self { ftl, flash, content, expected, host_pages, writes: 0, owner: None }
     }
 
-    fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+    /// The map has no data any more of pages that the layer was told to drop.
+    fn forget_dropped(&mut self) -> Result<(), TestCaseError> {
+        for page in self.owner.iter_mut().flat_map(|owner| owner.dropped.drain(..)) {
+            prop_assert!(self.expected.remove(&page).is_some(), "asked for page {}, which has no data", page);
+        }
+        Ok(())
+    }
+
+    pub(super) fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
         if let Step::WriteRun(page, count) = step {
             self.ftl.begin_request(count);
             return (page..page + count).try_for_each(|page| self.perform(Step::Write(page)));
@@ -92,29 +103,46 @@ impl Pair {
 
     fn perform(&mut self, step: Step) -> Result<(), TestCaseError> {
         let mut ops = OpList::default();
-        let number = |page: u32| LogicalPage(page % self.host_pages);
+        let host_pages = self.host_pages;
+        let number = |page: u32| LogicalPage(page % host_pages);
         match step {
             Step::WriteRun(..) => unreachable!("it was taken apart"),
             Step::Write(page) | Step::WritePart(page) => {
                 let part = if matches!(step, Step::Write(_)) { Part::Whole } else { Part::Some };
                 // Any page may come in any stream.
                 self.ftl.begin_stream(StreamId((page / 3 + self.writes / 5) as u16));
-                let written = self.ftl.write(number(page), part, &mut Cells::new(&mut self.flash, &mut ops));
+                let cells = &mut cells(&mut self.flash, &mut ops, &mut self.owner);
+                let written = self.ftl.write(number(page), part, cells);
                 prop_assert_eq!(written, Ok(()), "{:?}", self.ftl);
+                self.forget_dropped()?;
                 self.writes += 1;
                 self.expected.insert(number(page).0, self.writes);
             }
             Step::Trim(page) => {
-                self.ftl.trim(number(page), &mut Cells::new(&mut self.flash, &mut ops));
+                self.ftl.trim(number(page), &mut cells(&mut self.flash, &mut ops, &mut self.owner));
+                self.forget_dropped()?;
                 self.expected.remove(&number(page).0);
             }
-            Step::Read(page) => self.ftl.read(number(page), &mut Cells::new(&mut self.flash, &mut ops)),
+            Step::Read(page) => {
+                self.ftl.read(number(page), &mut cells(&mut self.flash, &mut ops, &mut self.owner));
+                self.forget_dropped()?;
+            }
             Step::Collect => {
                 // Nothing to gain is an answer.
-                let _ = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut ops));
+                let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
             }
         }
-        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut ops));
+        self.ftl.end_request(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
+        self.forget_dropped()?;
+        let read = self.follow(&ops)?;
+        if let Step::Read(page) = step {
+            prop_assert_eq!(read, self.expected.get(&number(page).0).copied());
+        }
+        Ok(())
+    }
+
+    /// Does to `content` what the operations do; says what the last read for the host brought.
+    fn follow(&mut self, ops: &OpList) -> Result<Option<u32>, TestCaseError> {
         let mut read = None;
         for op in ops.as_slice() {
             match op.kind {
@@ -139,23 +167,37 @@ impl Pair {
                 }
             }
         }
-        if let Step::Read(page) = step {
-            prop_assert_eq!(read, self.expected.get(&number(page).0).copied());
-        }
-        Ok(())
+        Ok(read)
     }
 
     /// All pages against the map.
-    fn compare(&self) -> Result<(), TestCaseError> {
+    pub(super) fn compare(&self) -> Result<(), TestCaseError> {
         for page in 0..self.host_pages {
-            let found = self.ftl.find(LogicalPage(page)).map(|at| self.content[&at.0]);
-            prop_assert_eq!(found, self.expected.get(&page).copied(), "page {}", page);
+            let found = self.ftl.find(LogicalPage(page)).map(|at| self.content.get(&at.0));
+            prop_assert_eq!(found, self.expected.get(&page).map(Some), "page {}", page);
         }
         Ok(())
     }
 }
 
-fn run(ftl: Box<dyn Ftl>, geometry: &Geometry, host_pages: u32, steps: &[Step]) -> Result<(), TestCaseError> {
+pub(super) fn cells<'a>(
+    flash: &'a mut FlashState,
+    ops: &'a mut OpList,
+    owner: &'a mut Option<Dropper>,
+) -> Cells<'a, OpList> {
+    let cells = Cells::new(flash, ops);
+    match owner {
+        Some(owner) => cells.owned_by(owner),
+        None => cells,
+    }
+}
+
+pub(super) fn run(
+    ftl: Box<dyn Ftl>,
+    geometry: &Geometry,
+    host_pages: u32,
+    steps: &[Step],
+) -> Result<(), TestCaseError> {
     let mut pair = Pair::new(ftl, geometry, host_pages);
     for step in steps {
         pair.step(*step)?;

@@ -3,7 +3,7 @@
 use esker_core::Nanos;
 use esker_ftl::Cells;
 use esker_nand::ValueError;
-use esker_nand::array::BACKGROUND;
+use esker_nand::array::Waiter;
 
 use super::Ssd;
 use super::power::Power;
@@ -76,7 +76,7 @@ impl Ssd {
             // An error is that of cleaning that gains nothing: idle time cannot help then.
             let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
             if !self.ops.as_slice().is_empty() {
-                under_way += self.issue(now, BACKGROUND, None);
+                under_way += self.issue(now, Waiter::BACKGROUND, None);
             }
             if !something {
                 break;

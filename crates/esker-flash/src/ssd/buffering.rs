@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, Request, RequestKind, WaitingLine};
 use esker_ftl::{Cells, Part, Space};
-use esker_nand::array::NO_REQUEST;
+use esker_nand::array::Waiter;
 use esker_nand::{Geometry, ValueError};
 use esker_results::BufferReport;
 
@@ -228,7 +228,7 @@ impl Ssd {
                     self.ftl.trim(logical, &mut Cells::new(&mut self.flash, &mut self.ops));
                     if !self.ops.as_slice().is_empty() {
                         // It ends in memory; what the map may need for it goes on.
-                        self.issue(now, NO_REQUEST, None);
+                        self.issue(now, Waiter::NOBODY, None);
                     }
                 }
                 (RequestKind::Trim, Part::Some) => {}
@@ -339,7 +339,7 @@ impl Ssd {
             let count = match self.ops.as_slice() {
                 [] => 0,
                 // What was emitted before an error was done to the cells, too.
-                _ => self.issue(now, super::FIRST_ENTRY + entry, None),
+                _ => self.issue(now, Waiter::entry(entry), None),
             };
             if let Err(error) = written {
                 let error = self.refused(error);

@@ -23,7 +23,7 @@ use esker_core::{
     Unsupported,
 };
 use esker_ftl::{Ftl, FtlContext, FtlCounters, Space, WearCounts, precondition};
-use esker_nand::array::{Array, BACKGROUND, Ended, Timing};
+use esker_nand::array::{Array, Ended, Timing, Waiter, WaiterKind};
 use esker_nand::ecc::{self, Ecc};
 use esker_nand::state::{FlashState, OpList, OperationCounts};
 use esker_nand::{Geometry, Placement, ValueError};
@@ -39,8 +39,6 @@ use timeline::Timeline;
 
 /// Most requests that a drive may take at once.
 const QUEUE_DEPTH_MAX: u32 = 1 << 20;
-/// The array's name for operations that write out a page of the buffer: this, plus the buffer's entry.
-const FIRST_ENTRY: u32 = QUEUE_DEPTH_MAX;
 
 /// A solid-state drive.
 ///
@@ -291,14 +289,15 @@ impl Ssd {
 
     /// A flash operation has ended that no request waits for.
     #[cold]
-    fn ended_beside_requests(&mut self, now: Nanos, name: u32) {
-        if name == BACKGROUND && self.power.as_ref().is_some_and(Power::is_recovering) {
-            self.recovered_some(now);
-        } else if name == BACKGROUND {
-            self.cleaned_in_background(now);
-        } else {
-            self.left(now, name - FIRST_ENTRY);
-            self.look_idle(now);
+    fn ended_beside_requests(&mut self, now: Nanos, waiter: Waiter) {
+        match waiter.kind() {
+            WaiterKind::Background if self.power.as_ref().is_some_and(Power::is_recovering) => self.recovered_some(now),
+            WaiterKind::Background => self.cleaned_in_background(now),
+            WaiterKind::Entry(entry) => {
+                self.left(now, entry);
+                self.look_idle(now);
+            }
+            WaiterKind::Request(_) | WaiterKind::Nobody => unreachable!("{waiter:?} is told elsewhere"),
         }
     }
 
@@ -395,16 +394,16 @@ impl Device for Ssd {
             if let Some(timeline) = &mut self.timeline {
                 timeline.performed(array.performed());
             }
-            for Ended { request, start } in ended.drain(..) {
-                if request >= FIRST_ENTRY {
-                    self.ended_beside_requests(now, request);
+            for Ended { waiter, start } in ended.drain(..) {
+                let Some(slot) = waiter.slot() else {
+                    self.ended_beside_requests(now, waiter);
                     continue;
-                }
-                let state = self.slots.get_mut(request);
+                };
+                let state = self.slots.get_mut(slot);
                 state.start = state.start.min(start);
                 state.remaining -= 1;
                 if state.remaining == 0 {
-                    self.served(now, request);
+                    self.served(now, slot);
                 }
             }
             self.ended = ended;

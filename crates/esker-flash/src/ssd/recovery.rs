@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use esker_core::{LogicalPage, Nanos, PhysicalPage};
 use esker_ftl::{Cells, LayerCapability};
-use esker_nand::array::BACKGROUND;
+use esker_nand::array::Waiter;
 use esker_nand::state::{Cause, FlashOp, FlashOpKind, OpList, Scan, Transfer};
 use esker_nand::{BlockIndex, Geometry, MultiPlane, Scheduling};
 use esker_results::RecoveryWay;
@@ -146,7 +146,7 @@ impl Ssd {
                     [] => 0,
                     _ => {
                         self.ops = ops;
-                        let under_way = self.issue(now, BACKGROUND, None);
+                        let under_way = self.issue(now, Waiter::BACKGROUND, None);
                         self.ops = OpList::default();
                         under_way
                     }
@@ -161,7 +161,7 @@ impl Ssd {
 
     /// Hands operations on to the array that no translation layer follows.
     fn push_recovery(&mut self, now: Nanos, ops: &[FlashOp]) -> u32 {
-        if ops.is_empty() { 0 } else { self.array.get_mut().push(now, ops, &[], BACKGROUND, None) }
+        if ops.is_empty() { 0 } else { self.array.get_mut().push(now, ops, &[], Waiter::BACKGROUND, None) }
     }
 
     /// Gives each die so many reads that it never waits for more.
@@ -183,7 +183,7 @@ impl Ssd {
                     ecc.judge(now, &reads, None);
                     ecc.more_steps()
                 });
-                under_way += array.push(now, &reads, more_steps, BACKGROUND, None);
+                under_way += array.push(now, &reads, more_steps, Waiter::BACKGROUND, None);
             }
         }
         let recovery = &mut self.power.as_mut().expect("it has failed").recovery;

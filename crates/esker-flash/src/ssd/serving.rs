@@ -2,11 +2,12 @@
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
 use esker_ftl::{Cells, FtlError, Part};
+use esker_nand::array::Waiter;
 use esker_nand::state::{Cause, Cover};
 
+use super::Ssd;
 use super::buffer::Rounding;
 use super::buffering::covered;
-use super::{FIRST_ENTRY, Ssd};
 
 impl Ssd {
     /// Hands a request on to flash.
@@ -105,7 +106,7 @@ impl Ssd {
                 let cover = (self.part_shift < self.page_shift)
                     .then(|| self.cover(request.kind, start.saturating_sub(first_byte), end - first_byte));
                 let read = (request.kind == RequestKind::Read).then_some(page);
-                count += self.issue_for(now, slot, cover.as_ref(), read);
+                count += self.issue_for(now, Waiter::request(slot), cover.as_ref(), read);
             }
             if let Err(error) = written {
                 return Err((count, self.refused(error)));
@@ -114,25 +115,25 @@ impl Ssd {
         self.ops.clear();
         self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
         if !self.ops.as_slice().is_empty() {
-            count += self.issue(now, slot, None);
+            count += self.issue(now, Waiter::request(slot), None);
         }
         Ok(count)
     }
 
     /// Hands on to the array what the translation layer emitted, which is at least one operation. Says how many of them
-    /// `request` waits for.
+    /// `waiter` is told the end of.
     #[inline]
-    pub(super) fn issue(&mut self, now: Nanos, request: u32, cover: Option<&Cover>) -> u32 {
-        self.issue_for(now, request, cover, None)
+    pub(super) fn issue(&mut self, now: Nanos, waiter: Waiter, cover: Option<&Cover>) -> u32 {
+        self.issue_for(now, waiter, cover, None)
     }
 
     /// The same where the operations bring the data of the page `read`, which may then be written again.
     #[inline]
-    fn issue_for(&mut self, now: Nanos, request: u32, cover: Option<&Cover>, read: Option<LogicalPage>) -> u32 {
+    fn issue_for(&mut self, now: Nanos, waiter: Waiter, cover: Option<&Cover>, read: Option<LogicalPage>) -> u32 {
         if let Some(ecc) = &mut self.ecc {
             // What leaves the buffer was acknowledged before: no request hears that a part of it is lost.
-            if ecc.judge(now, self.ops.as_slice(), cover) && request < FIRST_ENTRY {
-                self.slots.get_mut(request).result = Err(DeviceError::Medium);
+            if let (true, Some(slot)) = (ecc.judge(now, self.ops.as_slice(), cover), waiter.slot()) {
+                self.slots.get_mut(slot).result = Err(DeviceError::Medium);
             }
             if let (Some(page), Some(index)) = (read, ecc.stale()) {
                 // Where there is no room for them the data stay, and the host has them all the same.
@@ -144,7 +145,7 @@ impl Ssd {
             self.tell_of_changes();
         }
         let more_steps = self.ecc.as_ref().map_or(&[][..], |ecc| ecc.more_steps());
-        self.array.get_mut().push(now, self.ops.as_slice(), more_steps, request, cover)
+        self.array.get_mut().push(now, self.ops.as_slice(), more_steps, waiter, cover)
     }
 
     /// What the host is told of an error. A drive that is worn out says so at once from then on.

@@ -115,7 +115,7 @@ impl Timeline {
                     Stretch::Last(_) => self.operations.pop_front(),
                 };
             }
-            let request = self.of_slot.get(done.request as usize).copied().unwrap_or(NONE);
+            let request = done.waiter.slot().and_then(|slot| self.of_slot.get(slot as usize)).copied().unwrap_or(NONE);
             self.operations.push_back((request, done));
         }
     }

@@ -71,6 +71,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         LayerCapability::KnownSteady,
         LayerCapability::Recover,
         LayerCapability::RecoverByMap,
+        LayerCapability::AsksOwner,
     ],
     build: |context, parameters| {
         let entry_size = parameters.count("entry_size");
@@ -133,7 +134,6 @@ struct Settings {
 /// translation block of that pool. So a pool is what Kim describes, and the pools share nothing but the cache.
 #[derive(Debug)]
 struct Dftl {
-    striping: Striping,
     tables: Tables,
     pools: Pools,
     settings: Settings,
@@ -150,10 +150,10 @@ impl Dftl {
         let striping = Striping::padded(context, entries_per_page);
         let translation_pages = striping.slots_per_pool() / entries_per_page;
         let (reserve, allowance) = check_space(context, translation_pages)?;
-        let tables = Tables::new(&striping, entries_per_page, cache);
+        let tables = Tables::new(striping, entries_per_page, cache);
         let pools = Pools::with_map(context, reserve, allowance)?;
         debug_assert_eq!(translation_pages * space.pools, tables.translation_pages());
-        Ok(Self { striping, tables, pools, settings })
+        Ok(Self { tables, pools, settings })
     }
 
     /// Finds the entry of `slot` in the cache, or brings it there (Kim 2009, algorithm 1). Says where it is, and which
@@ -233,7 +233,7 @@ impl Dftl {
 
     #[inline]
     fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
-        let (pool, slot) = self.striping.locate(page.0);
+        let (pool, slot) = self.tables.striping.locate(page.0);
         let (index, known) = self.translate(slot, cells)?;
         // Cleaning may move the very page that is about to be superseded.
         let block = self.pools.place(pool, slot, 0, cells, &mut self.tables)?;
@@ -309,22 +309,22 @@ fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32,
 impl Ftl for Dftl {
     #[inline]
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
-        self.tables.find(self.striping.locate(page.0).1)
+        self.tables.find(self.tables.striping.locate(page.0).1)
     }
 
     #[inline]
     fn pool_of(&self, page: LogicalPage) -> u32 {
-        self.striping.locate(page.0).0
+        self.tables.striping.locate(page.0).0
     }
 
     #[inline]
     fn expect(&self, page: LogicalPage) {
-        self.tables.expect(self.striping.locate(page.0).1);
+        self.tables.expect(self.tables.striping.locate(page.0).1);
     }
 
     #[inline]
     fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
-        self.tables.expect_write(self.striping.locate(page.0).1, flash);
+        self.tables.expect_write(self.tables.striping.locate(page.0).1, flash);
     }
 
     /// With `late_write_back`, makes room for what later requests bring. Where there is no space on flash they find
@@ -336,7 +336,7 @@ impl Ftl for Dftl {
     }
 
     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
-        let slot = self.striping.locate(page.0).1;
+        let slot = self.tables.striping.locate(page.0).1;
         if self.is_known(slot) {
             let (index, known) = self.translate_in_any_case(slot, cells);
             if let Some(at) = tables::page_of(self.tables.cache.page(index)) {
@@ -350,22 +350,25 @@ impl Ftl for Dftl {
     }
 
     fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        let (pool, slot) = self.striping.locate(page.0);
+        let (pool, slot) = self.tables.striping.locate(page.0);
         let index = self.tables.cached(slot).expect("the read looked it up");
         let at = cells
             .flash
             .geometry()
             .block_of(tables::page_of(self.tables.cache.page(index)).expect("its data were read"));
         let block = self.pools.place_again(pool, slot, at, cells, &mut self.tables)?;
+        let new = cells.program(block, slot, Cause::Refresh, Some(read));
+        // Cleaning may have moved it, or its owner not want it any more.
         let old = tables::page_of(self.tables.cache.page(index));
-        let at = cells.program(block, slot, Cause::Refresh, Some(read));
-        self.tables.change(index, tables::entry(at), cells.flash);
-        self.supersede(old, cells.flash);
+        if old.is_some() {
+            self.tables.change(index, tables::entry(new), cells.flash);
+        }
+        self.supersede(old.or(Some(new)), cells.flash);
         Ok(())
     }
 
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
-        let slot = self.striping.locate(page.0).1;
+        let slot = self.tables.striping.locate(page.0).1;
         if self.is_known(slot) {
             let (index, _) = self.translate_in_any_case(slot, cells);
             // Where power may fail: flash speaks of a page that was superseded before, and may hold data of another by
@@ -421,7 +424,8 @@ impl Ftl for Dftl {
             translation_pages: u64::from(self.tables.translation_pages()),
             ..self.tables.counts
         };
-        FtlCounters { mapping: Some(mapping), ..FtlCounters::default() }
+        let dropped_pages = self.pools.dropped_pages();
+        FtlCounters { mapping: Some(mapping), dropped_pages, ..FtlCounters::default() }
     }
 
     fn wear(&self) -> Option<WearCounts> {

@@ -112,11 +112,12 @@ impl Scan {
 
 impl Dftl {
     pub(super) fn recover_map(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        let Self { tables, pools, striping, .. } = self;
-        let blocks_per_pool = cells.flash.geometry().blocks() / striping.pools();
-        let mut scan = Scan::begin(striping.slots(), tables.translation_pages() as usize, cells);
+        let Self { tables, pools, .. } = self;
+        let (slots, pool_count) = (tables.striping.slots(), tables.striping.pools());
+        let blocks_per_pool = cells.flash.geometry().blocks() / pool_count;
+        let mut scan = Scan::begin(slots, tables.translation_pages() as usize, cells);
         scan.scan_where(cells, |_, block| block.map);
-        let mut saved_before = vec![0; striping.pools() as usize];
+        let mut saved_before = vec![0; pool_count as usize];
         for page in 0..tables.translation_pages() {
             let Some(at) = page_of(scan.translation.pages[page as usize]) else { continue };
             cells.flash.set_valid(at);
@@ -144,7 +145,7 @@ impl Dftl {
         for &(slot, _) in &unsaved {
             tables.want_update(tables.translation_page_of(slot));
         }
-        for pool in 0..striping.pools() {
+        for pool in 0..pool_count {
             pools.write_updates(pool, cells, tables)?;
         }
         tables.recovering.fill(u64::MAX);

@@ -36,7 +36,7 @@ impl Dftl {
     /// See [`crate::Ftl::begin_steady`].
     pub(super) fn begin(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         // Which cached entries are clean would have to be known where neighbours are saved together.
-        if self.settings.batch_evictions || pages < self.striping.pools() {
+        if self.settings.batch_evictions || pages < self.tables.striping.pools() {
             return None;
         }
         let per_page = self.settings.entries_per_page;
@@ -44,6 +44,7 @@ impl Dftl {
         // With the whole map cached, none of it is ever written.
         let on_flash = self.tables.cache.capacity() < pages;
         let contents: Vec<Contents> = self
+            .tables
             .striping
             .first_slots(pages)
             .map(|(first, count)| Contents {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use esker_core::PhysicalPage;
+use esker_core::{LogicalPage, PhysicalPage};
 use esker_nand::memory::{prefetch, zeroed};
 use esker_nand::state::{FlashState, MapPage, OpSink};
 use esker_nand::{BlockIndex, Divisor};
@@ -43,6 +43,8 @@ fn translation_owner(page: u32) -> u32 {
 /// same in the map below as on flash, and what flash says of a cached one matters only after a power failure.
 #[derive(Debug)]
 pub(super) struct Tables {
+    /// Which slot of the map a logical page has.
+    pub(super) striping: Striping,
     /// Per slot its [`entry`], or where it is cached.
     pub(super) map: Vec<u32>,
     pub(super) cache: Cache,
@@ -80,7 +82,7 @@ impl Default for Updates {
 }
 
 impl Tables {
-    pub(super) fn new(striping: &Striping, entries_per_page: u32, cache: Cache) -> Self {
+    pub(super) fn new(striping: Striping, entries_per_page: u32, cache: Cache) -> Self {
         debug_assert!(entries_per_page.is_power_of_two());
         Self {
             map: zeroed(striping.slots()),
@@ -92,6 +94,7 @@ impl Tables {
             unsaved: vec![VecDeque::new(); striping.pools() as usize],
             recovering: vec![u64::MAX; striping.pools() as usize],
             counts: MappingCounts::default(),
+            striping,
         }
     }
 
@@ -248,6 +251,25 @@ impl Tables {
         updates.sorted = false;
     }
 
+    /// The map says `entry` of `slot` from now on, for which cleaning is the reason.
+    #[inline(always)]
+    fn place(&mut self, slot: u32, entry: u32, flash: &FlashState) {
+        match self.cached(slot) {
+            // Lazy copying: flash learns of it when the entry is evicted.
+            Some(index) => self.change(index, entry, flash),
+            None => {
+                self.map[slot as usize] = entry;
+                let page = self.translation_page_of(slot);
+                self.want_update(page);
+                if flash.keeps_journal() {
+                    let pool = self.pool_of(page);
+                    let updates = &mut self.updates[pool as usize];
+                    updates.since = updates.since.min(flash.oldest_open(pool));
+                }
+            }
+        }
+    }
+
     /// All cached entries of translation page `page` go into its next version.
     pub(super) fn clean_all_of(&mut self, page: u32) {
         let first = (page << self.entries_shift) as usize;
@@ -329,20 +351,19 @@ impl PageMap for Tables {
         }
         self.counts.cleaning_data_reads += 1;
         self.counts.cleaning_data_writes += 1;
-        match self.cached(owner) {
-            // Lazy copying: flash learns of it when the entry is evicted.
-            Some(index) => self.change(index, entry(to), flash),
-            None => {
-                self.map[owner as usize] = entry(to);
-                let page = self.translation_page_of(owner);
-                self.want_update(page);
-                if flash.keeps_journal() {
-                    let pool = self.pool_of(page);
-                    let updates = &mut self.updates[pool as usize];
-                    updates.since = updates.since.min(flash.oldest_open(pool));
-                }
-            }
-        }
+        self.place(owner, entry(to), flash);
+    }
+
+    /// While a journal is kept, a page whose place flash does not know is kept: its translation page may speak of
+    /// one that was superseded long ago and holds data of another by now.
+    fn droppable(&self, owner: u32, flash: &FlashState) -> Option<LogicalPage> {
+        let unknown = || flash.keeps_journal() && self.cached(owner).is_some_and(|index| self.cache.is_dirty(index));
+        let is_data = owner & TRANSLATION == 0;
+        (is_data && !unknown()).then(|| self.striping.page_at(owner))
+    }
+
+    fn dropped(&mut self, owner: u32, flash: &FlashState) {
+        self.place(owner, NO_PAGE, flash);
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ mod striping;
 mod temperature;
 mod wear;
 
-use esker_core::PhysicalPage;
+use esker_core::{LogicalPage, PhysicalPage};
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
@@ -50,6 +50,16 @@ pub trait PageMap {
     }
     /// The page of `owner` is now at `to`.
     fn moved(&mut self, owner: u32, to: PhysicalPage, flash: &FlashState);
+    /// Which page of the host that of `owner` is, where it may be dropped if the host does not want it.
+    fn droppable(&self, owner: u32, flash: &FlashState) -> Option<LogicalPage> {
+        let _ = (owner, flash);
+        None
+    }
+    /// The page of `owner`, which is [droppable](Self::droppable), has no data any more.
+    fn dropped(&mut self, owner: u32, flash: &FlashState) {
+        let _ = flash;
+        unreachable!("the page of {owner} cannot be dropped");
+    }
 
     /// Whether pages of the map have to be written before the victim of `pool`, whose pages have moved, is erased.
     #[inline(always)]
@@ -205,6 +215,11 @@ impl Pools {
         page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
         self.pools[pool as usize].write_updates(cells, page_map)
+    }
+
+    /// Pages that were not copied, since their owner did not want them any more.
+    pub fn dropped_pages(&self) -> u64 {
+        self.pools.iter().map(Pool::dropped_pages).sum()
     }
 
     /// Pages that can be written before anything has to be cleaned.

@@ -14,6 +14,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod waiter;
 
 use esker_core::{Nanos, PhysicalPage};
 
@@ -24,17 +25,13 @@ use queued::{Layout, Queued};
 
 pub use tally::{Done, Step, Tally};
 pub use timing::{Decoding, DecodingStep, STEPS_MAX, Timing};
+pub use waiter::{Waiter, WaiterKind};
 
-/// The request of cleaning in idle time, which waits for operations of every cause.
-pub const BACKGROUND: u32 = u32::MAX - 1;
-/// No request: nobody waits for the operations.
-pub const NO_REQUEST: u32 = u32::MAX;
-
-/// An operation for a host request that ended.
+/// An operation that ended, and that somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// What [`Array::push`] was given.
-    pub request: u32,
+    /// Who waits for it: what [`Array::push`] was given.
+    pub waiter: Waiter,
     /// When its die began with it.
     pub start: Nanos,
 }
@@ -54,8 +51,8 @@ pub struct Performed {
     pub page: u32,
     /// The block of the translation layer's, and which part of it.
     pub block: u32,
-    /// What [`Array::push`] was given, where the host waits for it; else the last of all numbers.
-    pub request: u32,
+    /// Who waits for it.
+    pub waiter: Waiter,
     /// Its place in the order of pushing.
     pub sequence: u64,
     /// When the die began with it.
@@ -140,20 +137,27 @@ impl Array {
     }
 
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited
-    /// belong to `request`, and need only what `cover` says of pages that are read; says how many of them it
+    /// belong to `waiter`, and need only what `cover` says of pages that are read; says how many of them it
     /// will tell the end of: where one waits for another, that may be the later one alone, with the time at
     /// which the earlier one began. Where `more_steps` is not empty, it has for each operation how many decoding
     /// steps its read takes beyond the first.
     #[inline]
-    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], request: u32, cover: Option<&Cover>) -> u32 {
+    pub fn push(
+        &mut self,
+        now: Nanos,
+        ops: &[FlashOp],
+        more_steps: &[u8],
+        waiter: Waiter,
+        cover: Option<&Cover>,
+    ) -> u32 {
         match self {
-            Self::Granted(array) => array.push(now, ops, more_steps, request),
-            Self::Queued(array) => array.push(now, ops, more_steps, request, cover),
+            Self::Granted(array) => array.push(now, ops, more_steps, waiter),
+            Self::Queued(array) => array.push(now, ops, more_steps, waiter, cover),
         }
     }
 
     /// Operations of the translation layer's `die` that it has before it; where that is several dies, of the one with
-    /// the fewest. All of them are ones that the host or [`BACKGROUND`] waits for.
+    /// the fewest. All of them are ones that somebody waits for.
     pub fn waiting(&self, die: u32) -> u32 {
         match self {
             Self::Granted(array) => array.waiting(die),

@@ -143,9 +143,12 @@ impl Pool {
                 if copies == 0 {
                     return Ok(());
                 }
-                copies -= 1;
                 let from = PhysicalPage(first_page + 64 * word as u32 + valid.trailing_zeros());
                 valid &= valid - 1;
+                if cells.owner.is_some() && self.drop_unwanted(from, cells, page_map) {
+                    continue;
+                }
+                copies -= 1;
                 let mut index = first_kind;
                 if separate {
                     index = self.of_kind(self.kind_of_copy(cells.flash.owner(from), victim), first_kind as u32);
@@ -176,6 +179,28 @@ impl Pool {
             Fate::TakesColdData | Fate::Free => self.free(victim),
         }
         Ok(())
+    }
+
+    /// Asks the owner of `from`, a page of a block that takes part in nothing else, whether it is still wanted, and
+    /// forgets its data if not. Says whether it did.
+    #[cold]
+    fn drop_unwanted<S: OpSink>(
+        &mut self,
+        from: PhysicalPage,
+        cells: &mut Cells<'_, S>,
+        page_map: &mut impl PageMap,
+    ) -> bool {
+        let owner = cells.flash.owner(from);
+        let (Some(page), Some(asked)) = (page_map.droppable(owner, cells.flash), &mut cells.owner) else {
+            return false;
+        };
+        if asked.keep(page) {
+            return false;
+        }
+        page_map.dropped(owner, cells.flash);
+        cells.flash.supersede(from);
+        self.dropped_pages += 1;
+        true
     }
 
     /// `block`, which is erased, takes writes again.
@@ -252,6 +277,9 @@ impl Pool {
         }
         let pages: Vec<PhysicalPage> = valid_pages(cells.flash, from).collect();
         for page in pages {
+            if cells.owner.is_some() && self.drop_unwanted(page, cells, page_map) {
+                continue;
+            }
             let (owner, page) = cells.copy(page, to, Cause::WearLevelling);
             page_map.moved(owner, page, cells.flash);
         }

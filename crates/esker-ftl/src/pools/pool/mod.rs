@@ -87,6 +87,8 @@ pub(super) struct Pool {
     background: u32,
     /// `None` where blocks are neither worn nor levelled.
     wear: Option<Wear>,
+    /// Pages that cleaning did not copy, since their owner did not want them any more.
+    dropped_pages: u64,
 }
 
 /// The blocks of a map that is kept in blocks of its own.
@@ -208,6 +210,7 @@ impl Pool {
             gradual: ahead(space.gradual),
             background: ahead(space.background),
             wear,
+            dropped_pages: 0,
         }
     }
 
@@ -235,6 +238,10 @@ impl Pool {
         if bit(&self.closed, local) {
             self.policy_for(local).superseded(local, valid);
         }
+    }
+
+    pub(super) fn dropped_pages(&self) -> u64 {
+        self.dropped_pages
     }
 
     pub(super) fn writable_pages(&self) -> u64 {

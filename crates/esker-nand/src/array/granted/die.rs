@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::super::tally::Step;
-use super::op::{DieOp, Kind, NEVER, NOBODY, Part, Parts};
-use crate::array::Timing;
+use super::op::{DieOp, Kind, NEVER, Part, Parts};
+use crate::array::{Timing, Waiter};
 use crate::state::CAUSES;
 
 /// A bus.
@@ -60,7 +60,7 @@ pub(super) struct Die {
     waiting: VecDeque<DieOp>,
     /// When the last decided host operation ends, until that is told; or [`NEVER`].
     pub(super) ends: u64,
-    pub(super) ending: u32,
+    pub(super) ending: Waiter,
     pub(super) ending_start: u64,
     /// How long what it read is in the decoder then.
     pub(super) ending_decode: u64,
@@ -96,7 +96,7 @@ impl Die {
     #[inline(always)]
     pub(super) fn plan(&mut self, op: &DieOp, parts: &Parts, timing: &Timing) -> u64 {
         self.planned += parts.work(op, timing);
-        if op.request != NOBODY {
+        if op.waiter != Waiter::NOBODY {
             self.host_ops.push_back(self.planned);
         }
         self.planned
@@ -203,10 +203,10 @@ impl Die {
             self.begun = self.free;
             return Some(self.begin_first_part(parts));
         }
-        if self.current.request != NOBODY {
+        if self.current.waiter != Waiter::NOBODY {
             debug_assert_eq!(self.ends, NEVER, "a die ended two operations at once");
             self.ends = end;
-            self.ending = self.current.request;
+            self.ending = self.current.waiter;
             self.ending_start = self.begun;
             self.ending_decode = self.part.decode;
             self.host_ops.pop_front();

@@ -27,11 +27,11 @@ mod push;
 
 use esker_core::{Nanos, Timetable};
 
-use super::Ended;
 use super::audit::Audit;
 use super::delivery::Deliveries;
 use super::register::Register;
 use super::tally::{Done, STEPS, Step, Tally};
+use super::{Ended, Waiter};
 use crate::array::Timing;
 use crate::state::CAUSES;
 use crate::{CopyBack, DieIndex, Divisor, Geometry, PoolScope, Wiring};
@@ -73,7 +73,7 @@ pub struct Granted {
     /// Per operation of the list that is being pushed, how it is tied to others.
     links: Vec<Link>,
     /// Host operations whose pages are in the decoder: their request, and when they began.
-    decoded: Deliveries<(u32, u64)>,
+    decoded: Deliveries<(Waiter, u64)>,
     /// Decided parts since measuring began, by step and cause.
     steps: [u64; STEPS * CAUSES],
     /// What reading again took among these, by cause.
@@ -157,7 +157,7 @@ impl Granted {
             let die = &mut self.dies[index];
             if die.ends == now.0 {
                 if die.ending_decode == 0 {
-                    ended.push(Ended { request: die.ending, start: Nanos(die.ending_start) });
+                    ended.push(Ended { waiter: die.ending, start: Nanos(die.ending_start) });
                 } else {
                     self.decoded.set(now.0 + die.ending_decode, (die.ending, die.ending_start));
                 }
@@ -166,8 +166,8 @@ impl Granted {
             debug_assert!(die.ends > now.0, "an operation ended unnoticed");
             self.wake(index);
         }
-        while let Some((request, start)) = self.decoded.take(now.0) {
-            ended.push(Ended { request, start: Nanos(start) });
+        while let Some((waiter, start)) = self.decoded.take(now.0) {
+            ended.push(Ended { waiter, start: Nanos(start) });
         }
     }
 

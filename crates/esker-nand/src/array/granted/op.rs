@@ -1,12 +1,12 @@
 //! What a die can be given, and what the parts of it take. Times are plain nanoseconds here.
 
 use super::super::tally::Step;
-use crate::array::Timing;
+use crate::array::{Timing, Waiter};
 use crate::state::Cause;
 
 /// No time at all.
 pub(super) const NEVER: u64 = u64::MAX;
-/// No request, no mark, no die.
+/// No mark, no die.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// What a die can do.
@@ -75,8 +75,8 @@ pub(super) struct DieOp {
     pub(super) sequence: u64,
     /// How many in a row; 1 for all that have but one part.
     pub(super) count: u32,
-    /// The host request that waits for it, or [`NOBODY`].
-    pub(super) request: u32,
+    /// Who waits for it.
+    pub(super) waiter: Waiter,
     /// The mark that has to have ended first, or [`NOBODY`].
     pub(super) waits: u32,
     /// The mark that its end fulfils, or [`NOBODY`].
@@ -93,7 +93,7 @@ impl DieOp {
     /// Whether nothing but its die has to do with it.
     #[inline(always)]
     fn is_alone(&self) -> bool {
-        self.signals == NOBODY && self.request == NOBODY && self.more_steps == 0
+        self.signals == NOBODY && self.waiter == Waiter::NOBODY && self.more_steps == 0
     }
 
     /// Whether `next`, which comes behind it, does the same once more, so that both are

@@ -2,7 +2,7 @@
 
 use esker_core::PhysicalPage;
 
-use super::super::BACKGROUND;
+use super::super::Waiter;
 use super::super::register::{Register, Use};
 use super::op::{DieOp, Kind, NOBODY};
 use super::{Granted, Nanos};
@@ -28,15 +28,15 @@ impl Link {
 
     /// `op` with its ties, for a die.
     #[inline(always)]
-    fn apply(self, op: &FlashOp, more_steps: u8, request: u32) -> DieOp {
-        let told = op.awaited && !self.silent || request == BACKGROUND;
+    fn apply(self, op: &FlashOp, more_steps: u8, waiter: Waiter) -> DieOp {
+        let told = op.awaited && !self.silent || waiter == Waiter::BACKGROUND;
         DieOp {
             kind: Kind::Read,
             cause: op.cause,
             more_steps,
             speaks_for_both: self.speaks_for_both,
             count: 1,
-            request: if told { request } else { NOBODY },
+            waiter: if told { waiter } else { Waiter::NOBODY },
             waits: self.waits,
             signals: self.signals,
             sequence: 0,
@@ -48,13 +48,13 @@ impl Granted {
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those for the host belong to
     /// `request`; says how many ends of operations that will be told.
     #[inline]
-    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], request: u32) -> u32 {
+    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], waiter: Waiter) -> u32 {
         let count = match ops {
             [op] => {
                 let more = more_steps.first().copied().unwrap_or(0);
-                u32::from(self.push_one(now.0, op, more, request, Link::NONE))
+                u32::from(self.push_one(now.0, op, more, waiter, Link::NONE))
             }
-            ops => self.push_list(now.0, ops, more_steps, request),
+            ops => self.push_list(now.0, ops, more_steps, waiter),
         };
         self.wake_pushed();
         self.pushed_to = NOBODY;
@@ -69,29 +69,29 @@ impl Granted {
         }
     }
 
-    fn push_list(&mut self, now: u64, ops: &[FlashOp], more_steps: &[u8], request: u32) -> u32 {
+    fn push_list(&mut self, now: u64, ops: &[FlashOp], more_steps: &[u8], waiter: Waiter) -> u32 {
         let mut count = 0;
         let more = |index: usize| more_steps.get(index).copied().unwrap_or(0);
         if ops.iter().all(|op| op.after.is_none()) {
             for (index, op) in ops.iter().enumerate() {
-                count += u32::from(self.push_one(now, op, more(index), request, Link::NONE));
+                count += u32::from(self.push_one(now, op, more(index), waiter, Link::NONE));
             }
             return count;
         }
-        self.link(ops, request);
+        self.link(ops, waiter);
         let mut index = 0;
         while let Some(op) = ops.get(index) {
             let link = self.links[index];
             if link.pairs {
                 // Who waits for the program waits for both.
                 let Link { signals, silent, .. } = self.links[index + 1];
-                let both = Link { signals, silent, ..link }.apply(op, more(index), request);
+                let both = Link { signals, silent, ..link }.apply(op, more(index), waiter);
                 let pages = [self.first_page(op), self.first_page(&ops[index + 1])];
                 self.enqueue(now, self.first_die(op), DieOp { kind: Kind::Rewrite, ..both }, pages);
-                count += u32::from(both.request != NOBODY);
+                count += u32::from(both.waiter != Waiter::NOBODY);
                 index += 2;
             } else {
-                count += u32::from(self.push_one(now, op, more(index), request, link));
+                count += u32::from(self.push_one(now, op, more(index), waiter, link));
                 index += 1;
             }
         }
@@ -99,7 +99,7 @@ impl Granted {
     }
 
     /// Works out which operations of a list wait for which, where their dies differ.
-    fn link(&mut self, ops: &[FlashOp], request: u32) {
+    fn link(&mut self, ops: &[FlashOp], waiter: Waiter) {
         self.links.clear();
         self.links.resize(ops.len(), Link::NONE);
         for (index, op) in ops.iter().enumerate() {
@@ -116,15 +116,15 @@ impl Granted {
             }
             if std::mem::take(&mut self.links[after].pairs) {
                 // Somebody else waits for the read alone.
-                self.tie(after, after + 1, ops, request);
+                self.tie(after, after + 1, ops, waiter);
             }
-            self.tie(after, index, ops, request);
+            self.tie(after, index, ops, waiter);
         }
     }
 
     /// Lets operation `index` of a list wait for operation `after`. On one die the order of pushing is enough, unless
     /// a page has to be decoded first.
-    fn tie(&mut self, after: usize, index: usize, ops: &[FlashOp], request: u32) {
+    fn tie(&mut self, after: usize, index: usize, ops: &[FlashOp], waiter: Waiter) {
         let (first, op) = (&ops[after], &ops[index]);
         let die = self.last_die(first);
         let decodes = self.timing.decoding.is_on && matches!(first.kind, FlashOpKind::Read { .. });
@@ -135,7 +135,7 @@ impl Granted {
         self.links[after].signals = mark;
         self.links[index].waits = mark;
         // The host needs to hear of the last one only.
-        if request != BACKGROUND && first.awaited && op.awaited {
+        if waiter != Waiter::BACKGROUND && first.awaited && op.awaited {
             self.links[after].silent = true;
             self.links[index].speaks_for_both = true;
         }
@@ -161,7 +161,7 @@ impl Granted {
 
     /// Says whether the end of the operation will be told.
     #[inline(always)]
-    fn push_one(&mut self, now: u64, op: &FlashOp, more_steps: u8, request: u32, link: Link) -> bool {
+    fn push_one(&mut self, now: u64, op: &FlashOp, more_steps: u8, waiter: Waiter, link: Link) -> bool {
         let kind = match op.kind {
             FlashOpKind::Read { .. } => Kind::Read,
             FlashOpKind::ReadSpare { .. } => Kind::ReadSector,
@@ -169,16 +169,16 @@ impl Granted {
             FlashOpKind::Program { transfer: Transfer::Sector, .. } => Kind::ProgramSector,
             FlashOpKind::Erase { .. } => Kind::Erase,
             FlashOpKind::Copy { from, to } => {
-                return self.push_copies(now, from, to, link.apply(op, more_steps, request));
+                return self.push_copies(now, from, to, link.apply(op, more_steps, waiter));
             }
             FlashOpKind::CopyRun { from, to, count } => {
-                return self.push_copies(now, from, to, DieOp { count, ..link.apply(op, more_steps, request) });
+                return self.push_copies(now, from, to, DieOp { count, ..link.apply(op, more_steps, waiter) });
             }
         };
         let (die, page) = (self.first_die(op), self.first_page(op));
-        let op = DieOp { kind, ..link.apply(op, more_steps, request) };
+        let op = DieOp { kind, ..link.apply(op, more_steps, waiter) };
         self.enqueue(now, die, op, [page; 2]);
-        op.request != NOBODY
+        op.waiter != Waiter::NOBODY
     }
 
     /// The same for copies of pages side by side, as many as `copies` says.
@@ -188,18 +188,18 @@ impl Granted {
         let inside_plane = self.copies.applies(&self.geometry, from, to);
         if source == target && !inside_plane {
             self.enqueue(now, source, DieOp { kind: Kind::Copy, ..copies }, [from, to]);
-            return copies.request != NOBODY;
+            return copies.waiter != Waiter::NOBODY;
         }
         for index in 0..copies.count {
             // The first one waits for all, and the last one ends for all: each die keeps their order.
-            let DieOp { mut waits, mut signals, mut request, .. } = copies;
+            let DieOp { mut waits, mut signals, mut waiter, .. } = copies;
             if index > 0 {
                 waits = NOBODY;
             }
             if index + 1 < copies.count {
-                (signals, request) = (NOBODY, NOBODY);
+                (signals, waiter) = (NOBODY, Waiter::NOBODY);
             }
-            let copy = DieOp { count: 1, waits, signals, request, ..copies };
+            let copy = DieOp { count: 1, waits, signals, waiter, ..copies };
             if inside_plane {
                 let kind = if self.copies == CopyBack::Checked { Kind::CopyBackChecked } else { Kind::CopyBack };
                 self.enqueue(now, source, DieOp { kind, ..copy }, [from; 2]);
@@ -208,13 +208,13 @@ impl Granted {
                 self.enqueue(
                     now,
                     source,
-                    DieOp { kind: Kind::CopyOut, signals: read, request: NOBODY, ..copy },
+                    DieOp { kind: Kind::CopyOut, signals: read, waiter: Waiter::NOBODY, ..copy },
                     [from; 2],
                 );
                 self.enqueue(now, target, DieOp { kind: Kind::CopyIn, waits: read, more_steps: 0, ..copy }, [to; 2]);
             }
         }
-        copies.request != NOBODY
+        copies.waiter != Waiter::NOBODY
     }
 
     /// A page that `op` begins with.

@@ -22,7 +22,7 @@ use esker_core::{Nanos, PhysicalPage, Timetable};
 use super::audit::Audit;
 use super::delivery::Deliveries;
 use super::tally::{STEPS, Step, Tally};
-use super::{BACKGROUND, Ended, NO_REQUEST, Performed};
+use super::{Ended, Performed, Waiter};
 use crate::array::Timing;
 use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer};
 use crate::{ArraySettings, CopyBack, Gang, Geometry, Rewrite, Scheduling};
@@ -34,13 +34,13 @@ use phases::{Bus, Die, Shape};
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
-/// No request, no block.
+/// No operation, no block.
 const NOBODY: u32 = u32::MAX;
 
 /// What is told once an operation has ended, and what it read is known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
-    request: u32,
+    waiter: Waiter,
     start: u64,
     followers: Vec<u32>,
 }
@@ -144,7 +144,14 @@ impl Queued {
     }
 
     /// See [`super::Array::push`].
-    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], request: u32, cover: Option<&Cover>) -> u32 {
+    pub fn push(
+        &mut self,
+        now: Nanos,
+        ops: &[FlashOp],
+        more_steps: &[u8],
+        waiter: Waiter,
+        cover: Option<&Cover>,
+    ) -> u32 {
         let mut count = 0;
         let parts = self.layout.parts();
         let flash_pages = (parts * self.layout.depth()) as usize;
@@ -158,17 +165,17 @@ impl Queued {
             // What is read and programmed as one waits for what the read would wait for.
             let old = self.rewritten(ops, index);
             let waits_for = old.map_or(op.after, |read| read.after);
-            let awaited = (op.awaited || request == BACKGROUND) && request != NO_REQUEST;
-            let request = if awaited { request } else { NOBODY };
+            let awaited = (op.awaited || waiter == Waiter::BACKGROUND) && waiter != Waiter::NOBODY;
+            let waiter = if awaited { waiter } else { Waiter::NOBODY };
             let more = more_steps.get(index * flash_pages..(index + 1) * flash_pages).unwrap_or_default();
             if let Some(followed) = self.followed.as_mut().filter(|_| op.is_change()) {
                 self.change = followed.push(parts);
             }
             for part in 0..parts {
                 let after = waits_for.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
-                let last = self.push_part(now.0, op, old, part, more, request, after, cover);
+                let last = self.push_part(now.0, op, old, part, more, waiter, after, cover);
                 self.pushed[index * parts as usize + part as usize] = last;
-                if last != NOBODY && request != NOBODY {
+                if last != NOBODY && waiter != Waiter::NOBODY {
                     count += 1 + self.beside.get(&last).map_or(0, Vec::len) as u32;
                 }
             }
@@ -211,7 +218,7 @@ impl Queued {
         old: Option<&FlashOp>,
         part: u32,
         more_steps: &[u8],
-        request: u32,
+        waiter: Waiter,
         after: u32,
         cover: Option<&Cover>,
     ) -> u32 {
@@ -227,7 +234,7 @@ impl Queued {
             let place = at(&self.layout, geometry.block_of(page));
             let source = at(&self.layout, geometry.block_of(old));
             let also = Some(Touch { block: source.block, page: old.0, how: How::Read });
-            let rewrite = Op { also, ..Op::new(Step::Rewrite, place, page.0, depth, op.cause, request) };
+            let rewrite = Op { also, ..Op::new(Step::Rewrite, place, page.0, depth, op.cause, waiter) };
             return self.enqueue(now, rewrite, after);
         }
         match op.kind {
@@ -237,13 +244,13 @@ impl Queued {
                     return NOBODY;
                 }
                 let place = at(&self.layout, geometry.block_of(page));
-                let read = Op::new(Step::Read, place, page.0, pages, op.cause, request);
+                let read = Op::new(Step::Read, place, page.0, pages, op.cause, waiter);
                 let needed = cover.filter(|_| op.cause == Cause::Host);
                 self.enqueue_read(now, read, part, needed, more_steps, after)
             }
             FlashOpKind::ReadSpare { page } => {
                 let place = at(&self.layout, geometry.block_of(page));
-                self.enqueue(now, Op::new(Step::ReadSector, place, page.0, 1, op.cause, request), after)
+                self.enqueue(now, Op::new(Step::ReadSector, place, page.0, 1, op.cause, waiter), after)
             }
             FlashOpKind::Program { page, transfer } => {
                 let place = at(&self.layout, geometry.block_of(page));
@@ -251,7 +258,7 @@ impl Queued {
                     Transfer::Page => (Step::Program, depth),
                     Transfer::Sector => (Step::ProgramSector, 1),
                 };
-                self.enqueue(now, Op::new(step, place, page.0, pages, op.cause, request), after)
+                self.enqueue(now, Op::new(step, place, page.0, pages, op.cause, waiter), after)
             }
             FlashOpKind::Copy { from, to } if self.settings.copy_back.applies(&geometry, from, to) => {
                 let step = match self.settings.copy_back {
@@ -261,21 +268,21 @@ impl Queued {
                 let target = at(&self.layout, geometry.block_of(to));
                 let source = at(&self.layout, geometry.block_of(from));
                 let also = Some(Touch { block: source.block, page: from.0, how: How::Read });
-                let copy = Op { also, ..Op::new(step, target, to.0, depth, op.cause, request) };
+                let copy = Op { also, ..Op::new(step, target, to.0, depth, op.cause, waiter) };
                 self.enqueue(now, copy, after)
             }
             FlashOpKind::Copy { from, to } => {
                 let source = at(&self.layout, geometry.block_of(from));
                 let target = at(&self.layout, geometry.block_of(to));
-                let read = Op::new(Step::CopyOut, source, from.0, depth, op.cause, NOBODY);
+                let read = Op::new(Step::CopyOut, source, from.0, depth, op.cause, Waiter::NOBODY);
                 let read = self.enqueue_read(now, read, part, None, more_steps, after);
-                let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, request);
+                let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, waiter);
                 self.enqueue(now, Op { source: source.block, ..program }, read)
             }
             FlashOpKind::CopyRun { .. } => unreachable!("what is planned page by page is given page by page"),
             FlashOpKind::Erase { block } => {
                 let place = at(&self.layout, block);
-                let erase = self.enqueue(now, Op::new(Step::Erase, place, NOBODY, 1, op.cause, request), after);
+                let erase = self.enqueue(now, Op::new(Step::Erase, place, NOBODY, 1, op.cause, waiter), after);
                 if self.settings.scheduling != Scheduling::Fifo {
                     // Out of order, an erase must still not come before the copies of its pages are written.
                     self.ops.tie_to_copies(erase, place.block);

@@ -1,6 +1,6 @@
 //! Operations that wait or are under way.
 
-use super::super::BACKGROUND;
+use super::super::Waiter;
 use super::super::tally::Step;
 use super::NOBODY;
 use super::layout::Place;
@@ -47,8 +47,8 @@ pub(super) struct Op {
     pub(super) decoding: u8,
     /// Decoding steps that its page takes beyond that one.
     pub(super) more_steps: u8,
-    /// The host request that waits for it, or [`NOBODY`].
-    pub(super) request: u32,
+    /// Who waits for it.
+    pub(super) waiter: Waiter,
     pub(super) die: u32,
     /// Counted within the die.
     pub(super) plane: u32,
@@ -79,13 +79,13 @@ pub(super) struct Op {
 }
 
 impl Op {
-    pub(super) fn new(step: Step, place: Place, page: u32, pages: u32, cause: Cause, request: u32) -> Self {
+    pub(super) fn new(step: Step, place: Place, page: u32, pages: u32, cause: Cause, waiter: Waiter) -> Self {
         Self {
             step,
             cause,
             decoding: 0,
             more_steps: 0,
-            request,
+            waiter,
             die: place.die,
             plane: place.plane,
             touches: Touch {
@@ -115,7 +115,7 @@ impl Op {
 
     /// Whether it is a read that a request of the host waits for, be it for data or for the map.
     pub(super) fn is_host_read(&self) -> bool {
-        let awaited = self.request != NOBODY && self.request != BACKGROUND;
+        let awaited = self.waiter != Waiter::NOBODY && self.waiter != Waiter::BACKGROUND;
         let copies = matches!(self.step, Step::CopyOut | Step::CopyOutHeld);
         awaited && self.touches.how == How::Read && !copies
     }

@@ -6,7 +6,7 @@ use esker_core::Nanos;
 
 use super::super::register::Register;
 use super::super::tally::{STEPS, Step};
-use super::super::{Ended, Performed};
+use super::super::{Ended, Performed, Waiter};
 use super::op::Op;
 use super::{Decoded, Known, NOBODY, Queued};
 use crate::array::Timing;
@@ -309,28 +309,28 @@ impl Queued {
                 plane: ended.plane,
                 page: ended.touches.page,
                 block: ended.touches.block,
-                request: ended.request,
+                waiter: ended.waiter,
                 sequence: ended.sequence,
                 begin: Nanos(ended.start),
                 end: Nanos(now),
                 bus_wait: Nanos(ended.bus_wait),
             });
         }
-        let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));
+        let (waiter, start) = (ended.waiter, ended.begun.unwrap_or(ended.start));
         if self.timing.decoding.is_on && ended.step.is_decoded() {
             return self.decode(op, now);
         }
         let followers = self.ops.end(op);
-        self.known(now, Known { request, start, followers });
+        self.known(now, Known { waiter, start, followers });
     }
 
     /// The page that `op` read is in the decoder from `now` on.
     fn decode(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
-        let (request, start) = (ended.request, ended.begun.unwrap_or(ended.start));
+        let (waiter, start) = (ended.waiter, ended.begun.unwrap_or(ended.start));
         let decode = self.timing.decoding.steps[ended.decoding as usize].decode;
         if ended.more_steps == 0 {
-            let known = Known { request, start, followers: self.ops.end(op) };
+            let known = Known { waiter, start, followers: self.ops.end(op) };
             match decode {
                 0 => self.known(now, known),
                 _ => self.decoded.set(now + decode, Decoded::Known(known)),
@@ -354,8 +354,8 @@ impl Queued {
 
     /// What `op` read is known: its request and its followers need not wait for it any more.
     pub(super) fn known(&mut self, now: u64, known: Known) {
-        if known.request != NOBODY {
-            self.ended.push(Ended { request: known.request, start: Nanos(known.start) });
+        if known.waiter != Waiter::NOBODY {
+            self.ended.push(Ended { waiter: known.waiter, start: Nanos(known.start) });
         }
         for follower in known.followers {
             self.release(follower, now);

@@ -209,7 +209,9 @@ fn compare(
         while array.next_event().0 <= limit && array.next_event() != Nanos::NEVER {
             let now = array.next_event();
             array.advance(now, &mut ended);
-            log.extend(ended.drain(..).map(|ended| (ended.request, ended.start.0, now.0)));
+            log.extend(
+                ended.drain(..).map(|ended| (ended.waiter.slot().expect("a request waits"), ended.start.0, now.0)),
+            );
         }
         while let Some(next) = reference.next().filter(|next| *next <= limit) {
             reference.step(next);
@@ -224,11 +226,11 @@ fn compare(
         let more_steps = more_steps(list, &ops, timing);
         let single = one_by_one(&ops);
         let host = match array.takes_runs() {
-            true => array.push(Nanos(now), &ops, &more_steps, request as u32, None),
+            true => array.push(Nanos(now), &ops, &more_steps, Waiter::request(request as u32), None),
             false => {
                 let (places, ops): (Vec<usize>, Vec<FlashOp>) = single.iter().copied().unzip();
                 let more: Vec<u8> = places.iter().filter_map(|place| more_steps.get(*place).copied()).collect();
-                array.push(Nanos(now), &ops, &more, request as u32, None)
+                array.push(Nanos(now), &ops, &more, Waiter::request(request as u32), None)
             }
         };
         told.push(host);
@@ -385,7 +387,7 @@ fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     let erase = op(FlashOpKind::Erase { block: geometry.block_of(PhysicalPage(0)) });
     // The erase of the one takes until 11. The other reads meanwhile, then programs; the one reads while it still does.
     let program = op(FlashOpKind::Program { page: PhysicalPage(PAGES_PER_DIE + 1), transfer: Transfer::Page });
-    array.push(Nanos(0), &[erase, read(1), program, read(0)], &[], 9, None);
+    array.push(Nanos(0), &[erase, read(1), program, read(0)], &[], Waiter::request(9), None);
     assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (11, vec![0]), (12, vec![5]), (16, vec![11])]));
 }
 
@@ -413,7 +415,7 @@ fn units_of_one_flash_page_are_sensed_once() {
                 run_until(&mut array, *at);
                 let op = |kind: &FlashOpKind| FlashOp { kind: *kind, cause: Cause::Host, after: None, awaited: true };
                 let ops: Vec<FlashOp> = kinds.iter().map(op).collect();
-                array.push(Nanos(*at), &ops, &[], 9, None);
+                array.push(Nanos(*at), &ops, &[], Waiter::request(9), None);
             }
             run_until(&mut array, u64::MAX);
             ends
@@ -444,7 +446,13 @@ fn several_operations_may_wait_for_the_same_one() {
         after,
         awaited: true,
     };
-    array.push(Nanos(0), &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))], &[], 9, None);
+    array.push(
+        Nanos(0),
+        &[read(0, None), read(1, Some(OpIndex(0))), read(2, Some(OpIndex(0)))],
+        &[],
+        Waiter::request(9),
+        None,
+    );
     // The first one ends at 5, and those that wait for it speak for it.
     assert_eq!(run_out(&mut array), BTreeMap::from([(10, vec![0]), (12, vec![0])]));
 }
@@ -571,7 +579,7 @@ proptest! {
             let more_steps: Vec<u8> = single.iter().filter_map(|(place, _)| more_steps.get(*place).copied()).collect();
             let ops: Vec<FlashOp> = single.into_iter().map(|(_, op)| op).collect();
             readings += more_steps.iter().map(|more| u32::from(*more)).sum::<u32>();
-            host += array.push(Nanos(now), &ops, &more_steps, request as u32, None) as usize;
+            host += array.push(Nanos(now), &ops, &more_steps, Waiter::request(request as u32), None) as usize;
             pushed.push(ops);
         }
         run_until(&mut array, u64::MAX);
