@@ -1,4 +1,4 @@
-//! The bytes of requests under way: the host's, and those of copies.
+//! Buffers of requests under way: those of the host, and those of copies.
 
 use esker_core::{Bytes, RequestKind, Tag};
 use esker_tier::DataRef;
@@ -8,14 +8,14 @@ use crate::backend::Operation;
 /// All buffers of a volume.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    /// By slot of the host's tag.
+    /// Buffers of the host's requests, by slot of their tags.
     hosts: Vec<Option<(Tag, Vec<u8>)>>,
-    /// By slot of the copy.
+    /// Buffers of copies, by slot.
     scratch: Vec<Vec<u8>>,
 }
 
 impl Buffers {
-    /// The buffer of a request that has come.
+    /// Keeps the buffer of a new request.
     pub(crate) fn begin(&mut self, tag: Tag, buffer: Vec<u8>) {
         let slot = tag.slot as usize;
         if self.hosts.len() <= slot {
@@ -25,14 +25,14 @@ impl Buffers {
         self.hosts[slot] = Some((tag, buffer));
     }
 
-    /// Takes the buffer of a request back, which is answered now.
+    /// Returns the buffer of a request that is answered now.
     pub(crate) fn end(&mut self, tag: Tag) -> Vec<u8> {
         let (owner, data) = self.hosts[tag.slot as usize].take().expect("a request is answered once");
         assert_eq!(owner, tag, "a request is answered once");
         data
     }
 
-    /// The operation for `length` bytes from `offset` on, with what it is to write.
+    /// Builds the operation for `length` bytes from `offset` on, with the data that it writes.
     pub(crate) fn operation(&mut self, kind: RequestKind, offset: u64, length: Bytes, data: DataRef) -> Operation {
         let bytes = match (kind, data) {
             (RequestKind::Read, _) => vec![0; length.0 as usize],
@@ -51,7 +51,7 @@ impl Buffers {
         Operation { kind, offset, length: length.0, data: bytes }
     }
 
-    /// Keeps what was read for `data`.
+    /// Copies what was read into the buffer that `data` names.
     pub(crate) fn read(&mut self, bytes: Vec<u8>, data: DataRef) {
         match data {
             DataRef::Scratch { slot } => {

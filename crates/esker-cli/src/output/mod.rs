@@ -8,7 +8,7 @@ mod words;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use esker_files::{Identity, Place, identities_of_input};
+use esker_files::{FileTarget, Identity, identities_of_input};
 
 use crate::args::{JsonArguments, WriteArguments};
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ impl Outputs {
             Known { name, is_input: true, identities: identities_of_input(path) }
         };
         let mut known: Vec<Known> = inputs.iter().map(input).collect();
-        let mut stdout = Place::find(Path::new("-"))?.identities();
+        let mut stdout = FileTarget::find(Path::new("-"))?.identities();
         if let Some(input) = known.iter().find(|input| input.is(&stdout)) {
             return Err(Failure::input(format!("standard output is the input {}", input.name)).with_hint(
                 "let the shell write to another file; one that `>` has emptied is to be brought back first",
@@ -74,7 +74,7 @@ impl Outputs {
 
     /// Makes ready to write `content` to `path` (`-` is standard output), which was given with `option`.
     pub(crate) fn claim(&mut self, option: &str, path: &Path, content: Content) -> Result<Output, Failure> {
-        let place = Place::find(path)?;
+        let place = FileTarget::find(path)?;
         let given = given(option, path);
         self.know(&given, &place)?;
         if !self.force {
@@ -103,14 +103,14 @@ impl Outputs {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(ours) {
                 let path = entry.path();
-                self.know(&path.display().to_string(), &Place::find(&path)?)?;
+                self.know(&path.display().to_string(), &FileTarget::find(&path)?)?;
             }
         }
         Ok(())
     }
 
     /// Refuses a place that something else of the command is at; remembers it where it is free.
-    fn know(&mut self, given: &str, place: &Place) -> Result<(), Failure> {
+    fn know(&mut self, given: &str, place: &FileTarget) -> Result<(), Failure> {
         let mut identities = place.identities();
         if identities.contains(&Identity::Descriptor(1)) {
             identities = vec![Identity::Descriptor(1)];
@@ -133,7 +133,7 @@ impl Outputs {
         }
     }
 
-    fn check_content(&self, path: &Path, place: &Place, content: Content) -> Result<(), Failure> {
+    fn check_content(&self, path: &Path, place: &FileTarget, content: Content) -> Result<(), Failure> {
         let Some(there) = place.content() else { return Ok(()) };
         let shown = path.display();
         match content.may_replace(there) {

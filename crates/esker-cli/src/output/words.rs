@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use esker_files::Place;
+use esker_files::FileTarget;
 use serde::Serialize;
 
 use super::Output;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 fn standard_output() -> Result<Output, Failure> {
     let path = Path::new("-");
-    Ok(Output::new(path, Place::find(path)?.prepare()?))
+    Ok(Output::new(path, FileTarget::find(path)?.prepare()?))
 }
 
 /// Prints `text` on standard output.

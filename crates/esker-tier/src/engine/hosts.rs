@@ -4,7 +4,7 @@ use esker_core::{DeviceError, RequestKind, Tag};
 
 use super::Effect;
 
-/// Requests by slot of the host's tag.
+/// Requests of the host, by slot of their tags.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     slots: Vec<Option<Host>>,
@@ -14,14 +14,14 @@ pub(crate) struct Hosts {
 struct Host {
     tag: Tag,
     kind: RequestKind,
-    /// Requests to devices that it waits for.
+    /// Number of requests to devices that this one waits for.
     open: u32,
-    /// The first error, by offset (of a flush: by device).
+    /// The first error, by offset (for a flush: by device).
     error: Option<(u64, DeviceError)>,
 }
 
 impl Hosts {
-    /// A request has come. Its tag is not in use (asserted).
+    /// Notes a new request. Its tag must not be in use (asserted).
     pub(crate) fn begin(&mut self, tag: Tag, kind: RequestKind) {
         let slot = tag.slot as usize;
         if self.slots.len() <= slot {
@@ -40,7 +40,7 @@ impl Hosts {
         self.slots[tag.slot as usize].as_ref().expect("the request is under way").kind
     }
 
-    /// `tag` waits for one request to a device more.
+    /// Makes `tag` wait for one more request to a device.
     pub(crate) fn wait(&mut self, tag: Tag) {
         self.host_mut(tag).open += 1;
     }
@@ -50,7 +50,7 @@ impl Hosts {
         self.host_mut(tag).open > 0
     }
 
-    /// Notes an error; `order` says which of several is the first.
+    /// Notes an error. `order` decides which of several errors is reported: the lowest.
     pub(crate) fn note(&mut self, tag: Tag, order: u64, error: DeviceError) {
         let host = self.host_mut(tag);
         if host.error.is_none_or(|(earlier, _)| order < earlier) {
@@ -58,7 +58,7 @@ impl Hosts {
         }
     }
 
-    /// One of the requests that `tag` waits for ended. Returns whether it was the last one.
+    /// Notes the end of one of the requests that `tag` waits for. Returns whether it was the last one.
     pub(crate) fn child_ended(&mut self, tag: Tag, order: u64, result: Result<(), DeviceError>) -> bool {
         if let Err(error) = result {
             self.note(tag, order, error);
@@ -68,12 +68,12 @@ impl Hosts {
         host.open == 0
     }
 
-    /// The first error by address.
+    /// Success, or the error at the lowest address.
     pub(crate) fn result(&mut self, tag: Tag) -> Result<(), DeviceError> {
         self.host_mut(tag).error.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Answers `tag`, which waits for no device (asserted).
+    /// Answers `tag`, which must not wait for a device (asserted).
     pub(crate) fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         let host = self.slots[tag.slot as usize].take().expect("a request is answered once");
         assert!(host.tag == tag && host.open == 0, "answered while a device still works for it");
