@@ -1,4 +1,4 @@
-//! What tests and benchmarks share: how rates are measured, and where reference data lies.
+//! Common parts of tests and benchmarks: how rates are measured, and where reference data are.
 
 mod bench;
 mod reference;
