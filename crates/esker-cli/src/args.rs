@@ -1,4 +1,4 @@
-//! What the user can say. The doc comments are the help.
+//! The arguments of the command line. Doc comments are the help.
 
 use std::path::PathBuf;
 
@@ -93,7 +93,7 @@ pub(crate) enum Command {
     },
 }
 
-/// How traces are read.
+/// Options for reading traces.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ReadArguments {
     /// Force the format instead of finding it (see `esker trace formats`)
@@ -110,7 +110,7 @@ pub(crate) struct ReadArguments {
     pub(crate) reorder_records: Option<usize>,
 }
 
-/// `--json[=FILE]`.
+/// The option `--json[=FILE]`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JsonArguments {
     /// Print the result as JSON, or write it to FILE (with `=`, so that no trace is taken for it)
@@ -143,15 +143,15 @@ pub(crate) struct InfoArguments {
     /// Traces; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// The result as JSON.
+    /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
-    /// Reading.
+    /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 }
 
-/// Where a trace is written, and how.
+/// Options for writing a trace.
 #[derive(Debug, Args)]
 pub(crate) struct WriteArguments {
     /// Where to write; `-` is standard output. A name that ends in .zst or .gz is compressed
@@ -173,17 +173,17 @@ pub(crate) struct ConvertArguments {
     /// The trace; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Writing.
+    /// Options for writing.
     #[command(flatten)]
     pub(crate) write: WriteArguments,
-    /// Reading.
+    /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 }
 
 /// Kinds of requests to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum OperationKind {
     /// Reads
     Read,
     /// Writes
@@ -214,7 +214,7 @@ pub(crate) struct FilterArguments {
     pub(crate) volume: Vec<String>,
     /// Keep these kinds of requests
     #[arg(long, value_enum, value_delimiter = ',')]
-    pub(crate) kind: Vec<Kind>,
+    pub(crate) kind: Vec<OperationKind>,
     /// Keep requests that begin at or after this byte
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub(crate) address_from: Option<Bytes>,
@@ -230,10 +230,10 @@ pub(crate) struct FilterArguments {
     /// Keep the first N requests that pass
     #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>)]
     pub(crate) head: Option<u64>,
-    /// Writing.
+    /// Options for writing.
     #[command(flatten)]
     pub(crate) write: WriteArguments,
-    /// Reading.
+    /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 }
@@ -257,10 +257,10 @@ pub(crate) struct GenerateArguments {
     /// How many requests
     #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>)]
     pub(crate) requests: Option<u64>,
-    /// Writing.
+    /// Options for writing.
     #[command(flatten)]
     pub(crate) write: WriteArguments,
-    /// Reading.
+    /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 }
@@ -274,7 +274,7 @@ pub(crate) struct SimArguments {
     /// The experiment
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
-    /// The result as JSON.
+    /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
     /// Leave out what the simulation itself cost, so that repeated runs give the same bytes
@@ -297,7 +297,7 @@ pub(crate) struct SweepArguments {
     /// Run only every n-th point, the i-th share: for many machines
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<String>,
-    /// The table as JSON.
+    /// Where to write the table as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
 }
@@ -331,15 +331,15 @@ pub(crate) struct MrcArguments {
     /// Points of the curve
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = values::count::<usize>)]
     pub(crate) points: usize,
-    /// The result as JSON.
+    /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
-    /// Reading.
+    /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 }
 
-/// What a cache of `esker mrc` holds.
+/// The objects of a cache in `esker mrc`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CurveObject {
     /// 512 bytes each, as in the ARC paper
@@ -359,7 +359,7 @@ pub(crate) struct DevicesArguments {
     /// Show this preset whole, with its sources
     #[arg(value_name = "PRESET")]
     pub(crate) preset: Option<String>,
-    /// The list as JSON.
+    /// Where to write the list as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
 }
@@ -384,7 +384,7 @@ pub(crate) struct ReproduceArguments {
     /// Folder with the traces that the papers used (docs/reproduction.md names the files)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) traces: Option<PathBuf>,
-    /// The result as JSON.
+    /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
 }
@@ -397,7 +397,7 @@ pub(crate) struct SchemaArguments {
     pub(crate) of: SchemaOf,
 }
 
-/// What a schema describes.
+/// The subject of a schema.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// Results of `esker sim`

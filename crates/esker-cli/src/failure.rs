@@ -1,4 +1,4 @@
-//! Errors for people: what, where, and after `hint:` what to do.
+//! Errors for people: what is wrong and where, and after `hint:` what to do.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use std::process::ExitCode;
 use clap::builder::styling::{AnsiColor, Style};
 use esker_core::Hint;
 
-/// As clap shows its own errors and tips. Without a terminal, or with NO_COLOR, there are no colours.
+/// The colours of clap's own errors and tips. There are none without a terminal, or with NO_COLOR.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Green.on_default();
 
-/// Why a command did not succeed, with its exit status.
+/// Why a command failed, with its exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
@@ -23,38 +23,38 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Bad usage or bad input: exit status 2.
+    /// A wrong command line or wrong input: exit status 2.
     pub(crate) fn input(message: impl fmt::Display) -> Self {
         Self { code: 2, message: message.to_string(), hint: None }
     }
 
-    /// The work failed: exit status 1.
+    /// An error of the work: exit status 1.
     pub(crate) fn work(message: impl fmt::Display) -> Self {
         Self { code: 1, message: message.to_string(), hint: None }
     }
 
-    /// Ctrl-C: exit status 130, as shells expect.
+    /// Ended by Ctrl-C: exit status 130, as shells expect.
     pub(crate) fn cancelled() -> Self {
         Self { code: 130, message: "interrupted; nothing half-written was left".into(), hint: None }
     }
 
-    /// Whoever read the output went away: no error, and nothing to say.
+    /// The reader of the output went away: not an error, and nothing is printed.
     pub(crate) fn closed_pipe() -> Self {
         Self { code: 0, message: String::new(), hint: None }
     }
 
-    /// Whether whoever read the output went away.
+    /// Whether the reader of the output went away.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         self.code == 0
     }
 
-    /// This failure with a remedy, printed below it.
+    /// Adds a hint, which is printed below the error.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// This failure with a hint, where `--json FILE` with a blank may be the cause.
+    /// Adds a hint, if `--json FILE` with a blank may be the cause.
     pub(crate) fn with_hint_about_json(self) -> Self {
         match json_with_a_blank(std::env::args_os()) {
             Some(hint) if self.code == 2 => self.with_hint(hint),
@@ -72,10 +72,10 @@ impl Failure {
         self.hint.as_deref()
     }
 
-    /// Prints it, with its hint on a line below, and gives the exit status.
+    /// Prints the error, with its hint on a line below. Returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.is_closed_pipe() {
-            // Nobody listening is no reason to fail.
+            // A closed standard error is no further error.
             let mut stderr = anstream::stderr();
             let _ = writeln!(stderr, "{ERROR}error:{ERROR:#} {}", self.message);
             if let Some(hint) = &self.hint {
@@ -86,7 +86,7 @@ impl Failure {
     }
 }
 
-/// Any error that may know a remedy: bad input, unless it says that the work failed.
+/// Converts any error with an optional hint: wrong input, unless the error states that the work failed.
 impl<E: Error + Hint> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut message = error.to_string();
@@ -103,7 +103,7 @@ impl<E: Error + Hint> From<E> for Failure {
     }
 }
 
-/// What to say about `--json FILE`, where FILE looks like a place for JSON.
+/// The hint about `--json FILE`, if FILE looks like a path for JSON.
 pub(crate) fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option<String> {
     let words: Vec<OsString> = words.collect();
     let behind = words.windows(2).find(|pair| pair[0] == "--json").map(|pair| pair[1].to_string_lossy())?;

@@ -1,5 +1,5 @@
-//! The `esker` command: arguments in, results on standard output, talk on standard error,
-//! exit status by kind of failure.
+//! The `esker` command: results go to standard output, messages to standard error. The exit status tells the kind of
+//! failure.
 
 mod args;
 mod cancel;

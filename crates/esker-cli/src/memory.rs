@@ -1,6 +1,6 @@
-//! How much memory the program took.
+//! Memory use of the program.
 
-/// Largest resident memory of this process so far, in bytes; zero where the system does not say.
+/// Largest resident memory of this process so far, in bytes; zero if the system does not tell.
 pub(crate) fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = status

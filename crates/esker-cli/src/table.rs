@@ -1,6 +1,6 @@
-//! Plain text tables and numbers for terminals.
+//! Tables of plain text, and numbers, for terminals.
 
-/// Columns of text; numbers to the right, the first column to the left.
+/// Columns of text: numbers are right-aligned, the first column is left-aligned.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
@@ -17,7 +17,7 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The whole table.
+    /// The table as text.
     pub(crate) fn render(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
@@ -25,7 +25,7 @@ impl Table {
                 self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
             })
             .collect();
-        // A column of numbers stands to the right, head included.
+        // Columns of numbers are right-aligned, including their heads.
         let numeric =
             |cell: &String| cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit() || "-<>".contains(c));
         let right: Vec<bool> = (0..columns)

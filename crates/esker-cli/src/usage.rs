@@ -1,4 +1,4 @@
-//! Bad usage: clap's errors, in plainer words and with a hint where we know more than it does.
+//! Wrong usage: clap's errors in plainer words, with a hint if we know more than clap.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -12,14 +12,14 @@ use crate::failure::{Failure, json_with_a_blank};
 use crate::output::remark;
 use crate::values::BadValue;
 
-/// Prints what is wrong with the arguments of this program (or the help that they ask for); gives the exit status.
+/// Prints what is wrong with the arguments of this program (or the help that they ask for). Returns the exit status.
 pub(crate) fn report(error: &clap::Error) -> ExitCode {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(OsString::into_string).map(|word| word.unwrap_or_default()).collect();
     if let Some(failure) = explain(error, &words) {
         return failure.report();
     }
-    // Nobody listening is no reason to fail.
+    // A closed standard error is no further error.
     let _ = error.print();
     if let Some(hint) = json_with_a_blank(std::env::args_os()).filter(|_| error.use_stderr()) {
         remark(&format!("hint: {hint}"));
@@ -27,7 +27,7 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// The error in our words; `None` where clap's are good enough.
+/// The error in our words; `None` if clap's are good enough.
 fn explain(error: &clap::Error, words: &[String]) -> Option<Failure> {
     match error.kind() {
         ErrorKind::ValueValidation => {
@@ -54,7 +54,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// `--p99 -5ms`: a negative value looks like an option to clap.
+/// Explains `--p99 -5ms`: clap takes a negative value for an option.
 fn negative(words: &[String]) -> Option<Failure> {
     let pair = words.windows(2).find(|pair| {
         let begins_a_number = |c: char| c.is_ascii_digit() || c == '.';
@@ -65,7 +65,7 @@ fn negative(words: &[String]) -> Option<Failure> {
     Some(Failure::input(format!("{} {}: a value below zero makes no sense here", pair[0], pair[1])))
 }
 
-/// Whether a command has an option of that name with a value.
+/// Whether a command has an option of this name that takes a value.
 fn takes_a_value(command: &Command, option: &str) -> bool {
     command
         .get_arguments()
@@ -73,7 +73,7 @@ fn takes_a_value(command: &Command, option: &str) -> bool {
         || command.get_subcommands().any(|below| takes_a_value(below, option))
 }
 
-/// A command of `esker trace` without its `trace`, or a file where a command should be.
+/// Explains a command of `esker trace` without its `trace`, or a file in the place of a command.
 fn subcommand(found: &str, words: &[String]) -> Option<Failure> {
     let arguments = Arguments::command();
     let of_trace = arguments.find_subcommand("trace")?;
@@ -142,7 +142,7 @@ mod tests {
             assert!(found.starts_with(message), "{line}: {found}");
             assert!(found_hint.contains(hint) && hint.is_empty() == found_hint.is_empty(), "{line}: {found_hint}");
         }
-        // An option that takes no value, and what clap says well by itself.
+        // An option without a value, and an error that clap explains well.
         assert!(explained("esker study t --together -5").is_none());
         assert!(explained("esker stduy t").is_none());
     }

@@ -1,4 +1,4 @@
-//! Values of options as people write them. What cannot be meant is refused in plain words, with what to write instead.
+//! Parses values of options. A value that makes no sense is refused, with an example of what to write.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 
 use esker_core::{Bytes, Nanos, Ratio};
 
-/// A value that an option does not take.
+/// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadValue {
     message: String,
@@ -31,10 +31,10 @@ impl fmt::Display for BadValue {
 
 impl Error for BadValue {}
 
-/// Letters that stand behind a count, and what they multiply it by.
+/// Letters after a count, and their multiples.
 const MULTIPLES: &[(&str, u64)] = &[("", 1), ("k", 1_000), ("K", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
 
-/// A whole number: `5000`, `5_000`, `5k`, `1.5M`, `1e6`.
+/// Parses a whole number: `5000`, `5_000`, `5k`, `1.5M`, `1e6`.
 fn whole(text: &str) -> Result<u64, BadValue> {
     let text = text.trim();
     let wrong = || BadValue::with_hint("that is no whole number", "write 5000, 5k, 2M or 1.5G");
@@ -75,18 +75,18 @@ fn whole(text: &str) -> Result<u64, BadValue> {
     sum.and_then(|sum| u64::try_from(sum).ok()).ok_or_else(too_large)
 }
 
-/// A whole number of zero or more.
+/// Parses a whole number of zero or more.
 pub(crate) fn count<T: TryFrom<u64>>(text: &str) -> Result<T, BadValue> {
     T::try_from(whole(text)?).map_err(|_| BadValue::new("that number is too large"))
 }
 
-/// A whole number of one or more.
+/// Parses a whole number of one or more.
 pub(crate) fn at_least_one<T: TryFrom<u64> + PartialOrd + From<u8>>(text: &str) -> Result<T, BadValue> {
     let count: T = count(text)?;
     if count < T::from(1) { Err(BadValue::new("it has to be at least 1")) } else { Ok(count) }
 }
 
-/// How many threads to use.
+/// Parses a number of threads.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, BadValue> {
     let all = "leave --threads out to use all cores";
     let count: usize = count(text)?;
@@ -96,7 +96,7 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, BadValue> {
     NonZeroUsize::new(count).ok_or_else(|| BadValue::with_hint("there has to be at least 1 thread", all))
 }
 
-/// How many devices a design may use.
+/// Parses the number of devices that a design may use.
 pub(crate) fn devices(text: &str) -> Result<u32, BadValue> {
     match count(text)? {
         0 => Err(BadValue::with_hint("no design has 0 devices", "leave --devices out for any number of them")),
@@ -104,7 +104,7 @@ pub(crate) fn devices(text: &str) -> Result<u32, BadValue> {
     }
 }
 
-/// Years: `5`, `2.5`, `5y`, `5 years`.
+/// Parses years: `5`, `2.5`, `5y`, `5 years`.
 pub(crate) fn years(text: &str) -> Result<f64, BadValue> {
     let number = text.trim();
     let unit_at = number.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(number.len());
@@ -122,10 +122,10 @@ pub(crate) fn years(text: &str) -> Result<f64, BadValue> {
     }
 }
 
-/// Growth of a load per year above which a number is taken for a mistake.
+/// The highest growth per year; a larger number is taken for a mistake.
 const GROWTH_MAX: Ratio = Ratio::percent(300);
 
-/// Growth per year: `20%` or `0.2`.
+/// Parses growth per year: `20%` or `0.2`.
 pub(crate) fn growth(text: &str) -> Result<Ratio, BadValue> {
     let ratio = ratio(text, "20%")?;
     if ratio <= GROWTH_MAX {
@@ -139,7 +139,7 @@ pub(crate) fn growth(text: &str) -> Result<Ratio, BadValue> {
     })
 }
 
-/// A share of a whole: `85%` or `0.85`.
+/// Parses a share of a whole: `85%` or `0.85`.
 pub(crate) fn share(text: &str) -> Result<Ratio, BadValue> {
     let ratio = ratio(text, "85%")?;
     if ratio <= Ratio::ONE {
@@ -165,13 +165,13 @@ fn in_percent(ratio: Ratio) -> String {
     ratio.to_string().replace('%', " %")
 }
 
-/// The number where it stands without its sign and would do with it.
+/// The text without its percent sign, if the mistake was a missing sign.
 fn without_percent(text: &str) -> Option<&str> {
     let text = text.trim();
     (!text.ends_with('%') && text.parse::<f64>().is_ok_and(|value| value <= 100.0)).then_some(text)
 }
 
-/// A time with its unit: `5ms`.
+/// Parses a time with its unit: `5ms`.
 pub(crate) fn time(text: &str) -> Result<Nanos, BadValue> {
     let text = text.trim();
     text.parse().map_err(|error: esker_core::QuantityError| match text.parse::<f64>() {
@@ -184,7 +184,7 @@ pub(crate) fn time(text: &str) -> Result<Nanos, BadValue> {
     })
 }
 
-/// A size with its unit, or a number of bytes.
+/// Parses a size with its unit, or a number of bytes.
 pub(crate) fn size(text: &str) -> Result<Bytes, BadValue> {
     let text = text.trim();
     if let Ok(bytes) = text.parse() {
@@ -196,7 +196,7 @@ pub(crate) fn size(text: &str) -> Result<Bytes, BadValue> {
     })
 }
 
-/// Bytes to add to addresses: `512`, `-512`, `-4KiB`.
+/// Parses bytes to add to addresses: `512`, `-512`, `-4KiB`.
 pub(crate) fn shift(text: &str) -> Result<i64, BadValue> {
     let (negative, amount) = match text.trim().strip_prefix('-') {
         Some(amount) => (true, amount),
@@ -206,7 +206,7 @@ pub(crate) fn shift(text: &str) -> Result<i64, BadValue> {
     Ok(if negative { -bytes } else { bytes })
 }
 
-/// How many times as fast: `2`, `0.5`, `2x`.
+/// Parses a factor of speed: `2`, `0.5`, `2x`.
 pub(crate) fn factor(text: &str) -> Result<f64, BadValue> {
     let number = text.trim().trim_end_matches(['x', '×']);
     let value = number.parse::<f64>().ok().filter(|value| value.is_finite());

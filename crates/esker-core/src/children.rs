@@ -1,22 +1,21 @@
-//! What every composite device does with its children: keep their next events, let requests wait for a free slot, and
-//! add up what they say.
+//! What every composite device (array, hybrid) needs for its children: their next events, requests that wait for a free
+//! slot, and their telemetry added up.
 
 use crate::{
     BusyTime, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported,
     WaitingLine,
 };
 
-/// The children of a composite device. `K` says what a child's request is for.
+/// The children of a composite device. `K` is the parent's key for a child request: it comes back with the completion.
 ///
-/// A request that a child cannot take waits in a [`WaitingLine`]: user before background, first in, first out within
-/// one priority. The parent bounds its own requests and makes a bounded number of child requests from each, so the
-/// waiting lists are bounded too; a child always frees a slot some time without help from its parent, so nothing waits
-/// for itself.
+/// A request that finds its child full waits in a [`WaitingLine`]: user before background, then first in, first out.
+/// The waiting lines stay short, because the parent bounds its own requests and makes a bounded number of child
+/// requests from each. They also drain: a child always frees a slot after some time without help from its parent.
 #[derive(Debug)]
 pub struct Children<D, K> {
     list: Vec<State<D, K>>,
     timetable: Timetable,
-    /// Completions of one child at one instant; kept to save the allocation.
+    /// Completions of one child at one instant; kept so that it is allocated only once.
     done: Vec<Completion>,
 }
 
@@ -30,7 +29,7 @@ struct State<D, K> {
 }
 
 impl<D: Device, K: Copy> Children<D, K> {
-    /// The devices, in their order.
+    /// Takes ownership of the devices, in their order.
     pub fn new(devices: Vec<D>) -> Self {
         let mut timetable = Timetable::new(devices.len());
         for (index, device) in devices.iter().enumerate() {
@@ -40,17 +39,17 @@ impl<D: Device, K: Copy> Children<D, K> {
         Self { list: devices.into_iter().map(state).collect(), timetable, done: Vec::new() }
     }
 
-    /// One of them.
+    /// The device of child `child`.
     pub fn device(&self, child: usize) -> &D {
         &self.list[child].device
     }
 
-    /// All of them, each with the requests that it was sent since measuring started.
+    /// All devices, each with the number of requests sent to it since measuring started.
     pub fn iter(&self) -> impl Iterator<Item = (&D, u64)> {
         self.list.iter().map(|state| (&state.device, state.sent))
     }
 
-    /// Requests that they take together.
+    /// How many more requests the children take in total.
     pub fn slots(&self) -> usize {
         self.list.iter().fold(0, |sum: usize, state| sum.saturating_add(state.device.free_slots()))
     }
@@ -69,14 +68,14 @@ impl<D: Device, K: Copy> Children<D, K> {
         }
     }
 
-    /// When the first of them has something to do.
+    /// Time of the earliest event of any child.
     #[inline]
     pub fn next_event(&self) -> Nanos {
         self.timetable.next()
     }
 
-    /// One step of the first child that is due, `now == next_event()`. Appends what ended, and returns which child it
-    /// was.
+    /// One step of the first child that is due, at `now == next_event()`. Appends the requests that ended to `ended`,
+    /// and returns the index of the child.
     #[inline]
     pub fn advance(&mut self, now: Nanos, ended: &mut Vec<(K, Completion)>) -> usize {
         debug_assert!(self.timetable.next() == now, "an event of a child was skipped");
@@ -95,7 +94,7 @@ impl<D: Device, K: Copy> Children<D, K> {
         child
     }
 
-    /// Passes a command on to all; the first that does not support it ends that.
+    /// Passes a command on to all children; stops at the first one that does not support it.
     pub fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         for (index, state) in self.list.iter_mut().enumerate() {
             if command == Control::StartMeasuring {
@@ -107,7 +106,8 @@ impl<D: Device, K: Copy> Children<D, K> {
         Ok(())
     }
 
-    /// Busy times and counters added up, the worst state, the mean of the used lives weighted by capacity.
+    /// Telemetry of all children together: busy times and counters are sums, the state is the worst one, and the used
+    /// life is the mean weighted by capacity.
     pub fn telemetry(&self) -> Telemetry {
         let mut all = Telemetry::default();
         let (mut life, mut capacity) = (0u128, 0u128);

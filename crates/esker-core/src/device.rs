@@ -6,38 +6,40 @@ use crate::{Bytes, Completion, Nanos, Ratio, Request, Tag};
 
 /// Serves block requests. Times are nanoseconds since the start of the run; a device has no clock of its own.
 ///
-/// At one instant the order is: internal events, completions upward, arrivals last. A request completes once, whole
-/// or with its first error by address. A `Flush` covers what had completed before it was submitted.
+/// The order at one instant: internal events, then completions upward, then arrivals. A request completes once: as a
+/// whole, or with the error at its lowest address. A `Flush` covers the requests that had completed before it was
+/// submitted.
 pub trait Device: Send {
     /// Bytes that the host can address.
     fn capacity(&self) -> Bytes;
 
-    /// How many more requests it takes now; one too many is the caller's bug (asserted). A completion frees a slot.
+    /// How many more requests the device takes now. Submitting more is a bug of the caller (asserted). Each completion
+    /// frees a slot.
     fn free_slots(&self) -> usize;
 
-    /// Takes a request at `now <= next_event()`: no event may be skipped (asserted, here and in `advance`).
+    /// Takes a request at `now <= next_event()`: the caller must not skip an event (asserted, here and in `advance`).
     /// Ranges beyond the capacity complete with [`crate::DeviceError::OutOfRange`].
     fn submit(&mut self, now: Nanos, tag: Tag, request: Request);
 
-    /// When it next has something to do; [`Nanos::NEVER`] while only a request can wake it. O(1), kept up by `submit`
-    /// and `advance`.
+    /// Time of the next internal event; [`Nanos::NEVER`] if only a request can wake the device. Costs O(1): `submit`
+    /// and `advance` keep it up to date.
     fn next_event(&self) -> Nanos;
 
-    /// Does what is due at this one instant, `now == next_event()`, and appends what ended to `done`.
+    /// Performs what is due at `now == next_event()`, and appends the requests that ended to `done`.
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>);
 
-    /// Hears which request will probably be submitted next, so that the device may fetch what it will need into the
-    /// processor's caches. Nothing that can be observed changes, but for speed.
+    /// A hint: `request` will probably be submitted next. The device may prefetch what it needs for it into the
+    /// processor's caches. Changes nothing but speed.
     #[inline]
     fn expect(&self, request: &Request) {
         let _ = request;
     }
 
-    /// Beside the data path. Composite devices pass commands on to their children. Only called while no request is
-    /// under way, except for `PauseWearLevelling`.
+    /// Carries out a command that is no request. Composite devices pass commands on to their children. Only called
+    /// while no request is under way, except for `PauseWearLevelling`.
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported>;
 
-    /// What a policy may know, and how busy each kind of resource has been.
+    /// What a policy may know about the device, and how busy each kind of resource has been.
     fn telemetry(&self) -> Telemetry;
 }
 
@@ -69,26 +71,26 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
 }
 
-/// Commands beside the data path.
+/// Commands to a device that are no requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// Bring the content into the stated condition, in no simulated time.
     Precondition(Precondition),
     /// Forget counters and busy times; keep content and wear.
     StartMeasuring,
-    /// Record some of the requests after [`Control::StartMeasuring`] with what the device did for them. Before any
-    /// request. Devices that have nothing to tell ignore it.
+    /// Record some of the requests after [`Control::StartMeasuring`], with what the device did for them. Sent before
+    /// any request. Devices without a timeline ignore it.
     RecordTimeline(Stretch),
-    /// Hold (true) or go on with (false) explicit wear-levelling.
+    /// Stop (true) or resume (false) wear levelling that moves data only to level wear.
     PauseWearLevelling(bool),
 }
 
 /// Which requests a timeline keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stretch {
-    /// The first ones, so many.
+    /// The first ones, at most this many.
     First(u32),
-    /// Those that the device took last, so many; and those that came after one of them that has not ended.
+    /// The last ones taken, at most this many, and those that came after one of them that has not ended yet.
     Last(u32),
 }
 
@@ -102,8 +104,8 @@ pub enum Precondition {
         /// Share of the host's address space.
         utilisation: Ratio,
     },
-    /// As overwriting the filled part page by page at uniformly random addresses leaves it once write amplification
-    /// is steady. A device that knows this state may begin in it.
+    /// The state in which write amplification is steady: as if the filled part had been overwritten page by page at
+    /// uniformly random addresses for long. A device that can compute this state may start in it.
     Steady {
         /// Share of the host's address space.
         utilisation: Ratio,
@@ -112,21 +114,21 @@ pub enum Precondition {
     },
 }
 
-/// The answer of a device that does not know a command.
+/// Returned by a device that does not know a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("this device does not support {0}")]
 pub struct Unsupported(pub &'static str);
 
-/// Whether a device serves; the worst state is the largest.
+/// Whether a device serves requests; a larger value is a worse state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceState {
-    /// Serves everything.
+    /// Serves all requests.
     #[default]
     Online,
     /// Takes no writes.
     ReadOnly,
-    /// Data that it had taken may be lost. It takes no writes, and its flushes fail, until it is opened anew; it may
-    /// still serve reads.
+    /// Data that the device had acknowledged may be lost. Until it is opened anew it takes no writes and its flushes
+    /// fail; reads may still be served.
     Failed,
 }
 
@@ -145,27 +147,27 @@ pub enum ResourceKind {
     Server,
 }
 
-/// How long resources of one kind have been busy, summed over all of them.
+/// How long the resources of one kind have been busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     /// Which kind.
     pub kind: ResourceKind,
-    /// How many of them there are.
+    /// How many of them the device has.
     pub count: u32,
-    /// Sum of their busy times up to now (work under way counts whole, at its start).
+    /// Sum of their busy times up to now (an operation under way counts in full, at its start).
     pub busy: Nanos,
-    /// The largest busy time of a single one.
+    /// The largest busy time of a single resource.
     pub busiest: Nanos,
 }
 
-/// What a policy may know of a device.
+/// What a policy may know about a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
-    /// Whether it serves.
+    /// Whether the device serves requests.
     pub state: DeviceState,
     /// Requests under way.
     pub queued: usize,
-    /// Space that can take writes without cleaning; `None` where the notion makes no sense.
+    /// Space that can take writes without cleaning; `None` for devices that do not clean.
     pub free_space: Option<Bytes>,
     /// Block erases so far.
     pub erases: u64,

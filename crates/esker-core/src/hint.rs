@@ -1,27 +1,27 @@
-//! Errors say what and where; hints say what to do.
+//! Hints: an error states what is wrong and where, its hint states what to do.
 
-/// An error that may know a remedy, which the command line prints on a line of its own, after `hint:`.
+/// An error with an optional remedy. The command line prints it on a line of its own, after `hint:`.
 pub trait Hint {
     /// What the user can do, as a sentence without a full stop.
     fn hint(&self) -> Option<String> {
         None
     }
 
-    /// Whether the work failed, such as on a full disk, rather than what was asked for
-    /// being wrong: exit status 1, not 2.
+    /// Returns true if the work failed (such as on a full disk), false if the request itself was wrong: exit status 1
+    /// or 2.
     fn work_failed(&self) -> bool {
         false
     }
 }
 
-/// The known name nearest to `found`, where one is near enough to be meant.
+/// The known name nearest to `found`, if one is near enough to be what the user meant.
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(found, name), name))
         .filter(|(distance, name)| {
             let length = name.len().max(found.len());
-            // Names that have nothing in common, such as 5 and 0, are not near however short they are.
+            // Names without a common letter, such as 5 and 0, are never near, however short they are.
             *distance <= length.div_ceil(3) && *distance < length
         })
         .min()

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 
 use crate::Nanos;
 
-/// Times in a histogram of three significant digits (log-linear, "HDR"); count, mean, deviation and maximum are exact.
+/// Times in a histogram of three significant digits (log-linear, "HDR"). Count, mean, deviation and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct LatencyHistogram {
     histogram: Histogram<u64>,
@@ -25,15 +25,15 @@ impl LatencyHistogram {
     /// Adds one time.
     #[inline]
     pub fn record(&mut self, time: Nanos) {
-        // It grows by itself; 2^62 ns are 146 years.
+        // The histogram grows by itself; 2^62 ns are 146 years.
         self.histogram.record(time.0.min(1 << 62)).expect("an automatic histogram grows as needed");
         self.sum += u128::from(time.0);
-        // Only times of centuries get that far; `stddev` then falls back to doubles.
+        // Only times of centuries reach the limit; `stddev` then falls back to doubles.
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(time.0) * u128::from(time.0));
         self.max = self.max.max(time.0);
     }
 
-    /// Adds all of `other`.
+    /// Adds all times of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("an automatic histogram grows as needed");
         self.sum += other.sum;
@@ -56,20 +56,20 @@ impl LatencyHistogram {
         if self.count() == 0 { 0.0 } else { self.sum as f64 / self.count() as f64 }
     }
 
-    /// Standard deviation of the recorded times (not of their population) in nanoseconds.
+    /// Standard deviation of exactly the recorded times (divided by n, not by n - 1), in nanoseconds.
     pub fn stddev(&self) -> f64 {
         let count = u128::from(self.count());
         if count == 0 {
             return 0.0;
         }
-        // n * sum(x^2) - sum(x)^2 in integers: no cancellation. Where it would overflow, doubles are good enough.
+        // n * sum(x^2) - sum(x)^2 in integers: no cancellation. If that overflows, doubles are good enough.
         match (self.sum_of_squares.checked_mul(count), self.sum.checked_mul(self.sum)) {
             (Some(left), Some(right)) => ((left - right) as f64).sqrt() / count as f64,
             _ => (self.sum_of_squares as f64 / count as f64 - self.mean() * self.mean()).max(0.0).sqrt(),
         }
     }
 
-    /// The time below which the share `quantile` of all lies, within 0.1 %.
+    /// The time that a share `quantile` of all times is at most as long as, within 0.1 %.
     pub fn quantile(&self, quantile: f64) -> Nanos {
         Nanos(self.histogram.value_at_quantile(quantile).min(self.max))
     }
@@ -79,11 +79,11 @@ impl LatencyHistogram {
         Nanos(self.max)
     }
 
-    /// The distribution function at up to `points` values: (time, share of requests at most that long), rising.
+    /// The distribution function at up to `points` values: (time, share of requests at most that long), both rising.
     pub fn curve(&self, points: usize) -> Vec<(Nanos, f64)> {
         (0..points)
             .map(|point| {
-                // Dense towards the tail, where the questions are: 0, ..., 0.9, ..., 0.99, ..., 0.9999.
+                // Points are dense towards the tail, which matters most: 0, ..., 0.9, ..., 0.99, ..., 0.9999.
                 let quantile = 1.0 - 10f64.powf(-4.0 * point as f64 / (points - 1).max(1) as f64);
                 (self.quantile(quantile), quantile)
             })

@@ -1,5 +1,5 @@
-//! What every part of esker shares: units, requests, the device contract, the virtual driver,
-//! histograms. No I/O and no clock: time is always an argument.
+//! What all crates of esker share: units, requests, the device contract, the virtual driver, histograms. No I/O and no
+//! clock: time is always an argument.
 //!
 //! ```
 //! use esker_core::{Bytes, Nanos};

@@ -1,20 +1,20 @@
-//! Requests that wait for their turn.
+//! A queue of requests by priority, with aging.
 
 use std::collections::VecDeque;
 
 use crate::{Nanos, Priority};
 
-/// Those who wait for a slot or for room, to be served by priority, and first in, first out within one.
+/// Items that wait for a slot or for room. They leave by priority; within a priority first in, first out.
 ///
-/// Lower priorities do not starve: who has waited for long, by default [`Priority::AGING`], goes next, though never
-/// twice in a row while others of a higher priority wait.
+/// Lower priorities do not starve: an item that has waited for the aging time (by default [`Priority::AGING`]) goes
+/// next, but never twice in a row while items of a higher priority wait.
 #[derive(Clone, Debug)]
 pub struct WaitingLine<T> {
-    /// In order of priority, each with the times since when its members wait. Nearly always there is just one.
+    /// By priority, each with the times since when its items wait. Nearly always there is just one level.
     levels: Vec<Level<T>>,
     waiting: usize,
     aging: Nanos,
-    /// Whether the last one taken went ahead of a higher priority.
+    /// Whether the last item taken went ahead of a higher priority.
     aged: bool,
 }
 
@@ -31,24 +31,24 @@ impl<T> Default for WaitingLine<T> {
 }
 
 impl<T> WaitingLine<T> {
-    /// An empty one, in which those of lower priorities are passed over for as long as `aging`.
+    /// An empty line, in which items of lower priorities are passed over for at most `aging`.
     pub const fn new(aging: Nanos) -> Self {
         Self { levels: Vec::new(), waiting: 0, aging, aged: false }
     }
 
-    /// How many wait.
+    /// How many items wait.
     #[inline]
     pub fn len(&self) -> usize {
         self.waiting
     }
 
-    /// Whether nobody waits.
+    /// Whether no item waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Adds `item`, which waits since `since`: never earlier than the last one of its priority.
+    /// Adds `item`, which has waited since `since`: never earlier than the last item of its priority.
     #[inline]
     pub fn push(&mut self, since: Nanos, priority: Priority, item: T) {
         self.waiting += 1;
@@ -59,7 +59,7 @@ impl<T> WaitingLine<T> {
         self.levels[index].queue.push_back((since, item));
     }
 
-    /// Puts back `item`, which was taken out last and still waits: it is the next one of its priority.
+    /// Puts back `item`, which was taken out last and still waits. It becomes the next one of its priority.
     pub fn put_back(&mut self, since: Nanos, priority: Priority, item: T) {
         self.waiting += 1;
         self.aged = false;
@@ -76,7 +76,7 @@ impl<T> WaitingLine<T> {
         index
     }
 
-    /// The level whose turn it is, and whether it goes ahead of a higher priority.
+    /// The index of the level whose turn it is, and whether it goes ahead of a higher priority.
     #[inline]
     fn turn(&self, now: Nanos) -> Option<(usize, bool)> {
         if self.waiting == 0 {
@@ -99,14 +99,14 @@ impl<T> WaitingLine<T> {
         }
     }
 
-    /// Who is next at `now`.
+    /// The item whose turn it is at `now`.
     #[inline]
     pub fn peek(&self, now: Nanos) -> Option<&T> {
         let (index, _) = self.turn(now)?;
         self.levels[index].queue.front().map(|(_, item)| item)
     }
 
-    /// Takes out who is next at `now`, and says since when it waits.
+    /// Takes out the item whose turn it is at `now`, with the time since which it waits.
     #[inline]
     pub fn pop(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         let (index, aged) = self.turn(now)?;
@@ -114,17 +114,17 @@ impl<T> WaitingLine<T> {
         self.take(index)
     }
 
-    /// Who waits longest, whatever its priority; of several the one of the highest.
+    /// The item that has waited longest, whatever its priority; of several, the one of the highest priority.
     pub fn peek_oldest(&self) -> Option<&T> {
         self.levels[self.oldest_level()?].queue.front().map(|(_, item)| item)
     }
 
-    /// Takes out who waits longest.
+    /// Takes out the item that has waited longest.
     pub fn pop_oldest(&mut self) -> Option<(Nanos, T)> {
         self.take(self.oldest_level()?)
     }
 
-    /// Since when the one waits that waits longest.
+    /// The time since which the oldest item waits.
     #[inline]
     pub fn oldest(&self) -> Option<Nanos> {
         self.levels.iter().filter_map(|level| Some(level.queue.front()?.0)).min()
@@ -142,13 +142,13 @@ impl<T> WaitingLine<T> {
         taken
     }
 
-    /// Takes out all of them, higher priorities first.
+    /// Takes out all items, higher priorities first.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         self.waiting = 0;
         self.levels.iter_mut().flat_map(|level| level.queue.drain(..).map(|(_, item)| item))
     }
 
-    /// Forgets all of them.
+    /// Removes all items.
     pub fn clear(&mut self) {
         self.drain().for_each(drop);
     }

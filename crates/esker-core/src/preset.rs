@@ -1,10 +1,10 @@
-//! Named sets of parameters, each with its sources.
+//! Presets: named sets of parameters, with their sources.
 
 /// A named set of parameters for one kind of device. Physical parameters have no default: a configuration names a
-/// preset, or writes them all; any key of a preset may be overridden.
+/// preset or gives all of them. It may override any key of the preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name in configuration files, such as "samsung-k9xxg08-slc-32g".
+    /// The name in configuration files, such as "samsung-k9xxg08-slc-32g".
     pub name: &'static str,
     /// The kind of device: "ssd", "hdd".
     pub kind: &'static str,

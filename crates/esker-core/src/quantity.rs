@@ -1,4 +1,4 @@
-//! Values with their unit, as people write them: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`.
+//! Values with their units, as people write them: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,20 +17,20 @@ pub enum QuantityError {
     NoUnit {
         /// The text as given.
         found: String,
-        /// The units that would do.
+        /// The units that are accepted.
         units: &'static str,
     },
-    /// The unit is not one of ours.
+    /// The unit is not known.
     #[error("`{found}` has the unknown unit `{unit}`: use {units}")]
     UnknownUnit {
         /// The text as given.
         found: String,
         /// The unit in it.
         unit: String,
-        /// The units that would do.
+        /// The units that are accepted.
         units: &'static str,
     },
-    /// The number in front of the unit is none.
+    /// The text before the unit is not a number.
     #[error("`{found}` does not begin with a number that is zero or more")]
     NotANumber {
         /// The text as given.
@@ -41,7 +41,7 @@ pub enum QuantityError {
     OutOfRange {
         /// The text as given.
         found: String,
-        /// What can be held.
+        /// The limit of the type, in words.
         limit: &'static str,
     },
 }
@@ -89,7 +89,7 @@ const ENERGY_NAMES: &str = "pJ, nJ, µJ (or uJ), mJ or J";
 const POWER_UNITS: &[(&str, u64)] = &[("W", 1_000_000), ("mW", 1_000), ("uW", 1)];
 const POWER_NAMES: &str = "µW (or uW), mW or W";
 
-/// Reads `number unit` exactly, in integers: the result is `number * scale(unit)`, which has to be whole.
+/// Reads `number unit` exactly, in integers. The result is `number * scale(unit)`, which has to be a whole number.
 pub fn parse_quantity(
     text: &str,
     units: &[(&str, u64)],
@@ -99,7 +99,7 @@ pub fn parse_quantity(
     let found = || text.to_string();
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
-    // The micro sign and the Greek letter look alike.
+    // The micro sign and the Greek letter mu look alike: both are read as `u`.
     let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim().replace(['µ', 'μ'], "u"));
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
@@ -218,8 +218,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Reads any text or number through [`FromStr`], so that what is wrong with it is said in
-/// the words of [`QuantityError`].
+/// Reads a text or a number through [`FromStr`], so that errors read as in [`QuantityError`].
 #[doc(hidden)]
 pub fn deserialize_quantity<'de, T, D>(deserializer: D, expected: &'static str) -> Result<T, D::Error>
 where
@@ -251,8 +250,8 @@ where
     deserializer.deserialize_any(Text { expected, target: PhantomData })
 }
 
-/// Makes a type that [`FromStr`] reads with a [`QuantityError`] and [`fmt::Display`] writes a text in TOML, JSON and
-/// schemas: what is expected in words, and a pattern for the schema.
+/// Implements serde and `JsonSchema` for a type that [`FromStr`] reads (with a [`QuantityError`]) and [`fmt::Display`]
+/// writes. `$expected` describes the value in words; `$pattern` is for the schema.
 #[macro_export]
 macro_rules! quantity_as_text {
     ($type:ident, $expected:literal, $pattern:literal) => {

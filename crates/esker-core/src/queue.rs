@@ -1,4 +1,4 @@
-//! What happens next, and in which order where times are equal.
+//! Event queues: what happens next, and in which order if times are equal.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ impl<T> Ord for Entry<T> {
     }
 }
 
-/// Events by time; equal times leave in the order they were scheduled.
+/// Events by time. Events of equal times leave in the order in which they were scheduled.
 #[derive(Clone, Debug)]
 pub struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
@@ -55,7 +55,7 @@ impl<T> EventQueue<T> {
         self.heap.peek().map_or(Nanos::NEVER, |entry| entry.0.at)
     }
 
-    /// Takes the earliest event if it is due at `now` or before.
+    /// Takes the earliest event if it is due at or before `now`.
     #[inline]
     pub fn pop_due(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         if self.next() > now || self.heap.is_empty() {
@@ -69,20 +69,20 @@ impl<T> EventQueue<T> {
         self.heap.len()
     }
 
-    /// Whether none waits.
+    /// Whether no event waits.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 }
 
-/// The winner of two nodes: among equals the left one, whose children have the lower indices.
+/// The earlier of two nodes. If both are equal, the left one: its children have the lower indices.
 #[inline(always)]
 fn earlier(left: (Nanos, u32), right: (Nanos, u32)) -> (Nanos, u32) {
     if left.0 <= right.0 { left } else { right }
 }
 
-/// The next event of each child of a composite device, and the earliest of all. A tournament tree: reading the
-/// earliest is one load, changing a child costs log2 of their number.
+/// The next event of each child of a composite device, and the earliest of all. A tournament tree: reading the earliest
+/// is one load, changing a child takes log2(children) steps.
 #[derive(Clone, Debug)]
 pub struct Timetable {
     /// `tree[1]` is the winner; the leaves begin at `leaves`.
@@ -91,7 +91,7 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// For `children` children that have nothing to do yet.
+    /// A timetable for `children` children without any event yet.
     pub fn new(children: usize) -> Self {
         let leaves = children.next_power_of_two().max(1);
         let mut tree = vec![(Nanos::NEVER, u32::MAX); 2 * leaves];
@@ -125,7 +125,7 @@ impl Timetable {
         self.tree[1].0
     }
 
-    /// The child of the earliest event, the lowest index where several are equal; `None` while none has any.
+    /// The child with the earliest event, the lowest index if several are equal; `None` if no child has one.
     #[inline]
     pub fn first(&self) -> Option<usize> {
         (self.tree[1].0 != Nanos::NEVER).then_some(self.tree[1].1 as usize)

@@ -1,16 +1,16 @@
-//! Rates that no machine has.
+//! Detects rates that no drive reaches.
 
 use crate::words;
 
-/// What a link of four lanes of PCI Express 5.0 carries (32 GT/s a lane, 128 of 130 bits are data).
+/// Bytes per second of a link of four lanes of PCI Express 5.0 (32 GT/s a lane, 128 of 130 bits are data).
 const BYTES_PER_S_MAX: f64 = 15.75e9;
-/// More than any drive of one such link answers (the fastest data sheets say 3.3 million).
+/// More requests per second than any drive on such a link serves (the fastest data sheets give 3.3 million).
 const REQUESTS_PER_S_MAX: f64 = 4e6;
-/// A burst of fewer requests may well be that fast: they are only put into a queue.
+/// Shorter recordings are not judged: a burst that is only put into a queue may well be that fast.
 const REQUESTS_MIN: u64 = 1_000;
 
-/// A remark, where a recording of `requests` with `bytes` within `duration_s` on so many volumes is faster than drives
-/// are: then its times were most likely taken in a wrong unit.
+/// A warning if a recording is faster than drives are: `requests` with `bytes` within `duration_s` on `volumes`
+/// volumes. Its times were then most likely read in a wrong unit.
 pub fn unlikely_rate(requests: u64, bytes: u64, duration_s: f64, volumes: u64) -> Option<String> {
     if requests < REQUESTS_MIN || duration_s <= 0.0 {
         return None;
@@ -47,7 +47,7 @@ mod tests {
             text.contains("24 GB/s") && text.contains("15.75 GB/s") && text.contains("--speed 0.001")
         }));
         assert_eq!(unlikely_rate(6_000, 24_000_000_000, 1_000.0, 1), None);
-        // Two volumes may have it between them.
+        // Two volumes may reach this rate together.
         assert_eq!(unlikely_rate(6_000, 24_000_000_000, 1.0, 2), None);
         assert!(unlikely_rate(5_000_000, 512 * 5_000_000, 1.0, 1).is_some_and(|text| text.contains("requests/s")));
         // A short burst.

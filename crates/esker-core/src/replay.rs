@@ -1,30 +1,30 @@
-//! The virtual driver: steps to the earliest of next arrival and next internal event.
+//! The virtual driver: it steps to the next arrival or the next internal event, whichever is earlier.
 
 use thiserror::Error;
 
 use crate::{Completion, Device, Nanos, Request, TagSlab, WaitingLine};
 
-/// A request and when it reaches the host's queue. Closed replay ignores the time.
+/// A request and its arrival time at the host's queue. Closed-loop replay ignores the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it arrives; never before its predecessor.
+    /// Time of arrival; never before that of the request before it.
     pub at: Nanos,
-    /// What arrives.
+    /// The request.
     pub request: Request,
 }
 
 /// How requests are fed to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplaySettings {
-    /// Time at which the replay begins: where an earlier one on the same device ended, or zero.
+    /// Time at which the replay begins: zero, or the end of an earlier replay on the same device.
     pub start: Nanos,
-    /// `None`: open loop, by arrival times. `Some(n)`: closed loop, always n requests under way.
+    /// `None`: open loop, requests come at their arrival times. `Some(n)`: closed loop, always n requests under way.
     pub queue_depth: Option<usize>,
-    /// Open loop: give up once a request has waited this long for the device to take it.
+    /// Open loop: give up if a request has waited this long for a free slot of the device.
     pub wait_limit: Nanos,
-    /// Open loop: give up once this many requests wait.
+    /// Open loop: give up if more than this many requests wait.
     pub backlog_limit: usize,
-    /// Call [`Observer::sample`] each time this much has passed since `start`.
+    /// Call [`Observer::sample`] at this interval, counted from `start`.
     pub sample_every: Option<Nanos>,
 }
 
@@ -44,56 +44,57 @@ impl ReplaySettings {
     }
 }
 
-/// Whether to go on.
+/// Whether the replay goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Go on.
     Continue,
-    /// End the replay here; requests under way are forgotten.
+    /// End the replay here; requests under way are dropped.
     Stop,
 }
 
-/// Watches a replay.
+/// Watches the replay as it runs.
 pub trait Observer {
-    /// A request that had arrived at `arrival` ended. In closed replay it arrived when it was submitted.
+    /// A request that arrived at `arrival` has ended. In a closed loop a request arrives when it is submitted.
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict;
 
-    /// A multiple of the sampling interval was reached, all events before it done. `backlog` requests wait.
+    /// A multiple of the sampling interval was reached; all events before it have been performed. `backlog` requests
+    /// wait.
     fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) -> Verdict {
         let _ = (now, backlog, device);
         Verdict::Continue
     }
 }
 
-/// How a replay ended, beside its statistics.
+/// How a replay ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayEnd {
     /// Every request was served.
     Complete,
-    /// The observer asked for the end.
+    /// The observer stopped it.
     Stopped,
     /// The device could not keep up.
     Saturated {
-        /// Since when requests had been waiting without a break.
+        /// Time since which requests had been waiting without a break.
         since: Nanos,
-        /// Requests that waited at the end.
+        /// Requests that were waiting at the end.
         backlog: usize,
     },
-    /// The device has requests under way but nothing to do: a bug of the device, reported rather than hidden.
+    /// The device has requests under way but no event: a bug of the device, which is reported.
     Stalled {
         /// Requests under way.
         in_flight: usize,
     },
 }
 
-/// What a replay did.
+/// Result of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// How it ended.
+    /// How the replay ended.
     pub end: ReplayEnd,
     /// Time of the first arrival.
     pub first_arrival: Nanos,
-    /// Time of the last arrival (closed: submission).
+    /// Time of the last arrival (closed loop: of the last submission).
     pub last_arrival: Nanos,
     /// Time of the last event.
     pub last_event: Nanos,
@@ -101,41 +102,41 @@ pub struct Replay {
     pub arrived: u64,
     /// Requests that ended.
     pub completed: u64,
-    /// Most requests that waited at once.
+    /// Largest number of requests that waited at one time.
     pub backlog_max: usize,
 }
 
 /// Why a replay cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
-    /// A device that never gets past an instant.
+    /// The device never gets past this instant.
     #[error("the device had more than {ROUNDS_MAX} events at {0} without time going on")]
     Livelock(Nanos),
-    /// A request comes later than a run can last.
+    /// A request arrives later than simulated time can represent.
     #[error("request {request} arrives later than 292 years after the start of the run, where simulated time ends")]
     ArrivesTooLate {
-        /// Its number, from one.
+        /// The number of the request, counted from one.
         request: u64,
     },
-    /// The device takes longer than a run can last.
+    /// A request ends later than simulated time can represent.
     #[error(
         "after {completed} requests the next ends later than 292 years after the start of the run, where simulated \
          time ends"
     )]
     EndsTooLate {
-        /// Requests that had ended.
+        /// Requests that had ended before.
         completed: u64,
     },
 }
 
-/// Far beyond what any device needs at one instant.
+/// Far more steps than any device needs at one instant.
 const ROUNDS_MAX: u32 = 10_000_000;
 
-/// Feeds `arrivals` to `device` until all are served, and tells `observer` of each completion. The device may have
-/// events left then, all of them at the time of the last completion or later.
+/// Feeds `arrivals` to `device` until all are served, and passes each completion to `observer`. Afterwards the device
+/// may still have internal events, none of them earlier than the last completion.
 ///
-/// At one instant: internal events, completions upward, arrivals last. Requests that the device cannot take yet wait
-/// in a [`WaitingLine`]: by priority, and first in, first out within one.
+/// The order at one instant: internal events, completions upward, arrivals last. Requests that find no free slot wait
+/// in a [`WaitingLine`]: by priority, then first in, first out.
 pub fn replay<D, I, O>(
     device: &mut D,
     arrivals: I,
@@ -201,7 +202,7 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
                 (Some(depth), Some(_)) if self.in_flight.len() + self.waiting.len() < depth => now,
                 _ => Nanos::NEVER,
             };
-            // What the device goes on to do for itself (cleaning, say) is no part of the run.
+            // What the device still does on its own afterwards (such as cleaning) is not part of the run.
             if self.upcoming.is_none() && self.in_flight.is_empty() && self.waiting.is_empty() {
                 break;
             }
@@ -259,7 +260,7 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
         ReplayError::EndsTooLate { completed: self.summary.completed }
     }
 
-    /// Internal events of this instant, then completions upward.
+    /// Performs the internal events of this instant, then passes completions upward.
     #[inline]
     fn step(&mut self, now: Nanos) -> Result<Verdict, ReplayError> {
         let mut rounds = 0;
@@ -287,7 +288,7 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
     fn take_arrivals(&mut self, now: Nanos) {
         while let Some(arrival) = self.upcoming {
             let arrival = match self.settings.queue_depth {
-                // What comes at one instant may be the whole trace: no more of it is taken than decides the run.
+                // A whole trace may arrive at one instant: take no more of it than is needed to exceed the limit.
                 None if self.waiting.len() > self.settings.backlog_limit => break,
                 None if arrival.at <= now => {
                     assert!(arrival.at == now, "arrivals are in order of time");
@@ -330,7 +331,8 @@ impl<D: Device, I: Iterator<Item = Arrival>, O: Observer> Driver<'_, D, I, O> {
     }
 }
 
-/// Little's law, exact in integers: the area under "requests in the system" equals the sum of their response times.
+/// Checks Little's law, exactly in integers: the area under "requests in the system" equals the sum of their response
+/// times.
 #[derive(Default)]
 struct Little {
     #[cfg(debug_assertions)]

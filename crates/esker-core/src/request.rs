@@ -1,4 +1,4 @@
-//! What a host asks of a device, and what comes back.
+//! Requests to a device, and their completions.
 
 use thiserror::Error;
 
@@ -9,74 +9,75 @@ use crate::{Bytes, Lba, Nanos};
 pub enum RequestKind {
     /// Reads the range.
     Read,
-    /// Writes the range; `fua` (force unit access): durable before it completes.
+    /// Writes the range.
     Write {
-        /// Durable before it completes.
+        /// Force unit access: the data are durable before the request completes.
         fua: bool,
     },
     /// Makes the range read as zeroes.
     WriteZeroes {
-        /// Durable before it completes.
+        /// Force unit access: durable before the request completes.
         fua: bool,
     },
-    /// Gives up the range's content (TRIM, discard, UNMAP).
+    /// Discards the range's content (TRIM, discard, UNMAP).
     Trim,
-    /// Makes durable all that completed before this was submitted. Has no range.
+    /// Makes durable all requests that completed before this one was submitted. Has no range.
     Flush,
 }
 
 impl RequestKind {
-    /// Whether it counts as a write in statistics.
+    /// Whether the request counts as a write in statistics.
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Write { .. } | Self::WriteZeroes { .. })
     }
-    /// Whether it is a write that has to be durable before it completes.
+    /// Whether the request is a write that has to be durable before it completes.
     pub const fn is_fua(self) -> bool {
         matches!(self, Self::Write { fua: true } | Self::WriteZeroes { fua: true })
     }
-    /// Whether it moves data to or from the host.
+    /// Whether the request moves data to or from the host.
     pub const fn has_data(self) -> bool {
         matches!(self, Self::Read | Self::Write { .. })
     }
 }
 
-/// Who is served first where requests wait; lower is sooner.
+/// The order in which waiting requests are served; a lower number is served first.
 ///
-/// Heeded wherever the host's requests wait for a slot ([`crate::replay`], [`crate::Children`]), by disks for the arm
-/// and for room in the buffer, and by solid-state drives for room in the write buffer and after a power failure. What
-/// is being served goes on. Where nothing waits, as inside a flash array or in the constant device, it has no meaning.
+/// Used wherever requests of the host wait for a slot ([`crate::replay`], [`crate::Children`]), by disks (for the arm
+/// and for room in the buffer), and by solid-state drives (for room in the write buffer and after a power failure). A
+/// request in service is not interrupted. Elsewhere, such as inside a flash array or in the constant device, the
+/// priority has no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub u8);
 
 impl Priority {
-    /// What somebody waits for.
+    /// Requests that a user waits for.
     pub const USER: Self = Self(0);
-    /// Copies, rebuilds, checks: what can wait.
+    /// Work that can wait: copies, rebuilds, checks.
     pub const BACKGROUND: Self = Self(1);
-    /// Nobody starves: what has waited this long goes next in a [`crate::WaitingLine`], though not twice in a row while
-    /// a higher priority waits. As long as in Linux's mq-deadline (`prio_aging_expire`).
+    /// The waiting time after which a request of low priority goes next in a [`crate::WaitingLine`], though not twice
+    /// in a row while a higher priority waits. As long as in Linux's mq-deadline (`prio_aging_expire`).
     pub const AGING: Nanos = Nanos::from_secs(10);
 }
 
 /// Which of the host's streams (process, volume, name space) a request belongs to.
 ///
-/// Heeded by solid-state drives with `streams` over 1, which keep the data of different streams in blocks of their own.
-/// All other devices and translation layers ignore it; composite devices pass it on.
+/// Used by solid-state drives with `streams` over 1: they keep the data of different streams in different blocks. All
+/// other devices and translation layers ignore it; composite devices pass it on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u16);
 
 /// One request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What it does.
+    /// What the request does.
     pub kind: RequestKind,
     /// First sector.
     pub start: Lba,
     /// Length; zero for a flush.
     pub length: Bytes,
-    /// Order of service where requests wait.
+    /// The order of service while requests wait.
     pub priority: Priority,
-    /// The stream it belongs to.
+    /// The stream that the request belongs to.
     pub stream: StreamId,
 }
 
@@ -93,7 +94,7 @@ impl Request {
     pub const fn write(start: Lba, length: Bytes) -> Self {
         Self::new(RequestKind::Write { fua: false }, start, length)
     }
-    /// This request, as background work.
+    /// This request with background priority.
     pub const fn in_background(self) -> Self {
         Self { priority: Priority::BACKGROUND, ..self }
     }
@@ -104,8 +105,8 @@ impl Request {
     }
 }
 
-/// Names a request while it is under way: the slot of its parent's slab, and the slot's generation, so that a
-/// completion that comes twice is noticed.
+/// Names a request while it is under way: a slot of its parent's slab, and the generation of that slot. A completion
+/// that comes twice is detected by its generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag {
     /// Slot in the parent's slab.
@@ -114,16 +115,16 @@ pub struct Tag {
     pub generation: u32,
 }
 
-/// A request that ended, whole or with its first error by address.
+/// The end of a request: as a whole, or with the error at its lowest address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The tag it was submitted with.
+    /// The tag that the request was submitted with.
     pub tag: Tag,
-    /// When it ended.
+    /// When the request ended.
     pub at: Nanos,
-    /// When the device began to work on it; before that it waited.
+    /// When the device began to work on it; until then the request waited.
     pub service_start: Nanos,
-    /// How it ended.
+    /// Success, or the error.
     pub result: Result<(), DeviceError>,
 }
 
@@ -138,23 +139,23 @@ pub enum DeviceError {
         /// The device's capacity.
         capacity: Bytes,
     },
-    /// The device takes no more writes (worn out, or set so).
+    /// The device takes no more writes (worn out, or set read-only).
     #[error("the device is read-only")]
     ReadOnly,
-    /// No free space is left where the device needs it.
+    /// The device has no free space left where it needs it.
     #[error("the device has no free space left")]
     NoSpace,
-    /// The medium could not deliver the data.
+    /// The medium could not return the data.
     #[error("unrecoverable medium error")]
     Medium,
-    /// The device is gone.
+    /// The device has failed.
     #[error("the device has failed")]
     Failed,
-    /// Power failed while the request was under way. What it wrote may have got to the
-    /// medium, in whole or in part, or not.
+    /// Power failed while the request was under way. What it wrote may be on the medium as a whole, in part, or not at
+    /// all.
     #[error("power failed before the request had ended")]
     Interrupted,
-    /// The device does not know this kind of request.
+    /// The device does not support this kind of request.
     #[error("the device does not support this request")]
     Unsupported,
 }

@@ -1,22 +1,22 @@
-//! Randomness is an argument, and the same on every machine.
+//! Random numbers from a seed, the same on every machine.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
-/// A seeded generator (xoshiro256++). Every draw is defined here in integer steps, so results do not change with the
-/// versions of other crates.
+/// A seeded generator (xoshiro256++). Every distribution is defined here in integer steps, so that results do not
+/// change with the versions of other crates.
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The generator of `seed`.
+    /// The generator for `seed`.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// An independent generator for the part of a run called `label`.
+    /// An independent generator for the part of a run that is called `label`.
     pub fn derive(seed: u64, label: &str) -> Self {
-        // FNV-1a: short, well known, and fixed for good.
+        // FNV-1a: short, well known, and never to be changed.
         let hash = label
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -60,8 +60,8 @@ impl Rng {
     }
 }
 
-/// A bijection of 64-bit words in which every bit of the input reaches every bit of the result (the finaliser of
-/// SplitMix64, Steele, Lea and Flood 2014): for hashing, and for picking samples by number.
+/// A bijection of 64-bit words in which every input bit affects every output bit (the finaliser of SplitMix64, Steele,
+/// Lea and Flood 2014). For hashing, and for choosing samples by number.
 #[inline]
 pub const fn mix64(value: u64) -> u64 {
     let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,8 +1,8 @@
-//! Requests under way, by tag: of one's own making, or of somebody else's.
+//! Requests under way, addressed by tag: a slab for tags of one's own, a map for tags of somebody else's.
 
 use crate::Tag;
 
-/// Hands out tags and keeps a value for each. Slots are used again, generations tell old tags from new ones.
+/// Hands out tags and keeps a value for each. Slots are reused; the generation tells old tags from new ones.
 #[derive(Clone, Debug)]
 pub struct TagSlab<T> {
     slots: Vec<(u32, Option<T>)>,
@@ -16,7 +16,7 @@ impl<T> Default for TagSlab<T> {
 }
 
 impl<T> TagSlab<T> {
-    /// Keeps `value` and names it.
+    /// Keeps `value` and returns its tag.
     #[inline]
     pub fn insert(&mut self, value: T) -> Tag {
         if let Some(slot) = self.free.pop() {
@@ -29,7 +29,8 @@ impl<T> TagSlab<T> {
         Tag { slot, generation: 0 }
     }
 
-    /// Takes the value of `tag` out. A tag that is not under way (asserted) is a completion that came twice.
+    /// Removes and returns the value of `tag`. Panics on a tag that is not under way: its request would have completed
+    /// twice.
     #[inline]
     pub fn remove(&mut self, tag: Tag) -> T {
         let (generation, entry) = &mut self.slots[tag.slot as usize];
@@ -39,7 +40,7 @@ impl<T> TagSlab<T> {
         entry.take().expect("request completed twice")
     }
 
-    /// The value of `tag`, which is under way (asserted).
+    /// The value of `tag`, which has to be under way (asserted).
     #[inline]
     pub fn get_mut(&mut self, tag: Tag) -> &mut T {
         let (generation, entry) = &mut self.slots[tag.slot as usize];
@@ -47,17 +48,17 @@ impl<T> TagSlab<T> {
         entry.as_mut().expect("request completed twice")
     }
 
-    /// All values that are under way, by slot.
+    /// All values under way, by slot.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|(_, entry)| entry.as_ref())
     }
 
-    /// How many are under way.
+    /// How many requests are under way.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether none is under way.
+    /// Whether no request is under way.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,23 +1,23 @@
-//! Units as types: mixing a host page with a flash page, or bytes with sectors, does not compile.
+//! Units as types: code that mixes a host page with a flash page, or bytes with sectors, does not compile.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// A time since the start of the run, or a duration, in whole nanoseconds.
 ///
-/// Sums and products too large for the type stay just below [`Nanos::NEVER`]: later than [`Nanos::LAST`], so that the
-/// driver ends the run there with an error. Differences are checked.
+/// Sums and products that are too large become a value just below [`Nanos::NEVER`]. It is later than [`Nanos::LAST`],
+/// so the driver ends the run with an error. Differences are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// The start of the run, or no time at all.
+    /// The start of the run, or a duration of zero.
     pub const ZERO: Self = Self(0);
-    /// Later than any event: "only a request can wake it".
+    /// Later than any event: only a request can wake the device.
     pub const NEVER: Self = Self(u64::MAX);
-    /// The last moment of a run: 292 years after its start. Later ones only come of wrong times.
+    /// The last moment of a run: 292 years after its start. Later times are always mistakes.
     pub const LAST: Self = Self(1 << 63);
-    /// What sums come to that are too large.
+    /// The result of sums that are too large.
     const TOO_LATE: Self = Self(u64::MAX - 1);
 
     /// `micros` microseconds.
@@ -32,19 +32,19 @@ impl Nanos {
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
     }
-    /// Rounds to the nearest nanosecond; negative or non-finite values become zero.
+    /// Rounds to the nearest nanosecond; negative and non-finite values become zero.
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e9).round() as u64)
     }
-    /// In seconds, for reports only.
+    /// As seconds, for reports only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// In microseconds, for reports only.
+    /// As microseconds, for reports only.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
-    /// `self - earlier`, or zero where `earlier` is later.
+    /// `self - earlier`, or zero if `earlier` is later.
     pub fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
@@ -83,7 +83,7 @@ impl Mul<u64> for Nanos {
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Self = Self(0);
     /// One sector, the unit of [`Lba`].
     pub const SECTOR: Self = Self(512);
@@ -100,7 +100,7 @@ impl Bytes {
     pub const fn gib(n: u64) -> Self {
         Self(n << 30)
     }
-    /// Whole sectors that hold this many bytes, rounded up.
+    /// The number of sectors that hold this many bytes, rounded up.
     pub const fn sectors_ceil(self) -> u64 {
         self.0.div_ceil(512)
     }
@@ -138,7 +138,7 @@ impl SubAssign for Bytes {
 pub struct ByteRate(pub u64);
 
 impl ByteRate {
-    /// Time for `bytes`, rounded up to whole nanoseconds; [`Nanos::NEVER`] where the rate is zero.
+    /// The time to transfer `bytes`, rounded up to whole nanoseconds; [`Nanos::NEVER`] if the rate is zero.
     pub fn time(self, bytes: Bytes) -> Nanos {
         if self.0 == 0 {
             return Nanos::NEVER;
@@ -157,7 +157,7 @@ pub struct Energy(pub u64);
 pub struct Power(pub u64);
 
 impl Power {
-    /// What it comes to over `nanos` nanoseconds, rounded down to whole picojoules.
+    /// The energy over `nanos` nanoseconds, rounded down to whole picojoules.
     pub fn over(self, nanos: u128) -> Energy {
         Energy(u64::try_from(nanos.saturating_mul(u128::from(self.0)) / 1_000).unwrap_or(u64::MAX))
     }
@@ -179,23 +179,24 @@ impl Lba {
     }
 }
 
-/// A page as the host sees it (papers: LPN).
+/// A page as the host sees it (LPN in papers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalPage(pub u32);
 
-/// A page as the NAND array sees it (papers: PPN). 16 TiB of 4 KiB pages; beyond is refused.
+/// A page as the NAND array sees it (PPN in papers). The limit is 2^32 pages: 16 TiB in pages of 4 KiB; more is
+/// refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PhysicalPage(pub u32);
 
-/// A share or a probability, kept in whole parts per billion so that it never depends on rounding
-/// modes. Written `"15%"` or `"0.15"`.
+/// A share or a probability, kept in whole parts per billion so that it does not depend on rounding modes. Written
+/// `"15%"` or `"0.15"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ratio(u64);
 
 impl Ratio {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The whole.
+    /// One: the whole.
     pub const ONE: Self = Self(1_000_000_000);
 
     /// `percent` hundredths.
@@ -214,7 +215,7 @@ impl Ratio {
     pub fn from_f64(value: f64) -> Self {
         Self((value * 1e9).round() as u64)
     }
-    /// As a plain fraction, for reports and closed forms.
+    /// As a fraction, for reports and closed forms.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -222,7 +223,7 @@ impl Ratio {
     pub fn of(self, whole: u64) -> u64 {
         (u128::from(whole) * u128::from(self.0) / 1_000_000_000) as u64
     }
-    /// What is left: `1 - self`, or zero.
+    /// The rest: `1 - self`, or zero.
     pub const fn complement(self) -> Self {
         Self(1_000_000_000u64.saturating_sub(self.0))
     }

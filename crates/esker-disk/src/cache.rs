@@ -1,4 +1,5 @@
-//! The drive's buffer: segments of contiguous sectors, read-ahead while the arm is free, writes that end in the buffer.
+//! The drive's buffer: segments of contiguous sectors, read-ahead while the arm is free, and writes that complete in
+//! the buffer.
 
 use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -10,30 +11,29 @@ use crate::{DiskError, Mechanics};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSettings {
-    /// Segments, each of which holds one contiguous range of sectors; the least recently
-    /// used one is taken for the next.
+    /// Number of segments. Each holds one contiguous range of sectors; the least recently used one is reused first.
     pub segments: u32,
     /// Size of each segment.
     pub segment_size: Bytes,
-    /// How far reading goes on behind a read while nothing else wants the arm; zero for no read-ahead.
+    /// How far the disk reads on behind a read while no command wants the arm; zero for no read-ahead.
     pub read_ahead: Bytes,
-    /// Whether reading ahead, once it has stopped at its limit, goes on when a read is answered from the buffer.
+    /// Whether read-ahead that has reached its limit resumes when a read is answered from the buffer.
     pub read_ahead_on_hit: bool,
-    /// Writes end as soon as their data are in the buffer, where at most this much may wait to go to the
-    /// medium; zero for writes that end on the medium. Writes with force unit access, and larger ones, always
-    /// do. What waits goes to the medium when no request wants the arm, when a flush waits for it, and every
-    /// other time while writes wait for room.
+    /// Writes complete as soon as their data are in the buffer. At most this much may wait there to be written to the
+    /// medium; zero makes all writes complete on the medium. Writes with force unit access, and larger ones, always do.
+    /// Waiting data are written when no request wants the arm, when a flush waits for them, and at every other turn of
+    /// the arm while writes wait for room.
     pub write_back: Bytes,
 }
 
-/// What the buffer holds. Reads that need not wait for the arm are those whose sectors are all in one segment.
+/// Content of the buffer. A read is answered from it if one segment holds all of its sectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     segments: Vec<Segment>,
     segment_sectors: u64,
     read_ahead: u64,
     read_ahead_on_hit: bool,
-    /// Sectors that read-ahead must not pass.
+    /// Size of the disk: read-ahead stops here.
     disk_sectors: u64,
     uses: u64,
     stream: Option<Stream>,
@@ -51,15 +51,15 @@ struct Segment {
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     segment: usize,
-    /// Where it stops.
+    /// The sector where read-ahead stops.
     limit: u64,
-    /// When the head had passed the segment's last sector.
+    /// When the head had passed the last sector of the segment.
     at: Nanos,
 }
 
 impl Cache {
     /// # Errors
-    /// No segments or too many, segments below a sector or beyond 1 GiB, or other amounts beyond 1 TiB.
+    /// No segments or too many, segments smaller than a sector or larger than 1 GiB, or other amounts beyond 1 TiB.
     pub(crate) fn new(settings: &CacheSettings, disk_sectors: u64) -> Result<Self, DiskError> {
         let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
         if !(1..=4_096).contains(&settings.segments) {
@@ -85,8 +85,8 @@ impl Cache {
         })
     }
 
-    /// Whether the buffer holds all of `start..end`. If so, read-ahead under way behind it may go further, and one that
-    /// has stopped may go on if the arm is free.
+    /// Whether the buffer holds all of `start..end`. If so, read-ahead behind it may go further, and if it has stopped
+    /// it may resume when the arm is free.
     pub(crate) fn hits(&mut self, start: u64, end: u64, now: Nanos, arm_free: bool) -> bool {
         let holds = |segment: &Segment| segment.first <= start && end <= segment.end;
         let Some(index) = self.segments.iter().position(holds) else { return false };
@@ -101,16 +101,16 @@ impl Cache {
         true
     }
 
-    /// Where the head is already reading towards `start..end`: the first sector still to come, and when the one before
-    /// it ended. The stream ends, since the access takes over.
+    /// Ends read-ahead if the head is already reading towards `start..end`. Returns the first sector that has not been
+    /// read yet, and when the one before it ended.
     pub(crate) fn take_over(&mut self, start: u64, end: u64) -> Option<(u64, Nanos)> {
         let stream = self.stream.take()?;
         let segment = self.segments[stream.segment];
         (segment.first <= start && start <= segment.end && segment.end < end).then_some((segment.end, stream.at))
     }
 
-    /// Notes that `start..end` is in the buffer now, behind what a segment already holds, or in place of the least
-    /// recently used. Gives the segment.
+    /// Notes that `start..end` is in the buffer: it extends a segment, or replaces the least recently used one. Returns
+    /// the index of the segment.
     pub(crate) fn keep(&mut self, start: u64, end: u64) -> usize {
         let joins = |segment: &Segment| segment.first <= start && start <= segment.end && segment.end > 0;
         let index = self.segments.iter().position(joins).unwrap_or_else(|| {
@@ -127,7 +127,7 @@ impl Cache {
         index
     }
 
-    /// The arm is free since `now`, after a read that ended at sector `end` of segment `index`.
+    /// Starts read-ahead: the arm is free since `now`, after a read that ended at sector `end` of segment `index`.
     pub(crate) fn read_ahead_from(&mut self, index: usize, end: u64, now: Nanos) {
         let limit = (end + self.read_ahead).min(self.disk_sectors);
         if self.segments[index].end < limit {
@@ -135,7 +135,7 @@ impl Cache {
         }
     }
 
-    /// Lets read-ahead run up to `now`.
+    /// Advances read-ahead to `now`.
     pub(crate) fn follow(&mut self, mechanics: &mut Mechanics, now: Nanos) {
         let Some(stream) = &mut self.stream else { return };
         let index = stream.segment;
@@ -147,7 +147,7 @@ impl Cache {
         self.grow(index, end);
     }
 
-    /// Moves the end of a segment; what no longer fits is lost at its begin.
+    /// Moves the end of a segment. Sectors that no longer fit are dropped at its start.
     fn grow(&mut self, index: usize, end: u64) {
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);

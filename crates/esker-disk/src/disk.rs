@@ -18,11 +18,16 @@ use crate::cache::Cache;
 use crate::scheduler::ByPriority;
 use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Scheduler, Waiting};
 
-/// A disk. A request passes the controller (requests one after another), then it waits for the arm in the order of the
-/// scheduler, user before background; one request at a time has the arm, until its last sector has passed. A write's
-/// data come over the link meanwhile, and the head waits for them if it must; a read's data follow on the link, while
-/// the arm may already serve the next. Without a buffer a write is on the medium when it completes; with one, reads may
-/// be answered from it, and writes may end in it. A flush waits until all writes that came before it are on the medium.
+/// A disk with one arm.
+///
+/// The way of a request: the controller takes one after the other; then the request waits for the arm in the order of
+/// the scheduler, user before background. One request at a time has the arm, until its last sector has passed.
+///
+/// - **Writes** get their data over the link meanwhile; the head waits for the data if it must.
+/// - **Reads** send their data over the link afterwards, while the arm may already serve the next request.
+/// - **With a buffer** reads may be answered from it, and writes may complete in it. Without one a write is on the
+///   medium when it completes.
+/// - **Flushes** complete when all writes that came before them are on the medium.
 pub struct Disk {
     name: String,
     capacity: Bytes,
@@ -33,27 +38,28 @@ pub struct Disk {
     mechanics: Mechanics,
     /// Commands that the host waits for.
     scheduler: ByPriority,
-    /// Writes that have ended in the buffer. They have the arm when nobody else wants it or a flush waits for them, and
-    /// every other time while writes wait for room in the buffer.
+    /// Writes that have completed in the buffer and still have to go to the medium. They get the arm when no other
+    /// command wants it, when a flush waits for them, and at every other turn while writes wait for room in the buffer.
     destaging: Box<dyn Scheduler>,
     cache: Option<Cache>,
     link: Link,
     flushes: Flushes,
     commands: Slots,
-    /// Commands in the controller or on the link, by the time when they can have the arm.
+    /// Commands in the controller or on the link, by the time at which they can have the arm.
     arriving: EventQueue<Waiting>,
-    /// What ends, by time.
+    /// Completions by time.
     ending: EventQueue<Ending>,
     controller_free: Nanos,
     /// The access under way.
     serving: Option<Serving>,
-    /// End of the access under way, or of the last one.
+    /// When the access under way ends, or when the last one ended.
     arm_free: Nanos,
-    /// Bytes in the buffer of writes that have ended there.
+    /// Bytes in the buffer that are not on the medium yet.
     dirty: u64,
-    /// Writes that wait for room in the buffer; in order of arrival while a flush waits, which may be for any of them.
+    /// Writes that wait for room in the buffer. In order of arrival while a flush waits, because the flush may wait for
+    /// any of them.
     full: WaitingLine<Waiting>,
-    /// Whether the arm last went to `destaging`.
+    /// Whether the arm last served `destaging`.
     destaged: bool,
     in_flight: u32,
     sequence: u64,
@@ -67,11 +73,11 @@ struct Command {
     tag: Tag,
     priority: Priority,
     submitted: Nanos,
-    /// When a write's data are there.
+    /// When the data of a write are in the buffer.
     data: Nanos,
     sectors: u64,
     bytes: u64,
-    /// A write that ended in the buffer: the host no longer waits for it.
+    /// Whether this is a write that has completed in the buffer: the host no longer waits for it.
     ended: bool,
 }
 
@@ -93,7 +99,7 @@ impl Disk {
     /// A disk called `name` in reports, idle, at time zero.
     ///
     /// # Errors
-    /// The first setting that the model cannot represent, with what it expects.
+    /// The first setting that the model cannot represent, with the accepted values.
     pub fn new(name: &str, settings: &DiskSettings) -> Result<Self, DiskError> {
         let mechanics = Mechanics::new(settings)?;
         let holds = Bytes(mechanics.geometry().sectors() * Bytes::SECTOR.0);
@@ -144,12 +150,12 @@ impl Disk {
         })
     }
 
-    /// The moving parts.
+    /// Arm, heads and platters.
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
     }
 
-    /// Looks at commands that have passed the controller, and gives the arm to the next one if it is free.
+    /// Takes the commands that have passed the controller, and gives the arm to the next one if it is free.
     #[inline]
     fn proceed(&mut self, now: Nanos) {
         if self.serving.is_some() && self.cache.is_none() {
@@ -167,7 +173,7 @@ impl Disk {
         }
         while self.serving.is_none() {
             let Some(next) = self.choose(now) else { return };
-            // It may have come into the buffer while it waited.
+            // The sectors may have come into the buffer while the command waited.
             if !self.answered_from_buffer(now, &next) {
                 self.start(now, next);
             }
@@ -203,7 +209,7 @@ impl Disk {
         Some(next)
     }
 
-    /// A write's data stay readable in the buffer.
+    /// Keeps the sectors of a write in the buffer for later reads.
     fn keep(&mut self, waiting: &Waiting) {
         if let Some(cache) = &mut self.cache {
             cache.keep(waiting.start, waiting.start + self.commands.get(waiting.slot).sectors);
@@ -227,7 +233,7 @@ impl Disk {
 
     fn start(&mut self, now: Nanos, next: Waiting) {
         let command = self.commands.remove(next.slot);
-        // What kept it from the arm was its own work, except while the arm served others.
+        // The command waited for the arm only while the arm served others; before that, its own overhead kept it.
         let service_start = command.submitted.max(self.arm_free);
         let access = match self.taken_over(now, &next, command.sectors) {
             Some(access) => access,
@@ -246,19 +252,19 @@ impl Disk {
         }
     }
 
-    /// The rest of a read that read-ahead has already begun. Otherwise read-ahead stops here.
+    /// The rest of a read that read-ahead has already begun; `None` if it has not, and read-ahead stops.
     fn taken_over(&mut self, now: Nanos, next: &Waiting, sectors: u64) -> Option<Access> {
         let cache = self.cache.as_mut()?;
         cache.follow(&mut self.mechanics, now);
         let end = next.start + sectors;
         let (from, at) = cache.take_over(next.start, end).filter(|_| !next.write)?;
         let access = self.mechanics.access(at, at, from, end - from, false);
-        // Only what lies ahead counts; it all is part of one stream under the head.
+        // Only the sectors ahead count. They all pass under the head in one stream.
         let transfer = (at + access.total()).saturating_sub(now);
         Some(Access { seek: Nanos::ZERO, rotation: Nanos::ZERO, transfer, ..access })
     }
 
-    /// The last sector of the access under way has passed.
+    /// Called when the last sector of the access under way has passed.
     fn access_ended(&mut self, now: Nanos, served: Serving) {
         let end = served.waiting.start + served.sectors;
         if served.waiting.write {
@@ -295,7 +301,7 @@ impl Disk {
         self.next_event = arm.min(self.ending.next());
     }
 
-    /// The sectors of `request`, if it lies within the disk.
+    /// The number of sectors of `request`, or an error if it does not lie within the disk.
     fn sectors(&self, request: &Request) -> Result<u64, DeviceError> {
         let sectors = request.length.sectors_ceil();
         let end = request.start.0.checked_add(sectors).and_then(|end| end.checked_mul(Bytes::SECTOR.0));
@@ -305,7 +311,7 @@ impl Disk {
         }
     }
 
-    /// A read or write that the controller passes on at `ready`.
+    /// Takes a read or write that the controller passes on at `ready`.
     #[inline]
     fn take(&mut self, now: Nanos, ready: Nanos, tag: Tag, request: &Request, sectors: u64, sequence: u64) {
         let bytes = if request.kind.has_data() { request.length.0 } else { 0 };
@@ -334,13 +340,13 @@ impl Disk {
         self.proceed(now);
     }
 
-    /// Whether a write ends in the buffer, as soon as there is room.
+    /// Whether a write completes in the buffer, as soon as there is room.
     fn ends_in_buffer(&self, request: &Request, sectors: u64) -> bool {
         let durable = matches!(request.kind, RequestKind::Write { fua: true } | RequestKind::WriteZeroes { fua: true });
         !durable && sectors * Bytes::SECTOR.0 <= self.write_back
     }
 
-    /// Lets writes end in the buffer while there is room.
+    /// Completes waiting writes in the buffer while there is room.
     fn admit_writes(&mut self, now: Nanos) {
         loop {
             let in_order = self.flushes.any_waits();
@@ -392,7 +398,7 @@ impl Device for Disk {
             (RequestKind::Read | RequestKind::Write { .. } | RequestKind::WriteZeroes { .. }, Ok(sectors @ 1..)) => {
                 self.take(now, ready, tag, &request, sectors, sequence);
             }
-            // Trims and empty requests have nothing to do.
+            // Trims and empty requests complete at once.
             (_, inside) => {
                 self.ending.schedule(ready, Ending { tag, service_start: now, result: inside.map(|_| ()) });
             }
@@ -423,7 +429,7 @@ impl Device for Disk {
 
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         match command {
-            // Mechanics do not depend on what is written.
+            // The mechanics do not depend on the data.
             Control::Precondition(_) => Ok(()),
             Control::StartMeasuring => {
                 self.measured = Measured::since(now);

@@ -1,4 +1,4 @@
-//! What can be wrong with a disk's settings.
+//! Errors in the settings of a disk.
 
 use esker_core::registry::NotFound;
 use esker_core::{Bytes, Hint, Nanos};
@@ -32,9 +32,9 @@ pub enum DiskError {
     /// More capacity than the zones hold.
     #[error("`capacity` is {capacity}, but the zones hold {holds}")]
     Capacity {
-        /// As configured.
+        /// The configured capacity.
         capacity: Bytes,
-        /// What surfaces and zones give.
+        /// The capacity of the surfaces and zones.
         holds: Bytes,
     },
     /// The table of seek times is empty, begins at zero or is not in order.
@@ -43,11 +43,11 @@ pub enum DiskError {
     /// A seek would take longer than any arm does.
     #[error("`seek` gives {time} over {distance} cylinders, expected at most {limit}")]
     SeekTime {
-        /// In cylinders.
+        /// Distance in cylinders.
         distance: u32,
-        /// What the curve gives.
+        /// Time that the curve gives.
         time: Nanos,
-        /// What is allowed.
+        /// The largest accepted time.
         limit: Nanos,
     },
     /// No scheduler has this name.

@@ -1,19 +1,19 @@
-//! Where an address lies: zones, tracks, and the angle at which each track begins.
+//! Maps addresses to zones, tracks, and the angle at which each track begins.
 
 use esker_core::Nanos;
 
 use crate::{DiskError, DiskSettings, Rotation, SeekCurve, ZoneSettings};
 
-/// Where a sector lies.
+/// Where a sector lies on the platters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// From zero at the outer edge.
+pub struct SectorPlace {
+    /// Cylinder, from zero at the outer edge.
     pub cylinder: u32,
-    /// The head, from zero.
+    /// Head, from zero.
     pub surface: u32,
     /// Index on the track, in order of addresses.
     pub sector: u32,
-    /// Sectors from this one to the end of the track or of the zone's addresses, this one included.
+    /// Sectors from this one to the end of the track or of the zone's addresses, including this one.
     pub run: u32,
     /// Angle at which the sector begins.
     pub angle: u64,
@@ -21,7 +21,7 @@ pub struct Place {
     pub sector_angle: u64,
 }
 
-/// The map from addresses to places.
+/// The map from addresses to places on the platters.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     zones: Vec<Zone>,
@@ -41,7 +41,8 @@ struct Zone {
     cylinders: u32,
     sectors_per_track: u32,
     sector_angle: u64,
-    /// Angles by which the first sector falls back from track to track, cylinder to cylinder, group to group.
+    /// Angles by which the first sector falls back from track to track, from cylinder to cylinder, and from group to
+    /// group.
     track_skew: u64,
     cylinder_skew: u64,
     group_skew: u64,
@@ -72,7 +73,7 @@ impl Geometry {
             let key = "zones";
             return Err(DiskError::OutOfRange { key, expected: "at least one zone", found: "an empty list".into() });
         }
-        // A group larger than the disk is never left; the curve is only checked up to the disk's width.
+        // A group wider than the disk is never left, and the seek curve is only checked up to the width of the disk.
         let width = settings.zones.iter().fold(0u32, |sum, zone| sum.saturating_add(zone.cylinders)).max(1);
         let same_head = settings.layout.alternate_surfaces || surfaces == 1;
         let reach = |distance, same_head| {
@@ -124,7 +125,7 @@ impl Geometry {
         }
         let sector_angle = Rotation::TURN / u64::from(zone.sectors_per_track);
         let skew = |given: Option<u32>, switch: Nanos| {
-            // Just as many sectors as pass meanwhile; whole turns do not matter.
+            // The number of sectors that pass during the switch; whole turns do not matter.
             let sectors = rotation.angle_of(switch).div_ceil(u128::from(sector_angle));
             let sectors = given.map_or(sectors, u128::from) % u128::from(zone.sectors_per_track);
             sectors as u64 * sector_angle
@@ -157,9 +158,9 @@ impl Geometry {
         self.cylinders
     }
 
-    /// Where sector `address` lies, which is below [`Geometry::sectors`].
+    /// The place of sector `address`, which has to be below [`Geometry::sectors`].
     #[inline]
-    pub fn locate(&self, address: u64) -> Place {
+    pub fn locate(&self, address: u64) -> SectorPlace {
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first <= address) - 1];
         debug_assert!(address < zone.end, "sector {address} is beyond the disk");
         let within = address - zone.first;
@@ -181,7 +182,7 @@ impl Geometry {
                 zone.per_surface(self.group.min(zone.cylinders - group * self.group)).wrapping_mul(u64::from(position)),
             )
             .wrapping_add(zone.cylinder_skew.wrapping_mul(u64::from(along)));
-        Place {
+        SectorPlace {
             cylinder: zone.first_cylinder + cylinder,
             surface,
             sector,
@@ -191,7 +192,8 @@ impl Geometry {
         }
     }
 
-    /// Group, surfaces done within it, tracks done on the surface, and cylinder within the zone.
+    /// The group, the surfaces filled before within it, the tracks filled before on the surface, and the cylinder
+    /// within the zone.
     fn locate_in_group(&self, zone: &Zone, track: u32) -> (u32, u32, u32, u32) {
         let group = track / (self.group * self.surfaces);
         let rest = track - group * self.group * self.surfaces;
@@ -211,13 +213,13 @@ struct Switches {
 }
 
 impl Zone {
-    /// Angle from the begin of a surface's tracks in a group to that of the next surface's.
+    /// Angle from the start of one surface's tracks in a group to the start of the next surface's.
     #[inline]
     fn per_surface(&self, cylinders: u32) -> u64 {
         self.cylinder_skew.wrapping_mul(u64::from(cylinders - 1)).wrapping_add(self.track_skew)
     }
 
-    /// Angle from the begin of a whole group to the begin of the next.
+    /// Angle from the start of a whole group to the start of the next.
     #[inline]
     fn per_group(&self, surfaces: u32, group: u32) -> u64 {
         self.per_surface(group)

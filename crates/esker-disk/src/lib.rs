@@ -1,7 +1,7 @@
 //! Disks with moving arms: zones, seek curve, rotation, schedulers.
 //!
 //! A [`Disk`] is built from [`DiskSettings`] (usually a preset of [`PRESETS`]) and driven through
-//! [`esker_core::Device`]. The text `docs/disk-model.md` says what is modelled and how well it matches real drives.
+//! [`esker_core::Device`]. `docs/disk-model.md` describes what is modelled and how well it matches real drives.
 //!
 //! ```
 //! use esker_core::{Bytes, Device, Lba, Nanos, Request, TagSlab};
@@ -32,7 +32,7 @@ mod units;
 pub use cache::CacheSettings;
 pub use disk::Disk;
 pub use error::DiskError;
-pub use geometry::{Geometry, Place};
+pub use geometry::{Geometry, SectorPlace};
 pub use mechanics::{Access, Mechanics};
 pub use presets::PRESETS;
 pub use rotation::Rotation;

@@ -1,10 +1,10 @@
-//! Arm, heads and platters: how long an access takes from where they stand.
+//! Arm, heads and platters, and how long an access takes from their present position.
 
 use esker_core::Nanos;
 
-use crate::{DiskError, DiskSettings, Geometry, Place, Rotation, RotationSpeed, SeekCurve};
+use crate::{DiskError, DiskSettings, Geometry, Rotation, RotationSpeed, SectorPlace, SeekCurve};
 
-/// One access, in its parts: the three times add up to the whole.
+/// One access and its parts. The three times add up to the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Cylinders that the arm passed before the first sector.
@@ -13,14 +13,14 @@ pub struct Access {
     pub seek: Nanos,
     /// Waiting for the first sector, and before that for the data to write.
     pub rotation: Nanos,
-    /// From the begin of the first sector to the end of the last, track changes included.
+    /// From the start of the first sector to the end of the last, including track changes.
     pub transfer: Nanos,
-    /// Time that one sector takes under the head, rounded down.
+    /// Time of one sector under the head, rounded down.
     pub sector: Nanos,
 }
 
 impl Access {
-    /// From the begin of the move to the end of the last sector.
+    /// From the start of the arm's move to the end of the last sector.
     pub fn total(&self) -> Nanos {
         self.seek + self.rotation + self.transfer
     }
@@ -82,27 +82,26 @@ impl Mechanics {
         &self.rotation
     }
 
-    /// The arm's times.
+    /// The seek curve.
     pub fn seek_curve(&self) -> &SeekCurve {
         &self.seek
     }
 
-    /// Where the arm stands.
+    /// The cylinder of the arm.
     pub fn cylinder(&self) -> u32 {
         self.cylinder
     }
 
-    /// Time until the head is over the first of the sectors from `start`, were it sent there at `now`.
+    /// Time until the head would be over the first of the sectors from `start`, if it were sent there at `now`.
     pub fn positioning_time(&self, now: Nanos, start: u64, write: bool) -> Nanos {
         let place = self.geometry.locate(start);
         let seek = self.move_time(self.cylinder, self.surface, &place, write);
         seek + self.rotation.time(self.wait(now + seek, &place))
     }
 
-    /// Reads or writes `sectors` (at least one, all within the disk) from `start`, beginning at `now`, and leaves
-    /// the head behind the last. The arm moves at once, but the head touches no sector before `data`, when the data
-    /// to write are there. Sector by sector: where a track ends, the next one is reached by a head switch or a seek
-    /// and its first sector waited for.
+    /// Reads or writes `sectors` (at least one, all within the disk) from `start`, beginning at `now`, and leaves the
+    /// head behind the last one. The arm moves at once; a write begins no earlier than `data`, when its data are there.
+    /// At the end of a track the next one is reached by a head switch or a seek, and its first sector waited for.
     #[inline]
     pub fn access(&mut self, now: Nanos, data: Nanos, start: u64, sectors: u64, write: bool) -> Access {
         let place = self.geometry.locate(start);
@@ -111,7 +110,7 @@ impl Mechanics {
         let settled = data.max(now + seek);
         let wait = self.wait(settled, &place);
         let run = sectors.min(u64::from(place.run));
-        // All angles are added before the one division: rounding never adds up.
+        // Angles are added up before the one division, so that rounding errors do not add up.
         let mut end = settled + self.rotation.time(wait + run * place.sector_angle);
         (self.cylinder, self.surface) = (place.cylinder, place.surface);
         let mut next = start + run;
@@ -128,8 +127,8 @@ impl Mechanics {
         Access { cylinders, seek, rotation, transfer, sector: self.rotation.time(place.sector_angle) }
     }
 
-    /// Reads on from sector `next` up to `limit`, beginning at `from`, for as long as `until` allows. Gives the sector
-    /// it has not read whole, and when the one before it ended; the head stays there.
+    /// Reads on from sector `next` up to `limit`, from the time `from` until `until`. Returns the first sector that was
+    /// not read whole, and when the one before it ended. The head stays there.
     pub fn read_on(&mut self, from: Nanos, next: u64, limit: u64, until: Nanos) -> (u64, Nanos) {
         let (mut next, mut at) = (next, from);
         while next < limit {
@@ -156,15 +155,15 @@ impl Mechanics {
         (next, at)
     }
 
-    /// Angle from where the platters stand at `now` to the begin of `place`.
+    /// Angle from where the platters stand at `now` to the start of `place`.
     #[inline]
-    fn wait(&self, now: Nanos, place: &Place) -> u64 {
+    fn wait(&self, now: Nanos, place: &SectorPlace) -> u64 {
         Rotation::ahead(self.rotation.angle_at(now), place.angle)
     }
 
-    /// The longer of seek and head switch, plus settling for a write; nothing on the same track.
+    /// The longer of seek and head switch, plus settling for a write; zero on the same track.
     #[inline]
-    fn move_time(&self, cylinder: u32, surface: u32, to: &Place, write: bool) -> Nanos {
+    fn move_time(&self, cylinder: u32, surface: u32, to: &SectorPlace, write: bool) -> Nanos {
         let switch = if to.surface == surface { Nanos::ZERO } else { self.head_switch };
         let distance = to.cylinder.abs_diff(cylinder);
         if distance == 0 && to.surface == surface {

@@ -1,8 +1,8 @@
-//! Disks by name.
+//! Named disks.
 
 use esker_core::Preset;
 
-/// Every preset, one TOML file each under `presets/hdd`, with the source of every figure beside it.
+/// Every preset. Each is one TOML file in `presets/hdd`, with the source of every figure beside it.
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "ibm-ultrastar-36z15",
@@ -41,7 +41,7 @@ mod tests {
         }
     }
 
-    /// Table 5.4 of Kim 2009 has 36.7 GB.
+    /// Table 5.4 of Kim 2009 gives 36.7 GB.
     #[test]
     fn the_disk_of_kim_has_the_capacity_of_the_table() {
         let preset = PRESETS.iter().find(|preset| preset.name == "ibm-ultrastar-36z15").unwrap();
@@ -51,7 +51,7 @@ mod tests {
         assert!((gigabytes - 36.7).abs() < 0.01, "{gigabytes}");
     }
 
-    /// Mean seeks that the presets' comments state.
+    /// The mean seeks that the comments of the presets give.
     #[test]
     fn mean_seeks_are_as_stated() {
         for (name, stated_ms) in

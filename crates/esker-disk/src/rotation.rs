@@ -1,12 +1,12 @@
-//! Where the platters stand: a pure function of the clock, so that nothing drifts.
+//! The angle of the platters as a pure function of time, so that nothing drifts.
 
 use esker_core::Nanos;
 
 use crate::RotationSpeed;
 
-/// Platters at constant speed. Angles are integers in units of 2^-60 of a turn, so that a wrapping multiplication gives
-/// the angle at any time, however late, without rounding: position depends on the time alone, and errors cannot add up.
-/// The speed itself is held within 1 part in 10^11 (at 7,200 turns per minute; 10^9 at 60).
+/// Platters at constant speed. Angles are integers in units of 2^-60 of a turn. The angle at any time is one wrapping
+/// multiplication without rounding, so errors cannot add up. The speed itself is accurate to 1 part in 10^11 (at 7,200
+/// turns per minute; 10^9 at 60).
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation {
     /// Angle passed per nanosecond.
@@ -24,7 +24,7 @@ impl Rotation {
         // 60e9 ns per minute, 1e3 thousandths.
         const THOUSANDTHS_PER_TURN: u128 = 60_000_000_000_000;
         let thousandths = u128::from(speed.as_thousandths());
-        // Rounded down, so that times, which are rounded down too, come out whole where they are whole.
+        // Rounded down like times, so that times that should be whole numbers are.
         let step = u128::from(Self::TURN) * thousandths / THOUSANDTHS_PER_TURN;
         Self { step: step as u64, revolution: Nanos((THOUSANDTHS_PER_TURN / thousandths) as u64) }
     }
@@ -40,20 +40,20 @@ impl Rotation {
         now.0.wrapping_mul(self.step) % Self::TURN
     }
 
-    /// The angle from `from` forward to `to`, in `0..TURN`.
+    /// The angle forward from `from` to `to`, in `0..TURN`.
     #[inline]
     pub fn ahead(from: u64, to: u64) -> u64 {
         to.wrapping_sub(from) % Self::TURN
     }
 
-    /// Time to turn by `angle`, rounded down: never past the place, so that a head that arrives in time stays in time.
-    /// `angle` is up to 16 turns.
+    /// Time to turn by `angle`, at most 16 turns. Rounded down, never past the place: a head that arrives in time stays
+    /// in time.
     #[inline]
     pub fn time(&self, angle: u64) -> Nanos {
         Nanos(angle / self.step)
     }
 
-    /// The angle passed in `time`, which is short against 16 turns.
+    /// The angle passed in `time`, which has to be short against 16 turns.
     #[inline]
     pub fn angle_of(&self, time: Nanos) -> u128 {
         u128::from(time.0) * u128::from(self.step)
@@ -80,7 +80,7 @@ mod tests {
             let off = angle.min(Rotation::TURN - angle) as f64 / Rotation::TURN as f64;
             assert!(off < 1e-7 * minutes as f64, "{off} of a turn after {minutes} minutes");
         }
-        // After a century, a microsecond still is the same angle, to the last bit.
+        // After a century, a microsecond is still exactly the same angle.
         let late = Nanos::from_secs(100 * 365 * 86_400);
         let microsecond = |at| Rotation::ahead(rotation.angle_at(at), rotation.angle_at(at + Nanos(1_000)));
         assert_eq!(microsecond(late), microsecond(Nanos::ZERO));

@@ -1,4 +1,4 @@
-//! The order of service.
+//! The order in which the arm serves commands.
 //!
 //! # How to add a scheduler
 //!
@@ -35,30 +35,30 @@ pub struct Waiting {
     pub write: bool,
     /// Order of arrival; every command has its own.
     pub sequence: u64,
-    /// The disk's own name for it, of no meaning to a scheduler.
+    /// The disk's own number for the command; schedulers ignore it.
     pub slot: u32,
 }
 
-/// Chooses which command the arm serves next. It holds the waiting commands of one priority; the disk bounds their
-/// number.
+/// Chooses which command the arm serves next. A scheduler holds the waiting commands of one priority; the disk bounds
+/// their number.
 pub trait Scheduler: Send {
     /// Adds a command. Sequence numbers rise from call to call.
     fn push(&mut self, command: Waiting);
 
-    /// Takes out the command to serve next, at `now`, from where `mechanics` stand: `None` only if none waits. Must not
-    /// let a command wait for ever while others keep coming.
+    /// Takes out the command to serve next, at `now`, from the position of `mechanics`; `None` only if none waits. Must
+    /// not let a command wait for ever while others keep coming.
     fn pop(&mut self, now: Nanos, mechanics: &Mechanics) -> Option<Waiting>;
 
-    /// How many wait.
+    /// How many commands wait.
     fn len(&self) -> usize;
 
-    /// Whether none waits.
+    /// Whether no command waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// One scheduler of the registry: how an empty one is made.
+/// One scheduler of the registry; `build` makes an empty one.
 pub type SchedulerEntry = Entry<fn() -> Box<dyn Scheduler>>;
 
 /// Every scheduler, in the order in which lists show them. A new one is a file beside these and a line here.

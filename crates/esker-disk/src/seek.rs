@@ -1,16 +1,16 @@
-//! How long the arm takes over a distance.
+//! How long the arm takes to move over a distance.
 
 use esker_core::Nanos;
 
 use crate::{DiskError, SeekFormula, SeekSettings};
 
-/// Seek time by distance in cylinders, settling on the track included.
+/// Seek time by distance in cylinders, including settling on the track.
 #[derive(Clone, Debug)]
-pub struct SeekCurve(Kind);
+pub struct SeekCurve(CurveForm);
 
 #[derive(Clone, Debug)]
-enum Kind {
-    /// Measured points by rising distance, straight lines between and beyond them.
+enum CurveForm {
+    /// Measured points by rising distance, joined and continued by straight lines.
     Points(Vec<(u32, Nanos)>),
     Formula(SeekFormula),
 }
@@ -29,16 +29,16 @@ impl SeekCurve {
                 if points.is_empty() || points[0].0 == 0 || points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
                     return Err(DiskError::SeekPoints);
                 }
-                Self(Kind::Points(points.clone()))
+                Self(CurveForm::Points(points.clone()))
             }
-            SeekSettings::Formula(formula) => Self(Kind::Formula(*formula)),
+            SeekSettings::Formula(formula) => Self(CurveForm::Formula(*formula)),
         };
         if let SeekSettings::Points(points) = settings
             && let Some((distance, time)) = points.iter().find(|(_, time)| *time > SEEK_MAX)
         {
             return Err(DiskError::SeekTime { distance: *distance, time: *time, limit: SEEK_MAX });
         }
-        // The formula rises on both of its pieces, so its ends bound it.
+        // The formula rises on both of its pieces, so the ends of the pieces bound it.
         let split = match settings {
             SeekSettings::Formula(formula) => formula.split.saturating_sub(1).clamp(1, cylinders),
             SeekSettings::Points(_) => 1,
@@ -52,20 +52,20 @@ impl SeekCurve {
         Ok(curve)
     }
 
-    /// Time over `distance` cylinders; nothing for zero.
+    /// Seek time over `distance` cylinders; zero for distance zero.
     #[inline]
     pub fn time(&self, distance: u32) -> Nanos {
         if distance == 0 {
             return Nanos::ZERO;
         }
         match &self.0 {
-            Kind::Points(points) => interpolate(points, distance),
-            Kind::Formula(formula) => formula.time(distance),
+            CurveForm::Points(points) => interpolate(points, distance),
+            CurveForm::Formula(formula) => formula.time(distance),
         }
     }
 
-    /// Mean time between two uniformly random cylinders of `cylinders`, the same one included: the sum over distances d
-    /// of 2 (n - d) / n^2 times the curve.
+    /// Mean seek time between two uniformly random cylinders of `cylinders`, equal ones included: the sum over
+    /// distances d of 2 (n - d) / n^2 times the curve.
     pub fn mean(&self, cylinders: u32) -> Nanos {
         let total: u128 = (1..cylinders)
             .map(|distance| 2 * u128::from(cylinders - distance) * u128::from(self.time(distance).0))
@@ -87,8 +87,8 @@ impl SeekFormula {
     }
 }
 
-/// On the straight line through the two points around `distance`; beyond the last point the last line goes on, but
-/// never falls, and before the first point its time holds.
+/// The value at `distance` on the line through the two points around it. Before the first point its time holds; beyond
+/// the last point the last line goes on, but never falls.
 fn interpolate(points: &[(u32, Nanos)], distance: u32) -> Nanos {
     let after = points.partition_point(|(point, _)| *point <= distance);
     if after == 0 || points.len() == 1 {

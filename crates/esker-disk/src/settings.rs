@@ -1,4 +1,4 @@
-//! A disk as it is written in an experiment file.
+//! The settings of a disk, as written in an experiment file.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CacheSettings, Picoseconds, RotationSpeed};
 
-/// All of a disk. Physical parameters have no default: name a preset or write them all.
+/// All settings of a disk. Physical parameters have no default: name a preset or give them all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskSettings {
-    /// Bytes that the host can address; without it, all sectors of the zones.
+    /// Bytes that the host can address. Default: all sectors of the zones.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capacity: Option<Bytes>,
     /// Speed of the platters.
@@ -26,31 +26,31 @@ pub struct DiskSettings {
     /// The order in which addresses fill the tracks.
     #[serde(default)]
     pub layout: LayoutSettings,
-    /// Time of the arm by distance.
+    /// Seek time by distance.
     pub seek: SeekSettings,
     /// Time to change from one head to another in the same cylinder.
     pub head_switch: Nanos,
-    /// Extra time to settle before a write after any move of arm or head.
+    /// Extra settling time before a write, after any move of the arm or change of head.
     pub write_settle: Nanos,
-    /// Time of the controller per read, before anything else. Hidden while the arm serves others.
+    /// Controller time per read, before anything else. Hidden while the arm serves others.
     pub read_overhead: Nanos,
-    /// Time of the controller per write, likewise.
+    /// Controller time per write, hidden likewise.
     pub write_overhead: Nanos,
-    /// Rate of the link to the host; without it, data takes no time on the link.
+    /// Rate of the link to the host. Without it, transfers take no time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bus_rate: Option<ByteRate>,
-    /// The drive's buffer; without it, every request goes to the medium.
+    /// The drive's buffer. Without it, every request goes to the medium.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cache: Option<CacheSettings>,
-    /// Order of service: a name of [`crate::SCHEDULERS`].
+    /// The order of service: a name of [`crate::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
-    /// User commands go before background ones, to the arm and into the buffer, until those have waited this long
-    /// (default: 10s): then they have every other turn. While a flush waits, which may be for any of them, they have it
-    /// at once.
+    /// User commands go before background ones, to the arm and into the buffer. Background commands that have waited
+    /// this long (default: 10s) get every other turn; while a flush waits they get it at once, because the flush may
+    /// wait for any of them.
     #[serde(default = "default_priority_aging", skip_serializing_if = "is_default_priority_aging")]
     pub priority_aging: Nanos,
-    /// Requests that the disk holds at once, the one in service included: 1 to 65,536.
+    /// Requests that the disk holds at once, including the one in service: 1 to 65,536.
     #[serde(default = "default_queue_depth")]
     pub queue_depth: u32,
 }
@@ -76,18 +76,17 @@ pub struct ZoneSettings {
     pub cylinders: u32,
     /// Sectors of 512 bytes on each track.
     pub sectors_per_track: u32,
-    /// Sectors by which the first sector of a track lies behind that of the track before on another surface. Without
-    /// it, as many as pass during a head switch and write settling.
+    /// Sectors by which the first sector of a track lies behind that of the track before it, on another surface.
+    /// Default: as many as pass during a head switch and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub track_skew: Option<u32>,
-    /// Such a skew from one cylinder to the next. Without it, as many as pass during that seek and write settling.
+    /// The same skew from one cylinder to the next. Default: as many as pass during that seek and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cylinder_skew: Option<u32>,
-    /// Such a skew from one group of cylinders to the next; means something only where `layout.cylinders_per_group` is
-    /// over 1.
+    /// The same skew from one group of cylinders to the next. Used only if `layout.cylinders_per_group` is over 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_skew: Option<u32>,
-    /// Sectors at the zone's end that hold no addresses (spares).
+    /// Spare sectors at the end of the zone, without addresses.
     #[serde(default)]
     pub spare_sectors: u32,
     /// Cylinders behind the zone that hold no data.
@@ -95,14 +94,15 @@ pub struct ZoneSettings {
     pub unused_cylinders: u32,
 }
 
-/// The order in which addresses fill the tracks. Within a group of cylinders they run along one surface, then back
-/// along the next; with one cylinder per group that is cylinder by cylinder, surface by surface.
+/// The order in which addresses fill the tracks. Within a group of cylinders they go along one surface, then back along
+/// the next. With one cylinder per group that is cylinder by cylinder, surface by surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LayoutSettings {
-    /// Adjacent tracks of one surface before the next surface's turn.
+    /// Adjacent tracks of one surface that are filled before the next surface.
     pub cylinders_per_group: u32,
-    /// Every second group takes the surfaces in reverse order, so that going on to the next group changes no head.
+    /// Whether every second group takes the surfaces in reverse order, so that going on to the next group changes no
+    /// head.
     pub alternate_surfaces: bool,
 }
 
@@ -138,7 +138,7 @@ pub struct SeekFormula {
     pub e: Picoseconds,
 }
 
-/// By hand, since an untagged derive would answer every mistake with "did not match any variant".
+/// Written by hand, because an untagged derive would answer every mistake with "did not match any variant".
 impl<'de> Deserialize<'de> for SeekSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct PointsOrFormula;

@@ -1,11 +1,11 @@
-//! Units that only disks need: `"15000rpm"`, and times finer than a nanosecond.
+//! Units that only disks need: turns per minute (`"15000rpm"`), and times finer than a nanosecond.
 
 use std::fmt;
 use std::str::FromStr;
 
 use esker_core::{QuantityError, parse_quantity, quantity_as_text, write_quantity};
 
-/// Turns per minute, in thousandths.
+/// Turns per minute, kept in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RotationSpeed(u64);
 
@@ -20,7 +20,7 @@ impl RotationSpeed {
     }
 }
 
-/// A duration in whole picoseconds: what a cylinder more costs is a fraction of a nanosecond's precision.
+/// A duration in whole picoseconds: seek times grow by a fraction of a nanosecond per cylinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picoseconds(pub u64);
 

@@ -1,4 +1,4 @@
-//! Writing to a place.
+//! Writes to a destination.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -11,21 +11,21 @@ use rustix::fs::{AtFlags, CWD, OFlags};
 use tempfile::NamedTempFile;
 
 use crate::error::FileError;
-use crate::place::{Place, PlaceKind, folder_of};
+use crate::target::{FileTarget, TargetKind, folder_of};
 
-/// A place that may be written to: what can be known beforehand has been checked.
+/// A place that may be written to. Everything that can be checked beforehand has been.
 #[derive(Debug)]
 pub struct Destination {
     given: PathBuf,
     to: To,
-    /// What was opened last, to be brought to the device at the end.
+    /// The file that was opened last; it is synced at the end.
     opened: Option<File>,
 }
 
 #[derive(Debug)]
 enum To {
     Descriptor(u32),
-    /// Opened only when there is something to write: opening a FIFO waits for its reader.
+    /// Opened only when there is something to write, because opening a FIFO waits for its reader.
     Stream {
         socket: bool,
     },
@@ -36,33 +36,33 @@ enum To {
     },
 }
 
-/// A file that is being written and has no name yet, or another than it will have.
+/// A file that is being written. It has no name yet, or a temporary one.
 #[derive(Debug)]
 enum Draft {
-    /// Vanishes with the process, however that ends.
+    /// A file without a name: it vanishes with the process, however the process ends.
     Unnamed(File),
-    /// For file systems without unnamed files.
+    /// A file with a temporary name, on file systems without unnamed files.
     Named(NamedTempFile),
 }
 
-impl Place {
-    /// Makes ready to write here. A file is begun in its folder; nothing that is there changes yet.
+impl FileTarget {
+    /// Prepares to write here. A new file is begun in the same folder; nothing that exists changes yet.
     pub fn prepare(self) -> Result<Destination, FileError> {
-        let error = |source| FileError::Place { path: self.given.clone(), source };
+        let error = |source| FileError::Target { path: self.given.clone(), source };
         let to = match &self.kind {
-            PlaceKind::Descriptor(number) => To::Descriptor(*number),
-            PlaceKind::Stream(metadata) => {
+            TargetKind::Descriptor(number) => To::Descriptor(*number),
+            TargetKind::Stream(metadata) => {
                 let access = rustix::fs::Access::WRITE_OK;
                 rustix::fs::accessat(CWD, &self.given, access, AtFlags::EACCESS)
                     .map_err(|fault| error(fault.into()))?;
                 To::Stream { socket: metadata.file_type().is_socket() }
             }
-            PlaceKind::Block(_) => {
+            TargetKind::Block(_) => {
                 open_block(&self.given).map_err(error)?;
                 To::Block
             }
-            PlaceKind::File(target, old) => {
-                // A file that may not be written is not replaced either, though its folder would allow it.
+            TargetKind::File(target, old) => {
+                // A file that may not be written is not replaced either, even if its folder would allow that.
                 OpenOptions::new().write(true).open(target).map_err(error)?;
                 if is_mounted(target) {
                     return Err(FileError::Mounted { path: self.given });
@@ -73,14 +73,14 @@ impl Place {
                     }
                     _ => error(source),
                 })?;
-                draft.take_after(old).map_err(|_| FileError::Owner {
+                draft.copy_ownership(old).map_err(|_| FileError::Owner {
                     path: self.given.clone(),
                     owner: old.uid(),
                     group: old.gid(),
                 })?;
                 To::File { draft, target: target.clone() }
             }
-            PlaceKind::Nothing(target) => {
+            TargetKind::Nothing(target) => {
                 let draft = Draft::begin(folder_of(target)).map_err(error)?;
                 To::File { draft, target: target.clone() }
             }
@@ -90,7 +90,7 @@ impl Place {
 }
 
 impl Destination {
-    /// What to write into. For one writer.
+    /// Opens the destination. For one writer.
     pub fn open(&mut self) -> Result<File, FileError> {
         let opened = match &self.to {
             To::Descriptor(number) => open_descriptor(*number),
@@ -104,25 +104,25 @@ impl Destination {
         Ok(file)
     }
 
-    /// Brings what was written to its place. The last step of all that may fail is the one that makes it appear.
+    /// Makes the written data appear at the destination. The last step that may fail is the one that makes them appear.
     pub fn commit(mut self) -> Result<(), FileError> {
         let synced = self.opened.take().map_or(Ok(()), |file| sync(&file));
         synced.map_err(|source| self.failed(source))?;
         let Self { given, to, .. } = self;
         match to {
             To::File { draft, target } => {
-                draft.appear(&target).map_err(|source| FileError::Write { path: given, source })
+                draft.rename_into_place(&target).map_err(|source| FileError::Write { path: given, source })
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether it is standard output, by whatever name.
+    /// Whether the destination is standard output, by whatever name.
     pub fn is_standard_output(&self) -> bool {
         matches!(self.to, To::Descriptor(1))
     }
 
-    /// An error of writing here.
+    /// Makes an error of writing to this destination.
     pub fn failed(&self, source: io::Error) -> FileError {
         FileError::Write { path: self.given.clone(), source }
     }
@@ -134,7 +134,7 @@ impl Draft {
     }
 
     fn named(folder: &Path) -> io::Result<Self> {
-        // Opened here, since errors of `tempfile` name the temporary file. The user's umask takes its share.
+        // Opened here, because errors of `tempfile` name the temporary file. The user's umask applies.
         let open = |name: &Path| OpenOptions::new().write(true).create_new(true).mode(0o666).open(name);
         tempfile::Builder::new().prefix(".esker-").make_in(folder, open).map(Self::Named)
     }
@@ -146,8 +146,8 @@ impl Draft {
         }
     }
 
-    /// Owner, group and permissions of the file that this one will replace.
-    fn take_after(&self, old: &Metadata) -> io::Result<()> {
+    /// Takes over owner, group and permissions from the file that this one will replace.
+    fn copy_ownership(&self, old: &Metadata) -> io::Result<()> {
         let new = self.file().metadata()?;
         let differs = |old: u32, new: u32| (old != new).then_some(old);
         let (owner, group) = (differs(old.uid(), new.uid()), differs(old.gid(), new.gid()));
@@ -158,25 +158,26 @@ impl Draft {
     }
 
     /// Gives the file its name.
-    fn appear(self, target: &Path) -> io::Result<()> {
+    fn rename_into_place(self, target: &Path) -> io::Result<()> {
         let folder = folder_of(target);
         match self {
             Self::Named(file) => file.persist(target).map(|_| ()).map_err(|fault| fault.error)?,
             Self::Unnamed(file) => {
-                // Linking does not replace a file, renaming does, so it gets another name first.
+                // A link cannot replace a file but a rename can, so the file gets another name first.
                 let open = name_of_unnamed(&file);
                 let link = |name: &Path| Ok(rustix::fs::linkat(CWD, &open, CWD, name, AtFlags::SYMLINK_FOLLOW)?);
                 let named = tempfile::Builder::new().prefix(".esker-").make_in(folder, link)?;
                 named.persist(target).map(|_| ()).map_err(|fault| fault.error)?;
             }
         }
-        // That the name outlives a power failure is more than some file systems can promise.
+        // Some file systems cannot promise that the name survives a power failure, so errors are ignored.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
 
-/// A new file in `folder` that has no name, where the file system has such and there is a way to name it later.
+/// A new file in `folder` without a name; `None` if the file system has no such files, or if it could not be named
+/// later.
 fn unnamed(folder: &Path) -> Option<File> {
     let flags = OFlags::TMPFILE.bits().cast_signed();
     let file = OpenOptions::new().read(true).write(true).mode(0o666).custom_flags(flags).open(folder).ok()?;
@@ -187,13 +188,13 @@ fn name_of_unnamed(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Opens a disk unless something uses it, such as a mounted file system.
+/// Opens a disk, unless something uses it, such as a mounted file system.
 fn open_block(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).custom_flags(OFlags::EXCL.bits().cast_signed()).open(path)
 }
 
-/// Standard output and standard error share their position with whoever else has them; others are opened anew, behind
-/// what is there.
+/// Standard output and standard error share their position with other processes that have them open. Other descriptors
+/// are opened again, to append.
 fn open_descriptor(number: u32) -> io::Result<File> {
     match number {
         1 => io::stdout().as_fd().try_clone_to_owned().map(File::from),
@@ -202,7 +203,7 @@ fn open_descriptor(number: u32) -> io::Result<File> {
     }
 }
 
-/// Brings the data to the device; what has none, such as a pipe, has nothing to bring.
+/// Syncs the data to the device. A pipe, for example, has nothing to sync.
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
@@ -210,7 +211,7 @@ fn sync(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether something is mounted on the file itself.
+/// Whether something is mounted on this very file.
 fn is_mounted(path: &Path) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags, statx};
     statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty())
@@ -231,13 +232,13 @@ mod tests {
         fs::set_permissions(&target, Permissions::from_mode(0o604)).unwrap();
         let begin = || {
             let draft = Draft::named(folder.path()).unwrap();
-            draft.take_after(&fs::metadata(&target).unwrap()).unwrap();
+            draft.copy_ownership(&fs::metadata(&target).unwrap()).unwrap();
             draft.file().write_all(b"new").unwrap();
             draft
         };
         drop(begin());
         assert_eq!(fs::read(&target).unwrap(), b"old");
-        begin().appear(&target).unwrap();
+        begin().rename_into_place(&target).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, 0o604);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         let target = folder.path().join("result");
         fs::write(&target, "old").unwrap();
-        Draft::Unnamed(file).appear(&target).unwrap();
+        Draft::Unnamed(file).rename_into_place(&target).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

@@ -1,5 +1,5 @@
-//! Pictures of reports as readers meet them, to look at while working on them: on a desktop, in the dark, on a phone,
-//! on paper. `cargo run -p esker-report --example pictures folder report.html...`
+//! Takes pictures of reports as readers see them, for work on their design: on a desktop, in dark mode, on a phone, on
+//! paper. `cargo run -p esker-report --example pictures folder report.html...`
 
 #[allow(clippy::disallowed_methods, dead_code, reason = "a browser runs by the real clock; tests use more of it")]
 #[path = "../tests/browser/chromium.rs"]
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use chromium::Chromium;
 use serde_json::json;
 
-/// What a reader does, for a picture of what answers.
+/// Actions of a reader, each followed by a picture of the result.
 const ACTIONS: [(&str, &str); 2] = [
     (
         "sorted",
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The whole page in pieces of at most 1,500 rows.
+/// Takes the whole page in pieces of at most 1,500 rows.
 fn pictures(browser: &mut Chromium, name: &Path) -> Result<(), Box<dyn Error>> {
     let size = browser.evaluate("[innerWidth, document.documentElement.scrollHeight]");
     let (width, height) = (size[0].as_u64().unwrap_or(0), size[1].as_u64().unwrap_or(0));

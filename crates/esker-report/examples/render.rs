@@ -1,4 +1,4 @@
-//! Renders the JSON of a study, or the one inside the page of a reproduction: `cargo run -p esker-report --example
+//! Renders the JSON of a study, or the JSON inside the page of a reproduction: `cargo run -p esker-report --example
 //! render study.json report.html`.
 
 use std::error::Error;

@@ -1,51 +1,51 @@
-//! Bars, one per design, drawn by the template itself: they need no script and are as sharp on paper as text.
+//! Bars, one for each design. The template draws them itself: without a script, and as sharp on paper as text.
 
 use esker_core::words::page::{self, Quantity};
 use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
 
-/// One comparison of the designs.
+/// One comparison of all designs.
 #[derive(Debug)]
 pub(crate) struct Bars {
     pub(crate) title: &'static str,
     pub(crate) help: &'static str,
-    /// Whether equal ratios are equally far apart.
+    /// Whether the scale is logarithmic.
     pub(crate) log: bool,
     pub(crate) rows: Vec<Row>,
     pub(crate) ticks: Vec<Tick>,
-    /// The budget's line, where there is one.
+    /// The line of the budget, if there is one.
     pub(crate) budget: Option<Tick>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) label: String,
-    /// Place among the designs, which is its colour.
+    /// Index of the design, which selects its colour.
     pub(crate) index: usize,
-    /// Length in per cent; absent where there is no value.
+    /// Length in per cent; absent if there is no value.
     pub(crate) length: Option<f64>,
     pub(crate) value: String,
 }
 
 #[derive(Debug)]
 pub(crate) struct Tick {
-    /// Distance from the left, or from the top, in per cent.
+    /// Distance from the left or from the top, in per cent.
     pub(crate) at: f64,
     pub(crate) label: String,
-    /// Which end of the label stands there: labels near the right end would stick out.
+    /// Which end of the label is at the mark: labels near the right end would stick out otherwise.
     pub(crate) anchor: &'static str,
 }
 
-/// What is compared.
+/// A quantity to compare.
 struct Measure {
     title: &'static str,
     help: &'static str,
-    /// The value and its text, or why there is none.
+    /// The value and its text, or the reason why there is none.
     value: fn(&Endurance) -> Result<(f64, String), String>,
     format: fn(f64) -> Quantity,
     budget: Option<(f64, &'static str)>,
 }
 
-/// The comparisons of a workload's flash designs; those without any value are left out.
+/// The comparisons of a workload's flash designs. Comparisons without any value are left out.
 pub(crate) fn lifetime(study: &StudyReport, workload: &WorkloadStudy) -> Vec<Bars> {
     let measures = [
         Measure {
@@ -125,7 +125,7 @@ fn compare(workload: &WorkloadStudy, measure: &Measure) -> Option<Bars> {
     })
 }
 
-/// From a value to its place.
+/// Maps values to positions.
 pub(crate) struct Scale {
     log: bool,
     from: f64,
@@ -133,7 +133,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// From zero, or in ratios where the largest value would squeeze the smallest one.
+    /// A scale from zero, or a logarithmic one if the largest value would make the smallest invisible.
     pub(crate) fn over(values: &[f64]) -> Self {
         let (min, max) =
             values.iter().fold((f64::INFINITY, 0.0f64), |(min, max), &value| (min.min(value), max.max(value)));
@@ -148,11 +148,11 @@ impl Scale {
         } else {
             value / self.to
         };
-        // Two decimals are a thirtieth of a pixel, and keep the page's bytes few.
+        // Two decimals are a thirtieth of a pixel, and keep the page small.
         (part.clamp(0.0, 1.0) * 1e4).round() / 1e2
     }
 
-    /// Round values inside.
+    /// Round values within the scale.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         if self.log {
             let decades = (self.to / self.from).log10();

@@ -1,4 +1,4 @@
-//! Numbers on their way into the page: typed columns in base64, each stored once.
+//! Columns of numbers in the page: typed, in base64, each stored once.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-/// Where a column lies among the page's columns.
+/// Index of a column in the page.
 pub(crate) type ColumnIndex = usize;
 
-/// One column as the page's script reads it.
+/// One column as the script of the page reads it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Column {
-    /// "f64" or "f32", little-endian; NaN means that there is no value.
+    /// "f64" or "f32", little-endian. NaN stands for a missing value.
     r#type: &'static str,
     data: String,
 }
@@ -25,12 +25,12 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Adds values that need every digit, such as times.
+    /// Adds values that need all digits, such as times.
     pub(crate) fn exact(&mut self, values: &[f64]) -> ColumnIndex {
         self.add("f64", values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 
-    /// Adds values that are looked at, seven digits of each.
+    /// Adds values that are only drawn, with seven digits each.
     pub(crate) fn drawn(&mut self, values: &[f64]) -> ColumnIndex {
         self.add("f32", values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect())
     }
@@ -43,7 +43,7 @@ impl Columns {
         })
     }
 
-    /// The columns by their index.
+    /// All columns, by index.
     pub(crate) fn into_vec(self) -> Vec<Column> {
         self.columns
     }

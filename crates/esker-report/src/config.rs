@@ -1,9 +1,9 @@
-//! Configurations as an experiment file has them.
+//! Writes configurations as in experiment files.
 
 use serde_json::{Value, json};
 
-/// `config` as TOML, as `esker sim` reads it; as JSON where TOML cannot hold it. A device alone goes under
-/// `[device.<name>]`. Empty where there is none.
+/// `config` as TOML that `esker sim` reads, or as JSON if TOML cannot represent it. A device alone goes into
+/// `[device.<name>]`. Empty if there is no configuration.
 pub(crate) fn as_toml(name: &str, config: &Value) -> String {
     if config.is_null() {
         return String::new();
@@ -14,7 +14,7 @@ pub(crate) fn as_toml(name: &str, config: &Value) -> String {
         .unwrap_or_else(|_| serde_json::to_string_pretty(&experiment).unwrap_or_else(|_| experiment.to_string()))
 }
 
-/// TOML has no null: an absent key means the same.
+/// Removes nulls: TOML has none, and an absent key means the same.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

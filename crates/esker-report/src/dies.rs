@@ -1,16 +1,16 @@
-//! How busy each die of each flash design was, drawn by the template itself.
+//! Draws how busy each die of each flash design was. The template draws it itself.
 
 use esker_core::words::page;
 use esker_results::study::{Candidate, WorkloadStudy};
 
-/// Bars of more dies would be thinner than a pixel.
+/// With more dies than this, bars would be thinner than a pixel.
 const DIES_MAX: usize = 512;
 
 /// The dies of one design.
 #[derive(Debug)]
 pub(crate) struct Dies {
     pub(crate) label: String,
-    /// Place among the designs, which is its colour.
+    /// Index of the design, which selects its colour.
     pub(crate) index: usize,
     pub(crate) channels: Vec<Channel>,
     pub(crate) value: String,
@@ -29,7 +29,7 @@ pub(crate) struct Channel {
 pub(crate) struct Bar {
     pub(crate) x: f64,
     pub(crate) width: f64,
-    /// In per cent of the design's busiest die.
+    /// Per cent of the busiest die of the design.
     pub(crate) height: f64,
 }
 
@@ -44,12 +44,12 @@ fn of_design(index: usize, candidate: &Candidate) -> Option<Dies> {
     let (dies, buses) = (&array.die_utilisation, &array.bus_utilisation);
     let (least, most) =
         dies.iter().fold((f64::INFINITY, 0.0f64), |(least, most), &share| (least.min(share), most.max(share)));
-    // Dies are counted channel by channel.
+    // Dies are numbered channel by channel.
     let per_channel = dies.len().checked_div(buses.len())?;
     if most <= 0.0 || dies.len() > DIES_MAX || per_channel * buses.len() != dies.len() {
         return None;
     }
-    // Between channels a gap as wide as a die.
+    // The gap between channels is as wide as a die.
     let unit = 100.0 / (dies.len() + buses.len() - 1) as f64;
     let share = |share: f64| page::share(share).text();
     let channels = dies.chunks(per_channel).zip(buses).enumerate().map(|(channel, (dies, bus))| {

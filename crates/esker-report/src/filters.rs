@@ -1,5 +1,5 @@
-//! How templates write numbers and words: `{{ value | micros }}` and so on. Numbers that are absent or not finite are
-//! written as nothing, and in cells as a dash.
+//! Filters with which templates write numbers and words: `{{ value | micros }}` and so on. A number that is absent or
+//! not finite is written as nothing, and in table cells as a dash.
 
 #![allow(unreachable_pub, reason = "the attribute makes a public type of each filter")]
 
@@ -16,7 +16,7 @@ pub(crate) use crate::markup::DASH;
 
 /// A number that may be absent.
 pub(crate) trait Number {
-    /// The number, where it is finite.
+    /// The number, if it is finite.
     fn number(&self) -> Option<f64>;
 }
 
@@ -46,33 +46,33 @@ impl<T: Number> Number for Option<T> {
 
 /// A number as the page writes it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Written {
-    /// What tables sort by.
+pub(crate) struct PageNumber {
+    /// The value that tables sort by.
     value: Option<f64>,
     markup: String,
 }
 
-impl Written {
+impl PageNumber {
     fn new(value: &impl Number, write: impl FnOnce(f64) -> String) -> askama::Result<Self> {
         let value = value.number();
         Ok(Self { value, markup: value.map_or_else(String::new, write) })
     }
 }
 
-impl fmt::Display for Written {
+impl fmt::Display for PageNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.markup)
     }
 }
 
-impl HtmlSafe for Written {}
+impl HtmlSafe for PageNumber {}
 
 macro_rules! quantities {
     ($($name:ident: $format:expr;)*) => {
         $(
             #[filter_fn]
-            pub(crate) fn $name(value: impl Number, _: &dyn Values) -> askama::Result<Written> {
-                Written::new(&value, |number| markup::quantity(&($format)(number)))
+            pub(crate) fn $name(value: impl Number, _: &dyn Values) -> askama::Result<PageNumber> {
+                PageNumber::new(&value, |number| markup::quantity(&($format)(number)))
             }
         )*
     };
@@ -87,26 +87,26 @@ quantities! {
     plain: page::plain;
     factor: page::factor;
     share: page::share;
-    // Work counts where it begins, so that an interval can hold more of it than fits.
+    // Work counts in full when it begins, so an interval can hold more of it than its length.
     busy: |share: f64| page::share(share.min(1.0));
     years: page::years;
     change: page::change;
     duration: |seconds: f64| page::micros(seconds * 1e6);
 }
 
-/// A moment of the run by the trace's clock, whose first arrival was at `first_ns`.
+/// A moment of the run by the clock of the trace, whose first arrival was at `first_ns`.
 #[filter_fn]
-pub(crate) fn moment(seconds: impl Number, _: &dyn Values, first_ns: u64) -> askama::Result<Written> {
-    Written::new(&seconds, |seconds| words::moment(seconds, first_ns))
+pub(crate) fn moment(seconds: impl Number, _: &dyn Values, first_ns: u64) -> askama::Result<PageNumber> {
+    PageNumber::new(&seconds, |seconds| words::moment(seconds, first_ns))
 }
 
-/// A number with the digits that papers print.
+/// A number with as many digits as papers print.
 #[filter_fn]
-pub(crate) fn published(value: impl Number, _: &dyn Values) -> askama::Result<Written> {
-    Written::new(&value, words::published)
+pub(crate) fn published(value: impl Number, _: &dyn Values) -> askama::Result<PageNumber> {
+    PageNumber::new(&value, words::published)
 }
 
-/// A quotient; none of nothing.
+/// A quotient; nothing if a number is absent, or the divisor is zero.
 #[filter_fn]
 pub(crate) fn over<D: Number>(value: impl Number, _: &dyn Values, divisor: D) -> askama::Result<Option<f64>> {
     Ok(value
@@ -116,15 +116,15 @@ pub(crate) fn over<D: Number>(value: impl Number, _: &dyn Values, divisor: D) ->
         .map(|(value, divisor)| value / divisor))
 }
 
-/// A cell of a table with a number: what is written, and what it sorts by.
+/// A table cell with a number: the text, and the value for sorting.
 #[filter_fn]
-pub(crate) fn cell(number: Written, _: &dyn Values) -> askama::Result<Safe<String>> {
+pub(crate) fn cell(number: PageNumber, _: &dyn Values) -> askama::Result<Safe<String>> {
     let sort = number.value.map_or_else(String::new, |value| value.to_string());
     let shown = if number.markup.is_empty() { DASH } else { &number.markup };
     Ok(Safe(format!("<td class=\"num\" data-sort=\"{sort}\">{shown}</td>")))
 }
 
-/// A cell with the lifetime of a design's flash.
+/// A table cell with the lifetime of a design's flash.
 #[filter_fn]
 pub(crate) fn life_cell(endurance: Option<&Endurance>, _: &dyn Values) -> askama::Result<Safe<String>> {
     let cell =
@@ -140,14 +140,15 @@ pub(crate) fn life_cell(endurance: Option<&Endurance>, _: &dyn Values) -> askama
     }))
 }
 
-/// A word with its explanation: hovered, focused or tapped; without scripts it leads to the list at the end.
+/// A word with its explanation, shown when it is hovered, focused or tapped. Without scripts it links to the list at
+/// the end.
 #[filter_fn]
 pub(crate) fn term(word: impl AsRef<str>, _: &dyn Values, key: &str) -> askama::Result<Safe<String>> {
     let word = escaped(word.as_ref());
     Ok(Safe(format!("<a class=\"term\" href=\"#term-{key}\" data-term=\"{key}\">{word}</a>")))
 }
 
-/// Head of a sortable column of numbers, explained by the term `key`; of words, with `words`.
+/// The head of a sortable column of numbers, explained by the term `key`; with `words`, of a column of words.
 #[filter_fn]
 pub(crate) fn head(
     word: impl AsRef<str>,
@@ -161,13 +162,13 @@ pub(crate) fn head(
     )))
 }
 
-/// Text whose options (`--years`) and parts between backticks are code.
+/// Text in which options (`--years`) and parts between backticks are marked as code.
 #[filter_fn]
 pub(crate) fn marked(text: impl AsRef<str>, _: &dyn Values) -> askama::Result<Safe<String>> {
     Ok(Safe(markup::marked(text.as_ref())))
 }
 
-/// Text whose numbers stay with their units where lines break.
+/// Text in which numbers stay on one line with their units.
 #[filter_fn]
 pub(crate) fn together(text: impl AsRef<str>, _: &dyn Values) -> askama::Result<Safe<String>> {
     Ok(Safe(markup::together(text.as_ref())))

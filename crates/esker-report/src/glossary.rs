@@ -1,13 +1,13 @@
-//! What the report's words mean: shown where a word is hovered, focused or tapped, and as a list at the end.
+//! The glossary of the report: shown when a word is hovered, focused or tapped, and as a list at the end.
 
-/// One word of the report.
+/// One entry of the glossary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Term {
-    /// Its name in templates and links.
+    /// Key in templates and links.
     pub(crate) key: &'static str,
-    /// How the list writes it.
+    /// The word as the list shows it.
     pub(crate) word: &'static str,
-    /// What it means, in a sentence or two.
+    /// The meaning, in a sentence or two.
     pub(crate) meaning: &'static str,
 }
 
@@ -15,14 +15,14 @@ const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> T
     Term { key, word, meaning }
 }
 
-/// `terms` by their words, as the list at the end has them.
+/// `terms` in the order of the list at the end.
 pub(crate) fn sorted(terms: &[Term]) -> Vec<Term> {
     let mut sorted = terms.to_vec();
     sorted.sort_by_key(|term| term.word.to_lowercase());
     sorted
 }
 
-/// All of them.
+/// All terms.
 pub(crate) static TERMS: &[Term] = &[
     term(
         "basis",

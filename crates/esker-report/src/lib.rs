@@ -1,8 +1,8 @@
-//! One self-contained HTML file from a study, or from what `esker reproduce` found.
+//! Renders one self-contained HTML file from a study, or from the results of `esker reproduce`.
 //!
-//! The file loads nothing: styles, scripts, charts and data are inside, so that it opens from a disk, a mail or a share
-//! without a network. The report is drawn from the types of `esker-results` and nothing else; what a study leaves out,
-//! the page leaves out.
+//! The file loads nothing: styles, scripts, charts and data are inside, so that it opens without a network from a disk,
+//! a mail or a share. The report is drawn from the types of `esker-results` and nothing else. Values that a study lacks
+//! are left out of the page.
 //!
 //! ```
 //! use esker_results::study::{Budgets, STUDY_SCHEMA, StudyReport};
@@ -21,9 +21,9 @@
 //! assert!(page.contains("esker study week.spc"));
 //! ```
 //!
-//! How it is made: [`render`] hands the study to the templates in `templates/`, which are compiled and read its fields
-//! as Rust does; they write numbers through the filters of `filters.rs`. The charts of `chart/` pick their numbers from
-//! the study and bring them onto common places, and the scripts in `assets/` draw them.
+//! How it works: [`render`] passes the study to the templates in `templates/`. They are compiled, and read its fields
+//! like Rust code; they write numbers through the filters of `filters.rs`. The charts of `chart/` take their numbers
+//! from the study and bring them onto common x values, and the scripts in `assets/` draw them.
 
 mod bars;
 mod chart;

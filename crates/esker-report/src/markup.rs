@@ -1,12 +1,12 @@
-//! Pieces of the page that are markup already: numbers with their units, text with code in it.
+//! Pieces of markup: numbers with their units, text with code in it.
 
 use askama::filters::{Escaper, Html};
 use esker_core::words::page::{Quantity, UNIT_SPACE};
 
-/// What a cell without a value shows.
+/// Content of a cell without a value.
 pub(crate) const DASH: &str = "<span class=\"none\">–</span>";
 
-/// The unit stands in an element of its own: tables give it a fixed width, so that numbers end at one line.
+/// A number with its unit in an element of its own: tables give the unit a fixed width, so that numbers align.
 pub(crate) fn quantity(quantity: &Quantity) -> String {
     let Quantity { number, unit } = quantity;
     if unit.is_empty() {
@@ -15,7 +15,7 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
     format!("<span class=\"n\">{number}</span>{UNIT_SPACE}<span class=\"u\">{unit}</span>")
 }
 
-/// Text whose numbers stay with their units where lines break.
+/// Text in which numbers stay on one line with their units.
 pub(crate) fn together(text: &str) -> String {
     let mut words = text.split(' ').peekable();
     let mut pieces = Vec::new();
@@ -30,13 +30,13 @@ pub(crate) fn together(text: &str) -> String {
     pieces.join(" ")
 }
 
-/// Units as the verdict's sentences have them.
+/// Units as the sentences of the verdict write them.
 const UNITS: &[&str] = &[
     "%", "µs", "us", "ms", "s", "minutes", "hours", "B", "KiB", "MiB", "GiB", "TiB", "bytes", "days", "months",
     "years", "rpm", "times", "requests",
 ];
 
-/// Text whose options (`--years`) and parts between backticks are code.
+/// Text in which options (`--years`) and parts between backticks are marked as code.
 pub(crate) fn marked(text: &str) -> String {
     let code = |part: &str| format!("<code>{}</code>", escaped(part));
     let word = |word: &str| {
@@ -51,7 +51,7 @@ pub(crate) fn marked(text: &str) -> String {
     parts.collect()
 }
 
-/// Text that is no markup, as between tags and in attributes.
+/// Text with markup escaped, for use between tags and in attributes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     Html.write_escaped_str(&mut safe, text).expect("a string takes whatever is written to it");

@@ -1,4 +1,4 @@
-//! What every page has: styles, scripts, the data inside.
+//! The common parts of every page: styles, scripts, the data.
 
 use esker_core::words::page::{GROUP_SPACE, UNIT_SPACE};
 use esker_core::words::units;
@@ -9,7 +9,7 @@ use crate::chart::Chart;
 use crate::columns::Columns;
 use crate::error::RenderError;
 
-/// The page's own styles, after those of the chart library.
+/// The styles of the page, after those of the chart library.
 static STYLES: &[&str] = &[
     include_str!("../assets/vendor/uplot-1.6.32.min.css"),
     include_str!("../assets/page.css"),
@@ -17,11 +17,11 @@ static STYLES: &[&str] = &[
     include_str!("../assets/print.css"),
 ];
 
-/// The chart library, and the words that its licence asks to keep with it.
+/// The chart library, and the licence text that has to stay with it.
 const UPLOT: &str = include_str!("../assets/vendor/uplot-1.6.32.min.js");
 const UPLOT_LICENCE: &str = include_str!("../assets/vendor/uplot-LICENSE");
 
-/// The page's own scripts, in order.
+/// The scripts of the page, in order.
 static SCRIPTS: &[&str] = &[
     include_str!("../assets/columns.js"),
     include_str!("../assets/units.js"),
@@ -33,12 +33,12 @@ static SCRIPTS: &[&str] = &[
     include_str!("../assets/page.js"),
 ];
 
-/// What `templates/frame.html` puts around a page.
+/// The parts that `templates/frame.html` puts around a page.
 pub(crate) struct Frame<'a> {
-    /// Version of esker that made the data.
+    /// Version of esker that wrote the data.
     pub(crate) version: &'a str,
     pub(crate) seed: u64,
-    /// Only elements with this word run. It depends on all the data, so that no name inside a trace can foresee it.
+    /// Only script elements with this nonce run. It depends on all the data, so that no name in a trace can predict it.
     pub(crate) nonce: String,
     pub(crate) style: String,
     pub(crate) script: String,
@@ -48,7 +48,7 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Around a page of `data`, with its charts and their columns.
+    /// The frame around a page of `data`, with its charts and their columns.
     pub(crate) fn new(
         version: &'a str,
         seed: u64,
@@ -72,21 +72,22 @@ impl<'a> Frame<'a> {
 
 fn script() -> String {
     let own = format!("const WRITTEN = {};\n{}", numbers(), SCRIPTS.join("\n"));
-    // The library draws at least two dots a pixel, so that paper is sharp; it asks a global variable for the screen's.
+    // The library takes the screen's resolution from a global variable. Draw at least two dots per pixel, so that paper
+    // is sharp.
     format!(
         "/*\n{UPLOT_LICENCE}*/\nconst uPlot = ((devicePixelRatio) => {{\n{UPLOT}\nreturn uPlot;\n}})(Math.max(2, \
          window.devicePixelRatio));\n\n(() => {{\n\"use strict\";\n\n{own}}})();\n"
     )
 }
 
-/// How `assets/units.js` writes numbers: by the tables that the page's own numbers are written by.
+/// The tables by which `assets/units.js` writes numbers: the same ones as in Rust.
 fn numbers() -> String {
     let tables = json!({ "times": units::TIMES, "bytes": units::BYTES, "counts": units::COUNTS });
     let spaces = json!({ "group": GROUP_SPACE, "unit": UNIT_SPACE });
     json!({ "tables": tables, "percent": units::PERCENT, "spaces": spaces }).to_string()
 }
 
-/// JSON inside an element `script`: without `<`, nothing in it can end the element or begin another.
+/// JSON for a `script` element. Without `<`, nothing in it can end the element or begin another.
 fn inline(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

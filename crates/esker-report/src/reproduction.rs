@@ -1,4 +1,4 @@
-//! What `esker reproduce` found, as a page: every claim, and every figure beside the published one.
+//! The page of `esker reproduce`: every claim, and every figure with published values.
 
 use askama::Template;
 use esker_results::reproduction::{Claim, ClaimVerdict, ReproducedItem, Reproduction, Tally};
@@ -16,24 +16,24 @@ use crate::page::Frame;
 struct ReproductionPage<'a> {
     frame: Frame<'a>,
     found: &'a Reproduction,
-    items: &'a [Item<'a>],
+    items: &'a [ItemPage<'a>],
     papers: Vec<Paper>,
     verdicts: Vec<Verdict>,
     tally: Tally,
     terms: Vec<Term>,
 }
 
-/// One table or figure, and what is drawn of it.
-struct Item<'a> {
-    /// Unique in the page.
+/// One table or figure, and its charts.
+struct ItemPage<'a> {
+    /// Id, unique in the page.
     id: String,
-    /// Identity of its paper's section.
+    /// Id of the section of its paper.
     paper: String,
     data: &'a ReproducedItem,
     charts: Vec<Chart>,
 }
 
-impl Item<'_> {
+impl ItemPage<'_> {
     fn claims(&self, verdict: &ClaimVerdict) -> usize {
         count(&self.data.claims, *verdict)
     }
@@ -45,16 +45,16 @@ struct Paper {
     name: String,
 }
 
-/// How often a verdict was reached.
+/// How many claims have a verdict.
 struct Verdict {
     verdict: ClaimVerdict,
-    /// In [`TERMS`], and as columns name it.
+    /// The key in [`TERMS`], and the name in columns.
     key: &'static str,
     word: &'static str,
     claims: usize,
 }
 
-/// How claims come out, as keys of [`TERMS`] and as columns name them.
+/// The verdicts, with their keys in [`TERMS`] and their names in columns.
 static VERDICTS: &[(ClaimVerdict, &str, &str)] = &[
     (ClaimVerdict::Met, "met", "Met"),
     (ClaimVerdict::Missed, "missed", "Missed"),
@@ -100,13 +100,13 @@ const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> T
     Term { key, word, meaning }
 }
 
-/// The page of a reproduction: one HTML file that loads nothing.
+/// Renders the page of a reproduction: one HTML file that loads nothing.
 ///
 /// # Errors
 /// [`RenderError`], which is a bug.
 pub fn render_reproduction(found: &Reproduction) -> Result<String, RenderError> {
     let mut columns = Columns::default();
-    let items: Vec<Item<'_>> =
+    let items: Vec<ItemPage<'_>> =
         found.items.iter().enumerate().map(|(index, data)| item(index, data, &mut columns)).collect();
     let mut papers: Vec<Paper> = Vec::new();
     for item in &items {
@@ -131,7 +131,7 @@ pub fn render_reproduction(found: &Reproduction) -> Result<String, RenderError> 
 }
 
 impl ReproductionPage<'_> {
-    /// Stand-ins of all kinds.
+    /// Number of stand-ins of all kinds.
     fn stand_ins(&self) -> usize {
         self.tally.stand_ins_within + self.tally.stand_ins_outside + self.tally.stand_ins_without_value
     }
@@ -141,20 +141,20 @@ fn count<'a>(claims: impl IntoIterator<Item = &'a Claim>, verdict: ClaimVerdict)
     claims.into_iter().filter(|claim| claim.verdict == verdict).count()
 }
 
-fn item<'a>(index: usize, data: &'a ReproducedItem, columns: &mut Columns) -> Item<'a> {
+fn item<'a>(index: usize, data: &'a ReproducedItem, columns: &mut Columns) -> ItemPage<'a> {
     let id = format!("item-{}-{}", index + 1, identity(&data.name));
     let figures = data.figures.iter().enumerate();
     let charts =
         figures.filter_map(|(at, figure)| chart::figure(figure, &id, &format!("figure-{}", at + 1), columns)).collect();
-    Item { id, paper: format!("paper-{}", identity(paper_of(&data.name))), data, charts }
+    ItemPage { id, paper: format!("paper-{}", identity(paper_of(&data.name))), data, charts }
 }
 
-/// "kim" of "kim/figure-3.10".
+/// The paper of an item: "kim" for "kim/figure-3.10".
 fn paper_of(name: &str) -> &str {
     name.split('/').next().unwrap_or_default()
 }
 
-/// What may stand in an identity and in a link to it.
+/// `name` with only the characters that an id and a link to it may have.
 fn identity(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }

@@ -1,4 +1,4 @@
-//! Studies for tests, from those that `tests/fixtures` has.
+//! Sample studies for tests, from `tests/fixtures`.
 
 use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
 
@@ -7,12 +7,12 @@ pub(crate) fn study() -> StudyReport {
     serde_json::from_str(include_str!("../tests/fixtures/office.json")).expect("the recorded study is one")
 }
 
-/// Its workload.
+/// The workload of the recorded study.
 pub(crate) fn workload() -> WorkloadStudy {
     study().workloads.remove(0)
 }
 
-/// Wear of a drive that nothing was written to.
+/// Wear of a drive to which nothing was written.
 pub(crate) fn endurance() -> Endurance {
     Endurance {
         write_amplification: None,

@@ -1,26 +1,32 @@
-//! The slowest request and those around it, a column each, drawn by the template itself (after Kim 2009, figure 3.15).
+//! The slowest request and those around it, one column each (after Kim 2009, figure 3.15). The template draws it
+//! itself.
 
 use esker_core::words::page;
 use esker_results::study::{ResponseParts, SlowRequest, WorkloadStudy};
 
 use crate::bars::{Scale, Tick};
 
-/// Where time goes.
-struct Part {
+/// One part of a response time.
+struct ResponsePart {
     time_us: fn(&ResponseParts) -> f64,
-    /// In the legend, and its term there.
+    /// Word in the legend, and its term in the glossary.
     word: &'static str,
     term: &'static str,
-    /// In the middle of a sentence.
+    /// Word for the middle of a sentence.
     what: &'static str,
 }
 
-const fn part(time_us: fn(&ResponseParts) -> f64, word: &'static str, term: &'static str, what: &'static str) -> Part {
-    Part { time_us, word, term, what }
+const fn part(
+    time_us: fn(&ResponseParts) -> f64,
+    word: &'static str,
+    term: &'static str,
+    what: &'static str,
+) -> ResponsePart {
+    ResponsePart { time_us, word, term, what }
 }
 
-/// From the foot of a column to its top: its own work, then what it waited for.
-static PARTS: &[Part] = &[
+/// From the bottom of a column to its top: the request's own work, then what it waited for.
+static PARTS: &[ResponsePart] = &[
     part(|parts| parts.flash_us, "own flash work", "own_work", "its own work on flash"),
     part(
         |parts| parts.other_us,
@@ -61,21 +67,21 @@ static PARTS: &[Part] = &[
     ),
 ];
 
-/// The picture.
+/// The picture of the slowest requests.
 #[derive(Debug)]
 pub(crate) struct SlowStretch {
-    /// The design, for people.
+    /// Name of the design, for people.
     pub(crate) design: String,
-    /// The slowest request in a sentence.
+    /// A sentence about the slowest request.
     pub(crate) sentence: String,
-    /// Numbers of the first and of the last request shown, from 1 on.
+    /// Numbers of the first and of the last request shown, counted from 1.
     pub(crate) first: f64,
     pub(crate) last: f64,
     pub(crate) start_s: f64,
-    /// From the first arrival to the last.
+    /// Time from the first arrival to the last.
     pub(crate) span_us: f64,
     pub(crate) ticks: Vec<Tick>,
-    /// Distance of the slowest one from the left in per cent, and which end of its mark stands there: the arrow's.
+    /// Distance of the slowest request from the left in per cent, and which end of its label has the arrow.
     pub(crate) mark: (f64, &'static str),
     pub(crate) columns: Vec<Column>,
     pub(crate) legend: Vec<Entry>,
@@ -93,7 +99,7 @@ pub(crate) struct Column {
 
 #[derive(Debug)]
 pub(crate) struct Rect {
-    /// Place in [`PARTS`], which is its colour.
+    /// Index in [`PARTS`], which selects the colour.
     pub(crate) part: usize,
     /// Upper edge and height in per cent.
     pub(crate) y: f64,
@@ -105,11 +111,11 @@ pub(crate) struct Entry {
     pub(crate) part: usize,
     pub(crate) word: &'static str,
     pub(crate) term: &'static str,
-    /// Of the time of all requests shown.
+    /// Share of the time of all requests shown.
     pub(crate) share: f64,
 }
 
-/// The picture of a workload, where its study has one.
+/// The picture of a workload, if its study has the data.
 pub(crate) fn slow_stretch(workload: &WorkloadStudy) -> Option<SlowStretch> {
     let stretch = workload.slowest.as_ref()?;
     let requests = &stretch.requests;
@@ -125,7 +131,7 @@ pub(crate) fn slow_stretch(workload: &WorkloadStudy) -> Option<SlowStretch> {
         rects: rects(request, &scale),
     });
     let candidate = workload.candidates.iter().find(|candidate| candidate.name == stretch.candidate);
-    // The arrow's tip, which is half a letter from the end of its mark, above the middle of the column.
+    // The tip of the arrow, half a letter from the end of its label, is above the middle of the column.
     let place = 100.0 * (f64::from(stretch.slowest) + 0.4) / count;
     Some(SlowStretch {
         design: candidate.map_or(&stretch.candidate, |candidate| &candidate.title).clone(),
@@ -141,8 +147,8 @@ pub(crate) fn slow_stretch(workload: &WorkloadStudy) -> Option<SlowStretch> {
     })
 }
 
-/// The times of a request, in the order of [`PARTS`].
-fn times(request: &SlowRequest) -> impl Iterator<Item = (usize, &'static Part, f64)> {
+/// The parts of a response time, in the order of [`PARTS`].
+fn times(request: &SlowRequest) -> impl Iterator<Item = (usize, &'static ResponsePart, f64)> {
     PARTS.iter().enumerate().map(|(index, part)| (index, part, (part.time_us)(&request.parts)))
 }
 
@@ -161,16 +167,16 @@ fn tick(value: f64, scale: &Scale) -> Tick {
 }
 
 fn legend(requests: &[SlowRequest]) -> Vec<Entry> {
-    let sum = |part: &Part| requests.iter().map(|request| (part.time_us)(&request.parts)).sum::<f64>();
+    let sum = |part: &ResponsePart| requests.iter().map(|request| (part.time_us)(&request.parts)).sum::<f64>();
     let all: f64 = PARTS.iter().map(sum).sum();
-    let entry = |(index, part): (usize, &Part)| {
+    let entry = |(index, part): (usize, &ResponsePart)| {
         let sum = sum(part);
         (sum > 0.0).then(|| Entry { part: index, word: part.word, term: part.term, share: sum / all })
     };
     PARTS.iter().enumerate().filter_map(entry).collect()
 }
 
-/// "read of 256 KiB".
+/// A request in words: "read of 256 KiB".
 fn what(request: &SlowRequest) -> String {
     match request.bytes {
         0 => request.kind.clone(),
@@ -198,7 +204,7 @@ fn sentence(request: &SlowRequest) -> String {
     )
 }
 
-/// Two decimals are a thirtieth of a pixel, and keep the page's bytes few.
+/// Two decimals are a thirtieth of a pixel, and keep the page small.
 fn round(percent: f64) -> f64 {
     (percent * 1e2).round() / 1e2
 }

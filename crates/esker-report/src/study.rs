@@ -1,5 +1,5 @@
-//! From a study to its page. The template `report.html` reads these types field by field, and does not compile where
-//! one is called otherwise.
+//! Renders the page of a study. The template `report.html` reads these types field by field, and does not compile if a
+//! field has another name.
 
 use askama::Template;
 use esker_core::words::{self, page};
@@ -27,13 +27,13 @@ use crate::stretch::{self, SlowStretch};
 struct StudyPage<'a> {
     frame: Frame<'a>,
     study: &'a StudyReport,
-    workloads: &'a [Workload<'a>],
+    workloads: &'a [WorkloadPage<'a>],
     terms: Vec<Term>,
 }
 
-/// What the page shows of one workload: its study, and what is drawn of it.
-struct Workload<'a> {
-    /// Prefix of identities in the page: "w1".
+/// The parts of the page about one workload: its study, and the pictures drawn from it.
+struct WorkloadPage<'a> {
+    /// Prefix of ids in the page: "w1".
     id: String,
     data: &'a WorkloadStudy,
     charts: Vec<Chart>,
@@ -45,7 +45,7 @@ struct Workload<'a> {
     dies: Vec<Dies>,
 }
 
-/// The report of `study`: one HTML file that loads nothing. One study always gives the same bytes.
+/// Renders the report of `study`: one HTML file that loads nothing. The same study always gives the same bytes.
 ///
 /// # Errors
 /// [`RenderError`], which is a bug.
@@ -56,16 +56,17 @@ pub fn render(study: &StudyReport) -> Result<String, RenderError> {
         let id = format!("w{}", index + 1);
         let charts = chart::charts(study, data, &id, &mut columns);
         let (bars, slowest, dies) = (bars::lifetime(study, data), stretch::slow_stretch(data), dies::dies(data));
-        workloads.push(Workload { id, data, charts, bars, slowest, dies });
+        workloads.push(WorkloadPage { id, data, charts, bars, slowest, dies });
     }
-    let charts: Vec<&Chart> = workloads.iter().flat_map(|workload: &Workload<'_>| &workload.charts).collect();
+    let charts: Vec<&Chart> = workloads.iter().flat_map(|workload: &WorkloadPage<'_>| &workload.charts).collect();
     let frame = Frame::new(&study.version, study.seed, study, &charts, columns)?;
     let page = StudyPage { frame, study, workloads: &workloads, terms: glossary::sorted(glossary::TERMS) };
     Ok(page.render()?)
 }
 
-/// Which sections there are: the contents, the verdict's links and the sections themselves agree by these.
-impl Workload<'_> {
+/// Which sections exist. The contents, the links of the verdict and the sections themselves use these, so that they
+/// agree.
+impl WorkloadPage<'_> {
     fn has_requests(&self) -> bool {
         self.data.profile.requests > 0
     }
@@ -86,7 +87,7 @@ impl Workload<'_> {
         !self.data.misalignments.is_empty()
     }
 
-    /// The section that a finding of this topic is drawn from, in words.
+    /// Name of the section for findings of this topic.
     fn section(&self, topic: &str) -> Option<&'static str> {
         match topic {
             "workload" if self.has_requests() => Some("the workload"),
@@ -98,7 +99,7 @@ impl Workload<'_> {
     }
 }
 
-impl Workload<'_> {
+impl WorkloadPage<'_> {
     fn candidate(&self, name: &str) -> Option<&Candidate> {
         self.data.candidates.iter().find(|candidate| candidate.name == name)
     }
@@ -116,7 +117,7 @@ impl Workload<'_> {
         self.recommended()?.endurance.as_ref()
     }
 
-    /// Designs that keep the budgets.
+    /// Number of designs that keep the budgets.
     fn within(&self) -> usize {
         self.data.candidates.iter().filter(|candidate| candidate.judgement.keeps_budgets).count()
     }
@@ -130,17 +131,17 @@ impl Workload<'_> {
         self.data.replay.mode == ReplayMode::Closed
     }
 
-    /// The first arrival on the clock of the runs, in nanoseconds since 1970; 0 where replay has a time of its own.
+    /// First arrival on the clock of the runs, in nanoseconds since 1970; 0 if replay has its own time.
     fn runs_begin_ns(&self) -> u64 {
         if self.is_closed() { 0 } else { self.first_arrival_ns() }
     }
 
-    /// From the first arrival to the last, where that is a time.
+    /// Time from the first arrival to the last, if the trace has times.
     fn duration_s(&self) -> Option<f64> {
         self.data.profile.duration_s.filter(|duration| *duration > 0.0)
     }
 
-    /// The busiest windows that are no longer than the trace, with their terms.
+    /// The busiest windows that are not longer than the trace, with their terms.
     fn busiest_windows(&self) -> Vec<(&'static str, &'static str, BusiestWindow)> {
         let profile = &self.data.profile;
         let windows = [
@@ -152,7 +153,7 @@ impl Workload<'_> {
         windows.into_iter().filter_map(|(key, word, window)| Some((key, word, window.filter(long_enough)?))).collect()
     }
 
-    /// In nanoseconds since 1970, where the trace has such a clock.
+    /// First arrival in nanoseconds since 1970, if the trace has such a clock.
     fn first_arrival_ns(&self) -> u64 {
         self.data.profile.first_arrival_ns
     }
@@ -173,7 +174,7 @@ impl Workload<'_> {
         self.data.candidates.iter().any(|candidate| candidate.requests.is_some())
     }
 
-    /// Reads and writes of the designs that served them, where there are any.
+    /// Reads and writes of the designs that served any.
     fn classes(&self) -> Vec<(&Candidate, &'static str, &RequestClass)> {
         let mut classes = Vec::new();
         for candidate in &self.data.candidates {
@@ -185,7 +186,7 @@ impl Workload<'_> {
         classes
     }
 
-    /// Flash designs by their translation layers, where these differ.
+    /// Flash designs by translation layer, if these differ.
     fn layers(&self) -> Vec<(&Candidate, &TranslationLayer)> {
         let candidates = self.data.candidates.iter();
         let layers: Vec<_> =
@@ -201,18 +202,18 @@ impl Workload<'_> {
     }
 }
 
-/// Values of the row of today.
+/// The values of the row "today".
 fn measured_times(measured: &Measured) -> [f64; 5] {
     let Measured { all, busiest_hour_p99_us, .. } = measured;
     [all.p50_us, all.p99_us, all.p999_us, all.max_us, *busiest_hour_p99_us]
 }
 
-/// What a drive's flash did, in words.
+/// Page operations of a drive, with their names.
 fn operations(flash: &FlashReport) -> [(&'static str, PageOperations); 2] {
     [("Page reads", flash.reads), ("Page programs", flash.programs)]
 }
 
-/// Values of a design's row; absent where it did not serve its requests.
+/// The values of a design's row; absent if it did not serve its requests.
 fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
     let times = response_time(candidate);
     let of = |value: fn(&LatencySummary) -> f64| times.as_ref().map(value);
@@ -226,7 +227,7 @@ fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
     ]
 }
 
-/// Of all requests.
+/// Response time over all requests.
 fn response_time(candidate: &Candidate) -> Option<LatencySummary> {
     Some(candidate.requests.as_ref()?.all.response_time)
 }
@@ -255,7 +256,7 @@ fn grown_p99_us(candidate: &Candidate) -> Option<f64> {
     candidate.grown?.busiest_hour_p99_us
 }
 
-/// Of the drive as it is sold, where that is known.
+/// Capacity of the drive as sold, if that is known.
 fn capacity_bytes(candidate: &Candidate) -> u64 {
     let sold = candidate.endurance.as_ref().map(|endurance| endurance.lifetime_capacity_bytes);
     sold.filter(|bytes| *bytes > 0).unwrap_or(candidate.capacity_bytes)
@@ -265,24 +266,24 @@ fn write_amplification(candidate: &Candidate) -> Option<f64> {
     candidate.endurance.as_ref()?.write_amplification
 }
 
-/// When the busiest interval of what limits a design begins; absent where nothing was recorded over time.
+/// Start of the busiest interval of the resource that limits a design; absent if nothing was recorded over time.
 fn peak_at_s(candidate: &Candidate) -> Option<f64> {
     candidate.limits.first().filter(|_| !candidate.series.is_empty()).map(|limit| limit.peak_s)
 }
 
-/// Head of the column of the grown load.
+/// Head of the column for the grown load.
 fn after_years(study: &StudyReport) -> String {
     format!("after {}", page::years(study.budgets.years).text())
 }
 
-/// What a misalignment costs: the term, the word, the value as traced and aligned, the change.
+/// What a misalignment costs: term, word, value as traced, value when aligned, change.
 type Cost = (&'static str, &'static str, f64, f64, Option<f64>);
 
 fn cost(term: &'static str, word: &'static str, before: f64, after: f64) -> Cost {
     (term, word, before, after, (before != 0.0).then(|| after / before - 1.0))
 }
 
-/// In microseconds.
+/// Times in microseconds.
 fn times_of(found: &MisalignmentCost) -> [Cost; 2] {
     let (before, after) = (&found.as_traced, &found.aligned);
     [

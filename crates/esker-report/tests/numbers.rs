@@ -1,4 +1,4 @@
-//! Charts write numbers as the rest of the page does: by one table of units.
+//! Charts write numbers like the rest of the page: by the same table of units.
 
 #[path = "support/numbers.rs"]
 mod numbers;

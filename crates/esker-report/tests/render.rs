@@ -1,4 +1,4 @@
-//! The report's structure, without a browser: what has to be there, what must not, and that it is repeatable.
+//! The structure of the report, without a browser: what must be there, what must not, and that it is repeatable.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{
     troubled,
 };
 
-/// The page without its data, styles and scripts: what a reader sees.
+/// The part of the page that a reader sees: without data, styles and scripts.
 fn visible(page: &str) -> String {
     let mut rest = page;
     let mut seen = String::new();
@@ -23,7 +23,7 @@ fn visible(page: &str) -> String {
     seen + rest
 }
 
-/// What stands inside the element with this identity.
+/// The data in the element with this id.
 fn data(page: &str, id: &str) -> Value {
     let begin = format!("<script type=\"application/json\" id=\"{id}\"");
     let json = page.split_once(&begin).unwrap().1.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
@@ -51,7 +51,7 @@ fn nothing_is_loaded_from_elsewhere() {
         assert!(page.contains("content=\"default-src 'none'; script-src 'nonce-"));
         let page = visible(&page);
         for loading in ["src=", "<link", "<iframe", "<img", "@import", "url(", "href=\"http", "style=", "onclick"] {
-            // What hostile names say is text: its `<` and quotes are escaped.
+            // Hostile names appear only as text: with `<` and quotes escaped.
             let found = page.match_indices(loading).find(|(at, _)| !page[..*at].ends_with("&#60;img "));
             assert_eq!(found, None, "{name}: {loading}");
         }
@@ -128,7 +128,7 @@ fn sections_without_data_vanish() {
 
 #[test]
 fn whatever_may_be_absent_in_a_study_may_be_absent_on_its_page() {
-    // Every field of the study is left out once, at whatever depth; of arrays, one entry stands for all.
+    // Every field of the study is left out once, at any depth. Of arrays, only one entry is tried.
     let mut whole = fixture_json("office");
     shorten(&mut whole);
     let optional = without_each(&whole, |study: StudyReport, path| {
@@ -139,7 +139,7 @@ fn whatever_may_be_absent_in_a_study_may_be_absent_on_its_page() {
     assert!(optional > 100, "{optional} fields may be absent");
 }
 
-/// Leaves out each field once; where the rest still is a whole, it is given to `check`. How often that was.
+/// Leaves out each field once. If the rest is still complete, it is passed to `check`. Returns how often that was.
 fn without_each<T: serde::de::DeserializeOwned>(whole: &Value, check: impl Fn(T, &str)) -> usize {
     let mut paths = Vec::new();
     collect(whole, String::new(), &mut paths);
@@ -171,7 +171,7 @@ fn numbers_that_are_none_are_left_out() {
     assert!(!page.contains("NaN") && !page.contains("inf<"));
 }
 
-/// Long lists say no more than short ones here, and would take their time.
+/// Shortens long lists: here they test no more than short ones, and take longer.
 fn shorten(value: &mut Value) {
     match value {
         Value::Object(fields) => fields.values_mut().for_each(shorten),
@@ -213,7 +213,7 @@ fn names_from_traces_stay_text() {
     assert!(!page.contains("<img"));
     let text = visible(&page);
     assert!(text.matches("&#60;/script&#62;&#60;script&#62;").count() > 50, "the names should be seen");
-    // No quote of theirs ends an attribute.
+    // No quote in them ends an attribute.
     assert!(!text.contains("onerror=alert(1)>\""));
 }
 
@@ -229,7 +229,7 @@ fn several_workloads_begin_with_an_overview() {
         page.contains("<details class=\"workload\" id=\"w1\" open>")
             && page.contains("<details class=\"workload\" id=\"w2\">")
     );
-    // Identities are unique.
+    // Ids are unique.
     let mut ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     let all = ids.len();
     ids.sort_unstable();
@@ -312,7 +312,7 @@ fn no_name_in_a_reproduction_becomes_markup() {
 
 #[test]
 fn whatever_may_be_absent_in_a_reproduction_may_be_absent_on_its_page() {
-    // Of arrays, the first entry stands for all: the one with figures.
+    // Of arrays, only the first entry is tried: the one with figures.
     let mut whole = reproduction_json();
     whole["items"].as_array_mut().unwrap().remove(0);
     let optional = without_each(&whole, |found, path| {

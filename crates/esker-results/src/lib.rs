@@ -1,5 +1,6 @@
-//! What esker says, as plain data: runs, studies, profiles of traces, reproductions. Versioned JSON schemas, documented
-//! field by field; names of fields end in their unit. Reports and the command line are written from these types.
+//! Results of esker as plain data: runs, studies, profiles of traces, reproductions. Each has a versioned JSON schema,
+//! documented field by field; names of fields end in their unit. Reports and the command line are written from these
+//! types.
 
 mod device;
 pub mod profile;

@@ -1,4 +1,4 @@
-//! What a reader of figures has to know to take them for what they are.
+//! Remarks that a reader of results needs to judge them.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use esker_core::words;
 
 use crate::{DeviceReport, FlashReport};
 
-/// A remark is made where more than this share of what was read had no data.
+/// A remark is made if more than this share of the pages that were read had no data.
 const UNWRITTEN_READS_MAX: f64 = 0.01;
 
 impl FlashReport {
-    /// Share of the pages that the host read that had no data; `None` where that is 1 % at most.
+    /// Share of the pages read by the host that had no data; `None` if it is at most 1 %.
     pub fn notable_unwritten_reads(&self) -> Option<f64> {
         let share = self.unwritten_page_reads as f64 / self.host_page_reads.max(1) as f64;
         (share > UNWRITTEN_READS_MAX).then_some(share)
     }
 }
 
-/// What has to be known about the response times of `devices`; mostly nothing.
+/// Remarks on the response times of `devices`; usually none.
 pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
     let unwritten = devices.iter().filter_map(|(name, device)| {
         let share = device.flash.as_ref()?.notable_unwritten_reads()?;

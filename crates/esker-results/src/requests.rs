@@ -1,4 +1,4 @@
-//! What requests met: how many there were, and how long they took.
+//! Results of requests: how many there were, and how long they took.
 
 use esker_core::{Completion, LatencyHistogram, Nanos, RequestKind};
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// Of the times in `histogram`.
+    /// Summary of the times in `histogram`.
     pub fn of(histogram: &LatencyHistogram) -> Self {
         let micros = |time: Nanos| time.as_micros_f64();
         Self {
@@ -47,11 +47,11 @@ impl LatencySummary {
 pub struct RequestClass {
     /// Requests that completed without error.
     pub count: u64,
-    /// Arrival to completion.
+    /// Time from arrival to completion.
     pub response_time: LatencySummary,
-    /// Begin of service to completion.
+    /// Time from the begin of service to completion.
     pub device_time: LatencySummary,
-    /// Arrival to begin of service.
+    /// Time from arrival to the begin of service.
     pub queue_time: LatencySummary,
 }
 
@@ -59,7 +59,7 @@ pub struct RequestClass {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResults {
-    /// All kinds, trims and flushes included.
+    /// Requests of all kinds, including trims and flushes.
     pub all: RequestClass,
     /// Reads.
     pub read: RequestClass,
@@ -92,7 +92,8 @@ impl Class {
     }
 }
 
-/// Statistics of completed requests: response = queue + device time; reads, writes, and the rest (trims, flushes).
+/// Statistics of completed requests. Response time is queue time plus device time. Kept for reads, writes, and others
+/// (trims, flushes).
 #[derive(Clone, Debug, Default)]
 pub struct RequestStatistics {
     read: Class,
@@ -102,7 +103,7 @@ pub struct RequestStatistics {
 }
 
 impl RequestStatistics {
-    /// Adds one completed request that had arrived at `arrival`. Failed requests are counted, not timed.
+    /// Adds a completed request that had arrived at `arrival`. Failed requests are counted, not timed.
     #[inline]
     pub fn record(&mut self, arrival: Nanos, kind: RequestKind, completion: &Completion) {
         if completion.result.is_err() {
@@ -119,7 +120,7 @@ impl RequestStatistics {
         class.device.record(completion.at - completion.service_start);
     }
 
-    /// Adds all of `other`.
+    /// Adds all requests of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
@@ -127,7 +128,7 @@ impl RequestStatistics {
         self.errors += other.errors;
     }
 
-    /// Response times of all requests together.
+    /// Response times of all requests.
     pub fn response(&self) -> LatencyHistogram {
         let mut all = self.read.response.clone();
         all.merge(&self.write.response);
@@ -150,7 +151,7 @@ impl RequestStatistics {
         self.errors
     }
 
-    /// As they stand in results.
+    /// The statistics as part of results.
     pub fn results(&self) -> RequestResults {
         let mut all = self.read.clone();
         all.merge(&self.write);

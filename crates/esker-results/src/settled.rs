@@ -1,22 +1,22 @@
-//! Write amplification once it has settled.
+//! Write amplification after it has settled.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What further passes of the workload's writes, trims and flushes came to, after the measured run.
+/// Result of further passes over the workload's writes, trims and flushes, after the measured run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettledResults {
-    /// How it ended.
+    /// How settling ended.
     pub outcome: Settling,
-    /// Programs per page that the host wrote, over the last stretch of writing; absent where the host wrote nothing.
+    /// Programs per page that the host wrote, in the last stretch of writing; absent if the host wrote nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_amplification: Option<f64>,
-    /// Share of that stretch's programs that cleaning caused.
+    /// Share of the programs in that stretch that cleaning caused.
     pub cleaning_share: f64,
-    /// How often the writes were played, the measured run included.
+    /// How often the writes were played, including the measured run.
     pub passes: u32,
-    /// Host capacities that were written in all of them, the measured run included.
+    /// Host capacities written in total, including the measured run.
     pub capacities_written: f64,
 }
 
@@ -26,19 +26,19 @@ pub struct SettledResults {
 pub enum Settling {
     /// Nothing is written, so there is nothing to settle.
     NothingWritten,
-    /// The measured run alone writes the host capacity at least once: its own amplification counts.
+    /// The measured run alone writes the host capacity at least once, so its own write amplification counts.
     OnePassIsEnough,
-    /// Two stretches in a row differ little enough.
+    /// Write amplification has settled: two consecutive stretches differ little enough.
     Settled,
-    /// The bounds on repeating were reached first.
+    /// Write amplification did not settle before the limits on repeating were reached.
     NotSettled,
-    /// So little is written that the bounds would be reached before the host capacity is written once; nothing was
+    /// So little is written that the limits would be reached before the host capacity is written once. Nothing was
     /// repeated.
     TooFewWrites,
 }
 
 impl Settling {
-    /// Whether the amplification may be taken as that of years of such writing.
+    /// Whether the write amplification may be taken for years of such writing.
     pub const fn may_be_judged(self) -> bool {
         matches!(self, Self::NothingWritten | Self::OnePassIsEnough | Self::Settled)
     }

@@ -1,4 +1,4 @@
-//! How esker's benchmarks are timed: processor time of the process, best of several runs, one line each.
+//! Times benchmarks: processor time of the process, best of several runs, one line per benchmark.
 //!
 //! ```no_run
 //! esker_testkit::Bench::new("page FTL, random 4 KiB reads").rate("requests", || {
@@ -29,12 +29,12 @@ pub struct Measurement {
     pub per_processor_s: f64,
     /// Units per second of wall-clock time in the same run.
     pub per_wall_s: f64,
-    /// How many runs the best was taken from.
+    /// Number of runs.
     pub runs: u32,
 }
 
-/// One benchmark. `ESKER_BENCH_RUNS` sets the number of runs (default 3); `ESKER_BENCH_ONLY` runs only those whose name
-/// contains it; `ESKER_BENCH_SMOKE` asks for one short run each, whose figures mean nothing.
+/// One benchmark. `ESKER_BENCH_RUNS` sets the number of runs (default 3). `ESKER_BENCH_ONLY` selects the benchmarks
+/// whose names contain it. With `ESKER_BENCH_SMOKE` each benchmark makes one short run, whose figures mean nothing.
 #[derive(Debug)]
 pub struct Bench {
     name: String,
@@ -52,17 +52,17 @@ impl Bench {
         Self { name, runs, skip }
     }
 
-    /// Whether it only has to be seen that benchmarks run.
+    /// Whether benchmarks only have to run, without meaningful figures.
     pub fn is_smoke() -> bool {
         std::env::var_os("ESKER_BENCH_SMOKE").is_some()
     }
 
-    /// Runs `work`, which says how many units it did, and prints and returns the best rate.
+    /// Runs `work`, which returns how many units it did. Prints and returns the best rate.
     pub fn rate(self, unit: &'static str, mut work: impl FnMut() -> u64) -> Option<Measurement> {
         self.rate_with_setup(unit, || (), |()| work())
     }
 
-    /// Measures like [`Self::rate`], with a set-up before each run that is not timed.
+    /// Like [`Self::rate`], with a set-up before each run that is not timed.
     #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
     #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
     pub fn rate_with_setup<S>(

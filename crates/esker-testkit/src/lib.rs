@@ -1,5 +1,5 @@
-//! What tests and benchmarks share: how rates are measured, how many random cases are wanted, and where
-//! reference data lies.
+//! Common parts of tests and benchmarks: how rates are measured, how many random cases are wanted, and where reference
+//! data are.
 
 mod bench;
 mod reference;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The file or folder `name` (such as "traces/arc-OLTP.lis.zst") of the reference data that lie in a folder called
-/// `shared` beside the checkout, or in the folder that `ESKER_REFERENCE_DATA` names. Where it is absent, says so on
+/// The path of `name` (such as "traces/arc-OLTP.lis.zst") in the reference data. These are in the folder `shared`
+/// beside the checkout, or in the folder that `ESKER_REFERENCE_DATA` names. If the file is missing, prints a note on
 /// standard error and returns `None`: the test then has nothing to check and passes.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn reference_data(name: &str) -> Option<PathBuf> {

@@ -1,10 +1,10 @@
-//! Extents and where they lie: what the engine and the policies of placement speak of.
+//! Extents and their places: the vocabulary of engine and placement policies.
 
-/// A device of an engine, by its place in the engine's settings.
+/// A device of an engine: its index in the engine's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceIndex(pub u16);
 
-/// A piece of the host's address space, the unit of placement.
+/// A piece of the host's address space; the unit of placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalExtent(pub u32);
 
@@ -12,17 +12,17 @@ pub struct LogicalExtent(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PhysicalExtent(pub u32);
 
-/// Where an extent's data lie.
+/// Where the data of an extent lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ExtentPlace {
     /// The device.
     pub device: DeviceIndex,
-    /// The piece of it.
+    /// The extent of that device.
     pub extent: PhysicalExtent,
 }
 
-impl Place {
-    /// The place `count` extents further on the same device.
+impl ExtentPlace {
+    /// The place `count` extents further on, on the same device.
     pub(crate) fn after(self, count: u32) -> Self {
         Self { extent: PhysicalExtent(self.extent.0 + count), ..self }
     }

@@ -1,5 +1,5 @@
-//! Engines, which turn requests to a volume into requests to its devices: placement and stripes. The simulator and real
-//! volumes run the same ones. And miss-ratio curves: how much a cache of each size would help.
+//! Engines, which turn requests to a volume into requests to its devices (placement and striping), and miss-ratio
+//! curves, which tell how much a cache of each size would help. The simulator and real volumes run the same engines.
 
 mod engine;
 mod extent;
@@ -8,7 +8,7 @@ mod placement;
 mod stripe;
 
 pub use engine::{Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber};
-pub use extent::{DeviceIndex, LogicalExtent, PhysicalExtent, Place};
+pub use extent::{DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEngine, PlacementEntry,
     PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit, StaticSplitSettings,

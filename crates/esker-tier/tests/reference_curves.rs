@@ -1,4 +1,4 @@
-//! Curves of a real trace against those that others computed, and the error of sampled ones.
+//! Curves of a real trace against curves computed by others, and the error of sampled curves.
 
 use esker_core::Ratio;
 use esker_testkit::reference_data;
@@ -73,7 +73,7 @@ fn the_exact_curve_of_the_virtual_disk_is_the_published_one() {
     }
 }
 
-/// Over ten seeds, since single ones mislead.
+/// Over ten seeds, because single seeds mislead.
 #[test]
 fn samples_of_the_virtual_disk_err_little() {
     let Some(records) = records() else { return };
@@ -94,7 +94,7 @@ fn samples_of_the_virtual_disk_err_little() {
     }
 }
 
-/// Traces that are generated like a real one are of use for sizing caches, too.
+/// Generated traces can be used for sizing caches like the original ones.
 #[test]
 fn generated_traces_have_the_curve_of_their_original() {
     for name in ["cloudphysics-2h.vscsi", "msr-prxy_0-first20k.csv", "Financial1-first10k.spc", "diskmon-sys1.diskmon"]

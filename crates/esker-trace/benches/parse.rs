@@ -36,7 +36,7 @@ fn records(volumes: u64) -> Vec<Record> {
         .collect()
 }
 
-/// A buffer that can be looked at after the writer is gone.
+/// A buffer that can be read after the writer is gone.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -50,7 +50,7 @@ impl io::Write for Shared {
     }
 }
 
-/// Counts bytes and forgets them, so that getting memory for them is not measured.
+/// Counts bytes and drops them, so that the time to allocate memory for them is not measured.
 #[derive(Clone, Default)]
 struct Counted(Arc<AtomicU64>);
 
@@ -99,11 +99,11 @@ fn read(bytes: &'static [u8]) -> u64 {
     std::hint::black_box(sum)
 }
 
-/// The same records as far as `format` can hold them.
+/// The given records, changed as far as `format` cannot hold them.
 fn legal(format: &FormatEntry, records: &[Record]) -> Vec<Record> {
     let one_volume = format.build.holds.volumes == VolumeNames::One;
     let start = if format.build.times == Times::Absolute { 0 } else { records[0].at.0 };
-    // Microseconds, but for the one whose clock is finer.
+    // Microseconds, except for the format with a finer clock.
     let step = if format.name == "msr" { 100 } else { 1000 };
     let legal = records.iter().map(|record| Record {
         at: Nanos((record.at.0 - start) / step * step),
@@ -124,7 +124,7 @@ fn main() {
         let names = if one_volume { &volumes[..1] } else { &volumes[..] };
         let optional = format.build.responses == Responses::Optional;
         let format = format.name;
-        // Never freed, so that giving memory back is not measured.
+        // Never freed, so that the time to free memory is not measured.
         let bytes = OnceCell::<&'static [u8]>::new();
         let bytes = &|| -> &'static [u8] { bytes.get_or_init(|| written(format, &records, names).leak()) };
         let packed = OnceCell::<&'static [u8]>::new();

@@ -1,4 +1,4 @@
-//! How fast synthetic records come, free and fitted.
+//! How fast synthetic records are generated, from settings and from a fitted model.
 
 use esker_core::Bytes;
 use esker_testkit::Bench;

@@ -1,6 +1,7 @@
-//! Mutated inputs by the million, the same on every machine: `cargo run --release -p esker-trace --example fuzz --
-//! [INPUTS PER FORMAT] [SEED] [FORMAT] [FIRST]`. Ends with status 1 at the first input that makes a parser panic or
-//! hang, and says how to repeat it. `-- corpus FOLDER` writes the valid traces it begins with, as seeds for cargo-fuzz.
+//! Reads mutated inputs by the million, the same ones on every machine: `cargo run --release -p esker-trace --example
+//! fuzz -- [INPUTS PER FORMAT] [SEED] [FORMAT] [FIRST]`. Ends with status 1 at the first input that makes a parser
+//! panic or hang, and prints how to repeat it. `-- corpus FOLDER` writes the valid traces that it mutates, as seeds for
+//! cargo-fuzz.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
 
 #[path = "../tests/common/mutate.rs"]
@@ -8,7 +9,7 @@ mod mutate;
 
 use std::time::{Duration, Instant};
 
-/// No small input may take longer.
+/// The longest time that a small input may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[expect(clippy::disallowed_methods, reason = "it watches for inputs that take forever")]
@@ -53,7 +54,7 @@ fn main() {
     }
 }
 
-/// Each trace behind the byte that makes `fuzz_targets/trace_formats.rs` pick its format.
+/// Writes each trace behind the byte by which `fuzz_targets/trace_formats.rs` selects its format.
 fn write_corpus(folder: &std::path::Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (index, format) in mutate::formats(None).enumerate() {

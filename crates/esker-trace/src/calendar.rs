@@ -1,12 +1,12 @@
-//! Dates of the Gregorian calendar between 1970 and 2554, which is as far as 64 bits of nanoseconds reach.
+//! Dates of the Gregorian calendar from 1970 to 2554, which is as far as 64 bits of nanoseconds reach.
 
-/// A day and a time of day, in UTC.
+/// A date and a time of day, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Date {
     pub(crate) year: u64,
-    /// From 1.
+    /// 1 to 12.
     pub(crate) month: u64,
-    /// From 1.
+    /// 1 to 31.
     pub(crate) day: u64,
     pub(crate) hour: u64,
     pub(crate) minute: u64,
@@ -26,7 +26,7 @@ const fn year_days(year: u64) -> u64 {
 }
 
 impl Date {
-    /// Seconds since 1970; `None` where there is no such date or it lies outside the range.
+    /// Seconds since 1970; `None` if there is no such date, or if it is out of range.
     pub(crate) fn seconds(&self) -> Option<u64> {
         let Self { year, month, day, hour, minute, second } = *self;
         if !(1970..=2554).contains(&year) || !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 59 {
@@ -41,7 +41,7 @@ impl Date {
         Some(day * 86_400 + hour * 3600 + minute * 60 + second)
     }
 
-    /// The date so many seconds after 1970.
+    /// The date `seconds` seconds after 1970 began.
     pub(crate) fn at(seconds: u64) -> Self {
         let (mut day, second) = (seconds / 86_400, seconds % 86_400);
         let mut year = 1970;

@@ -1,17 +1,16 @@
-//! Sparse address spaces mapped densely.
+//! Maps sparse address spaces to a dense one.
 //!
-//! A trace of a large volume touches a small part of it. Kim 2009 (section 3.5) simulates that part alone, the *active
-//! region*; here every 1 MiB area that was touched gets a place in a dense address space, in the order of volumes and
-//! addresses.
+//! A trace of a large volume touches a small part of it. Kim 2009 (section 3.5) simulates only that part, the *active
+//! region*. Here every touched 1 MiB area gets a place in a dense address space, by volume and address.
 
 use crate::analyze::AREA_BYTES;
 use crate::{TouchedAreas, VolumeIndex};
 
-/// From (volume, byte) to a byte of a dense address space.
+/// Maps (volume, byte) to a byte of a dense address space.
 ///
-/// Order is kept: of two bytes of one volume the lower one stays lower, and all of a volume lies below the next one. No
-/// two bytes share a place. A request that was counted in the areas stays contiguous, since all areas that it touches
-/// are there.
+/// The order is kept: of two bytes of one volume the lower one stays lower, and all bytes of a volume lie below those
+/// of the next volume. No two bytes share a place. A request whose areas were added stays contiguous, because all areas
+/// that it touches are there.
 ///
 /// ```
 /// use esker_trace::{DenseMap, Operation, Record, TouchedAreas, VolumeIndex};
@@ -30,35 +29,35 @@ use crate::{TouchedAreas, VolumeIndex};
 #[derive(Clone, Debug, Default)]
 pub struct DenseMap {
     base: u64,
-    /// Numbers of the touched areas, volume after volume, rising within each.
+    /// Numbers of the touched areas, volume by volume, rising within each.
     areas: Vec<u64>,
     volumes: Vec<VolumeRange>,
     /// See [`VolumeRange::directory`].
     directory: Vec<u32>,
 }
 
-/// Where one volume's areas are.
+/// Where the areas of one volume are.
 #[derive(Clone, Copy, Debug, Default)]
 struct VolumeRange {
-    /// Its part of `areas`.
+    /// The volume's part of `areas`.
     from: u32,
     to: u32,
-    /// Number of its lowest area.
+    /// Number of the lowest area.
     lowest: u64,
-    /// Its part of the directory begins here. Entry `i` is the position of the first area at or above
-    /// `lowest + (i << shift)`, so that a look-up searches between two neighbouring entries only.
+    /// Start of the volume's part of the directory. Entry `i` is the position of the first area at or above `lowest +
+    /// (i << shift)`, so that a look-up searches only between two neighbouring entries.
     directory: u32,
     shift: u32,
 }
 
 impl DenseMap {
-    /// Lays the touched areas one after another from address zero.
+    /// Lays the touched areas out one after another from address zero.
     pub fn new(touched: &TouchedAreas) -> Self {
         Self::starting_at(touched, 0)
     }
 
-    /// The same from address `base`, a multiple of 1 MiB (asserted): several traces lie side by side when each one
-    /// begins at the [`end`](Self::end) of the one before.
+    /// Lays the touched areas out from address `base`, a multiple of 1 MiB (asserted). Several traces lie side by side
+    /// if each one begins at the [`end`](Self::end) of the one before.
     pub fn starting_at(touched: &TouchedAreas, base: u64) -> Self {
         assert!(base.is_multiple_of(AREA_BYTES), "a dense map begins at a multiple of {AREA_BYTES}, not at {base}");
         let mut map = Self { base, ..Self::default() };
@@ -80,7 +79,7 @@ impl DenseMap {
         let range = &mut self.volumes[volume];
         let areas = &self.areas[range.from as usize..range.to as usize];
         let (Some(&lowest), Some(&highest)) = (areas.first(), areas.last()) else { return };
-        // About one area per bucket where they are spread evenly.
+        // About one area per bucket if areas are spread evenly.
         let buckets_max = areas.len().next_power_of_two() as u64;
         let bits = |value: u64| u64::BITS - value.leading_zeros();
         range.shift = bits(highest - lowest).saturating_sub(bits(buckets_max - 1));
@@ -96,8 +95,8 @@ impl DenseMap {
         self.directory.push(range.to);
     }
 
-    /// The dense address of byte `offset` of `volume`; `None` where its area was not touched. O(1) where areas are
-    /// spread evenly, never worse than O(log n).
+    /// The dense address of byte `offset` of `volume`; `None` if its area was not touched. O(1) if areas are spread
+    /// evenly, never worse than O(log n).
     #[inline]
     pub fn map(&self, volume: VolumeIndex, offset: u64) -> Option<u64> {
         let range = self.volumes.get(volume.0 as usize)?;
@@ -107,7 +106,7 @@ impl DenseMap {
         }
         let bucket = ((number - range.lowest) >> range.shift) as usize;
         let first = range.directory as usize + bucket;
-        // The last entry of this volume's directory is `range.to`, so anything beyond the highest area is not found.
+        // The last entry of this volume's directory is `range.to`, so nothing beyond the highest area is found.
         if number > self.areas[range.to as usize - 1] {
             return None;
         }
@@ -117,8 +116,8 @@ impl DenseMap {
             .then(|| self.base + position as u64 * AREA_BYTES + offset % AREA_BYTES)
     }
 
-    /// The parts of a range that have a dense address, as (dense address, length), each as long as possible. A read or
-    /// write that was counted in the areas is one part; a trim may be none or many.
+    /// The parts of a range that have dense addresses, as (dense address, length), each as long as possible. A read or
+    /// write whose areas were added is one part; a trim may be none or many.
     pub fn parts(&self, volume: VolumeIndex, offset: u64, length: u64) -> Vec<(u64, u64)> {
         let mut parts: Vec<(u64, u64)> = Vec::new();
         let Some(range) = self.volumes.get(volume.0 as usize) else { return parts };
@@ -144,12 +143,12 @@ impl DenseMap {
         parts
     }
 
-    /// Bytes of the dense address space: touched areas times 1 MiB.
+    /// Size of the dense address space: the number of touched areas times 1 MiB.
     pub fn footprint(&self) -> u64 {
         self.areas.len() as u64 * AREA_BYTES
     }
 
-    /// First dense address beyond this map: where the next trace's may begin.
+    /// The first dense address beyond this map. The map of the next trace may begin here.
     pub fn end(&self) -> u64 {
         self.base + self.footprint()
     }
@@ -176,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Addresses near each other and far apart, over few volumes.
+    /// Addresses close together and far apart, on few volumes.
     fn request() -> impl Strategy<Value = (u32, u64, u32)> {
         let offset = prop_oneof![0u64..20 << 20, (1u64 << 40)..(1 << 40) + (50 << 20), 0u64..1 << 50];
         (0u32..4, offset, 1u32..5_000_000)

@@ -1,4 +1,4 @@
-//! What can go wrong between a file and its records.
+//! Errors between a file and its records.
 
 use std::io;
 
@@ -8,8 +8,8 @@ use thiserror::Error;
 
 use crate::format::{FORMATS, FormatCapability};
 
-/// Why a trace could not be read or written. Every variant says in which input, where, what was expected and what was
-/// found.
+/// Why a trace could not be read or written. Every variant names the input, the position, what was expected and what
+/// was found.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -18,17 +18,17 @@ pub enum TraceError {
     Open {
         /// The input.
         name: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Reading failed on the way.
+    /// Reading failed before the end.
     #[error("{name}: reading failed after {offset} bytes: {source}")]
     Read {
         /// The input.
         name: String,
-        /// Bytes read until then.
+        /// Bytes read before.
         offset: u64,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Compressed input is damaged or ends too early.
@@ -40,24 +40,24 @@ pub enum TraceError {
         name: String,
         /// "zstd", "gzip" or "xz".
         compression: &'static str,
-        /// Compressed bytes read until then.
+        /// Compressed bytes read before.
         offset: u64,
-        /// Bytes that had come out until then.
+        /// Decompressed bytes before.
         decompressed: u64,
-        /// What the decompressor said.
+        /// The error of the decompressor.
         source: io::Error,
     },
-    /// The input is in a container that esker does not open.
+    /// The input is a container that esker does not open.
     #[error("{name}: expected a trace, found {found}")]
     Container {
         /// The input.
         name: String,
-        /// What it is.
+        /// The kind of container.
         found: &'static str,
-        /// What to do with it.
+        /// How the user can get the trace out of it.
         remedy: &'static str,
     },
-    /// There is nothing in it.
+    /// The input is empty.
     #[error("{name}: is empty")]
     Empty {
         /// The input.
@@ -70,10 +70,10 @@ pub enum TraceError {
         name: String,
         /// What it looks like.
         found: String,
-        /// The format that comes nearest.
+        /// The format that fits best.
         nearest: Option<&'static str>,
     },
-    /// More than one format fits equally well.
+    /// Several formats fit equally well.
     #[error("{name}: could be any of {}", candidates.join(", "))]
     Ambiguous {
         /// The input.
@@ -81,54 +81,54 @@ pub enum TraceError {
         /// The formats that fit.
         candidates: Vec<&'static str>,
     },
-    /// There is no format of that name.
+    /// No format has this name.
     #[error(transparent)]
     NoSuchFormat(NotFound),
-    /// A line or record does not read as its format demands.
+    /// A line or record does not follow its format.
     #[error("{name}:{place}: expected {expected}, found {found}")]
     Field {
         /// The input.
         name: String,
-        /// Line (text) or record (binary), from 1.
-        place: Place,
-        /// What the format has there.
+        /// Line (text) or record (binary), counted from 1.
+        place: InputPosition,
+        /// What the format expects there.
         expected: &'static str,
-        /// What stands there.
+        /// What was found there.
         found: String,
     },
-    /// The input as a whole does not read as its format demands: no line or record of it could be passed over.
+    /// The input as a whole does not follow its format: no line or record of it could be skipped.
     #[error("{name}:{place}: expected {expected}, found {found}")]
     Damaged {
         /// The input.
         name: String,
         /// Line, record or byte.
-        place: Place,
-        /// What the format has there.
+        place: InputPosition,
+        /// What the format expects there.
         expected: &'static str,
-        /// What stands there.
+        /// What was found there.
         found: String,
     },
-    /// Completions of requests, and no request.
+    /// There are completions, but no requests.
     #[error("{name}: has no requests, only {completions} completions")]
     OnlyCompletions {
         /// The input.
         name: String,
-        /// How many.
+        /// The number of completions.
         completions: u64,
     },
-    /// More bad lines than were tolerated.
+    /// There are more bad lines than were tolerated.
     #[error("{name}: more than {limit} bad lines; the first: {first}; the last: {last}")]
     TooManyBadLines {
         /// The input.
         name: String,
         /// How many were tolerated.
         limit: u64,
-        /// The first one's message.
+        /// The message for the first one.
         first: String,
-        /// The message of the one that was too many.
+        /// The message for the last one, which was one too many.
         last: String,
     },
-    /// Time goes back further than the window allows.
+    /// Time goes back further than the reorder window allows.
     #[error(
         "{name}:{place}: time goes back by {back}, to {at}; only steps back within {window} and {records} records are sorted"
     )]
@@ -136,52 +136,52 @@ pub enum TraceError {
         /// The input.
         name: String,
         /// Line or record.
-        place: Place,
-        /// How far back.
+        place: InputPosition,
+        /// Size of the step back.
         back: Nanos,
-        /// The time found.
+        /// The time after the step.
         at: Nanos,
-        /// The time that may be sorted.
+        /// The longest step back that is sorted.
         window: Nanos,
-        /// The number of records that may be sorted.
+        /// The largest number of records over which a step back is sorted.
         records: usize,
     },
-    /// More volumes than any trace has.
+    /// There are more volumes than any trace has.
     #[error("{name}:{place}: expected at most {limit} different volumes, found one more")]
     TooManyVolumes {
         /// The input.
         name: String,
         /// Line or record.
-        place: Place,
+        place: InputPosition,
         /// The limit.
         limit: usize,
     },
-    /// Several files were given as one trace, and the format does not come in several files.
+    /// Several files were given as one trace, but traces of the format have one file.
     #[error("{name}: is `{format}`, which cannot be merged with other files into one trace")]
     NotMergeable {
         /// The second input.
         name: String,
-        /// The format it has.
+        /// Its format.
         format: &'static str,
     },
-    /// The format is only read, not written.
+    /// The format can be read but not written.
     #[error("format `{format}` can be read but not written")]
     NotWritable {
         /// The format.
         format: &'static str,
     },
-    /// A record has something that the format has no place for.
+    /// A record has a value that the format cannot hold.
     #[error("{}record {number}: format `{format}` cannot hold {what}", in_trace(name))]
     CannotHold {
         /// The format.
         format: &'static str,
-        /// The trace that the record comes from, where it comes from one.
+        /// The trace of the record, if it comes from one.
         name: Option<String>,
-        /// The record's number, from 1: in that trace, or among those written.
+        /// The number of the record, from 1: in that trace, or among the records written.
         number: u64,
-        /// What it cannot hold.
+        /// What the format cannot hold.
         what: String,
-        /// What to do about it.
+        /// How to avoid the error.
         remedy: String,
     },
     /// Writing failed.
@@ -193,7 +193,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Names the trace and the number of the record, from 1, that could not be written; other errors stay as they are.
+    /// Adds the name of the trace and the number of the record, from 1, if a record could not be written. Other errors
+    /// stay the same.
     pub fn in_record(mut self, trace: &str, record: u64) -> Self {
         if let Self::CannotHold { name, number, .. } = &mut self {
             (*name, *number) = (Some(trace.to_string()), record);
@@ -202,12 +203,12 @@ impl TraceError {
     }
 }
 
-/// The trace in front of a message, where there is one.
+/// The name of the trace in front of a message, if there is one.
 fn in_trace(name: &Option<String>) -> String {
     name.as_ref().map_or(String::new(), |name| format!("{name}: "))
 }
 
-/// How a trace can be read whose time goes back by `back`, where `window` and `records` were allowed.
+/// How to read a trace whose time goes back by `back`, if `window` and `records` were allowed.
 fn sorting_hint(back: Nanos, window: Nanos, records: usize) -> String {
     const WINDOWS: [u64; 4] = [5, 30, 300, 3600];
     const RECORDS_MAX: usize = 16 << 20;
@@ -226,9 +227,9 @@ fn sorting_hint(back: Nanos, window: Nanos, records: usize) -> String {
     }
 }
 
-/// Where in an input something is.
+/// A position in an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum InputPosition {
     /// Line number, from 1.
     Line(u64),
     /// Record number, from 1.
@@ -237,7 +238,7 @@ pub enum Place {
     Byte(u64),
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for InputPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Line(line) => write!(f, "{line}"),

@@ -15,7 +15,7 @@ mod volumes;
 mod window;
 mod writer;
 
-pub use error::{Place, TraceError};
+pub use error::{InputPosition, TraceError};
 #[cfg(test)]
 extern crate self as esker_trace;
 

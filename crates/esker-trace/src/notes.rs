@@ -1,45 +1,45 @@
-//! What a reader noticed beside the records.
+//! What a reader reports beside the records.
 
 use esker_core::Nanos;
 
 /// How many messages about bad lines are kept.
 const MESSAGES: usize = 5;
 
-/// What was read, skipped, sorted and ignored. Complete when the trace has been read to its end.
+/// Counts of what was read, skipped, sorted and ignored. Complete when the trace has been read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadNotes {
-    /// Lines of text, or records of a binary format, that were looked at.
+    /// Lines of text, or records of a binary format, that were read.
     pub lines: u64,
-    /// Records handed out.
+    /// Records handed on.
     pub records: u64,
     /// Lines skipped because they were bad (with `lenient` only).
     pub bad_lines: u64,
-    /// What was wrong with the first few of them.
+    /// The messages for the first few of them.
     pub bad_line_messages: Vec<String>,
-    /// Records that came later than one with a later time, and were put into their place.
+    /// Records that came after one with a later time, and were sorted.
     pub reordered: u64,
     /// The largest step back in time among them.
     pub largest_step_back: Nanos,
-    /// Lines and events that are no requests, by kind, in order of appearance.
+    /// Lines and events that are not requests, by kind, in order of appearance.
     pub ignored: Vec<(&'static str, u64)>,
-    /// Whether the format has times at all.
+    /// Whether the format has times.
     pub has_times: bool,
-    /// Whether any record has had a response time.
+    /// Whether any record had a response time.
     pub has_responses: bool,
-    /// What else one should know about the numbers, such as what response times mean here.
+    /// Further remarks about the numbers, such as what response times mean in this format.
     pub remarks: Vec<String>,
-    /// Bytes of the input as it lies there, compressed or not, that have been read.
+    /// Bytes of the input that have been read, before decompression.
     pub input_bytes: u64,
 }
 
 impl ReadNotes {
-    /// Counts something that is no request.
+    /// Counts something that is not a request.
     #[inline]
     pub(crate) fn ignore(&mut self, kind: &'static str) {
         self.ignore_many(kind, 1);
     }
 
-    /// Counts several things that are no requests.
+    /// Counts several things that are not requests.
     pub(crate) fn ignore_many(&mut self, kind: &'static str, count: u64) {
         if count == 0 {
             return;
@@ -63,7 +63,7 @@ impl ReadNotes {
         }
     }
 
-    /// Says something once.
+    /// Adds a remark, once.
     pub(crate) fn remark(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !self.remarks.contains(&text) {

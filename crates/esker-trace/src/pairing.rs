@@ -1,4 +1,4 @@
-//! Requests from the events of their lives: queued, dispatched, completed.
+//! Builds requests from events: queued, dispatched, completed.
 
 mod waiting;
 
@@ -8,38 +8,38 @@ use waiting::Requests;
 use crate::sink::{Found, Sink, TOO_LONG};
 use crate::{Operation, VolumeIndex};
 
-/// What a completion is called that belongs to no request.
+/// The kind of ignored event for a completion that belongs to no request.
 pub(crate) const COMPLETION: &str = "completion without request";
-/// Most requests that wait for their completion.
+/// The largest number of requests that wait for their completion.
 pub(crate) const WAITING_MAX: usize = 65_536;
 /// A request that has not completed after this time is handed out without a response time.
 pub(crate) const PATIENCE: Nanos = Nanos::from_secs(10);
-/// So many dispatched requests without any queued one, and there are no queue events in the trace.
+/// After this many dispatched requests without any queued one, the trace is taken to have no queue events.
 const UNDECIDED_MAX: usize = 4096;
 
-/// Where requests go that wait no longer: what is read, or what a writer holds against the records it has written.
+/// Receives the requests that no longer wait: a reader, or a writer that compares them with the records it has written.
 pub(crate) trait Outlet {
-    /// What it has to know again of a request that is handed out.
-    type Place;
-    /// That of the event which is being taken: the line or record that is being read.
-    fn place(&self) -> Self::Place;
-    /// Counts events that make no request.
+    /// What the outlet wants to know again when a request is handed out.
+    type Origin;
+    /// The value for the event that is being taken: the line or record that is being read.
+    fn origin(&self) -> Self::Origin;
+    /// Counts events that are not requests.
     fn ignore(&mut self, kind: &'static str, count: u64);
-    /// Takes the next request, in order of issue; it was found at `place`.
-    fn hand_out(&mut self, found: Found, place: Self::Place);
+    /// Takes the next request, in order of issue. `origin` is the value kept for it.
+    fn hand_out(&mut self, found: Found, origin: Self::Origin);
 }
 
 impl Outlet for Sink {
-    type Place = u64;
+    type Origin = u64;
 
-    fn place(&self) -> u64 {
+    fn origin(&self) -> u64 {
         self.place
     }
     fn ignore(&mut self, kind: &'static str, count: u64) {
         self.notes.ignore_many(kind, count);
     }
-    fn hand_out(&mut self, found: Found, place: u64) {
-        let now = std::mem::replace(&mut self.place, place);
+    fn hand_out(&mut self, found: Found, origin: u64) {
+        let now = std::mem::replace(&mut self.place, origin);
         if self.request(found).is_err() {
             // Everything else was checked when the request came in.
             self.notes.ignore("trim of too many bytes");
@@ -70,7 +70,7 @@ pub(crate) struct Event {
     pub(crate) length: u64,
 }
 
-/// Which step makes a request.
+/// Which step starts a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Begin {
     /// Not known yet: only dispatches so far.
@@ -78,18 +78,18 @@ enum Begin {
     Undecided,
     Queued,
     Dispatched,
-    /// Requests and completions name each other.
+    /// Requests and completions refer to each other by number.
     Numbered,
 }
 
-/// Pairs events. Requests are queue events where the trace has any, else dispatch events; their response time runs to
+/// Pairs events. Requests are queue events if the trace has any, else dispatch events. Their response time lasts until
 /// the completion of the same range of the same device. Requests that were merged or split below the queue are paired
-/// by the ranges they cover. What waits is bounded in number and time.
+/// by the ranges that they cover. The requests that wait are bounded in number and time.
 #[derive(Debug)]
 pub(crate) struct Pairing<P = u64> {
     begin: Begin,
     requests: Requests<P>,
-    /// Completions that could have been those of several requests.
+    /// Completions that could belong to several requests.
     ambiguous: u64,
     unanswered: u64,
     answered: u64,
@@ -102,14 +102,14 @@ impl<P> Default for Pairing<P> {
 }
 
 impl<P> Pairing<P> {
-    /// For events of which it is known whose completions they are, and asked only which ones a reader will find.
+    /// For a writer: it knows which request each completion belongs to, and asks only which ones a reader will find.
     pub(crate) fn with_known_completions() -> Self {
         Self { requests: Requests::counted(), ..Self::default() }
     }
 
-    /// Takes the next event and hands out the requests that need not wait any more. The error says what would have been
-    /// expected of the event.
-    pub(crate) fn event(&mut self, event: Event, outlet: &mut impl Outlet<Place = P>) -> Result<(), &'static str> {
+    /// Takes the next event, and hands out the requests that need not wait any more. The error tells what was expected
+    /// of the event.
+    pub(crate) fn event(&mut self, event: Event, outlet: &mut impl Outlet<Origin = P>) -> Result<(), &'static str> {
         if event.length > u64::from(u32::MAX) && event.operation != Operation::Trim {
             return Err(TOO_LONG);
         }
@@ -118,7 +118,7 @@ impl<P> Pairing<P> {
         }
         match (event.step, self.begin) {
             (Step::Queue, Begin::Undecided) => {
-                // What was dispatched before the first queue event had been queued before the trace began.
+                // Requests dispatched before the first queue event were queued before the trace began.
                 outlet.ignore("dispatch event", self.requests.len() as u64);
                 self.requests.clear();
                 self.begin = Begin::Queued;
@@ -137,9 +137,9 @@ impl<P> Pairing<P> {
         Ok(())
     }
 
-    /// Takes the completion of request `number`, whose range `event` has. It ends the request that [`Self::event`]
+    /// Takes the completion of request `number`, with the range of `event`. It ends the request that [`Self::event`]
     /// would find for it, most often that very one. Does not look for ambiguous completions.
-    pub(crate) fn end_known(&mut self, number: u64, event: &Event, outlet: &mut impl Outlet<Place = P>) {
+    pub(crate) fn end_known(&mut self, number: u64, event: &Event, outlet: &mut impl Outlet<Origin = P>) {
         if !self.requests.end_known(number, event) && !self.complete(event) {
             outlet.ignore(COMPLETION, 1);
         }
@@ -147,7 +147,7 @@ impl<P> Pairing<P> {
     }
 
     #[inline]
-    fn decide_and_release(&mut self, now: Nanos, outlet: &mut impl Outlet<Place = P>) {
+    fn decide_and_release(&mut self, now: Nanos, outlet: &mut impl Outlet<Origin = P>) {
         if self.begin == Begin::Undecided && self.requests.len() > UNDECIDED_MAX {
             self.begin = Begin::Dispatched;
         }
@@ -156,17 +156,17 @@ impl<P> Pairing<P> {
         }
     }
 
-    /// Request `number`, unless it has been handed out.
+    /// Request `number`, if it still waits.
     #[inline]
     pub(crate) fn waiting(&self, number: u64) -> Option<&Found> {
         self.requests.get(number)
     }
 
-    /// Takes a request whose completion will name it; returns its number.
+    /// Takes a request whose completion will refer to it by number; returns that number.
     pub(crate) fn begin_numbered(
         &mut self,
         event: Event,
-        outlet: &mut impl Outlet<Place = P>,
+        outlet: &mut impl Outlet<Origin = P>,
     ) -> Result<u64, &'static str> {
         self.begin = Begin::Numbered;
         let number = self.requests.next();
@@ -174,25 +174,25 @@ impl<P> Pairing<P> {
         Ok(number)
     }
 
-    /// Request `number` completed at `at`. One that was given up in the meantime stays without response time.
-    pub(crate) fn end_numbered(&mut self, number: u64, at: Nanos, outlet: &mut impl Outlet<Place = P>) {
+    /// Ends request `number` at `at`. If it was given up before, it stays without response time.
+    pub(crate) fn end_numbered(&mut self, number: u64, at: Nanos, outlet: &mut impl Outlet<Origin = P>) {
         self.requests.end(number, None, at);
         self.release(at, outlet);
     }
 
     #[inline(always)]
-    fn take(&mut self, event: Event, outlet: &impl Outlet<Place = P>) {
+    fn take(&mut self, event: Event, outlet: &impl Outlet<Origin = P>) {
         let Event { at, volume, operation, offset, length, .. } = event;
-        self.requests.push(Found { at, offset, length, volume, operation, response: None }, outlet.place());
+        self.requests.push(Found { at, offset, length, volume, operation, response: None }, outlet.origin());
     }
 
-    /// Finds what `event` completes; false where that is nothing.
+    /// Ends what `event` completes. Returns false if that is nothing.
     fn complete(&mut self, event: &Event) -> bool {
         if let Some(several) = self.requests.end_exact(event) {
             self.ambiguous += u64::from(several);
             return true;
         }
-        // Requests that were merged into one.
+        // Several requests that were merged into one.
         let merged = self.requests.within(event);
         for &number in &merged {
             self.requests.end(number, None, event.at);
@@ -200,7 +200,7 @@ impl<P> Pairing<P> {
         if !merged.is_empty() {
             return true;
         }
-        // A part of a request that was split.
+        // Part of a request that was split.
         let split = self.requests.around(event);
         if let Some(number) = split {
             self.requests.end(number, Some(event.length), event.at);
@@ -208,9 +208,9 @@ impl<P> Pairing<P> {
         split.is_some()
     }
 
-    /// Hands out what has completed and what has waited long enough.
+    /// Hands out the requests that have completed, and those that have waited long enough.
     #[inline]
-    fn release(&mut self, now: Nanos, outlet: &mut impl Outlet<Place = P>) {
+    fn release(&mut self, now: Nanos, outlet: &mut impl Outlet<Origin = P>) {
         while let Some((oldest, open)) = self.requests.front() {
             if open && self.requests.len() <= WAITING_MAX && now.saturating_sub(oldest.at) <= PATIENCE {
                 return;
@@ -220,17 +220,17 @@ impl<P> Pairing<P> {
     }
 
     #[inline]
-    fn hand_out(&mut self, outlet: &mut impl Outlet<Place = P>) {
-        let Some((found, place)) = self.requests.pop() else { return };
+    fn hand_out(&mut self, outlet: &mut impl Outlet<Origin = P>) {
+        let Some((found, origin)) = self.requests.pop() else { return };
         match found.response {
             Some(_) => self.answered += 1,
             None => self.unanswered += 1,
         }
-        outlet.hand_out(found, place);
+        outlet.hand_out(found, origin);
     }
 
-    /// No more events: hands out the rest.
-    pub(crate) fn rest(&mut self, outlet: &mut impl Outlet<Place = P>) {
+    /// Hands out the remaining requests: there are no more events.
+    pub(crate) fn hand_out_rest(&mut self, outlet: &mut impl Outlet<Origin = P>) {
         while self.requests.len() > 0 {
             self.hand_out(outlet);
         }
@@ -238,9 +238,9 @@ impl<P> Pairing<P> {
 }
 
 impl Pairing {
-    /// No more events: hands out the rest and says what response times mean here.
+    /// Hands out the remaining requests, and adds a remark on what response times mean.
     pub(crate) fn finish(&mut self, sink: &mut Sink) {
-        self.rest(sink);
+        self.hand_out_rest(sink);
         if self.answered > 0 {
             sink.notes.remark(match self.begin {
                 Begin::Queued => "response times are from queue (Q) to completion (C)",
@@ -308,7 +308,7 @@ mod tests {
         let (found, sink) = requests(&events);
         assert_eq!(found, [(1, 0, Some(4)), (2, 0, Some(7))]);
         assert_eq!(sink.notes.ignored("dispatch event"), 1);
-        // Only the first of them could have been that of either.
+        // Only the first one could have belonged to either.
         assert!(sink.notes.remarks[1].starts_with("1 completions could be"), "{:?}", sink.notes.remarks);
     }
 

@@ -1,4 +1,4 @@
-//! Traces as streams of records.
+//! Reads traces as streams of records.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use crate::notes::ReadNotes;
 use crate::pairing::COMPLETION;
 use crate::sink::Sink;
 
-/// How a trace is read.
+/// Options for reading a trace.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// The format's name; found by itself where `None`.
+    /// The name of the format; `None` to detect it.
     pub format: Option<String>,
-    /// How many bad lines are skipped and counted; the next one is an error. `None` and zero tolerate none.
+    /// How many bad lines are skipped and counted; one more is an error. `None` and zero tolerate none.
     pub lenient: Option<u64>,
-    /// How far time may step back for a record still to be put into its place.
+    /// The longest step back in time after which a record is still sorted into its place.
     pub reorder_time: Nanos,
-    /// How many records it may have to pass for that.
+    /// The largest number of records over which it is sorted.
     pub reorder_records: usize,
 }
 
@@ -65,8 +65,8 @@ impl std::fmt::Debug for TraceReader {
 }
 
 impl TraceReader {
-    /// Opens one trace: a file (gzip, zstd and xz are undone by themselves), `-` for standard input, or the files per
-    /// CPU of one blktrace recording, which are merged by time.
+    /// Opens one trace: a file (gzip, zstd and xz are decompressed), `-` for standard input, or the files per CPU of
+    /// one blktrace recording, which are merged by time.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, TraceError> {
         assert!(!paths.is_empty(), "a trace has at least one file");
         let inputs = paths.iter().map(|path| Input::open(path)).collect::<Result<Vec<_>, _>>()?;
@@ -131,40 +131,40 @@ impl TraceReader {
         }
     }
 
-    /// What messages call it: its file, the first one where it has several.
+    /// The name of the trace in messages: its file, or the first one of several.
     pub fn name(&self) -> &str {
         &self.sink.name
     }
 
-    /// The format.
+    /// The format of the trace.
     pub fn format(&self) -> &'static FormatEntry {
         self.format
     }
 
-    /// Names of the volumes seen so far, in order of appearance; a record's
-    /// [`crate::VolumeIndex`] is an index into them.
+    /// Names of the volumes seen so far, in order of appearance. A record's [`crate::VolumeIndex`] is an index into
+    /// them.
     pub fn volumes(&self) -> &[String] {
         self.sink.volumes.names()
     }
 
-    /// What was noticed so far.
+    /// What the reader has noticed so far.
     pub fn notes(&self) -> &ReadNotes {
         &self.sink.notes
     }
 
-    /// Bytes of the input as it lies there (compressed or not) that have been read.
+    /// Bytes of the input that have been read, before decompression.
     pub fn bytes_read(&self) -> u64 {
         self.consumed.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// Bytes of the whole input as it lies there, where that is known.
+    /// Bytes of the whole input, before decompression, if that is known.
     pub fn bytes_total(&self) -> Option<u64> {
         self.total
     }
 }
 
-/// Puts the files of one blktrace recording (`NAME.blktrace.0`, `NAME.blktrace.1`, ... also with `.gz`, `.zst` or
-/// `.xz`) together, in the place of the first of them; every other path is a trace of its own.
+/// Groups the files of one blktrace recording (`NAME.blktrace.0`, `NAME.blktrace.1`, ... also with `.gz`, `.zst` or
+/// `.xz`), in the place of the first of them. Every other path is a trace of its own.
 pub fn group_inputs(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut groups: Vec<(Option<PathBuf>, Vec<PathBuf>)> = Vec::new();
     for path in paths {
@@ -177,7 +177,7 @@ pub fn group_inputs(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// `NAME.blktrace` of `NAME.blktrace.CPU`.
+/// `NAME.blktrace` from `NAME.blktrace.CPU`.
 fn blktrace_recording(path: &Path) -> Option<PathBuf> {
     let packed = path.extension().is_some_and(|extension| matches!(extension.to_str(), Some("gz" | "zst" | "xz")));
     let path = if packed { path.with_extension("") } else { path.to_path_buf() };

@@ -1,8 +1,8 @@
-//! One request of a trace, whatever format it came in.
+//! One request of a trace, in whatever format it came.
 
 use esker_core::Nanos;
 
-/// What a trace record asked for.
+/// What a request of a trace does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// Reads the range.
@@ -22,18 +22,18 @@ pub struct VolumeIndex(pub u32);
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When it was issued: since 1970-01-01 UTC where the format has absolute times, else since the trace's own zero.
-    /// Zero throughout in traces without times.
+    /// Time of issue: since 1970-01-01 UTC if the format has absolute times, otherwise since the zero of the trace.
+    /// Always zero in traces without times.
     pub at: Nanos,
     /// First byte on its volume.
     pub offset: u64,
     /// Length in bytes.
     pub length: u32,
-    /// The volume it went to.
+    /// The volume that the request went to.
     pub volume: VolumeIndex,
-    /// What it asked for.
+    /// What the request does.
     pub operation: Operation,
-    /// How long the traced system took, where the trace says so.
+    /// How long the traced system took, if the trace has response times.
     pub response: Option<Nanos>,
 }
 

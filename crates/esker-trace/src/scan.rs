@@ -1,14 +1,14 @@
-//! Fields off the front of text: eight bytes at a time, without allocation and without checking for UTF-8.
+//! Reads fields from the front of text: eight bytes at a time, without allocation and without checking for UTF-8.
 
 use esker_core::Nanos;
 
 use crate::Operation;
 
-/// Bytes behind a region that may be read (not used) by a [`Scanner`], so that eight can always be taken at once.
+/// Bytes behind a region that a [`Scanner`] may read (but not use), so that it can always take eight at once.
 pub(crate) const PADDING: usize = 16;
-/// Longest line that is accepted.
+/// The longest line that is accepted.
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
-/// Longest name of a volume.
+/// The longest name of a volume.
 const LONGEST_NAME: usize = 512;
 
 const POWERS_OF_TEN: [u64; 20] = {
@@ -28,25 +28,25 @@ pub(crate) struct Expected {
     pub(crate) at: usize,
 }
 
-/// A cursor over whole lines: the region ends with a newline and [`PADDING`] bytes follow it.
+/// A cursor over whole lines. The region ends with a newline, and [`PADDING`] bytes follow it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
     pub(crate) position: usize,
 }
 
-/// Up to eight digits from `bytes`: their value and their number.
+/// Reads up to eight digits from `bytes`: their value, and how many there are.
 #[inline(always)]
 fn eight_digits(bytes: &[u8]) -> (u64, usize) {
     let digits = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) ^ 0x3030_3030_3030_3030;
-    // The high bit of every byte that is no digit; a carry only reaches bytes after the first such byte.
+    // The high bit of every byte that is not a digit. A carry only reaches bytes after the first such byte.
     let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
     let count = (others.trailing_zeros() / 8) as usize;
     if count == 0 {
         return (0, 0);
     }
     let digits = digits << (64 - 8 * count as u32);
-    // Pairs, then fours and eights at once.
+    // Combines pairs, then fours and eights, at once.
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let value = (pairs & 0x0000_00FF_0000_00FF)
         .wrapping_mul(0x000F_4240_0000_0064)
@@ -66,13 +66,13 @@ impl<'a> Scanner<'a> {
         self.bytes[self.position]
     }
 
-    /// "expected `what` here".
+    /// The error "expected `what` here".
     #[inline(always)]
     pub(crate) fn expected<T>(&self, what: &'static str) -> Result<T, Expected> {
         Err(Expected { what, at: self.position })
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     #[inline(always)]
     pub(crate) fn number(&mut self, what: &'static str) -> Result<u64, Expected> {
         let (value, count) = eight_digits(&self.bytes[self.position..]);
@@ -83,7 +83,7 @@ impl<'a> Scanner<'a> {
             self.position += count;
             return Ok(value);
         }
-        // A constant: where the next field is need not wait for how many digits there were.
+        // A constant, so that the position of the next field does not depend on the number of digits.
         self.position += 8;
         let (more, count) = eight_digits(&self.bytes[self.position..]);
         self.position += count;
@@ -94,7 +94,7 @@ impl<'a> Scanner<'a> {
         self.rest_of_number(value, what)
     }
 
-    /// After sixteen digits.
+    /// Reads on after sixteen digits.
     fn rest_of_number(&mut self, mut value: u64, what: &'static str) -> Result<u64, Expected> {
         let start = self.position - 16;
         while self.peek().is_ascii_digit() {
@@ -106,15 +106,15 @@ impl<'a> Scanner<'a> {
         Ok(value)
     }
 
-    /// A whole number that fits `u32`.
+    /// Reads a whole number that fits `u32`.
     #[inline(always)]
     pub(crate) fn number_u32(&mut self, what: &'static str) -> Result<u32, Expected> {
         let at = self.position;
         u32::try_from(self.number(what)?).map_err(|_| Expected { what, at })
     }
 
-    /// A number with or without decimals, in units of 10^`PLACES` nanoseconds: 9 for seconds, 6 for milliseconds.
-    /// What is finer than a nanosecond is dropped.
+    /// Reads a number with or without decimals, in units of 10^`PLACES` nanoseconds: 9 for seconds, 6 for milliseconds.
+    /// Digits below a nanosecond are dropped.
     #[inline(always)]
     pub(crate) fn time<const PLACES: u32>(&mut self, what: &'static str) -> Result<Nanos, Expected> {
         let start = self.position;
@@ -124,7 +124,8 @@ impl<'a> Scanner<'a> {
             self.position += 1;
             let (value, count) = eight_digits(&self.bytes[self.position..]);
             if count == 6 && PLACES >= 6 {
-                // What most programs print; as in `number`, the next field need not wait.
+                // Most programs print six decimals. As in `number`, the next field need not wait for the number of
+                // digits.
                 self.position += 6;
                 fraction = value * const { POWERS_OF_TEN[(PLACES.saturating_sub(6)) as usize] };
             } else {
@@ -141,7 +142,7 @@ impl<'a> Scanner<'a> {
             .ok_or(Expected { what, at: start })
     }
 
-    /// `count` decimals of that value and those that follow, in units of 10^-`places`.
+    /// The value of `count` decimals and those that follow, in units of 10^-`places`.
     #[inline]
     fn fraction(&mut self, places: u32, value: u64, count: usize) -> u64 {
         self.position += count;
@@ -161,7 +162,7 @@ impl<'a> Scanner<'a> {
         fraction
     }
 
-    /// As some programs print very small numbers: `7.3902e-05`.
+    /// Reads very small numbers as some programs print them: `7.3902e-05`.
     #[cold]
     fn time_with_exponent(&mut self, start: usize, places: u32, what: &'static str) -> Result<Nanos, Expected> {
         while matches!(self.peek(), b'e' | b'E' | b'+' | b'-' | b'0'..=b'9') {
@@ -175,7 +176,7 @@ impl<'a> Scanner<'a> {
         value.map(|value| Nanos(value as u64)).ok_or(Expected { what, at: start })
     }
 
-    /// A hexadecimal number without prefix.
+    /// Reads a hexadecimal number without prefix.
     #[inline]
     pub(crate) fn hexadecimal(&mut self, what: &'static str) -> Result<u64, Expected> {
         let start = self.position;
@@ -190,7 +191,7 @@ impl<'a> Scanner<'a> {
         if self.position == start { self.expected(what) } else { Ok(value) }
     }
 
-    /// Exactly `byte`.
+    /// Reads exactly `byte`.
     #[inline(always)]
     pub(crate) fn byte(&mut self, byte: u8, what: &'static str) -> Result<(), Expected> {
         if self.peek() != byte {
@@ -200,7 +201,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Exactly `text`, in any case.
+    /// Reads exactly `text`, in upper or lower case.
     #[inline(always)]
     pub(crate) fn word(&mut self, text: &[u8], what: &'static str) -> Result<(), Expected> {
         match self.bytes.get(self.position..self.position + text.len()) {
@@ -212,8 +213,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// One of two bytes (letters in lower case, here in either) that stand for reads and writes. Which of them it is
-    /// cannot be foreseen, so there is no branch on it.
+    /// Reads one of two bytes that stand for reads and writes (letters are given in lower case and match either case).
+    /// Without a branch, because which one comes cannot be predicted.
     #[inline(always)]
     pub(crate) fn one_of(&mut self, read: u8, write: u8, what: &'static str) -> Result<Operation, Expected> {
         let either_case = if read.is_ascii_alphabetic() { 0x20 } else { 0 };
@@ -225,7 +226,8 @@ impl<'a> Scanner<'a> {
         Ok(if byte == read { Operation::Read } else { Operation::Write })
     }
 
-    /// One of two words in lower case (here in any) of up to eight bytes that stand for reads and writes.
+    /// Reads one of two words of up to eight bytes that stand for reads and writes (given in lower case, matched in any
+    /// case).
     #[inline(always)]
     pub(crate) fn either<const R: usize, const W: usize>(
         &mut self,
@@ -250,7 +252,7 @@ impl<'a> Scanner<'a> {
         Ok(if is_read { Operation::Read } else { Operation::Write })
     }
 
-    /// A comma.
+    /// Reads a comma.
     #[inline(always)]
     pub(crate) fn comma(&mut self) -> Result<(), Expected> {
         self.byte(b',', "a comma")
@@ -264,7 +266,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// At least one blank.
+    /// Skips at least one blank.
     #[inline(always)]
     pub(crate) fn gap(&mut self) -> Result<(), Expected> {
         if !matches!(self.peek(), b' ' | b'\t') {
@@ -274,7 +276,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A name without blanks, commas or control characters.
+    /// Reads a name without blanks, commas or control characters.
     #[inline(always)]
     pub(crate) fn name(&mut self, what: &'static str) -> Result<&'a [u8], Expected> {
         let start = self.position;
@@ -287,7 +289,7 @@ impl<'a> Scanner<'a> {
         Ok(&self.bytes[start..self.position])
     }
 
-    /// The end of the line; blanks before it and a carriage return are passed over.
+    /// Reads the end of the line, with blanks before it and a carriage return.
     #[inline(always)]
     pub(crate) fn end_of_line(&mut self) -> Result<(), Expected> {
         if self.peek() != b'\n' {
@@ -299,13 +301,13 @@ impl<'a> Scanner<'a> {
         self.byte(b'\n', "the end of the line")
     }
 
-    /// Bytes from `start` up to here.
+    /// The bytes from `start` up to here.
     #[inline(always)]
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.position]
     }
 
-    /// What is left of the line, without its end.
+    /// The rest of the line, without its end.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         let rest = &self.bytes[self.position..];
@@ -313,7 +315,7 @@ impl<'a> Scanner<'a> {
         rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end])
     }
 
-    /// Passes over what is left of the line and its end.
+    /// Skips the rest of the line and its end.
     #[inline]
     pub(crate) fn rest_of_line(&mut self) -> Result<&'a [u8], Expected> {
         let rest = self.rest();
@@ -324,7 +326,7 @@ impl<'a> Scanner<'a> {
         Ok(rest)
     }
 
-    /// Goes behind the end of this line.
+    /// Moves to the start of the next line.
     #[inline]
     pub(crate) fn next_line(&mut self) {
         let rest = &self.bytes[self.position..];
@@ -393,7 +395,7 @@ mod tests {
             let bytes = padded(&text);
             let read = Scanner::new(&bytes, 0).hexadecimal("a number").ok();
             let expected = u64::from_str_radix(&text, 16).ok();
-            // Sixteen digits at most, leading zeroes apart.
+            // Sixteen digits at most, not counting leading zeroes.
             prop_assert_eq!(read, expected);
         }
     }

@@ -1,14 +1,14 @@
-//! Where every format puts what it finds.
+//! The sink that every format passes its records to.
 
 use esker_core::Nanos;
 
-use crate::error::{Place, TraceError};
+use crate::error::{InputPosition, TraceError};
 use crate::notes::ReadNotes;
 use crate::volumes::{TooMany, VOLUMES_MAX, Volumes};
 use crate::window::ReorderWindow;
 use crate::{Operation, ReadOptions, Record, VolumeIndex};
 
-/// Collects records, checks what every format has to hold to, and keeps account.
+/// Collects records, checks the rules that hold for every format, and counts what was read.
 #[derive(Debug)]
 pub(crate) struct Sink {
     pub(crate) name: String,
@@ -18,27 +18,27 @@ pub(crate) struct Sink {
     lenient: u64,
     first_bad: Option<String>,
     options: (Nanos, usize),
-    /// Line or record that is being read, from 1.
+    /// The line or record that is being read, counted from 1.
     pub(crate) place: u64,
     binary: bool,
     has_responses: bool,
     events_reordered: (u64, Nanos),
-    /// Since which record (by number) the place minus the record's number has been what.
+    /// Pairs of a record's number, and the difference of position and number from that record on.
     marks: Vec<(u64, u64)>,
     mark: u64,
-    /// Trims of 4 GiB and more, and the records they became: in all, and since the last settling.
+    /// Trims of 4 GiB and more, and the records that they became.
     long_trims: (u64, u64),
     trim_pieces: u64,
 }
 
-/// What is expected where a read or write is longer than records can say.
+/// What is expected if a read or write is longer than records can represent.
 pub(crate) const TOO_LONG: &str = "a length below 4 GiB";
-/// Trims of 4 GiB and more are cut into pieces of this many bytes, a multiple of any sector and page.
+/// Trims of 4 GiB and more are split into pieces of this many bytes, a multiple of any sector and page.
 const TRIM_PIECE: u64 = (4 << 30) - (1 << 20);
-/// Most pieces that are made before records are handed on.
+/// The largest number of pieces made before records are handed on.
 const TRIM_PIECES_MAX: u64 = 1 << 18;
 
-/// A request as a format read it, lengths not yet checked.
+/// A request as a format read it, before its length is checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) at: Nanos,
@@ -70,8 +70,8 @@ impl Sink {
         }
     }
 
-    /// Takes a request. Reads, writes and trims of nothing are counted and left out. The error says
-    /// what would have been expected.
+    /// Takes a request. Reads, writes and trims of zero bytes are counted and left out. The error tells what was
+    /// expected.
     #[inline(always)]
     pub(crate) fn request(&mut self, found: Found) -> Result<(), &'static str> {
         let Found { at, offset, length, volume, operation, response } = found;
@@ -94,7 +94,7 @@ impl Sink {
         Ok(())
     }
 
-    /// A trim of 4 GiB or more becomes several, one behind the other. Bounded between two settlings, as memory is.
+    /// Splits a trim of 4 GiB or more. Their number between two calls of [`Self::settle`] is bounded, to bound memory.
     #[cold]
     fn long_trim(&mut self, found: Found) -> Result<(), &'static str> {
         if found.operation != Operation::Trim {
@@ -119,12 +119,12 @@ impl Sink {
         Ok(())
     }
 
-    /// Line or record, as the format has it.
-    pub(crate) fn place(&self, number: u64) -> Place {
-        if self.binary { Place::Record(number) } else { Place::Line(number) }
+    /// The position `number`: a line or a record, depending on the format.
+    pub(crate) fn place(&self, number: u64) -> InputPosition {
+        if self.binary { InputPosition::Record(number) } else { InputPosition::Line(number) }
     }
 
-    /// Records a bad line or record: an error, or a note where it is tolerated.
+    /// Reports a bad line or record: an error, or a note if it is tolerated.
     #[cold]
     pub(crate) fn bad(&mut self, expected: &'static str, found: String) -> Result<(), TraceError> {
         let error = TraceError::Field { name: self.name.clone(), place: self.place(self.place), expected, found };
@@ -150,7 +150,7 @@ impl Sink {
         TraceError::TooManyVolumes { name: self.name.clone(), place: self.place(self.place), limit: VOLUMES_MAX }
     }
 
-    /// Puts what has come since into its order.
+    /// Sorts the records that came since the last call.
     pub(crate) fn settle(&mut self) -> Result<(), TraceError> {
         self.trim_pieces = 0;
         self.notes.has_responses = self.has_responses;
@@ -176,12 +176,12 @@ impl Sink {
         Ok(())
     }
 
-    /// A format has put so many events in order before it made records of them.
+    /// Notes that a format put `count` events in order before it made records of them.
     pub(crate) fn events_reordered(&mut self, count: u64, step_back: Nanos) {
         self.events_reordered = (count, step_back);
     }
 
-    /// Nothing more will come.
+    /// Called when there are no more records.
     pub(crate) fn finish(&mut self) {
         let (trims, pieces) = self.long_trims;
         if trims > 0 {
@@ -190,7 +190,7 @@ impl Sink {
         self.window.finish();
     }
 
-    /// Puts the next records whose place is certain into `batch`, which is empty; false where there are none now.
+    /// Moves the next records whose order is certain into `batch`, which is empty. Returns false if there are none now.
     pub(crate) fn take_chunk(&mut self, batch: &mut Vec<Record>) -> bool {
         let some = self.window.take_chunk(batch);
         self.notes.records += batch.len() as u64;

@@ -1,4 +1,4 @@
-//! Cutting and changing traces: `esker trace filter`.
+//! Filters and changes traces: `esker trace filter`.
 
 use esker_core::{Bytes, Hint, Nanos, did_you_mean};
 use schemars::JsonSchema;
@@ -7,33 +7,33 @@ use thiserror::Error;
 
 use crate::{Operation, Record};
 
-/// What to keep of a trace, and how to change it. First records are selected as they stand in the trace (`volumes`,
-/// `operations`, `from`/`until`, `address_from`/`address_to`), then changed (`shift_bytes`,
-/// `speed`), then counted (`head`).
+/// Which requests of a trace to keep, and how to change them. First records are selected by their original values
+/// (`volumes`, `operations`, `from`/`until`, `address_from`/`address_to`), then changed (`shift_bytes`, `speed`), then
+/// counted (`head`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilterSettings {
-    /// Only these volumes, by name; all where empty.
+    /// Keep only these volumes, by name. Empty: all.
     pub volumes: Vec<String>,
-    /// Only these kinds of requests; all where empty.
+    /// Keep only these kinds of requests. Empty: all.
     pub operations: Vec<OperationName>,
-    /// Only requests that arrive at least this long after the trace's first request.
+    /// Keep only requests that arrive at least this long after the first request of the trace.
     pub from: Option<Nanos>,
-    /// Only requests that arrive less than this long after the trace's first request.
+    /// Keep only requests that arrive less than this long after the first request of the trace.
     pub until: Option<Nanos>,
-    /// Only requests that begin at or after this byte of their volume. Flushes, which have no address, stay.
+    /// Keep only requests that begin at or after this byte of their volume. Flushes, which have no address, are kept.
     pub address_from: Option<Bytes>,
-    /// Only requests that end at or before this byte of their volume. Flushes stay.
+    /// Keep only requests that end at or before this byte of their volume. Flushes are kept.
     pub address_to: Option<Bytes>,
-    /// Moves every address by so many bytes. Requests that would begin below zero are dropped.
+    /// Move every address by this many bytes. Requests that would begin below zero are dropped.
     pub shift_bytes: i64,
-    /// How many times as fast requests arrive: 2 halves the times between them. Recorded response times stay.
+    /// Make requests arrive this many times as fast: 2 halves the times between them. Response times do not change.
     pub speed: Option<f64>,
-    /// Keeps the first so many of the requests that are left.
+    /// Keep only the first of the remaining requests, this many.
     pub head: Option<u64>,
 }
 
-/// A kind of request by name.
+/// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OperationName {
@@ -58,26 +58,26 @@ impl From<Operation> for OperationName {
     }
 }
 
-/// Settings of a filter that make no sense.
+/// Errors in the settings of a filter.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FilterError {
-    /// The speed is zero, negative, or beyond what integer times can be scaled by.
+    /// The speed is zero, negative, or too extreme to scale integer times by.
     #[error("the speed has to be between 0.000001 and 1000000, not {0}")]
     Speed(f64),
     /// The time window is empty.
     #[error("the time window from {from} to {until} is empty")]
     Window {
-        /// Its begin.
+        /// The start.
         from: Nanos,
-        /// Its end.
+        /// The end.
         until: Nanos,
     },
     /// The address range is empty.
     #[error("the address range from byte {from} to byte {to} is empty")]
     Range {
-        /// Its begin.
+        /// The start.
         from: Bytes,
-        /// Its end.
+        /// The end.
         to: Bytes,
     },
     /// The trace has no such volume.
@@ -85,9 +85,9 @@ pub enum FilterError {
     UnknownVolume {
         /// The name that was asked for.
         name: String,
-        /// The names that there are.
+        /// The names that exist.
         known: String,
-        /// The nearest of them.
+        /// The nearest of these names.
         nearest: Option<String>,
     },
 }
@@ -102,18 +102,18 @@ impl Hint for FilterError {
     }
 }
 
-/// What became of a record.
+/// The result of filtering a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filtered {
-    /// It stays, as given.
+    /// Keep this record.
     Keep(Record),
-    /// It goes.
+    /// Drop the record.
     Drop,
-    /// It goes, and so will all that follow.
+    /// Drop the record and all that follow.
     End,
 }
 
-/// A filter at work.
+/// A filter in use.
 ///
 /// ```
 /// use esker_trace::{Filter, FilterSettings, Filtered, Operation, Record, VolumeIndex};
@@ -127,10 +127,10 @@ pub enum Filtered {
 #[derive(Clone, Debug)]
 pub struct Filter {
     settings: FilterSettings,
-    /// Parts per million of `speed`.
+    /// `speed` in parts per million.
     speed: u64,
     first: Option<Nanos>,
-    /// By volume index, decided when it is first met.
+    /// Whether each volume is wanted, by index; decided when it first appears.
     wanted: Vec<Option<bool>>,
     kept: u64,
     below_zero: u64,
@@ -139,10 +139,10 @@ pub struct Filter {
 const SPEED_ONE: u64 = 1_000_000;
 
 impl Filter {
-    /// A filter at the begin of a trace.
+    /// A filter at the start of a trace.
     ///
     /// # Errors
-    /// Where settings contradict each other.
+    /// If the settings contradict each other.
     pub fn new(settings: FilterSettings) -> Result<Self, FilterError> {
         let speed = settings.speed.unwrap_or(1.0);
         if !(1e-6..=1e6).contains(&speed) {
@@ -162,7 +162,7 @@ impl Filter {
         Ok(Self { settings, speed, first: None, wanted: Vec::new(), kept: 0, below_zero: 0 })
     }
 
-    /// What becomes of the next record. `volumes` are the trace's names so far.
+    /// Filters the next record. `volumes` are the names of the trace's volumes so far.
     pub fn apply(&mut self, record: &Record, volumes: &[String]) -> Filtered {
         let first = *self.first.get_or_insert(record.at);
         if self.settings.head.is_some_and(|head| self.kept >= head) {
@@ -221,15 +221,15 @@ impl Filter {
         self.kept
     }
 
-    /// Records dropped because the shift would have taken them below address zero.
+    /// Records dropped because the shift would have moved them below address zero.
     pub fn below_zero(&self) -> u64 {
         self.below_zero
     }
 
-    /// To be asked at the end of the trace: whether every volume that was asked for is among `volumes`.
+    /// Checks at the end of the trace that every volume asked for is among `volumes`.
     ///
     /// # Errors
-    /// The first one that is not.
+    /// The first volume that is not.
     pub fn check_volumes(&self, volumes: &[String]) -> Result<(), FilterError> {
         match self.settings.volumes.iter().find(|name| !volumes.contains(name)) {
             None => Ok(()),

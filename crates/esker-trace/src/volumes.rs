@@ -1,12 +1,12 @@
-//! Volumes are numbered as they appear.
+//! Numbers volumes in order of appearance.
 
 use std::collections::BTreeMap;
 
 use crate::VolumeIndex;
 
-/// More different volumes than this is not a trace but a misread file.
+/// A file with more volumes than this is not a trace but misread.
 pub(crate) const VOLUMES_MAX: usize = 1 << 16;
-/// Nor is one whose volumes have more bytes in their names.
+/// So is a file with more bytes than this in the names of its volumes.
 const NAME_BYTES_MAX: usize = 4 << 20;
 /// Numbers below this are looked up by index.
 const SMALL: usize = 65_536;
@@ -20,14 +20,14 @@ pub(crate) struct Volumes {
     by_small_number: Vec<u32>,
     by_number: BTreeMap<u64, u32>,
     by_key: BTreeMap<Vec<u8>, u32>,
-    /// Keys seen lately, by a few of their bytes: most traces have few volumes.
+    /// Recently seen keys, by a few of their bytes: most traces have few volumes.
     recent: Vec<(Vec<u8>, u32)>,
 }
 
 /// Size of the table of recent keys.
 const RECENT: usize = 64;
 
-/// Where a key lies among the recent ones.
+/// The slot of a key among the recent ones.
 #[inline(always)]
 fn recent_slot(key: &[u8]) -> usize {
     let last = key.len().wrapping_sub(1);
@@ -35,17 +35,17 @@ fn recent_slot(key: &[u8]) -> usize {
     (byte(last) + 5 * byte(last.wrapping_sub(1)) + 11 * byte(0) + 3 * key.len()) % RECENT
 }
 
-/// There are [`VOLUMES_MAX`] already, or their names are too long.
+/// There would be more than [`VOLUMES_MAX`] volumes, or their names are too long.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
 impl Volumes {
-    /// Names in the order of their indices.
+    /// The names in the order of their indices.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The volume whose format calls it by a number.
+    /// The volume with this number, for formats that number volumes.
     #[inline(always)]
     pub(crate) fn number(&mut self, number: u64) -> Result<VolumeIndex, TooMany> {
         match self.by_small_number.get(number as usize) {
@@ -72,7 +72,7 @@ impl Volumes {
         Ok(VolumeIndex(index))
     }
 
-    /// The volume that the bytes `key` stand for; `name` turns them into a name when they are new.
+    /// The volume for the bytes `key`. `name` turns them into a name if they are new.
     #[inline(always)]
     pub(crate) fn key(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> Result<VolumeIndex, TooMany> {
         match self.recent.get(recent_slot(key)) {
@@ -101,7 +101,7 @@ impl Volumes {
         Ok(VolumeIndex(index))
     }
 
-    /// The next volume, in formats that number volumes themselves.
+    /// Adds a volume, for formats that number volumes themselves.
     pub(crate) fn append(&mut self, name: String) -> Result<VolumeIndex, TooMany> {
         self.add(name).map(VolumeIndex)
     }

@@ -1,4 +1,4 @@
-//! Sorts small steps back in time, in constant memory.
+//! Sorts records after small steps back in time, in constant memory.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use esker_core::Nanos;
 
 use crate::Record;
 
-/// What can be put into order.
+/// Something that has a time.
 pub(crate) trait Timed: Copy {
     /// When it happened.
     fn at(&self) -> Nanos;
@@ -21,14 +21,14 @@ impl Timed for Record {
 
 /// Prefix maxima are kept for groups of this many records.
 const GROUP: usize = 256;
-/// Records are handed on in chunks of this many, without being copied again.
+/// Records are handed on in chunks of this many, without another copy.
 const CHUNK: usize = 32 * GROUP;
 
-/// Records in order of arrival go in, records in order of time come out; equal times keep their order.
+/// Takes records in order of arrival and returns them in order of time. Records with equal times keep their order.
 ///
-/// A record may be earlier than the latest one before it by at most the window's time, and may have to pass at most
-/// the window's number of records (to within 256). Whatever no later record may pass can leave. The rule depends on the
-/// sequence of records alone, not on how they are cut into pieces.
+/// A record may be earlier than the latest one before it by at most the window's time. It may have to pass at most the
+/// window's number of records (to within 256). A record can leave when no later one may pass it. The rule depends only
+/// on the sequence of records, not on how it is cut into pieces.
 #[derive(Debug)]
 pub(crate) struct ReorderWindow<T> {
     time: u64,
@@ -40,17 +40,17 @@ pub(crate) struct ReorderWindow<T> {
     /// The chunk that is being filled.
     tail: Vec<T>,
     checked_tail: usize,
-    /// An empty chunk to be filled next.
+    /// An empty chunk to fill next.
     spare: Vec<T>,
     finished: bool,
     pushed: u64,
-    /// Records that have been checked.
+    /// Number of records checked.
     count: u64,
     /// The latest time among them.
     latest: u64,
-    /// The latest time of all records up to the end of each of the last groups that are full.
+    /// For each of the last full groups, the latest time of all records up to its end.
     maxima: VecDeque<u64>,
-    /// The latest time among records that are farther back than the window.
+    /// The latest time among records farther back than the window.
     settled: u64,
     pub(crate) reordered: u64,
     pub(crate) largest_step_back: Nanos,
@@ -91,7 +91,7 @@ impl<T: Timed> ReorderWindow<T> {
         }
     }
 
-    /// Takes a record in.
+    /// Adds a record.
     #[inline(always)]
     pub(crate) fn push(&mut self, record: T) {
         self.pushed += 1;
@@ -108,7 +108,7 @@ impl<T: Timed> ReorderWindow<T> {
         self.chunks.push_back(std::mem::replace(&mut self.tail, next));
     }
 
-    /// Sorts what has come since the last time.
+    /// Sorts the records that came since the last call.
     pub(crate) fn settle(&mut self) -> Result<(), TooFar> {
         let mut earliest = u64::MAX;
         while self.checked < self.chunks.len() {
@@ -130,14 +130,14 @@ impl<T: Timed> ReorderWindow<T> {
         Ok(())
     }
 
-    /// Holds new records against the rule; the earliest time where they are out of order.
+    /// Checks new records against the rule. Returns the earliest time of those that are out of order.
     fn check(&mut self, mut records: &[T]) -> Result<u64, TooFar> {
         let mut earliest = u64::MAX;
         while !records.is_empty() {
             let in_group = (self.count % GROUP as u64) as usize;
             let (group, rest) = records.split_at(records.len().min(GROUP - in_group));
             records = rest;
-            // Nearly every group is in order; looking at it costs less than a branch per record.
+            // Nearly every group is in order; checking a whole group costs less than a branch per record.
             let mut latest = self.latest;
             let mut ordered = true;
             for record in group {
@@ -159,7 +159,7 @@ impl<T: Timed> ReorderWindow<T> {
         Ok(earliest)
     }
 
-    /// Counts the steps back in a group that has some; its earliest time.
+    /// Counts the steps back in a group that has some. Returns the earliest time after one.
     #[cold]
     fn examine(&mut self, group: &[T]) -> Result<u64, TooFar> {
         let mut latest = self.latest;
@@ -180,13 +180,13 @@ impl<T: Timed> ReorderWindow<T> {
         Ok(earliest)
     }
 
-    /// Sorts everything from the first record that is later than `earliest`.
+    /// Sorts everything from the first record later than `earliest`.
     #[cold]
     fn sort(&mut self, earliest: u64) {
         let later = |chunk: &Vec<T>| chunk.iter().any(|record| record.at().0 > earliest);
         let first = self.chunks.iter().position(later).unwrap_or(self.chunks.len());
         let mut all: Vec<T> = self.chunks.iter().skip(first).chain([&self.tail]).flatten().copied().collect();
-        // Stable, and nearly linear since most of it is in order.
+        // The sort is stable, and nearly linear because most records are in order.
         all.sort_by_key(|record| record.at());
         let mut sorted = &all[..];
         for chunk in self.chunks.iter_mut().skip(first).chain([&mut self.tail]) {
@@ -196,7 +196,7 @@ impl<T: Timed> ReorderWindow<T> {
         }
     }
 
-    /// Nothing more will come: everything may leave.
+    /// No more records will come: all may leave.
     pub(crate) fn finish(&mut self) {
         debug_assert_eq!(self.checked_tail, self.tail.len());
         if !self.tail.is_empty() {
@@ -205,7 +205,7 @@ impl<T: Timed> ReorderWindow<T> {
         self.finished = true;
     }
 
-    /// Puts the next chunk that may leave into `batch`, which is empty; false where there is none now.
+    /// Moves the next chunk that may leave into `batch`, which is empty. Returns false if there is none now.
     pub(crate) fn take_chunk(&mut self, batch: &mut Vec<T>) -> bool {
         debug_assert!(batch.is_empty());
         // Any later record has at least this time.
@@ -221,7 +221,7 @@ impl<T: Timed> ReorderWindow<T> {
         true
     }
 
-    /// How many have come.
+    /// Number of records added.
     #[inline(always)]
     pub(crate) fn pushed(&self) -> u64 {
         self.pushed
@@ -239,7 +239,7 @@ mod tests {
         Record { at: Nanos(at), offset: number, length: 512, volume: VolumeIndex(0), operation, response: None }
     }
 
-    /// The rule written down plainly: which records come out, or which one is too far.
+    /// The rule in its plainest form: which records come out, or which one is too far away.
     fn reference(times: &[u64], time: u64, groups: usize) -> Result<Vec<(u64, u64)>, u64> {
         for (index, &at) in times.iter().enumerate() {
             let latest = times[..index].iter().copied().max().unwrap_or(0);

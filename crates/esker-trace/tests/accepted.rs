@@ -1,4 +1,4 @@
-//! What is a little unusual and read all the same, and hints that lead on where something cannot be read.
+//! Unusual input that is read anyway, and hints for input that cannot be read.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Error and hint.
+/// The error and its hint.
 fn refusal(bytes: impl Into<Vec<u8>>, options: &ReadOptions) -> (String, String) {
     let error = common::read(bytes.into(), options).unwrap_err();
     (error.to_string(), error.hint().unwrap_or_default())
@@ -36,14 +36,14 @@ fn the_hint_on_times_out_of_order_leads_on() {
     let wide = ReadOptions { reorder_time: "300s".parse().unwrap(), ..ReadOptions::default() };
     assert_eq!(common::read(text.into(), &wide).unwrap().1[0].at, Nanos::from_secs(800));
 
-    // Near enough in time, but too many records to pass.
+    // Close enough in time, but with too many records between.
     let mut text: String = (0..2000).map(|number| format!("0,{number},512,R,10.{number:06}\n")).collect();
     text += "0,1,512,R,9.5\n";
     let few = ReadOptions { reorder_records: 1024, ..ReadOptions::default() };
     let (_, hint) = refusal(text.clone(), &few);
     assert!(hint.starts_with("--reorder-records 65536 "), "{hint}");
     assert_eq!(read(text).unwrap().len(), 2001);
-    // Another recording behind the first.
+    // Another recording after the first.
     let (_, hint) = refusal("0,1,512,R,90000.0\n0,2,512,R,0.0\n", &ReadOptions::default());
     assert!(hint.starts_with("sort the trace by time"), "{hint}");
 }
@@ -110,7 +110,7 @@ fn a_byte_order_mark_in_front_of_text_is_no_difference() {
             assert!(reader.format().name == format.name && read == records, "{}", format.name);
         }
     }
-    // One line only, so that no other line says what it is.
+    // Only one line, so that no other line shows the format.
     assert_eq!(read(b"\xef\xbb\xbf0,1,512,R,0.5\n".to_vec()).unwrap().len(), 1);
     assert!(matches!(common::read(b"\xef\xbb\xbf".to_vec(), &common::forced("spc")), Err(TraceError::Empty { .. })));
 }
@@ -159,7 +159,7 @@ fn trims_of_4_gib_and_more_are_read_in_pieces() {
     }
     let (error, _) = refusal(format!("fio version 3 iolog\n0 f write 0 {LENGTH}\n"), &ReadOptions::default());
     assert!(error.contains("expected a length below 4 GiB"), "{error}");
-    // Lengths that no device has must not become records without end.
+    // Lengths that no device has must not become endless records.
     for length in [u64::MAX - 4096, 1 << 60] {
         let text = format!("fio version 3 iolog\n7 f trim 4096 {length}\n");
         assert!(refusal(text, &ReadOptions::default()).0.contains("trims of less than 1 PiB"));
@@ -190,7 +190,7 @@ fn reserved_bytes_of_eskers_own_format_are_zero() {
     };
     let (bytes, _) = common::write("esker", &[record], &["a".into()]).unwrap();
     assert_eq!(read(bytes.clone()).unwrap(), [record]);
-    // One in the file's header, one in that of the first section, whose checksum is made right again.
+    // One bad byte in the header of the file, one in that of the first section, whose checksum is corrected.
     let mut changed = bytes.clone();
     changed[13] = 1;
     assert!(refusal(changed, &ReadOptions::default()).0.contains("expected zero in reserved bytes"));
@@ -213,7 +213,7 @@ fn a_recording_of_completions_only_is_an_error() {
     assert!(hint.contains("blktrace -a queue"), "{hint}");
     let wiscsee = "0 C read 299008 4096 0.000122793 7.3e-05 False\n";
     assert!(matches!(read(wiscsee), Err(TraceError::OnlyCompletions { completions: 1, .. })));
-    // Without any event there is nothing to complain about.
+    // A recording without events is no error.
     let (bytes, _) = common::write("esker", &[], &[]).unwrap();
     assert_eq!(read(bytes).unwrap(), []);
 }
@@ -223,7 +223,7 @@ fn windows_that_take_much_memory_are_refused_with_a_way_out() {
     let mut zstd = zstd::Encoder::new(Vec::new(), 1).unwrap();
     zstd.window_log(27).unwrap();
     zstd.write_all(SPC.as_bytes()).unwrap();
-    // Two writes, so that the size is not known when the header is written.
+    // Two writes, so that the size is unknown when the header is written.
     zstd.flush().unwrap();
     zstd.write_all(SPC.as_bytes()).unwrap();
     let (error, hint) = refusal(zstd.finish().unwrap(), &ReadOptions::default());

@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 
 const EVENT: usize = 48;
 
-/// A recording of 300 requests and more, as events.
+/// A recording of at least 300 requests, as events.
 fn recording() -> (Vec<String>, Vec<Record>, Vec<[u8; EVENT]>) {
     let format = FORMATS.iter().find(|format| format.name == "blktrace").unwrap();
     let (mut names, mut records) =
@@ -79,7 +79,7 @@ fn either_byte_order_and_what_follows_events_are_read() {
     assert_eq!(read, records);
 }
 
-/// `blktrace -o -` writes what each CPU has collected, one after the other.
+/// `blktrace -o -` writes the events of each CPU, one CPU after the other.
 #[test]
 fn events_of_a_stream_are_put_in_order_before_they_are_paired() {
     let (_, records, events) = recording();

@@ -1,4 +1,4 @@
-//! Traces of caches without a header: what they are taken for, and where their objects get to.
+//! Traces of caches without a header: which format is detected, and where their objects go.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ fn what_they_are_taken_for() {
     let accesses: Vec<_> = (0..20).map(access).collect();
     let bytes = oracle(&accesses);
     assert_eq!(read("trace", &bytes, None).unwrap().0, "oracle-general");
-    // A next access that came before, a time that goes back, a few records: too little to be certain.
+    // A next access that came before, a time that goes back, too few records: not certain enough.
     for wrong in [(4, 0, 512, 3), (0, 0, 512, 40), (4, 0, 0, 40)] {
         let mut accesses = accesses.clone();
         accesses[18] = wrong;

@@ -1,4 +1,4 @@
-//! Real traces: the profile is the one in the reference table.
+//! The profiles of real traces agree with the reference table.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn profile(path: &Path) -> Profile {
     characteriser.finish(reader.volumes())
 }
 
-/// Whether `value`, rounded as `expected` is, is `expected`, give or take `units` of its last digit.
+/// Whether `value`, rounded like `expected`, is `expected`, up to `units` of its last digit.
 fn agrees(value: f64, expected: &str, units: f64) -> bool {
     let digits = expected.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i32);
     let expected: f64 = expected.parse().unwrap();
@@ -36,13 +36,14 @@ fn every_profile_is_the_one_in_the_reference_table() {
         let Some(path) = reference_data(&format!("traces/{}.zst", cells[0])) else { continue };
         let found = profile(&path);
         let mut check = |what: &str, value: f64, expected: &str| {
-            // The table's means are rounded or cut off, and its durations went through doubles that count from 1601.
+            // The means of the table are rounded or cut off, and its durations were computed in doubles that count from
+            // 1601.
             let units = if matches!(what, "mean size" | "duration") { 3.0 } else { 0.0 };
             if !agrees(value, expected, units) {
                 wrong.push(format!("{}: {what} is {value}, not {expected}", cells[0]));
             }
         };
-        // The table counts reads and writes only.
+        // The table only counts reads and writes.
         let requests = (found.read_requests + found.write_requests) as f64;
         check("requests", requests, cells[1]);
         check("read share", found.read_requests as f64 / requests * 100.0, cells[2]);
@@ -78,7 +79,7 @@ fn every_profile_is_the_one_in_the_reference_table() {
 fn devices_interleave_on_the_bank_trace() {
     let Some(path) = reference_data("traces/Financial1-first10k.spc.zst") else { return };
     let found = profile(&path);
-    // 351 of 10,000 begin where the previous request of any device ended, 4,524 where that of their own device did.
+    // 351 of 10,000 begin where the previous request of any device ended, 4,524 where that of the same device did.
     assert_eq!(found.sequential_fraction_global, 0.0351);
     assert_eq!(found.sequential_fraction, 0.4524);
 }
@@ -93,7 +94,7 @@ fn the_virtual_disk_is_off_by_one_sector() {
     assert_eq!(misalignment.aligned_before, 104.0 / 113_872.0);
     assert_eq!((misalignment.alignable * 1e4).round(), 8636.0);
     assert_eq!((misalignment.aligned_after * 1e4).round(), 7135.0);
-    // Shifted, they are aligned, and the misalignment is gone.
+    // After the shift they are aligned, and no misalignment is found.
     let mut reader = TraceReader::open(&[path], &ReadOptions::default()).unwrap();
     let mut filter = Filter::new(FilterSettings { shift_bytes: 512, ..FilterSettings::default() }).unwrap();
     let mut characteriser = Characteriser::new(CharacteriserSettings::default());

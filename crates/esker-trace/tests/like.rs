@@ -1,4 +1,4 @@
-//! Generated traces have the profile of the real one that they were fitted to.
+//! Generated traces have the same profile as the real one that they were fitted to.
 
 use esker_results::profile::Profile;
 use esker_testkit::reference_data;
@@ -28,7 +28,7 @@ fn model(records: &[Record], volumes: &[String]) -> TraceModel {
     fitter.finish(volumes)
 }
 
-/// The generated trace against its original, on each point within its tolerance.
+/// Compares a generated trace with its original; each figure has its tolerance.
 fn check(name: &str) {
     let Some((records, volumes)) = read(name) else { return };
     let before = profile(&records, &volumes);

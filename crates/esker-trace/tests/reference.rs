@@ -1,4 +1,4 @@
-//! Real traces: the format is found, and the counts are those that others took.
+//! Real traces: the right format is detected, and the counts agree with those of others.
 
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ fn read_all(name: &str) -> Option<(TraceReader, Vec<Record>)> {
     Some((reader, all))
 }
 
-/// The MSR file was made from the SRT file by others, so that both have the same times, ranges and response times.
+/// Others made the MSR file from the SRT file, so both have the same times, ranges and response times.
 #[test]
 fn the_week_of_hplajw_is_the_same_in_both_formats() {
     let (Some((_, binary)), Some((_, text))) = (read_all("hplajw-1week.srt"), read_all("hplajw-1week.msr.csv")) else {
@@ -77,7 +77,7 @@ fn the_week_of_hplajw_is_the_same_in_both_formats() {
     }
 }
 
-/// Number and sum in nanoseconds of response times, computed with a dictionary and with decimals in Python.
+/// Number and sum of response times in nanoseconds, computed in Python with a dictionary and decimals.
 #[test]
 fn response_times_are_those_of_the_files() {
     for (name, count, sum) in [

@@ -1,4 +1,4 @@
-//! `docs/formats.md` is what the code says. `ESKER_UPDATE_DOCS=1` writes it anew.
+//! `docs/formats.md` agrees with the code. `ESKER_UPDATE_DOCS=1` writes it anew.
 
 use std::fmt::Write;
 use std::path::PathBuf;

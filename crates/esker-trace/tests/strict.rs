@@ -1,4 +1,4 @@
-//! Bad input is refused with its place, or counted where it is tolerated.
+//! Bad input is refused with its position, or counted if it is tolerated.
 
 mod common;
 
@@ -58,7 +58,7 @@ fn lines_are_bounded_wherever_they_begin() {
         let place = format!("test:{}: expected a line of at most 65,536 bytes, found a longer one", before + 1);
         assert_eq!(found, place);
     }
-    // Endless, without any newline.
+    // Endless input without any newline.
     let found = message("1".repeat(3_000_000), "spc");
     assert!(found.contains("a line of at most 65,536 bytes"), "{found}");
     let short = format!("0,1,512,R,0.0,{}\n", "x".repeat(60_000));
@@ -108,7 +108,7 @@ fn small_steps_back_in_time_are_sorted_and_large_ones_refused() {
         common::read(text(&["1.0", "2.0", "1.5", "2.00", "1.25"]), &ReadOptions::default()).unwrap();
     let times: Vec<u64> = records.iter().map(|record| record.at.0 / 10_000_000).collect();
     assert_eq!(times, [100, 125, 150, 200, 200]);
-    // Equal times stay as they were.
+    // Records with equal times keep their order.
     assert_eq!(records[3].offset, 3 * 512);
     assert_eq!((reader.notes().reordered, reader.notes().largest_step_back), (2, Nanos::from_millis(750)));
 
@@ -119,7 +119,7 @@ fn small_steps_back_in_time_are_sorted_and_large_ones_refused() {
 
 #[test]
 fn the_line_that_steps_back_too_far_is_named() {
-    // Blank and ignored lines in between, and several pieces of input.
+    // With blank and ignored lines in between, and several pieces of input.
     let mut text = String::new();
     for index in 0..50_000 {
         text += &format!("0,1,512,R,{}.0\n", 10 + index);
@@ -188,7 +188,7 @@ fn what_is_lost_in_writing_is_noted() {
     assert_eq!(String::from_utf8(text).unwrap(), "0,1,512,R,0.000000\n");
     assert_eq!((notes.lost(LossKind::ResponsesDropped), notes.time_origin), (1, record.at));
     assert_eq!(notes.volumes_renamed.len(), 1);
-    // Names that become the same are kept apart.
+    // Names that become equal are kept apart.
     let volumes: Vec<String> = ["a b", "a_b.0", "a_b"].map(String::from).into();
     let third = esker_trace::Record { volume: esker_trace::VolumeIndex(2), ..record };
     let (text, _) = common::write(

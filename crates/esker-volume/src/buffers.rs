@@ -1,4 +1,4 @@
-//! The bytes of requests under way: the host's, and those of copies.
+//! Buffers of requests under way: those of the host, and those of copies.
 
 use esker_core::{Bytes, RequestKind, Tag, TagMap};
 use esker_tier::DataRef;
@@ -8,24 +8,24 @@ use crate::backend::Operation;
 /// All buffers of a volume.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    /// By the host's tag.
+    /// Buffers of the host's requests, by their tags.
     hosts: TagMap<Vec<u8>>,
-    /// By slot of the copy.
+    /// Buffers of copies, by slot.
     scratch: Vec<Vec<u8>>,
 }
 
 impl Buffers {
-    /// The buffer of a request that has come.
+    /// Keeps the buffer of a new request.
     pub(crate) fn begin(&mut self, tag: Tag, buffer: Vec<u8>) {
         self.hosts.insert(tag, buffer);
     }
 
-    /// Takes the buffer of a request back, which is answered now.
+    /// Returns the buffer of a request that is answered now.
     pub(crate) fn end(&mut self, tag: Tag) -> Vec<u8> {
         self.hosts.remove(tag)
     }
 
-    /// The operation for `length` bytes from `offset` on, with what it is to write.
+    /// Builds the operation for `length` bytes from `offset` on, with the data that it writes.
     pub(crate) fn operation(&mut self, kind: RequestKind, offset: u64, length: Bytes, data: DataRef) -> Operation {
         let bytes = match (kind, data) {
             (RequestKind::Read, _) => vec![0; length.0 as usize],
@@ -44,7 +44,7 @@ impl Buffers {
         Operation { kind, offset, length: length.0, data: bytes }
     }
 
-    /// Keeps what was read for `data`.
+    /// Copies what was read into the buffer that `data` names.
     pub(crate) fn read(&mut self, bytes: Vec<u8>, data: DataRef) {
         match data {
             DataRef::Scratch { slot } => {

@@ -1,4 +1,4 @@
-//! Where a driver has its time from.
+//! Clocks for the driver.
 
 use std::time::Instant;
 

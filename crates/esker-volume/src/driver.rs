@@ -16,31 +16,31 @@ use crate::store::{Store, StoreEnd};
 pub struct Reply {
     /// The tag that it was submitted with.
     pub tag: Tag,
-    /// How it ended.
+    /// Success, or the error.
     pub result: Result<(), DeviceError>,
-    /// What was read; of other requests, the buffer that came with them.
+    /// The data of a read; for other requests, the buffer that came with them.
     pub data: Vec<u8>,
 }
 
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
 
-/// Runs an engine over stores. Single-threaded: [`submit`](Self::submit) takes requests, [`step`](Self::step) does what
-/// is due, [`next_reply`](Self::next_reply) hands back what ended. Nothing in it blocks: where stores work in threads
-/// of their own, a [`Signal`](crate::Signal) says when to step again.
+/// Runs an engine over stores, in one thread: [`submit`](Self::submit) takes requests, [`step`](Self::step) performs
+/// what is due, and [`next_reply`](Self::next_reply) returns requests that ended. No method blocks. Stores with threads
+/// of their own give a [`Signal`](crate::Signal) when it is time to step again.
 ///
-/// Events are stepped through in the order of the times at which they were due, not at which the driver woke up: waking
-/// up late never changes their order.
+/// Events are performed in the order of the times at which they were due, not of the times at which the driver woke up.
+/// Waking up late never changes their order.
 ///
-/// After a failed flush or durable write its store takes no more writes, and the host's flushes fail; after a failure
-/// of the journal that holds for all stores. Reads go on. To go on writing, drop the driver, open the stores anew and
+/// After a failed flush or durable write its store takes no more writes, and the host's flushes fail. A failure of the
+/// journal has this effect on all stores. Reads go on. To write again, drop the driver, open the stores anew, and
 /// restore the engine from the records that the journal made durable.
 pub struct RealDriver<E, C> {
     engine: E,
     stores: Vec<Store>,
     journal: Box<dyn Journal>,
     clock: C,
-    /// Requests that have come but were not yet handed to the engine.
+    /// Requests that have arrived and were not yet handed to the engine.
     arrivals: VecDeque<(Nanos, Tag, Request)>,
     inputs: VecDeque<Input>,
     effects: Vec<Effect>,
@@ -50,7 +50,7 @@ pub struct RealDriver<E, C> {
     now: Nanos,
     ends: Vec<StoreEnd>,
     hardened: Vec<io::Result<esker_tier::RecordNumber>>,
-    /// Hardenings that the journal has not answered.
+    /// Number of hardenings that the journal has not answered.
     hardening: u32,
     failure: Option<io::Error>,
     journal_failed: bool,
@@ -58,7 +58,7 @@ pub struct RealDriver<E, C> {
 }
 
 impl<E: Engine, C: Clock> RealDriver<E, C> {
-    /// A driver of `engine`, whose devices are `stores`, in order.
+    /// A driver of `engine` over `stores`, which are the engine's devices in their order.
     pub fn new(engine: E, stores: Vec<Store>, journal: Box<dyn Journal>, clock: C) -> Self {
         let now = clock.now();
         Self {
@@ -82,7 +82,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// Tells `log` of every effect, in the order in which they are performed.
+    /// Calls `log` with every effect, in the order in which they are performed.
     pub fn with_log(mut self, log: EffectLog) -> Self {
         self.log = Some(log);
         self
@@ -93,26 +93,26 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         self.engine.capacity()
     }
 
-    /// The worst state of a store; failed, too, once the journal has.
+    /// The worst state of any store; failed if the journal has failed.
     pub fn state(&self) -> DeviceState {
         self.engine.state()
     }
 
-    /// The state of one store, by its place in the list.
+    /// The state of one store, by its index.
     pub fn store_state(&self, store: usize) -> DeviceState {
         self.engine.device_state(DeviceIndex(u16::try_from(store).expect("an engine has at most 65,536 devices")))
     }
 
-    /// The first failure of a flush, a durable write or the journal, in the system's words.
+    /// The error of the first failed flush, durable write or journal operation.
     pub fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()
     }
 
-    /// Takes a request, which arrives now. `data` is what a write writes, as long as the request (asserted), and empty
-    /// otherwise. The tag stays in use until its reply.
+    /// Takes a request that arrives now. `data` is the data of a write, as long as the request (asserted), and empty
+    /// for all others. The tag stays in use until the reply.
     pub fn submit(&mut self, tag: Tag, request: Request, data: Vec<u8>) {
         let buffer = match request.kind {
-            // Parts that no device fills were never written.
+            // Parts that no device fills were never written: they read as zeroes.
             RequestKind::Read if request.end_byte() <= self.capacity().0 => vec![0; request.length.0 as usize],
             RequestKind::Write { .. } => {
                 assert_eq!(data.len() as u64, request.length.0, "a write brings its data");
@@ -124,7 +124,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         self.arrivals.push_back((self.clock.now(), tag, request));
     }
 
-    /// Does all that is due by now, in the order in which it was due.
+    /// Performs everything that is due by now, in the order in which it was due.
     pub fn step(&mut self) {
         let wall = self.clock.now();
         loop {
@@ -151,24 +151,24 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// When [`step`](Self::step) has to be called next, at the latest; never, while only a request can bring work, or
-    /// the end of an operation of a store or of the journal.
+    /// When [`step`](Self::step) has to be called next, at the latest. [`Nanos::NEVER`] if only a new request, or the
+    /// end of an operation of a store or of the journal, can bring work.
     pub fn next_event(&self) -> Nanos {
         let event = self.stores.iter().map(Store::next_event).min().unwrap_or(Nanos::NEVER);
         event.min(self.wake_at).min(self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at))
     }
 
-    /// Whether a store or the journal works on something, whose end may bring work at any time.
+    /// Whether a store or the journal is working: when that ends, there may be something to do at any time.
     pub fn is_busy(&self) -> bool {
         (self.hardening > 0 && !self.journal_failed) || self.stores.iter().any(Store::is_busy)
     }
 
-    /// The next request that ended.
+    /// Takes the next request that has ended.
     pub fn next_reply(&mut self) -> Option<Reply> {
         self.replies.pop_front()
     }
 
-    /// Makes inputs of what stores and journal have ended.
+    /// Turns operations that stores and journal have ended into inputs of the engine.
     fn take_ended(&mut self) {
         let clock = &self.clock;
         for store in &mut self.stores {
@@ -197,12 +197,13 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// Hands the waiting inputs to the engine and performs what it asks for, until it asks for nothing more.
+    /// Hands the waiting inputs to the engine and performs its effects, until there are no more inputs.
     fn settle(&mut self) {
         loop {
             self.take_ended();
             let Some(input) = self.inputs.pop_front() else { return };
-            // Ends are later than what was due when the driver woke up, but for those of a model, which are due events.
+            // Completions are later than what was due when the driver woke up, except for those of a model, which are
+            // due events.
             if let Input::Done { at, .. } = input {
                 self.now = self.now.max(at);
             }

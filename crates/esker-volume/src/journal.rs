@@ -1,4 +1,4 @@
-//! Where the map's records are.
+//! Journals: they keep the records of a map.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -8,21 +8,20 @@ use esker_tier::{MapRecord, RecordNumber};
 
 use crate::signal::Signal;
 
-/// Keeps the records of a map. Nothing in it blocks.
+/// Keeps the records of a map. Its methods never block.
 pub trait Journal: Send {
-    /// Takes a record; numbers rise by one. It may be lost with the power until a [`harden`](Self::harden) that covers
-    /// it has ended.
+    /// Takes a record; numbers rise by one. The record may be lost with the power until a [`harden`](Self::harden) that
+    /// covers it has ended.
     fn append(&mut self, number: RecordNumber, record: MapRecord);
 
-    /// Asks for all records up to `through`, which have been appended, to be made durable.
+    /// Asks to make durable all records up to `through`, all of which have been appended.
     fn harden(&mut self, through: RecordNumber);
 
-    /// Appends what has ended since it was asked last: hardenings, or the first error, after which nothing ends any
-    /// more.
+    /// Appends the hardenings that have ended since the last call, or the first error. Nothing ends after an error.
     fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>);
 }
 
-/// A journal that does its work before it returns. [`DirectJournal`] and [`ThreadedJournal`] make a [`Journal`] of it.
+/// A journal whose calls return after the work. [`DirectJournal`] and [`ThreadedJournal`] turn it into a [`Journal`].
 pub trait BlockingJournal: Send {
     /// Appends a record.
     fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()>;
@@ -31,7 +30,7 @@ pub trait BlockingJournal: Send {
     fn harden(&mut self, through: RecordNumber) -> io::Result<()>;
 }
 
-/// Records in memory: for tests, and for volumes that nobody wants back.
+/// A journal in memory: for tests, and for volumes that need not survive the process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
     records: Vec<MapRecord>,
@@ -39,7 +38,7 @@ pub struct MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// The records that would survive losing the power.
+    /// The records that would survive a loss of power.
     pub fn hardened(&self) -> &[MapRecord] {
         &self.records[..self.hardened.0 as usize]
     }
@@ -58,7 +57,7 @@ impl BlockingJournal for MemoryJournal {
     }
 }
 
-/// A journal that does its work when it takes it.
+/// A journal that does its work at once, when it is called.
 #[derive(Debug, Default)]
 pub struct DirectJournal<J> {
     journal: J,
@@ -67,12 +66,12 @@ pub struct DirectJournal<J> {
 }
 
 impl<J: BlockingJournal> DirectJournal<J> {
-    /// Over `journal`.
+    /// A journal over `journal`.
     pub fn new(journal: J) -> Self {
         Self { journal, failed: false, ended: Vec::new() }
     }
 
-    /// Nothing may follow a record that is missing.
+    /// Does nothing after an error: no record may follow one that is missing.
     fn work(&mut self, work: impl FnOnce(&mut J) -> io::Result<()>, hardened: Option<RecordNumber>) {
         if self.failed {
             return;
@@ -100,7 +99,7 @@ impl<J: BlockingJournal> Journal for DirectJournal<J> {
     }
 }
 
-/// A journal whose work a thread of its own does.
+/// A journal whose work is done by a thread.
 #[derive(Debug)]
 pub struct ThreadedJournal {
     work: Option<Sender<Work>>,
@@ -115,7 +114,7 @@ enum Work {
 }
 
 impl ThreadedJournal {
-    /// Over `journal`; `signal` is given whenever something has ended.
+    /// A journal over `journal`. `signal` is given whenever an operation has ended.
     pub fn new<J: BlockingJournal + 'static>(journal: J, signal: Signal) -> Self {
         let (work, to_do) = mpsc::channel();
         let (done, ended) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! The real driver: runs the engines that the simulator runs, over real stores in real time.
+//! The real driver: it runs the engines of the simulator over real stores, in real time.
 
 mod backend;
 mod buffers;

@@ -1,21 +1,21 @@
-//! How threads tell the driver that there is something for it.
+//! How threads wake the driver.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Something that one side waits for and others give. It stays given until it was waited for.
+/// A signal that one thread waits for and others give. It stays given until a wait has seen it.
 #[derive(Clone, Debug, Default)]
 pub struct Signal(Arc<(Mutex<bool>, Condvar)>);
 
 impl Signal {
-    /// Wakes who waits, or who will.
+    /// Gives the signal: wakes a thread that waits, or the next one that will.
     pub fn give(&self) {
         let (given, condition) = &*self.0;
         *given.lock().unwrap_or_else(PoisonError::into_inner) = true;
         condition.notify_one();
     }
 
-    /// Waits until it is given, `limit` at most; takes it back. Returns whether it was given.
+    /// Waits until the signal is given, for at most `limit`, and takes it back. Returns whether it was given.
     pub fn wait(&self, limit: Option<Duration>) -> bool {
         let (given, condition) = &*self.0;
         let mut given = given.lock().unwrap_or_else(PoisonError::into_inner);

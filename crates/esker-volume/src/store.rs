@@ -8,12 +8,12 @@ use esker_tier::{DataRef, IoId};
 use crate::backend::{Backend, Ended};
 use crate::buffers::Buffers;
 
-/// A device of a volume: where its bytes are and, where it should behave like another device, a model that says how
-/// long everything takes.
+/// A device of a volume: a back end with the bytes and, if it should be as slow as another device, a model of that
+/// device.
 pub struct Store {
     backend: Box<dyn Backend>,
     pace: Option<Children<Box<dyn Device>, StoreIo>>,
-    /// What the back end works on, by its number there.
+    /// Operations of the back end that are under way, by their numbers there.
     under_way: TagSlab<StoreIo>,
     from_model: Vec<(StoreIo, Completion)>,
     from_backend: Vec<Ended>,
@@ -25,7 +25,7 @@ pub(crate) struct StoreIo {
     pub(crate) io: IoId,
     pub(crate) request: Request,
     pub(crate) data: DataRef,
-    /// When the model ended it, where there is one.
+    /// When the model ended it, if there is a model.
     at: Option<Nanos>,
 }
 
@@ -34,28 +34,28 @@ pub(crate) struct StoreEnd {
     pub(crate) io: IoId,
     pub(crate) at: Nanos,
     pub(crate) result: Result<(), DeviceError>,
-    /// What the system said, where data may be lost because of it.
+    /// The error of the system, if data may be lost because of it.
     pub(crate) failure: Option<io::Error>,
 }
 
 impl Store {
-    /// As fast as the back end is.
+    /// A store as fast as its back end.
     pub fn new(backend: Box<dyn Backend>) -> Self {
         let (from_model, from_backend) = (Vec::new(), Vec::new());
         Self { backend, pace: None, under_way: TagSlab::default(), from_model, from_backend }
     }
 
-    /// As fast as `model` says, or slower where the back end is.
+    /// A store as fast as `model`, or slower if the back end is.
     pub fn paced(backend: Box<dyn Backend>, model: Box<dyn Device>) -> Self {
         Self { pace: Some(Children::new(vec![model])), ..Self::new(backend) }
     }
 
-    /// When the model next has something to do.
+    /// The next event of the model.
     pub(crate) fn next_event(&self) -> Nanos {
         self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event)
     }
 
-    /// Whether the back end works on something.
+    /// Whether the back end has operations under way.
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty()
     }
@@ -69,7 +69,7 @@ impl Store {
         }
     }
 
-    /// One step of the model, `now == next_event()`. What it fails never gets to the back end.
+    /// One step of the model, at `now == next_event()`. A request that the model fails never gets to the back end.
     pub(crate) fn advance(&mut self, now: Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         let model = self.pace.as_mut().expect("only models have events");
         let mut completed = std::mem::take(&mut self.from_model);
@@ -90,7 +90,7 @@ impl Store {
         self.backend.submit(u64::from(tag.generation) << 32 | u64::from(tag.slot), operation);
     }
 
-    /// Appends what the back end has ended. `now` says when, where no model does.
+    /// Appends the requests that the back end has ended. `now` gives the time of the end, unless a model has given it.
     pub(crate) fn take_ended(&mut self, now: impl Fn() -> Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         self.backend.take_ended(&mut self.from_backend);
         for Ended { id, result, data } in self.from_backend.drain(..) {

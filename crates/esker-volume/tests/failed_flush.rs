@@ -1,5 +1,5 @@
-//! Stores that fail to flush now and then, and drop what they held back, some of them late and out of order, while
-//! extents move: no flush that said Ok has lied.
+//! Stores whose flushes fail now and then and drop their data. Some stores answer late and out of order, and extents
+//! move meanwhile. No flush that succeeded may have lost data.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -21,14 +21,14 @@ const SECTOR: usize = 512;
 const EXTENT: Bytes = Bytes::kib(2);
 const DEVICES: [Bytes; 2] = [Bytes::kib(12), Bytes::kib(8)];
 
-/// A file behind a page cache such as that of Linux: dirty sectors reach the file when it is flushed (and some sooner).
-/// A flush that fails leaves some of them out, marks all of them clean, and they are read as before: the next flush
-/// finds nothing to do and says Ok.
+/// A file behind a page cache like that of Linux. Dirty sectors reach the file when it is flushed, and some sooner. A
+/// flush that fails leaves some of them out, but marks all of them clean, and they still read as before: the next flush
+/// finds nothing to do and succeeds.
 struct CachedFile {
     file: FileBackend,
     cache: BTreeMap<u64, Vec<u8>>,
     dirty: BTreeSet<u64>,
-    /// One in so many flushes fails; none where 0.
+    /// One in this many flushes fails; none if 0.
     failures: u64,
     rng: Rng,
 }
@@ -80,7 +80,7 @@ impl BlockingBackend for CachedFile {
     }
 }
 
-/// Tries once more what failed: the mistake that this test is there to find.
+/// Tries a failed flush again: the fault that this test has to find.
 struct Retrying(CachedFile);
 
 impl BlockingBackend for Retrying {
@@ -105,7 +105,7 @@ impl BlockingBackend for Retrying {
     }
 }
 
-/// A store that performs what it is asked for later, and in any order.
+/// A store that performs its operations later, and in any order.
 struct Late {
     store: Box<dyn BlockingBackend>,
     waiting: Vec<(u64, Operation)>,
@@ -128,7 +128,7 @@ impl Backend for Late {
     }
 }
 
-/// A journal that takes its time.
+/// A journal that answers late.
 struct LateJournal {
     journal: DirectJournal<SharedJournal>,
     hardening: VecDeque<RecordNumber>,
@@ -152,7 +152,7 @@ impl Journal for LateJournal {
     }
 }
 
-/// Wants extents moved all the time.
+/// A policy that asks for moves all the time.
 #[derive(Debug)]
 struct Restless(Rng);
 
@@ -174,7 +174,7 @@ impl Placement for Restless {
 #[derive(Clone, Default)]
 struct SharedJournal {
     inner: Arc<Mutex<MemoryJournal>>,
-    /// One in so many hardenings fails; none where 0.
+    /// One in this many hardenings fails; none if 0.
     failures: u64,
     hardenings: u64,
 }
@@ -224,14 +224,14 @@ fn serve(
 
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
-/// What each sector may hold after losing power: the last value that was promised, and all since.
+/// What each sector may hold after losing power: the last value that was promised, and all later ones.
 struct Host {
     allowed: Vec<Vec<u64>>,
     failed: bool,
 }
 
 impl Host {
-    /// One random request.
+    /// Submits one random request.
     fn ask(
         &mut self,
         driver: &mut RealDriver<PlacementEngine, NoClock>,
@@ -287,7 +287,7 @@ impl Host {
     }
 }
 
-/// Durable moves in all runs of this process.
+/// Number of durable moves in all runs of this process.
 static MOVED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Clone, Copy)]
@@ -297,8 +297,8 @@ enum Stores {
     Late,
 }
 
-/// Random requests, until the power is lost; then the files are opened anew, and the engine is restored from the
-/// records that were durable. An error says what was lost. Returns whether anything had failed.
+/// Runs random requests until the power is lost. Then the files are opened anew, and the engine is restored from the
+/// durable records. The error tells what was lost. Returns whether anything had failed.
 fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(seed);
@@ -359,8 +359,7 @@ fn no_flush_that_said_ok_has_lied() {
     assert!(MOVED.load(Ordering::Relaxed) > 100, "extents moved: {MOVED:?}");
 }
 
-/// The wrong twin: where a store tries a failed flush again and believes the second one, the same check finds data
-/// lost.
+/// If a store tries a failed flush again and believes the second result, the same check finds lost data.
 #[test]
 fn a_store_that_tries_again_is_found_out() {
     let caught =
@@ -368,7 +367,7 @@ fn a_store_that_tries_again_is_found_out() {
     assert!(caught.count() >= 10);
 }
 
-/// A failed flush fails its store only, and all flushes of the host.
+/// A failed flush fails only its own store, and all flushes of the host.
 #[test]
 fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The simulator and the real driver run the same engine: given the same requests, on models as on stores of the same
+//! The simulator and the real driver run the same engine: with the same requests, on models and on stores of the same
 //! speed, they perform the same effects in the same order, however late the real driver wakes up.
 
 use esker_results::Reporting;
@@ -45,12 +45,12 @@ fn engine() -> PlacementEngine {
     PlacementEngine::new(&settings).unwrap().with_policy(Box::new(Restless::default()))
 }
 
-/// A policy that has something moved whenever it is woken, and measures: extents go to the device that answered soonest
-/// of late.
+/// A policy that asks for a move whenever it is woken, and that measures: extents go to the device that answered
+/// fastest of late.
 #[derive(Debug, Default)]
 struct Restless {
     next: u32,
-    /// Response of the last request to each device.
+    /// Response time of the last request to each device.
     responses: [u64; 3],
     wakes_at: Nanos,
 }
@@ -65,7 +65,7 @@ impl Placement for Restless {
     fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
         match event {
             Event::Completed(done) => self.responses[done.device.0 as usize] = (done.at - done.sent).0,
-            // Woken once after each request: where nothing comes, nothing moves.
+            // Woken once after each request: without requests nothing moves.
             Event::Request(_) if self.wakes_at <= now => {
                 self.wakes_at = now + Nanos::from_micros(130);
                 wishes.wake_at = Some(self.wakes_at);
@@ -121,7 +121,7 @@ fn take_replies<C: Clock>(driver: &mut RealDriver<PlacementEngine, C>, tags: &mu
     }
 }
 
-/// The driver wakes up at every arrival, and in between only when it likes to.
+/// Runs the real driver, which wakes up at every arrival, and at random times in between.
 fn real(arrivals: &[Arrival], seed: u64) -> Vec<(Nanos, Effect)> {
     let (clock, log, mut rng) = (FakeClock::default(), Log::default(), Rng::new(seed));
     let store = |child: Child| {
@@ -162,8 +162,8 @@ fn real(arrivals: &[Arrival], seed: u64) -> Vec<(Nanos, Effect)> {
     Arc::into_inner(log).unwrap().into_inner().unwrap()
 }
 
-/// Where the two differ. A replay ends with its last request; the real driver goes on until the last copy has ended,
-/// too.
+/// The first difference between the two. A replay ends with its last request; the real driver goes on until the last
+/// copy has ended, too.
 fn difference(simulated: &[(Nanos, Effect)], real: &[(Nanos, Effect)]) -> Option<String> {
     let pairs = simulated.iter().map(Some).zip(real.iter().map(Some).chain(std::iter::repeat(None)));
     let mut different = pairs.filter(|(simulated, real)| simulated != real);
@@ -204,7 +204,7 @@ proptest! {
 
 }
 
-/// The comparison compares something: all kinds of effects occur.
+/// The comparison is not empty: all kinds of effects occur.
 #[test]
 fn a_short_run_has_every_kind_of_effect() {
     let write = request(0, 0, 40, false);
@@ -223,7 +223,7 @@ fn a_short_run_has_every_kind_of_effect() {
     assert_eq!(difference(&simulated(&arrivals), &effects), None);
 }
 
-/// Lets time pass until something is due, or a thread has ended something.
+/// Lets time pass until something is due, or until a thread has ended something.
 fn wait(driver: &RealDriver<PlacementEngine, &FakeClock>, clock: &FakeClock, signal: &Signal) {
     match driver.next_event() {
         Nanos::NEVER => assert!(signal.wait(Some(Duration::from_secs(60))), "nothing ends"),
@@ -232,10 +232,10 @@ fn wait(driver: &RealDriver<PlacementEngine, &FakeClock>, clock: &FakeClock, sig
 }
 
 proptest! {
-    // Each case flushes a real file.
+    // Each case flushes a real file, so there are few.
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What is read is what was written last, on stores of every kind, with requests under way side by side.
+    /// Reads return what was written last, on stores of every kind, with several requests under way.
     #[test]
     fn data_read_back_are_those_of_a_byte_array(requests in requests(), seed: u64, paced: bool) {
         let (clock, mut rng) = (FakeClock::default(), Rng::new(seed));
@@ -278,7 +278,7 @@ proptest! {
                 }
                 wait(&driver, &clock, &signal);
             }
-            // A file keeps what was trimmed, memory does not: write it anew to know what it is.
+            // A file keeps trimmed data and memory does not: write the range anew, so that its content is known.
             let request = match request.kind {
                 RequestKind::Trim => Request { kind: RequestKind::WriteZeroes { fua: false }, ..request },
                 _ => request,
@@ -319,7 +319,7 @@ impl BlockingJournal for BrokenJournal {
     }
 }
 
-/// After a failure of the journal no write is acknowledged any more, neither one under way nor one that comes later.
+/// After a failure of the journal no write is acknowledged any more, whether it was under way or comes later.
 #[test]
 fn a_failed_journal_fails_everything_but_reads() {
     let clock = FakeClock::default();

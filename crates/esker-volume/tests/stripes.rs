@@ -1,4 +1,4 @@
-//! A striped volume over real stores holds what was written to it.
+//! A striped volume over real stores returns what was written to it.
 
 use esker_core::{Bytes, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{StripeEngine, StripeSettings};

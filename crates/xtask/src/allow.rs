@@ -1,17 +1,17 @@
-//! `tidy.toml`: what may break a rule, and why. An allowance that nothing needs is a finding itself.
+//! `tidy.toml`: what may break a rule, and why. An allowance that is not needed is itself a finding.
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::finding::Finding;
 
-/// Where it lies.
+/// Path of the file.
 pub(crate) const SETTINGS: &str = "crates/xtask/tidy.toml";
 
-/// A reason has at least so many characters: `TODO` is none.
+/// The shortest reason in characters: `TODO` is not enough.
 const REASON_MIN: usize = 15;
 
-/// The file.
+/// The content of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
@@ -23,7 +23,7 @@ pub(crate) struct Settings {
     text: String,
 }
 
-/// Which licences a dependency may have.
+/// The licences that a dependency may have.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Licences {
@@ -37,7 +37,7 @@ struct Allowance {
     rule: String,
     /// A file, or a folder with a `/` at its end.
     path: String,
-    /// One thing of the file; all findings in it where there is none.
+    /// One thing in the file; `None` covers all findings in it.
     item: Option<String>,
     reason: String,
 }
@@ -60,13 +60,13 @@ impl Settings {
         Ok(Self { text: text.to_owned(), ..settings })
     }
 
-    /// How many allowances these rules have.
+    /// Number of allowances for these rules.
     pub(crate) fn allowances(&self, rules: &[&str]) -> usize {
         self.allow.iter().filter(|allowance| rules.contains(&allowance.get_ref().rule.as_str())).count()
     }
 
-    /// The findings that are left of those of the rules `checked`, with those about this file, and how many were
-    /// allowed. `known` are the names of all rules.
+    /// Removes the allowed findings, and adds findings about this file itself. Also returns how many were allowed.
+    /// `checked` are the rules that were run, `known` the names of all rules.
     pub(crate) fn apply(&self, found: Vec<Finding>, checked: &[&str], known: &[&str]) -> (Vec<Finding>, usize) {
         let mut left = Vec::new();
         let mut used = vec![0; self.allow.len()];
@@ -141,7 +141,7 @@ mod tests {
                 (5, "the reason for b.rs is no reason; say why it has to be so"),
             ]
         );
-        // A rule that was not checked says nothing about its allowances.
+        // If a rule was not run, nothing is known about its allowances.
         assert_eq!(settings(&entry("a.rs", "", "one table, read at once")).apply(Vec::new(), &["width"], KNOWN).0, []);
     }
 

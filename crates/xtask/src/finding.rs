@@ -1,4 +1,4 @@
-//! What a rule found.
+//! Findings of rules.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ pub(crate) struct Finding {
     /// From the root of the repository.
     pub(crate) path: String,
     pub(crate) line: usize,
-    /// Set by [`crate::tidy`].
+    /// Filled in by [`crate::tidy`].
     pub(crate) rule: &'static str,
-    /// What in the file it is about, so that an allowance can name it: a function, a dependency, the files of a circle.
+    /// The thing in the file that is wrong, for allowances: a function, a dependency, the files of a circle.
     pub(crate) item: Option<String>,
-    /// What is wrong, and what to do.
+    /// What is wrong, and how to mend it.
     pub(crate) message: String,
 }
 

@@ -1,4 +1,5 @@
-//! The rules of this repository as a program. `cargo xtask tidy` checks them all and ends with 1 where one is broken.
+//! The rules of this repository as a program. `cargo xtask tidy` checks them all; the exit status is 1 if one is
+//! broken.
 
 mod allow;
 mod finding;
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
         ["tidy", "--list"] => Ok(tidy::list()),
         _ => Err(USAGE.to_owned()),
     };
-    // A reader that has gone away wants no more.
+    // Errors are ignored: the reader may have gone away.
     let _ = match &outcome {
         Ok(report) => std::io::stdout().write_all(report.text.as_bytes()),
         Err(problem) => writeln!(std::io::stderr(), "{problem}"),

@@ -1,10 +1,10 @@
-//! The crates of the workspace and what they depend on, as their manifests state it.
+//! The crates of the workspace and their dependencies, read from their manifests.
 
 use toml::de::{DeTable, DeValue};
 
-/// For what a dependency is there.
+/// What a dependency is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     Normal,
     /// For tests, benchmarks and examples.
     Dev,
@@ -12,11 +12,14 @@ pub(crate) enum Kind {
     Build,
 }
 
-const TABLES: [(&str, Kind); 3] =
-    [("dependencies", Kind::Normal), ("dev-dependencies", Kind::Dev), ("build-dependencies", Kind::Build)];
+const TABLES: [(&str, DependencyKind); 3] = [
+    ("dependencies", DependencyKind::Normal),
+    ("dev-dependencies", DependencyKind::Dev),
+    ("build-dependencies", DependencyKind::Build),
+];
 
-impl Kind {
-    /// The table of the manifest that holds it.
+impl DependencyKind {
+    /// The name of its table in the manifest.
     pub(crate) fn table(self) -> &'static str {
         match self {
             Self::Normal => "dependencies",
@@ -26,27 +29,27 @@ impl Kind {
     }
 }
 
-/// A line of a table of dependencies.
+/// One dependency.
 #[derive(Debug)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
-    /// In the manifest.
+    pub(crate) kind: DependencyKind,
+    /// Line in the manifest.
     pub(crate) line: usize,
 }
 
 impl Dependency {
-    /// What it is called in Rust. No library at hand has another name than its package.
+    /// The name in Rust code. Every library in use has the name of its package.
     pub(crate) fn identifier(&self) -> String {
         self.name.replace('-', "_")
     }
 }
 
-/// A crate of the workspace.
+/// One crate of the workspace.
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,
-    /// From the root: `crates/esker-core`.
+    /// Path from the root: `crates/esker-core`.
     pub(crate) folder: String,
     pub(crate) dependencies: Vec<Dependency>,
 }
@@ -57,13 +60,13 @@ impl Package {
     }
 }
 
-/// Whether a file is the manifest of one of the workspace's crates.
+/// Whether `path` is the manifest of one of the workspace's crates.
 pub(crate) fn is_manifest(path: &str) -> bool {
     let parts: Vec<_> = path.split('/').collect();
     matches!(parts[..], ["crates", _, "Cargo.toml"])
 }
 
-/// The crate of a manifest at `path`.
+/// Reads the crate with the manifest `text` at `path`.
 pub(crate) fn package(path: &str, text: &str) -> Result<Package, String> {
     let document = DeTable::parse(text).map_err(|error| format!("{path}: {error}"))?;
     let document = document.get_ref();
@@ -104,6 +107,13 @@ mod tests {
         let package = package("crates/a/Cargo.toml", manifest).unwrap();
         assert_eq!((&*package.name, &*package.folder), ("a", "crates/a"));
         let found: Vec<_> = package.dependencies.iter().map(|it| (&*it.name, it.kind, it.line)).collect();
-        assert_eq!(found, [("serde", Kind::Normal, 5), ("rustix", Kind::Normal, 7), ("b", Kind::Dev, 9)]);
+        assert_eq!(
+            found,
+            [
+                ("serde", DependencyKind::Normal, 5),
+                ("rustix", DependencyKind::Normal, 7),
+                ("b", DependencyKind::Dev, 9)
+            ]
+        );
     }
 }

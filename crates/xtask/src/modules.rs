@@ -1,4 +1,4 @@
-//! The tree of modules of a crate, and which file imports from which.
+//! The module tree of a crate, and which file imports from which.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,41 +10,41 @@ use crate::manifest::Package;
 use crate::syntax::{attributes, is_for_tests};
 use crate::workspace::Workspace;
 
-/// A re-export may lead to another one; a circle of them does not compile.
+/// The longest chain of re-exports that is followed. A circle would not compile.
 const REEXPORTS_MAX: usize = 32;
 
-/// A module with a file of its own, or one inside a file.
+/// A module in a file of its own, or inside a file.
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(crate) name: String,
     pub(crate) file: String,
     pub(crate) parent: Option<usize>,
-    /// Whether it is there for tests only.
+    /// Whether it is only compiled for tests.
     pub(crate) is_test: bool,
     children: BTreeMap<String, usize>,
-    /// What is declared in it.
+    /// Names declared in the module.
     items: BTreeSet<String>,
-    /// What `use` brings into it, by the name it has there.
+    /// Names that `use` brings in: from the local name to the path.
     names: BTreeMap<String, Vec<String>>,
     /// The modules of `use module::*`.
     globs: Vec<Vec<String>>,
     pub(crate) imports: Vec<Import>,
 }
 
-/// A path to something of the same crate that code other than tests uses, in a private `use` or written out.
+/// A path to something in the same crate, in code other than tests: from a private `use`, or written out.
 #[derive(Debug)]
 pub(crate) struct Import {
     path: Vec<String>,
     pub(crate) line: usize,
 }
 
-/// All modules of a crate; a parent comes before its children.
+/// All modules of a crate; parents come before their children.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) modules: Vec<Module>,
 }
 
-/// The files of a crate's `src` that only tests are built with.
+/// The files of a crate's `src` that are only compiled for tests.
 pub(crate) fn files_of_tests(workspace: &Workspace, package: &Package) -> BTreeSet<String> {
     let trees = trees(workspace, package);
     let files = |is_test: bool| {
@@ -54,14 +54,14 @@ pub(crate) fn files_of_tests(workspace: &Workspace, package: &Package) -> BTreeS
     files(true).difference(&files(false)).cloned().collect()
 }
 
-/// The trees of the library and of the program of a crate.
+/// The module trees of a crate's library and program.
 pub(crate) fn trees(workspace: &Workspace, package: &Package) -> Vec<Tree> {
     let roots = ["src/lib.rs", "src/main.rs"].map(|root| format!("{}/{root}", package.folder));
     roots.iter().filter_map(|root| Tree::of_root(workspace, root)).collect()
 }
 
 impl Tree {
-    /// The tree below the file `root`, if there is one.
+    /// The tree with root file `root`, if that file exists.
     pub(crate) fn of_root(workspace: &Workspace, root: &str) -> Option<Self> {
         let syntax = workspace.files.get(root)?.syntax.as_ref()?;
         let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -70,7 +70,7 @@ impl Tree {
         Some(tree)
     }
 
-    /// Adds a module whose files of children lie in `folder`.
+    /// Adds a module whose child modules have their files in `folder`.
     #[expect(clippy::too_many_arguments, reason = "what a module is, once")]
     fn add(
         &mut self,
@@ -120,7 +120,7 @@ impl Tree {
             self.add(&name, file, &below, Some(parent), is_test, items, workspace)
         } else {
             let candidates = [format!("{below}.rs"), format!("{below}/mod.rs")];
-            // A file that another module has by `#[path]` is read there, or not at all.
+            // A file that another module includes by `#[path]` is read there, if at all.
             let Some(found) = candidates.iter().find_map(|path| workspace.files.get(path)) else { return };
             let Some(syntax) = &found.syntax else { return };
             self.add(&name, &found.path, &below, Some(parent), is_test, &syntax.items, workspace)
@@ -128,7 +128,8 @@ impl Tree {
         self.modules[parent].children.insert(name, added);
     }
 
-    /// The module that what `import` names is declared in, or is; `None` where that is another crate.
+    /// The module in which the target of `import` is declared, or which is the target; `None` if it is in another
+    /// crate.
     pub(crate) fn target(&self, from: usize, import: &Import) -> Option<usize> {
         self.resolve(from, &import.path, REEXPORTS_MAX)
     }
@@ -159,7 +160,7 @@ impl Tree {
         Some(at)
     }
 
-    /// The module where `path` begins and what is left of it.
+    /// The module where `path` begins, and the rest of the path.
     fn start<'p>(&self, from: usize, path: &'p [String]) -> Option<(usize, &'p [String])> {
         let (first, mut rest) = path.split_first()?;
         let mut at = match first.as_str() {
@@ -179,7 +180,7 @@ impl Tree {
 }
 
 impl Module {
-    /// Takes in what an item declares and what it imports.
+    /// Adds the names that an item declares, and those that it imports.
     fn read(&mut self, item: &Item) {
         if let Some(name) = declared(item) {
             self.items.insert(name);
@@ -220,7 +221,7 @@ fn declared(item: &Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// One name of a `use`.
+/// One name in a `use`.
 struct Leaf {
     path: Vec<String>,
     /// `None` for `*`.
@@ -253,7 +254,7 @@ fn leaf(before: &[String], ident: &syn::Ident, name: &syn::Ident, line: usize) -
     Leaf { path, name, line }
 }
 
-/// Paths into this crate in code other than tests.
+/// Collects paths into this crate, from code other than tests.
 struct Paths<'a> {
     imports: &'a mut Vec<Import>,
 }
@@ -279,6 +280,6 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         self.imports.extend(leaves.into_iter().map(|leaf| Import { path: leaf.path, line: leaf.line }));
     }
 
-    // `pub(super)` and `pub(in path)` are no imports.
+    // `pub(super)` and `pub(in path)` are not imports.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 }

@@ -1,10 +1,10 @@
-//! What several rules ask of Rust's syntax.
+//! Questions about Rust syntax that several rules ask.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Item, Meta, Token};
 
-/// Whether what has these attributes is there for tests only: `#[test]`, or a `#[cfg(...)]` that no build without tests
-/// fulfils.
+/// Whether an item with these attributes is only compiled for tests: by `#[test]`, or by a `#[cfg(...)]` that is only
+/// true in tests.
 pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -22,7 +22,7 @@ fn needs_test(condition: &Meta) -> bool {
     }
 }
 
-/// The attributes of an item; none of what has none.
+/// The attributes of an item; empty if it has none.
 pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -44,7 +44,7 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether a file is no part of what a crate builds for its users.
+/// Whether a file is not part of what a crate builds for its users.
 pub(crate) fn is_test_file(path: &str) -> bool {
     ["/tests/", "/benches/", "/examples/"].iter().any(|folder| path.contains(folder) && !path.contains("/src/"))
 }

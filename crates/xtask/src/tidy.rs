@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: all rules, less what is allowed with a reason.
+//! `cargo xtask tidy`: runs the rules, and removes findings that are allowed with a reason.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,19 +8,19 @@ use crate::finding::Finding;
 use crate::rules::RULES;
 use crate::workspace::Workspace;
 
-/// What is printed, and how many findings are in it.
+/// The text to print, and the number of findings in it.
 pub(crate) struct Report {
     pub(crate) text: String,
     pub(crate) findings: usize,
 }
 
-/// The rules' names and what they demand.
+/// The names of the rules, and what they demand.
 pub(crate) fn list() -> Report {
     let text = RULES.iter().map(|rule| format!("{:<20} {}\n", rule.name, rule.demands)).collect();
     Report { text, findings: 0 }
 }
 
-/// Checks one rule or all of them.
+/// Runs one rule, or all of them.
 pub(crate) fn run(only: Option<&str>) -> Result<Report, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let workspace = Workspace::load(&root)?;
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_reason_takes_it_away() {
         assert_eq!(report(REASON, Some("file-length")).unwrap().findings, 0);
-        // Another rule alone knows nothing of that reason's use.
+        // If only another rule runs, nothing is known about the use of this reason.
         assert_eq!(report(REASON, Some("width")).unwrap().findings, 0);
     }
 

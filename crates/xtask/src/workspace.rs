@@ -1,4 +1,4 @@
-//! The repository as the rules see it: its files, parsed once.
+//! The repository as the rules see it: its files, each parsed once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use crate::manifest::{self, Package};
 
 /// A text file.
 pub(crate) struct File {
-    /// From the root, with `/`.
+    /// Path from the root, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
-    /// Of Rust.
+    /// The syntax of a Rust file.
     pub(crate) syntax: Option<syn::File>,
 }
 
-/// The repository, or a small one that a test made up.
+/// The repository, or a small one made for a test.
 pub(crate) struct Workspace {
-    /// `None` in tests of rules: nothing is on disk.
+    /// `None` in tests of rules: their files are not on disk.
     pub(crate) root: Option<PathBuf>,
     pub(crate) files: BTreeMap<String, File>,
-    /// The workspace's own crates.
+    /// The crates of the workspace.
     pub(crate) packages: Vec<Package>,
 }
 
 impl Workspace {
-    /// Reads all that the rules look at below `root`.
+    /// Reads all files below `root` that rules look at.
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
         let mut texts = BTreeMap::new();
         read_folder(root, "", &mut texts)?;
@@ -42,14 +42,14 @@ impl Workspace {
         Ok(Self { root: None, files, packages })
     }
 
-    /// A repository of these files (path and text).
+    /// A repository of these files, given as path and text.
     #[cfg(test)]
     pub(crate) fn of_files(files: &[(&str, &str)]) -> Self {
         let texts = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         Self::of(texts).expect("the files of a test are well formed")
     }
 
-    /// All files of Rust with their syntax.
+    /// All Rust files with their syntax.
     pub(crate) fn rust(&self) -> impl Iterator<Item = (&File, &syn::File)> {
         self.files.values().filter_map(|file| Some((file, file.syntax.as_ref()?)))
     }
@@ -66,7 +66,8 @@ fn parsed(path: &str, text: &str) -> Result<syn::File, String> {
     })
 }
 
-/// Adds the files of one folder and those below it. Hidden folders are of tools, but for those that a rule looks at.
+/// Reads the files of a folder and of those below it. Hidden folders belong to tools and are skipped, except those that
+/// a rule checks.
 fn read_folder(root: &Path, folder: &str, texts: &mut BTreeMap<String, String>) -> Result<(), String> {
     let broken = |path: &str, error: std::io::Error| format!("{path}: {error}");
     for entry in std::fs::read_dir(root.join(folder)).map_err(|error| broken(folder, error))? {
@@ -76,7 +77,7 @@ fn read_folder(root: &Path, folder: &str, texts: &mut BTreeMap<String, String>) 
         let kind = entry.file_type().map_err(|error| broken(&path, error))?;
         if kind.is_dir() {
             let hidden = name.starts_with('.') && ![".ci", ".cargo"].contains(&name.as_str());
-            // Also a target folder of a crate outside the workspace, such as the fuzzer's.
+            // Also skips the target folder of a crate outside the workspace, such as the fuzzer's.
             if !hidden && name != "target" {
                 read_folder(root, &path, texts)?;
             }

@@ -1,4 +1,4 @@
-//! What the user can say of studies and their reports.
+//! The arguments of commands about studies and their reports.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub(crate) struct StudyArguments {
     /// Where to write the report
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
-    /// The result as JSON.
+    /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
     /// Treat all traces as one workload instead of one each
@@ -48,7 +48,7 @@ pub(crate) struct StudyArguments {
     /// Leave out what the study itself cost, so that repeated runs give the same bytes
     #[arg(long)]
     pub(crate) no_cost: bool,
-    /// Reading.
+    /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 }

@@ -1,4 +1,4 @@
-//! `esker completions` and `esker man`: generated from the arguments.
+//! `esker completions` and `esker man`, generated from the arguments.
 
 use std::path::Path;
 use std::process::ExitCode;

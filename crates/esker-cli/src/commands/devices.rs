@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::{self, Outputs};
 use crate::table::Table;
 
-/// Every preset of every kind of device.
+/// All presets of all kinds of device.
 fn presets() -> impl Iterator<Item = &'static Preset> {
     esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)())
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A preset whole, also by the name of a design that reports show and that is made from it.
+/// The whole preset. `name` may also be a design that reports show and that is made from the preset.
 fn describe(name: &str) -> Result<String, Failure> {
     let find = |name: &str| presets().find(|preset| preset.name == name);
     if let Some(preset) = find(name) {
@@ -65,7 +65,7 @@ fn describe(name: &str) -> Result<String, Failure> {
     Err(Failure::input(format!("no preset is called `{name}`")).with_hint(suggestion(name)))
 }
 
-/// What somebody may have meant who asked for the preset `name`.
+/// A suggestion for somebody who asked for the preset `name`.
 fn suggestion(name: &str) -> String {
     let list = |chosen: &dyn Fn(&&Preset) -> bool| {
         presets().filter(chosen).map(|preset| preset.name).collect::<Vec<_>>().join(", ")
@@ -88,8 +88,7 @@ fn suggestion(name: &str) -> String {
     }
 }
 
-/// What data sheets say of such drives beside what the preset does. As comments, so that the whole stays a file that
-/// can be used.
+/// Published figures of such drives beside those of the preset, as comments, so that the whole is still a valid file.
 fn beside_data_sheets(preset: &str) -> String {
     let Some(published) = esker_flash::Published::of(preset) else { return String::new() };
     let mut table = Table::new(&["beside data sheets", "published", "measured", "ratio", "reason"]);

@@ -17,12 +17,12 @@ use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
 
-/// Draws the curve.
+/// Computes and prints the curve.
 pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode, Failure> {
     check(arguments)?;
     let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json)?;
     let objects = objects(arguments);
-    let asked = arguments.at.iter().map(|size| asked(size, objects)).collect::<Result<Vec<u64>, _>>()?;
+    let asked = arguments.at.iter().map(|size| parse_cache_size(size, objects)).collect::<Result<Vec<u64>, _>>()?;
     let (spool, map) = read(arguments, common)?;
     let first_seed = common.seed.unwrap_or(1);
     let mut curves = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
         method = settings.method.describe();
         curves.push(curve(&spool, &map, &settings)?);
     }
-    // Where nothing is asked for: where the first curve bends, so that nothing is missed between two points.
+    // By default: the sizes where the first curve bends, so that nothing is missed between two points.
     let bends = || curves[0].thinned(arguments.points).points.into_iter().map(|point| point.objects).collect();
     let sizes = if asked.is_empty() { bends() } else { asked };
     let answer = Answer { objects, method, curves, sizes };
@@ -57,7 +57,7 @@ fn objects(arguments: &MrcArguments) -> CurveObjects {
 }
 
 /// A size of `--at` in objects.
-fn asked(text: &str, objects: CurveObjects) -> Result<u64, Failure> {
+fn parse_cache_size(text: &str, objects: CurveObjects) -> Result<u64, Failure> {
     let text = text.trim();
     if let Ok(count) = text.replace('_', "").parse() {
         return Ok(count);
@@ -86,12 +86,12 @@ fn check(arguments: &MrcArguments) -> Result<(), Failure> {
     }
 }
 
-/// Reads the trace; volumes are laid side by side, so that their pages differ.
+/// Reads the traces. Volumes get addresses side by side, so that their pages differ.
 fn read(arguments: &MrcArguments, common: &Common) -> Result<(Spool, DenseMap), Failure> {
     check_given_once(&arguments.traces)?;
     let mut reader = TraceReader::open(&arguments.traces, &read_options(&arguments.read))?;
     let bar = Progress::new(common.quiet, "B");
-    bar.say("reading");
+    bar.set_message("reading");
     let mut spool = esker_trace::SpoolWriter::default();
     let mut characteriser = Characteriser::new(CharacteriserSettings::default());
     let (mut batch, mut transfers) = (Vec::new(), 0);
@@ -132,13 +132,13 @@ fn curve(spool: &Spool, map: &DenseMap, settings: &CurveSettings) -> Result<Miss
     Ok(builder.finish())
 }
 
-/// What is printed.
+/// The result to print.
 struct Answer {
     objects: CurveObjects,
     method: String,
-    /// One per seed.
+    /// One curve for each seed.
     curves: Vec<MissRatioCurve>,
-    /// At which the curves are shown, in objects.
+    /// Cache sizes to show, in objects.
     sizes: Vec<u64>,
 }
 
@@ -151,7 +151,7 @@ impl Answer {
         (lowest, mean, ratios.iter().copied().fold(0.0, f64::max))
     }
 
-    /// Bytes of a cache of so many objects.
+    /// Size in bytes of a cache of `objects` objects.
     fn bytes(&self, objects: u64) -> Option<u64> {
         self.objects.bytes().map(|size| objects.saturating_mul(size))
     }

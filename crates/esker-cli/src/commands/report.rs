@@ -1,4 +1,4 @@
-//! `esker report`: the report of a study, drawn again from its JSON.
+//! `esker report`: renders the report of a study again, from its JSON.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `esker reproduce`: published against measured.
+//! `esker reproduce`: published values beside measured ones.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
 
-/// Runs the items; exit status 1 where a claim is missed.
+/// Runs the items. The exit status is 1 if a claim is missed.
 pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<ExitCode, Failure> {
     let items = esker_repro::select(&arguments.items)?;
     let inputs = arguments.traces.as_deref().map(esker_repro::trace_files).unwrap_or_default();
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
 
 fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &Common) -> Result<Outcome, Failure> {
     let bar = Progress::new(common.quiet, "%");
-    bar.say(place);
+    bar.set_message(place);
     let progress = |share: f64| bar.set((share * 1000.0) as u64, 1000);
     let context = Context {
         seed: common.seed.unwrap_or(1),
@@ -84,7 +84,7 @@ fn write_page(
     html.write_text(&page)
 }
 
-/// The command that repeats it, without what only says where results go.
+/// The command that repeats the run, without options that only name outputs.
 fn command_line(arguments: &ReproduceArguments, common: &Common) -> String {
     let mut line = "esker reproduce".to_string();
     if arguments.items.is_empty() {
@@ -102,7 +102,7 @@ fn command_line(arguments: &ReproduceArguments, common: &Common) -> String {
     line
 }
 
-/// How the claims came out, for each paper.
+/// Number of claims by verdict, for each paper.
 fn summary(found: &[(&Item, Outcome)]) -> String {
     let mut papers: Vec<(&str, Vec<&Claim>)> = Vec::new();
     for (item, outcome) in found {

@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::table::{Table, percent};
 use crate::{cancel, output};
 
-/// Runs the experiment as it stands.
+/// Runs the experiment.
 pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode, Failure> {
     let mut experiment = Experiment::load(&arguments.file)?;
     if !experiment.dimensions().is_empty() {
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     let inputs = [vec![arguments.file.clone()], experiment.traces()].concat();
     let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json)?;
     let bar = Progress::new(common.quiet, "requests");
-    bar.say("simulating");
+    bar.set_message("simulating");
     let progress = |done: u64, total: u64| bar.set(done, total);
     let options = RunOptions { progress: Some(&progress), cancel: Some(cancel::flag()), cost: !arguments.no_cost };
     let results = esker_sim::run(&experiment, &options).map_err(failure)?;
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run's error as the user meets it.
+/// The error of a run, for the user.
 pub(super) fn failure(error: RunError) -> Failure {
     match error {
         RunError::Cancelled => Failure::cancelled(),
@@ -89,7 +89,7 @@ fn render(results: &RunResults) -> String {
                 words::count(flash.erases),
                 words::amplification(flash.write_amplification),
             );
-            text += &flash.recovery.as_ref().map_or_else(String::new, recovery::told);
+            text += &flash.recovery.as_ref().map_or_else(String::new, recovery::describe_recovery);
         }
         if let Some(disk) = &device.disk {
             text += &format!(
@@ -105,7 +105,7 @@ fn render(results: &RunResults) -> String {
         text.push('\n');
     }
     if let Some(settled) = &results.settled {
-        text += &format!("\n{}\n", told(settled));
+        text += &format!("\n{}\n", describe_settling(settled));
     }
     if !results.remarks.is_empty() {
         text.push('\n');
@@ -122,8 +122,8 @@ fn render(results: &RunResults) -> String {
     text
 }
 
-/// What further passes of the writes came to.
-fn told(settled: &SettledResults) -> String {
+/// The result of the further passes over the writes, in words.
+fn describe_settling(settled: &SettledResults) -> String {
     let amplification = words::amplification(settled.write_amplification);
     let (passes, capacities) = (settled.passes, words::factor(settled.capacities_written));
     match settled.outcome {

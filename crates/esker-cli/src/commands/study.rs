@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::table::{self, Table};
 use crate::{cancel, memory, output};
 
-/// Makes the study, writes the report, prints the verdict.
+/// Runs the study, writes the report, and prints the verdict.
 pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode, Failure> {
     super::trace::check_given_once(&arguments.traces)?;
     let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     let simulated = AtomicU64::new(0);
     let bar = Progress::new(common.quiet, "%");
     let progress = |what: &str, done: u64, total: Option<u64>| {
-        bar.say(what);
+        bar.set_message(what);
         if let Some(total) = total {
             bar.set(done, total);
         }
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     if cancel::requested() {
         return Err(Failure::cancelled());
     }
-    // Standard output is for one of the three.
+    // Standard output takes only one of report, JSON and verdict.
     let verdict = !report.is_standard_output() && !json.as_ref().is_some_and(Output::is_standard_output);
     report.write_text(&html)?;
     json.map_or(Ok(()), |json| json.write_json(&study))?;
@@ -79,7 +79,7 @@ fn failure(error: StudyError) -> Failure {
     }
 }
 
-/// The command that repeats the study: what was given, without what only says where results go.
+/// The command that repeats the study, without options that only name outputs.
 fn command_line(arguments: &StudyArguments, common: &Common) -> String {
     let mut words = vec!["esker".to_string(), "study".to_string()];
     words.extend(arguments.traces.iter().map(|trace| quote(&trace.display().to_string())));
@@ -118,7 +118,7 @@ fn quote(word: &str) -> String {
     }
 }
 
-/// What a terminal shows: the verdict and the designs.
+/// The summary for a terminal: the verdict and the designs.
 fn summary(study: &StudyReport, arguments: &StudyArguments) -> String {
     let mut text = String::new();
     for workload in &study.workloads {

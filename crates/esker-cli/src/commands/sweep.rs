@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     let table = there.then(|| claim_table(&mut outputs, arguments)).transpose()?;
     let json = outputs.json(&arguments.json)?;
     let bar = Progress::new(common.quiet, "points");
-    bar.say("sweeping");
+    bar.set_message("sweeping");
     let progress = |done: usize, total: usize| bar.set(done as u64, total as u64);
     let options = SweepOptions {
         threads: common.threads,
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
         error => error.into(),
     })?;
     drop(bar);
-    // A folder that was not there is now.
+    // The folder exists now, even if it did not before.
     let table = table.map_or_else(|| claim_table(&mut outputs, arguments), Ok)?;
     table.write_text(&sweep.table.to_csv())?;
     match json {
@@ -73,7 +73,7 @@ fn claim_table(outputs: &mut Outputs, arguments: &SweepArguments) -> Result<Outp
     outputs.claim("", &arguments.output.join("sweep.csv"), Content::SweepTable)
 }
 
-/// `2/8`: the second of eight shares.
+/// Reads `2/8`: the second of eight shares.
 fn shard(text: &str) -> Result<(usize, usize), Failure> {
     let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
     match parts {
@@ -83,7 +83,7 @@ fn shard(text: &str) -> Result<(usize, usize), Failure> {
     }
 }
 
-/// Columns that differ from row to row, and the response times.
+/// The columns that differ between rows, and the response times.
 fn render(sweep: &SweepTable) -> String {
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What a file holds that is about to be replaced.
+//! Recognises the content of a file that is about to be replaced.
 
 use std::fmt;
 use std::fs::File;
@@ -9,12 +9,12 @@ use esker_trace::FormatEntry;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// How much of a page or table is looked at.
+/// How much of a page or table is read.
 const HEAD: u64 = 4096;
-/// A disk is empty if this much at its beginning is zero: partitions and file systems have their marks there.
+/// A disk counts as empty if this much at its beginning is zero: partitions and file systems have their marks there.
 const DISK_HEAD: u64 = 1 << 20;
 
-/// What a command writes.
+/// The kind of content that a command writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
     /// A report as an HTML page.
@@ -42,7 +42,7 @@ impl fmt::Display for Content {
 }
 
 impl Content {
-    /// Whether the file or disk at `path` is empty, or holds something like this.
+    /// Whether the file or disk at `path` is empty, or already has content of this kind.
     pub(crate) fn may_replace(self, path: &Path) -> io::Result<bool> {
         let file = File::open(path)?;
         let is_file = file.metadata()?.is_file();
@@ -50,7 +50,7 @@ impl Content {
             return Ok(true);
         }
         match self {
-            // What cannot be read as a trace, for what reason ever, is none.
+            // A file that cannot be read as a trace, for whatever reason, is none.
             Self::Trace(format) => Ok(format.build.fits(path).unwrap_or(false)),
             Self::Json => Ok(is_json(decompressed(path)?)),
             Self::Page => {
@@ -73,7 +73,7 @@ fn is_empty(file: File, is_file: bool) -> io::Result<bool> {
     Ok(bytes.iter().all(|byte| *byte == 0))
 }
 
-/// What is at `path`, without the compression that `-o NAME.zst` and `-o NAME.gz` have.
+/// The content of `path`, decompressed if it is compressed as `-o NAME.zst` and `-o NAME.gz` do.
 fn decompressed(path: &Path) -> io::Result<Box<dyn BufRead>> {
     let mut file = BufReader::new(File::open(path)?);
     let magic = file.fill_buf()?;
@@ -86,15 +86,15 @@ fn decompressed(path: &Path) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// The first bytes as text, as far as they can be had.
+/// The first bytes as text, as far as they can be read.
 fn head(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    // What is cut off or damaged is no file of ours.
+    // A file that is cut off or damaged is not one of ours.
     let _ = decompressed(path)?.take(HEAD).read_to_end(&mut bytes);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether it is one object or one list, and nothing more. Zeros may follow, as on a disk.
+/// Whether the text is one object or one list, and nothing more. Zeros may follow, as on a disk.
 fn is_json(mut text: Box<dyn BufRead>) -> bool {
     loop {
         let Ok(bytes) = text.fill_buf() else { return false };

@@ -1,5 +1,5 @@
-//! Where results go. Every command names what it reads and what it writes here before it begins to work, so that no
-//! input is replaced, nor a file that somebody else made; files appear whole or not at all.
+//! The outputs of commands. Every command registers its inputs and outputs here before it begins to work, so that it
+//! replaces no input and no file of another origin. A file appears as a whole or not at all.
 
 mod content;
 mod stream;
@@ -8,7 +8,7 @@ mod words;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use esker_files::{Identity, Place, identities_of_input};
+use esker_files::{FileTarget, Identity, identities_of_input};
 
 use crate::args::{JsonArguments, WriteArguments};
 use crate::failure::Failure;
@@ -17,9 +17,9 @@ pub(crate) use content::Content;
 pub(crate) use stream::Output;
 pub(crate) use words::{print, print_json, remark};
 
-/// What a command reads and writes.
+/// The inputs and outputs of a command.
 pub(crate) struct Outputs {
-    /// Whether the user wants files replaced that are of another kind.
+    /// Whether the user allows files of another kind to be replaced.
     force: bool,
     inputs: Vec<PathBuf>,
     known: Vec<Known>,
@@ -39,26 +39,26 @@ impl Known {
 }
 
 impl Outputs {
-    /// For a command that reads `inputs` (`-` is standard input).
+    /// The outputs of a command that reads `inputs` (`-` is standard input).
     pub(crate) fn new(force: bool, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let input = |path: &PathBuf| {
             let name = if path == "-" { "standard input".to_string() } else { path.display().to_string() };
             Known { name, is_input: true, identities: identities_of_input(path) }
         };
         let mut known: Vec<Known> = inputs.iter().map(input).collect();
-        let mut stdout = Place::find(Path::new("-"))?.identities();
+        let mut stdout = FileTarget::find(Path::new("-"))?.identities();
         if let Some(input) = known.iter().find(|input| input.is(&stdout)) {
             return Err(Failure::input(format!("standard output is the input {}", input.name)).with_hint(
                 "let the shell write to another file; one that `>` has emptied is to be brought back first",
             ));
         }
-        // A claim of standard output itself is told by its descriptor.
+        // Descriptors are removed: claims of standard output itself are recognised by them.
         stdout.retain(|identity| !matches!(identity, Identity::Descriptor(_)));
         known.push(Known { name: "standard output".into(), is_input: false, identities: stdout });
         Ok(Self { force, inputs: inputs.to_vec(), known })
     }
 
-    /// For a command that reads `traces`, which have to be there.
+    /// The outputs of a command that reads `traces`, which have to exist.
     pub(crate) fn of_traces(force: bool, traces: &[PathBuf]) -> Result<Self, Failure> {
         let missing = |path: &&PathBuf| path.as_os_str() != "-" && std::fs::metadata(path).is_err();
         if let Some(path) = traces.iter().find(missing) {
@@ -72,23 +72,23 @@ impl Outputs {
         Self::new(force, traces)
     }
 
-    /// Makes ready to write `content` to `path` (`-` is standard output), which was given with `option`.
+    /// Prepares to write `content` to `path` (`-` is standard output), the value of `option`.
     pub(crate) fn claim(&mut self, option: &str, path: &Path, content: Content) -> Result<Output, Failure> {
-        let place = Place::find(path)?;
+        let target = FileTarget::find(path)?;
         let given = given(option, path);
-        self.know(&given, &place)?;
+        self.register(&given, &target)?;
         if !self.force {
-            self.check_content(path, &place, content)?;
+            self.check_content(path, &target, content)?;
         }
-        Ok(Output::new(path, place.prepare()?))
+        Ok(Output::new(path, target.prepare()?))
     }
 
-    /// The place that `--json` asks for.
+    /// Claims the output of `--json`.
     pub(crate) fn json(&mut self, arguments: &JsonArguments) -> Result<Option<Output>, Failure> {
         arguments.json.as_ref().map(|path| self.claim("--json", path, Content::Json)).transpose()
     }
 
-    /// The place of a trace in `format`.
+    /// Claims the output of a trace in `format`.
     pub(crate) fn trace(
         &mut self,
         arguments: &WriteArguments,
@@ -97,21 +97,21 @@ impl Outputs {
         self.claim("-o", &arguments.output, Content::Trace(format))
     }
 
-    /// Remembers that the files of `folder` whose names are `ours` are written, too.
+    /// Registers the files of `folder` whose names satisfy `ours` as outputs, too.
     pub(crate) fn claim_folder(&mut self, folder: &Path, ours: fn(&str) -> bool) -> Result<(), Failure> {
-        // A folder that is not there has nothing to lose; one that cannot be read says so when it is written.
+        // A missing folder has nothing to lose; one that cannot be read fails when it is written to.
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(ours) {
                 let path = entry.path();
-                self.know(&path.display().to_string(), &Place::find(&path)?)?;
+                self.register(&path.display().to_string(), &FileTarget::find(&path)?)?;
             }
         }
         Ok(())
     }
 
-    /// Refuses a place that something else of the command is at; remembers it where it is free.
-    fn know(&mut self, given: &str, place: &Place) -> Result<(), Failure> {
-        let mut identities = place.identities();
+    /// Registers a target. Refuses one that the command already reads or writes.
+    fn register(&mut self, given: &str, target: &FileTarget) -> Result<(), Failure> {
+        let mut identities = target.identities();
         if identities.contains(&Identity::Descriptor(1)) {
             identities = vec![Identity::Descriptor(1)];
         }
@@ -133,8 +133,8 @@ impl Outputs {
         }
     }
 
-    fn check_content(&self, path: &Path, place: &Place, content: Content) -> Result<(), Failure> {
-        let Some(there) = place.content() else { return Ok(()) };
+    fn check_content(&self, path: &Path, target: &FileTarget, content: Content) -> Result<(), Failure> {
+        let Some(there) = target.content() else { return Ok(()) };
         let shown = path.display();
         match content.may_replace(there) {
             Ok(true) => {}
@@ -160,8 +160,7 @@ impl Outputs {
         }
     }
 
-    /// The input that stands right behind `-o PATH` on the command line, where a shell puts the rest of what a pattern
-    /// means.
+    /// The input right after `-o PATH` on the command line. A shell puts the other files of a pattern there.
     fn behind(&self, path: &Path) -> Option<PathBuf> {
         let words: Vec<_> = std::env::args_os().collect();
         let is_option = |word: &OsStr| {

@@ -1,4 +1,4 @@
-//! One place that a result is written to.
+//! One output of a command.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// A file that appears under its name only when [`Output::finish`] is called; or standard output, a device, a FIFO.
+/// An output: a file that appears under its name only at [`Output::finish`], or standard output, a device, or a FIFO.
 pub(crate) struct Output {
     path: PathBuf,
     destination: Destination,
-    /// What went wrong when a writer was closed, since closing has nowhere else to say it.
+    /// The error of closing a writer, which can report it nowhere else.
     closing: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -22,13 +22,13 @@ impl Output {
         Self { path: path.to_path_buf(), destination, closing: Arc::default() }
     }
 
-    /// Whether it is standard output, by whatever name.
+    /// Whether the output is standard output, by whatever name.
     pub(crate) fn is_standard_output(&self) -> bool {
         self.destination.is_standard_output()
     }
 
-    /// A writer that can be handed to another owner, such as a trace writer. It compresses where the file's name ends
-    /// in `.zst` or `.gz`.
+    /// A writer that can be passed on, for example to a trace writer. It compresses if the name of the file ends in
+    /// `.zst` or `.gz`.
     pub(crate) fn writer(&mut self) -> Result<Box<dyn Write + Send>, Failure> {
         let file = self.destination.open()?;
         let writer: Box<dyn Write + Send> = Box::new(io::BufWriter::with_capacity(1 << 20, file));
@@ -48,7 +48,8 @@ impl Output {
         }
     }
 
-    /// An error of a writer, with the name that the user gave. A reader that went away is no error.
+    /// Turns an error of a writer into a failure with the name that the user gave. If the reader went away, that is no
+    /// error.
     pub(crate) fn failed(&self, error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::closed_pipe(),
@@ -57,7 +58,7 @@ impl Output {
         }
     }
 
-    /// Puts the file in its place. Every writer has been dropped by now.
+    /// Puts the file in its place. All writers must have been dropped.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         if let Some(error) = self.closing.lock().expect("no writer panics while closing").take() {
             return Err(self.failed(error));
@@ -65,13 +66,13 @@ impl Output {
         Ok(self.destination.commit()?)
     }
 
-    /// Writes `text`, whole or not at all.
+    /// Writes `text`, as a whole or not at all.
     pub(crate) fn write_text(mut self, text: &str) -> Result<(), Failure> {
         let mut writer = self.writer()?;
         let written = writer.write_all(text.as_bytes()).and_then(|()| writer.flush());
         drop(writer);
         match written.map_err(|error| self.failed(error)) {
-            // Whoever reads has had enough; other results are still wanted.
+            // The reader has seen enough; other results are still wanted.
             Err(failure) if failure.is_closed_pipe() => Ok(()),
             Err(failure) => Err(failure),
             Ok(()) => self.finish(),
@@ -86,7 +87,7 @@ impl Output {
     }
 }
 
-/// A writer that has something to say when it is closed, such as the end of a compressed stream.
+/// A writer that writes more when it is closed, such as the end of a compressed stream.
 struct Closing<W, F: Fn(W) -> io::Result<()>> {
     inner: Option<W>,
     close: F,

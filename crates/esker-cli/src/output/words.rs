@@ -1,9 +1,9 @@
-//! What a command says on standard output and standard error.
+//! Prints to standard output and standard error.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use esker_files::Place;
+use esker_files::FileTarget;
 use serde::Serialize;
 
 use super::Output;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 fn standard_output() -> Result<Output, Failure> {
     let path = Path::new("-");
-    Ok(Output::new(path, Place::find(path)?.prepare()?))
+    Ok(Output::new(path, FileTarget::find(path)?.prepare()?))
 }
 
 /// Prints `text` on standard output.
@@ -24,7 +24,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     standard_output()?.write_json(value)
 }
 
-/// Prints `text` and a line break on standard error. A closed standard error is no reason to fail.
+/// Prints `text` and a line break on standard error. Errors are ignored, because standard error may be closed.
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

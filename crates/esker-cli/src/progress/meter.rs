@@ -1,10 +1,10 @@
-//! How far work is, how long it may still take, and when to say so. Time is an argument: it has begun at zero.
+//! How far work has got, how long it may still take, and when to report that. Time is an argument that starts at zero.
 
 use std::time::Duration;
 
 use esker_core::words;
 
-/// What work is measured in.
+/// The unit in which work is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Bytes,
@@ -13,7 +13,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// "B" is bytes, "%" a share without a unit of its own.
+    /// The unit called `name`: "B" for bytes, "%" for a share.
     pub(super) fn called(name: &str) -> Self {
         match name {
             "B" => Self::Bytes,
@@ -32,11 +32,11 @@ pub(super) struct Meter {
     done: u64,
     total: u64,
     begin: Duration,
-    /// When it moved for the last time.
+    /// When the work last made progress.
     moved: Duration,
 }
 
-/// Before this time an estimate would be a guess.
+/// Before this time an estimate would only be a guess.
 const EARLIEST: Duration = Duration::from_secs(2);
 
 impl Meter {
@@ -44,7 +44,7 @@ impl Meter {
         Self { unit, message: "working".into(), done: 0, total: 0, begin: now, moved: now }
     }
 
-    pub(super) fn say(&mut self, message: &str) {
+    pub(super) fn set_message(&mut self, message: &str) {
         self.message = message.to_string();
     }
 
@@ -55,9 +55,9 @@ impl Meter {
         (self.done, self.total) = (done, total);
     }
 
-    /// Time that is left if the work goes on as it has so far. `None` while that cannot be known: at the begin, when
-    /// all is done that was expected, and when the work has stood still for longer than the estimate (what was counted
-    /// is then not what takes the time).
+    /// Time left if the work goes on at the same rate. `None` if that cannot be known: at the start, when everything
+    /// expected is done, and when the work has stood still for longer than the estimate (then something else takes the
+    /// time).
     pub(super) fn time_left(&self, now: Duration) -> Option<Duration> {
         let elapsed = now.saturating_sub(self.begin);
         if self.done == 0 || self.done >= self.total || elapsed < EARLIEST {
@@ -68,7 +68,7 @@ impl Meter {
         (left >= 1.0 && stood.as_secs_f64() <= left).then(|| Duration::from_secs_f64(left.min(1e9)))
     }
 
-    /// All of it on one line.
+    /// The whole report on one line.
     pub(super) fn line(&self, now: Duration) -> String {
         let mut line = format!("{}: ", self.message);
         let bytes = |count: u64| words::bytes(count as f64);
@@ -103,7 +103,7 @@ pub(super) fn rough(time: Duration) -> String {
     }
 }
 
-/// When lines are due: after ten seconds, then each time the waiting has doubled, at least every five minutes.
+/// When lines are due: after ten seconds, then whenever the time has doubled, and at least every five minutes.
 #[derive(Debug)]
 pub(super) struct Schedule {
     due: Duration,
@@ -117,12 +117,12 @@ impl Schedule {
         Self { due: FIRST }
     }
 
-    /// How long to wait for the next line.
+    /// Time until the next line is due.
     pub(super) fn wait(&self, now: Duration) -> Duration {
         self.due.saturating_sub(now)
     }
 
-    /// Whether a line is due now; the next one is then due later.
+    /// Returns true if a line is due now, and schedules the next one.
     pub(super) fn is_due(&mut self, now: Duration) -> bool {
         let due = now >= self.due;
         if due {
@@ -157,7 +157,7 @@ mod tests {
         meter.set(25, 100, at(35));
         assert_eq!(meter.time_left(at(35)), Some(at(90)));
         assert_eq!(meter.time_left(at(65)), Some(at(180)), "it waits, so it will take longer");
-        // Nearly everything that was counted is done, and still it takes minutes.
+        // Nearly everything is done, and yet it takes minutes.
         meter.set(999, 1_000, at(100));
         for second in 100..700 {
             assert_eq!(meter.time_left(at(second)), None, "after {second} s");
@@ -169,12 +169,12 @@ mod tests {
     #[test]
     fn a_line_says_what_how_far_and_how_long() {
         let mut meter = Meter::new(Unit::called("requests"), at(0));
-        meter.say("simulating");
+        meter.set_message("simulating");
         assert_eq!(meter.line(at(10)), "simulating: 10 s so far");
         meter.set(1_500, 4_500, at(150));
         assert_eq!(meter.line(at(150)), "simulating: 1 500 of 4 500 requests (33 %), 2 min so far, about 5 min left");
         let mut meter = Meter::new(Unit::called("B"), at(0));
-        meter.say("db.csv");
+        meter.set_message("db.csv");
         meter.set(1 << 20, 4 << 20, at(10));
         assert_eq!(meter.line(at(10)), "db.csv: 1 MiB of 4 MiB (25 %), 10 s so far, about 30 s left");
         meter.set(1 << 20, 0, at(10));

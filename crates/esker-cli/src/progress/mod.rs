@@ -1,4 +1,4 @@
-//! Progress of long work on standard error: a bar with the time left on a terminal, else a line now and then.
+//! Progress of long work on standard error: a bar with the time left on a terminal, otherwise a line now and then.
 
 mod meter;
 
@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use meter::{Meter, Schedule, Unit};
 
-/// What is shown of work under way, which other threads may move on. Nothing is shown when quiet.
+/// The progress of some work, which any thread may advance. Nothing is shown if the user asked for quiet.
 #[derive(Debug)]
 pub(crate) struct Progress {
     meter: Arc<Mutex<Meter>>,
@@ -26,15 +26,14 @@ enum Shown {
     Lines { stop: Arc<(Mutex<bool>, Condvar)>, thread: Option<JoinHandle<()>> },
 }
 
-/// Time since the program began to show progress.
+/// Time since the program first showed progress.
 #[expect(clippy::disallowed_methods, reason = "how long the user has been waiting")]
 fn now() -> Duration {
     static BEGIN: OnceLock<Instant> = OnceLock::new();
     BEGIN.get_or_init(Instant::now).elapsed()
 }
 
-/// When the next line is due: one schedule for all that the program does, so that a hundred
-/// small traces are told of, too.
+/// When the next line is due. One schedule for the whole program, so that a hundred small traces are reported, too.
 static SCHEDULE: Mutex<Schedule> = Mutex::new(Schedule::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -42,7 +41,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Progress {
-    /// Progress of work that is measured in `unit`s ("B" for bytes).
+    /// Progress of work measured in `unit` ("B" for bytes).
     pub(crate) fn new(quiet: bool, unit: &str) -> Self {
         let meter = Arc::new(Mutex::new(Meter::new(Unit::called(unit), now())));
         let shown = match (quiet, std::io::stderr().is_terminal()) {
@@ -53,15 +52,15 @@ impl Progress {
         Self { meter, shown }
     }
 
-    /// What is being done.
-    pub(crate) fn say(&self, message: &str) {
-        lock(&self.meter).say(message);
+    /// Sets the description of the work.
+    pub(crate) fn set_message(&self, message: &str) {
+        lock(&self.meter).set_message(message);
         if let Shown::Bar(bar) = &self.shown {
             bar.set_message(message.to_string());
         }
     }
 
-    /// `done` of `total`.
+    /// Sets the progress to `done` of `total`.
     pub(crate) fn set(&self, done: u64, total: u64) {
         lock(&self.meter).set(done, total, now());
         if let Shown::Bar(bar) = &self.shown {
@@ -80,7 +79,7 @@ impl Drop for Progress {
                 *lock(&stop.0) = true;
                 stop.1.notify_all();
                 if let Some(thread) = thread.take() {
-                    // A thread that could not print has nothing else to tell.
+                    // A thread that could not print has nothing else to report.
                     let _ = thread.join();
                 }
             }
@@ -97,7 +96,7 @@ fn bar(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressBar {
     };
     let meter = meter.clone();
     let left = move |_: &ProgressState, to: &mut dyn Write| {
-        // The bar goes on without the time left where that is not known.
+        // The bar is drawn without the time left while that is unknown.
         let _ = lock(&meter).time_left(now()).map_or(Ok(()), |left| write!(to, "ETA {}", meter::rough(left)));
     };
     let style = ProgressStyle::with_template(&template).expect("the templates above are valid").with_key("left", left);
@@ -106,7 +105,7 @@ fn bar(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressBar {
     bar
 }
 
-/// A thread that prints a line whenever one is due.
+/// Starts a thread that prints a line whenever one is due.
 fn lines(meter: &Arc<Mutex<Meter>>) -> Shown {
     let stop = Arc::new((Mutex::new(false), Condvar::new()));
     let (meter, stopped) = (meter.clone(), stop.clone());
@@ -116,17 +115,17 @@ fn lines(meter: &Arc<Mutex<Meter>>) -> Shown {
             let wait = lock(&SCHEDULE).wait(now());
             done = stopped.1.wait_timeout(done, wait).expect("nobody panics while holding it").0;
             if !*done && lock(&SCHEDULE).is_due(now()) {
-                // Nobody waits for the lock while a full pipe waits for its reader.
+                // The lock is released before printing, because a full pipe may block.
                 let line = lock(&meter).line(now());
-                say(&line);
+                print_line(&line);
             }
         }
     };
-    // Where no thread can be had there are no lines.
+    // If no thread can be started, there are no lines.
     Shown::Lines { stop, thread: std::thread::Builder::new().name("progress".into()).spawn(work).ok() }
 }
 
 #[expect(clippy::print_stderr, reason = "progress goes beside the results")]
-fn say(line: &str) {
+fn print_line(line: &str) {
     eprintln!("{line}");
 }

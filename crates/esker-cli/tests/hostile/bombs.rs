@@ -1,5 +1,5 @@
-//! Small files that unpack to gigabytes, as the usual settings of gzip, zstd and xz make them. (What was packed with
-//! `zstd --long` or `xz -9` is refused.)
+//! Small files that unpack to gigabytes, made with the usual settings of gzip, zstd and xz. (Files packed with `zstd
+//! --long` or `xz -9` are refused.)
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,9 +7,9 @@ use std::io::{BufWriter, Write};
 use crate::runner::{asked_for, run_within};
 use crate::traces::MEMORY_MAX;
 
-/// What each of them unpacks to, in MiB, unless `ESKER_SOAK_BOMB_MIB` says otherwise: twice what a run may take.
+/// Unpacked size of each file in MiB, unless `ESKER_SOAK_BOMB_MIB` sets it: twice the memory that a run may take.
 const UNPACKED_MIB: u64 = 128;
-/// What is compressed once; the compressed part is then repeated, which all three formats allow.
+/// Size of the part that is compressed once. The compressed part is then repeated, which all three formats allow.
 const PART: usize = 4 << 20;
 
 /// Packs one part.
@@ -31,7 +31,7 @@ fn xz(part: &[u8]) -> Vec<u8> {
 
 const PACKERS: &[(&str, Packer)] = &[("gz", gz), ("zst", zst), ("xz", xz)];
 
-/// What they are full of: nothing, one line without an end, empty lines, and lines that are requests.
+/// What the files are full of: zeroes, one endless line, empty lines, and lines that are requests.
 const FILLINGS: &[(&str, &[u8])] =
     &[("zeroes", b"\0"), ("one line", b"1"), ("empty lines", b"\n"), ("requests", b"0,0,4096,r,0.1\n0,8,4096,w,0.1\n")];
 
@@ -55,7 +55,7 @@ fn bombs_do_not_take_memory() {
         }
     };
     for (ending, pack) in PACKERS {
-        // Requests are what takes long to read, and are read the same way whatever they were packed with.
+        // Requests take long to read, and are read the same way whatever the compression: so only one of them.
         for (what, filling) in FILLINGS.iter().filter(|(what, _)| *what != "requests" || *ending == "zst") {
             let packed = pack(&part(filling));
             let name = format!("{what}.{ending}");
@@ -66,7 +66,7 @@ fn bombs_do_not_take_memory() {
             file.into_inner().expect("it is flushed");
             look(&name, &[]);
             look(&name, &["--format=spc", "--lenient=1000000000000"]);
-            // Packed again, some of them fit into a mail.
+            // Packed twice, some of them fit into a mail.
             let twice = std::fs::read(folder.path().join(&name)).expect("it was just written");
             let name = format!("{what}.{ending}.zst");
             std::fs::write(folder.path().join(&name), zst(&twice)).expect("the folder can be written");

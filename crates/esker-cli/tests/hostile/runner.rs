@@ -1,4 +1,4 @@
-//! Runs the program on one case after another and judges how it ended.
+//! Runs the program on one case after another and checks how it ended.
 #![allow(dead_code, reason = "not everybody who runs cases looks at their memory")]
 
 use std::fs::File;
@@ -14,20 +14,20 @@ pub(crate) fn asked_for(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
-/// What all cases follow from.
+/// The seed of all cases.
 pub(crate) fn seed() -> u64 {
     asked_for("ESKER_SOAK_SEED", 1)
 }
 
-/// Longer than any case takes on a busy machine, by orders of magnitude.
+/// A run that takes this long hangs: far longer than any case takes on a busy machine.
 const HANGS: Duration = Duration::from_secs(120);
 
-/// Most resident memory that the running process `id` has had since its program began, in bytes; `None` before that,
-/// and once it has ended. What the kernel tells of ended children would not do: it counts the memory of this
-/// process, whose copy they begin as.
+/// Peak resident memory of the running process `id` since its program began, in bytes; `None` before that, and after
+/// its end. The kernel's figures for ended children cannot be used: they include the memory of this process, of which
+/// children start as a copy.
 fn peak_memory(id: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    // Until it has its own name it still is a copy of this process.
+    // Until it has its own name it is still a copy of this process.
     if !status.starts_with("Name:\tesker\n") {
         return None;
     }
@@ -36,20 +36,20 @@ fn peak_memory(id: u32) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// How a run ended, where it is as it should be.
+/// How a run ended, if it ended properly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     Done,
     Refused,
 }
 
-/// Runs `esker ARGUMENTS` in `folder`. The error says what is wrong with how it ended.
+/// Runs `esker ARGUMENTS` in `folder`. The error tells what is wrong with its end.
 pub(crate) fn run(folder: &Path, arguments: &[String]) -> Result<Ended, String> {
     run_within(folder, arguments, u64::MAX)
 }
 
-/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident: it is looked at every 20 ms and more
-/// often at the beginning, so that a peak in the last moment may go unseen.
+/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident. Memory is checked every 20 ms, and more
+/// often at the beginning, so a peak in the last moment may be missed.
 #[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 pub(crate) fn run_within(folder: &Path, arguments: &[String], memory_max: u64) -> Result<Ended, String> {
     let name = format!("stderr-{:?}", std::thread::current().id());
@@ -96,8 +96,8 @@ fn judge(status: ExitStatus, said: &str) -> Result<Ended, String> {
     }
 }
 
-/// Tries `cases` cases on two threads, each in a folder of its own. `case` runs one and gives what is wrong with it.
-/// Returns how many were done and not refused.
+/// Tries `cases` cases on two threads, each in its own folder. `case` runs one and returns what is wrong with it.
+/// Returns how many were accepted.
 pub(crate) fn try_all(cases: u64, case: impl Fn(&Path, u64) -> Result<Ended, String> + Sync) -> u64 {
     let (next, done, faults) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::new(Vec::new()));
     let work = || {

@@ -1,4 +1,4 @@
-//! Traces of every format with accidents in them.
+//! Traces of every format with random damage.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use esker_trace::{FORMATS, FormatEntry};
 use crate::mutate;
 use crate::runner::{Ended, asked_for, run_within, seed, try_all};
 
-/// What `esker trace info` may take. Far below what a trace may be large: it is read as a stream.
+/// Memory that `esker trace info` may take. Far less than a trace may have, because traces are read as streams.
 pub(crate) const MEMORY_MAX: u64 = 64 << 20;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Bad input: one clear error that says what, where and what to do; exit status 2; nothing left behind.
+//! Bad input: one clear error with what, where and a remedy; exit status 2; no files left behind.
 
 use std::path::Path;
 

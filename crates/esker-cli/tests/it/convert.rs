@@ -1,4 +1,4 @@
-//! What `esker trace convert` and `filter` say when the other format holds less.
+//! What `esker trace convert` and `filter` print if the other format holds less.
 
 use crate::support::{esker_ok, esker_refuses};
 
@@ -57,7 +57,7 @@ fn refusals_name_the_file_the_record_and_the_way_out() {
     let error = refuse(&["convert", "t.fio", "--to", "msr", "-o", "m"]);
     assert!(error.contains("t.fio: record 2: format `msr` cannot hold trims"), "{error}");
     assert!(error.contains("esker trace filter --kind read --kind write`, or write blkparse,"), "{error}");
-    // The way out that was named leads on; numbers are those of the trace, not of what was left of it.
+    // The remedy in the hint works. Record numbers are those of the trace, not of its filtered rest.
     let left = ["filter", "t.fio", "--kind", "read", "--kind", "write", "-o", "m", "--to"];
     let said = notes(folder.path(), &[&left[..], &["msr"]].concat());
     assert_eq!(said[0], "1 volumes are called otherwise in `msr`: f is f.0");

@@ -1,4 +1,4 @@
-//! What `--help` says, and that every command has it.
+//! The output of `--help`, which every command has.
 
 use crate::support::esker_ok;
 

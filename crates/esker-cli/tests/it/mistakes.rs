@@ -1,4 +1,4 @@
-//! Mistakes that people make: refused with a hint, or understood.
+//! Common mistakes: refused with a hint, or understood.
 
 use crate::support::{RECORDED_STUDY, esker_ok, esker_refuses, folder_with_trace};
 
@@ -15,7 +15,7 @@ capacity = "1GiB"
 target = "station"
 "#;
 
-/// Expects a refusal whose message has `message`, and whose hint has `hint`.
+/// Expects a refusal with this message and this hint.
 #[track_caller]
 fn refused(folder: &tempfile::TempDir, line: &str, message: &str, hint: &str) {
     let arguments: Vec<&str> = line.split(' ').skip(1).collect();

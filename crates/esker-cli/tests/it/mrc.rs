@@ -1,4 +1,4 @@
-//! Miss-ratio curves at given sizes, against what others published.
+//! Miss-ratio curves at given sizes, compared with published ones.
 
 use esker_testkit::reference_data;
 use esker_trace::{ReadOptions, TraceReader};
@@ -16,7 +16,7 @@ fn points(arguments: &[&str]) -> Vec<(u64, f64)> {
 }
 
 /// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", FAST 2003: hit ratios of LRU in per cent,
-/// by cache size in pages of 512 bytes (what a block of these traces is).
+/// by cache size in pages of 512 bytes (the size of a block in these traces).
 #[test]
 fn published_hit_ratios_of_the_arc_paper() {
     let oltp: &[(u64, f64)] = &[(1000, 32.83), (2000, 42.47), (5000, 53.65), (10_000, 60.70), (15_000, 64.63)];
@@ -35,8 +35,8 @@ fn published_hit_ratios_of_the_arc_paper() {
     }
 }
 
-/// What libCacheSim finds where an object is the first block of a request, and the same trace in its own format, with
-/// hashes for objects.
+/// The curve that libCacheSim computes if an object is the first block of a request; also for the same trace in
+/// libCacheSim's own format, with hashes as objects.
 #[test]
 fn start_blocks_and_hashed_objects_have_the_reference_curve() {
     let Some(path) = reference_data("traces/cloudphysics-2h.vscsi.zst") else { return };
@@ -75,7 +75,7 @@ fn start_blocks_and_hashed_objects_have_the_reference_curve() {
 #[test]
 fn sizes_are_objects_or_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    // Twice 0 to 99: all but nothing hits from 100 pages on.
+    // 0 to 99, twice: all accesses of the second round hit from 100 pages on.
     let numbers: Vec<u8> = (0..200u32).flat_map(|number| (number % 100).to_le_bytes()).collect();
     std::fs::write(folder.path().join("loop.u32"), numbers).unwrap();
     let run = |arguments: &[&str]| esker_in(folder.path(), &[&["mrc", "loop.u32", "-q"], arguments].concat());

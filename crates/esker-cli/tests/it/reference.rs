@@ -1,11 +1,11 @@
-//! Every real block trace that is at hand is studied unaided.
+//! Every real block trace of the reference data is studied without options.
 
 use esker_testkit::reference_data;
 use serde_json::Value;
 
 use crate::support::esker_ok;
 
-/// Name, and reads and writes, of each trace.
+/// Name, and number of reads and writes, of each trace.
 const TRACES: &[(&str, u64)] = &[
     ("Financial1-first10k.spc", 10_000),
     ("WebSearch1-first25k.spc", 24_783),
@@ -20,7 +20,7 @@ const TRACES: &[(&str, u64)] = &[
     ("sqlite-wal-ext4-5k.wiscsee", 5_007),
     ("llm-opt7b-offload.mqsim", 36_873),
 ];
-/// Those that take longest, for `make soak` (`ESKER_SOAK` is set).
+/// Traces that take longest, for `make soak` (with `ESKER_SOAK`).
 const LONG_TRACES: &[(&str, u64)] = &[
     ("cloudphysics-2h.vscsi", 113_872),
     ("msps-dtrs-8h.ssdsim", 127_043),

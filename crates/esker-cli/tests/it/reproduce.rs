@@ -1,5 +1,5 @@
-//! `esker reproduce`: claims as JSON, and everything as one page. The item here needs traces that
-//! are not there, so it is quick.
+//! `esker reproduce`: claims as JSON, and everything as one page. The item here needs traces that are missing, so it is
+//! quick.
 
 use serde_json::Value;
 

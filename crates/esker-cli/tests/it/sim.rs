@@ -1,17 +1,17 @@
-//! `esker sim` as a user reads it.
+//! The output of `esker sim`.
 
 use esker_core::words;
 use serde_json::Value;
 
 use crate::support::esker_ok;
 
-/// What an experiment on a small drive with these lines prints, and its `recovery`.
+/// The output of an experiment on a small drive with these lines, and its `recovery`.
 fn run(drive: &str) -> (String, Value) {
     let (printed, flash) = run_drive(drive);
     (printed, flash["recovery"].clone())
 }
 
-/// What such an experiment prints, and all that its results tell about the drive's flash.
+/// The output of such an experiment, and its results for the drive's flash.
 fn run_drive(drive: &str) -> (String, Value) {
     let experiment = format!(
         r#"

@@ -1,14 +1,14 @@
-//! Running the program.
+//! Functions to run the program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A study that `esker study --json` wrote.
+/// A study written by `esker study --json`.
 pub(crate) const RECORDED_STUDY: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../esker-report/tests/fixtures/no-times.json");
 
-/// What a run printed, and how it ended.
+/// What a run printed, and its exit status.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -28,13 +28,13 @@ pub(crate) fn esker_in(folder: &Path, arguments: &[&str]) -> Run {
     run(&mut command(folder, arguments), &arguments.join(" ")).expect("the program starts")
 }
 
-/// Runs `command`, which `shown` names, with nothing on its standard input.
+/// Runs `command`, called `shown` in messages, without standard input.
 pub(crate) fn run_to_its_end(mut command: Command, shown: &str) -> Run {
     command.env("NO_COLOR", "1").env("COLUMNS", "100").stdout(Stdio::piped()).stderr(Stdio::piped());
     run(&mut command, shown).expect("the program starts")
 }
 
-/// Runs `command`; ends it where it takes more than ten minutes. What it prints to elsewhere is empty here.
+/// Runs `command`, and kills it after ten minutes. Output that was redirected is empty here.
 #[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 pub(crate) fn run(command: &mut Command, shown: &str) -> std::io::Result<Run> {
     let mut child = command.spawn()?;
@@ -66,14 +66,14 @@ pub(crate) fn run(command: &mut Command, shown: &str) -> std::io::Result<Run> {
     })
 }
 
-/// Runs it and expects success.
+/// Runs the program and expects success.
 pub(crate) fn esker_ok(folder: &Path, arguments: &[&str]) -> Run {
     let run = esker_in(folder, arguments);
     assert_eq!(run.code, 0, "esker {arguments:?}:\n{}", run.stderr);
     run
 }
 
-/// Runs it and expects bad input: one error, exit status 2, nothing on standard output, no new file.
+/// Runs the program and expects bad input: one error, exit status 2, nothing on standard output, no new file.
 pub(crate) fn esker_refuses(folder: &Path, arguments: &[&str]) -> String {
     let before = files(folder);
     let run = esker_in(folder, arguments);
@@ -92,7 +92,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A folder with a small MSR trace of mixed requests in it, called `small.csv`.
+/// A folder with a small MSR trace of mixed requests, `small.csv`.
 pub(crate) fn folder_with_trace(requests: u32) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What goes to a terminal and what does not.
+//! Output on a terminal, and elsewhere.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{esker_in, folder_with_trace};
 
-/// What `esker ARGUMENTS` writes to standard error where that is a terminal.
+/// What `esker ARGUMENTS` writes to standard error on a terminal.
 fn on_a_terminal(arguments: &[&str], no_color: bool) -> String {
     let folder = folder_with_trace(10);
     let terminal = nix::pty::openpty(None, None).expect("there are terminals left");
@@ -17,7 +17,7 @@ fn on_a_terminal(arguments: &[&str], no_color: bool) -> String {
         command.env("NO_COLOR", "1");
     }
     let mut child = command.spawn().expect("the program starts");
-    // Its end of the terminal closes with it.
+    // The end of the terminal that the command has closes when it is dropped.
     drop(command);
     let (mut shown, mut screen, mut bytes) = (Vec::new(), File::from(terminal.master), [0; 4096]);
     while let Ok(count @ 1..) = screen.read(&mut bytes) {
@@ -29,7 +29,7 @@ fn on_a_terminal(arguments: &[&str], no_color: bool) -> String {
 
 #[test]
 fn errors_are_coloured_on_a_terminal_only() {
-    // One error of ours and one of clap's.
+    // One error of esker, and one of clap.
     for arguments in [&["devices", "tlc"][..], &["study"]] {
         let coloured = on_a_terminal(arguments, false);
         assert!(coloured.contains("\u{1b}[") && coloured.contains("error:"), "{coloured:?}");

@@ -1,11 +1,11 @@
-//! What holds of every registry.
+//! What every registry has to satisfy.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use super::{Accepted, Capability, Entry, Fallback, Parameter, ParameterSource};
 
-/// What is wrong with a registry, in words; nothing where it is sound. For the one test that each registry has.
+/// All faults of a registry, in words; empty if it is sound. Each registry calls this in one test.
 pub fn check<B, C: Capability>(entries: &[Entry<B, C>]) -> Vec<String> {
     let mut wrong = Vec::new();
     if entries.is_empty() {
@@ -41,7 +41,7 @@ fn parameters(source: &ParameterSource) -> Vec<String> {
     };
     for parameter in &described {
         let name = &parameter.name;
-        // Keys within a table are dotted, and those of lists have brackets.
+        // Keys within a table are dotted, and keys of lists have brackets.
         if !name.split('.').all(|part| is_name(part.trim_end_matches("[]"), '_')) {
             wrong.push(format!("parameter `{name}` is not in snake_case"));
         }
@@ -98,7 +98,7 @@ fn twice<'a>(names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
     names.filter(move |name| !seen.insert(*name))
 }
 
-/// Small letters and digits in words with `between` between them, the first a letter.
+/// Whether `name` consists of words of small letters and digits, with `between` between them, and begins with a letter.
 fn is_name(name: &str, between: char) -> bool {
     let word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     name.starts_with(|c: char| c.is_ascii_lowercase()) && name.split(between).all(word)

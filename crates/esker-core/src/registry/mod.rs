@@ -1,4 +1,5 @@
-//! Registries: what can be chosen by name. A registry is one visible array of [`Entry`], one line per entry.
+//! Registries: things that can be chosen by name. A registry is one visible array of [`Entry`], with one line per
+//! entry.
 //!
 //! ```
 //! use esker_core::Hint;
@@ -35,44 +36,44 @@ pub use check::check;
 pub use parameter::{Accepted, Fallback, Parameter, ParameterSource};
 pub use schema::{Described, described, plain};
 
-/// Something that can be chosen by name. `B` is how it is made, whatever its registry needs for that; `C` is what
-/// entries of its registry may be able to do beyond what all of them can.
+/// Something that can be chosen by name. `B` holds what its registry needs to build it, usually a function. `C` lists
+/// capabilities that only some entries of the registry have.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<B, C: 'static = Infallible> {
-    /// Its name in configurations and on the command line.
+    /// The name in configurations and on the command line.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Where the component is described: a paper, a standard.
     pub source: &'static str,
-    /// What can be set.
+    /// The parameters that can be set.
     pub parameters: ParameterSource,
-    /// What it can do that others of the registry cannot.
+    /// What this entry can do that not every entry of the registry can.
     pub capabilities: &'static [C],
-    /// How it is made.
+    /// How to make the component.
     pub build: B,
 }
 
 impl<B, C: Capability> Entry<B, C> {
-    /// Whether it has the capability.
+    /// Whether the entry has `capability`.
     pub fn can(&self, capability: C) -> bool {
         self.capabilities.contains(&capability)
     }
 }
 
-/// What entries of a registry may be able to do. Messages and pages name the entries that can from this.
+/// What some entries of a registry can do and others cannot. Messages and pages use it to name the entries that can.
 pub trait Capability: Copy + Eq + fmt::Debug + 'static {
-    /// All there are, in the order in which lists show them.
+    /// All capabilities, in the order in which lists show them.
     const ALL: &'static [Self];
 
     /// A name for lists.
     fn name(self) -> &'static str;
 
-    /// What an entry does that has it, in one line.
+    /// What an entry with this capability does, in one line.
     fn meaning(self) -> &'static str;
 }
 
-/// Where all entries of a registry can do the same.
+/// For registries whose entries all can do the same.
 impl Capability for Infallible {
     const ALL: &'static [Self] = &[];
 
@@ -85,7 +86,7 @@ impl Capability for Infallible {
     }
 }
 
-/// The entry called `name`; `what` is the kind of thing that entries are.
+/// Finds the entry called `name`. `what` names the kind of entry, for the error message.
 pub fn find<'a, B, C>(entries: &'a [Entry<B, C>], what: &'static str, name: &str) -> Result<&'a Entry<B, C>, NotFound> {
     let found = entries.iter().find(|entry| entry.name == name);
     found.ok_or_else(|| NotFound::new(what, name, names(entries)))
@@ -101,7 +102,7 @@ pub fn names_with<B, C: Capability>(entries: &[Entry<B, C>], capability: C) -> i
     entries.iter().filter(move |entry| entry.can(capability)).map(|entry| entry.name)
 }
 
-/// A name that stands for nothing.
+/// No entry of a registry has this name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{found}` is no {what}{}", self.suggestion())]
 pub struct NotFound {
@@ -109,26 +110,26 @@ pub struct NotFound {
     pub what: &'static str,
     /// The name as given.
     pub found: String,
-    /// Every name there is.
+    /// Every name that exists.
     pub choices: Vec<String>,
-    /// The nearest of them, where one is near enough to be meant.
+    /// The nearest existing name, if one is near enough to be what the user meant.
     pub nearest: Option<String>,
 }
 
 impl NotFound {
-    /// `found` is none of `choices`.
+    /// An error for `found`, which is none of `choices`.
     pub fn new<'a>(what: &'static str, found: &str, choices: impl IntoIterator<Item = &'a str>) -> Self {
         let choices: Vec<String> = choices.into_iter().map(str::to_string).collect();
         let nearest = did_you_mean(found, choices.iter().map(String::as_str)).map(str::to_string);
         Self { what, found: found.to_string(), choices, nearest }
     }
 
-    /// Every name, with commas between.
+    /// Every name, separated by commas.
     pub fn list(&self) -> String {
         self.choices.join(", ")
     }
 
-    /// "did you mean `name`?", where a name is near.
+    /// "did you mean `name`?", if a name is near.
     pub fn question(&self) -> Option<String> {
         self.nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
     }

@@ -1,4 +1,4 @@
-//! What can be set of a component, and within which bounds.
+//! The parameters of a component: meaning, bounds and default.
 
 use std::fmt;
 
@@ -7,80 +7,80 @@ use schemars::Schema;
 use super::schema::{self, Described};
 use crate::{Bytes, Ratio};
 
-/// Where the parameters of an entry are written down. One place each: a list that the component also reads its values
-/// by, or the settings that it is deserialised from.
+/// Where the parameters of an entry are written down. There is one place for each entry: a list from which the
+/// component also reads its values, or the settings that it is deserialised from.
 #[derive(Clone, Copy, Debug)]
 pub enum ParameterSource {
-    /// A list.
+    /// A list of parameters.
     Listed(&'static [Parameter]),
-    /// The JSON Schema of its settings.
+    /// The JSON Schema of the component's settings.
     Schema(fn() -> Schema),
 }
 
-/// A parameter of a list.
+/// One parameter of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name in configurations.
+    /// The name in configurations.
     pub name: &'static str,
-    /// What it means, in one line.
+    /// The meaning, in one line.
     pub meaning: &'static str,
-    /// What may stand there, and what applies where nothing does.
+    /// Which values are accepted, and the default.
     pub value: Accepted,
 }
 
-/// What a parameter accepts: its kind or unit, its bounds, which are allowed themselves, and its default.
+/// The values that a parameter accepts: its type or unit, its bounds (both inclusive) and its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepted {
     /// A whole number.
     Count {
-        /// Where it is left out.
+        /// The default.
         default: Fallback<u64>,
-        /// The least.
+        /// The smallest value.
         least: u64,
-        /// The most.
+        /// The largest value.
         most: u64,
     },
     /// A share, such as `"3%"`.
     Share {
-        /// Where it is left out.
+        /// The default.
         default: Ratio,
-        /// The least.
+        /// The smallest value.
         least: Ratio,
-        /// The most.
+        /// The largest value.
         most: Ratio,
     },
     /// Bytes, such as `"64KiB"`.
     Size {
-        /// Where it is left out.
+        /// The default.
         default: Fallback<Bytes>,
-        /// The least.
+        /// The smallest value.
         least: Bytes,
-        /// The most.
+        /// The largest value.
         most: Bytes,
     },
     /// Yes or no.
     Flag {
-        /// Where it is left out.
+        /// The default.
         default: bool,
     },
-    /// One of these names. The first is the default.
+    /// One of these names. The first one is the default.
     OneOf(&'static [&'static str]),
 }
 
-/// What applies where a parameter is left out.
+/// The value of a parameter that is not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback<T> {
-    /// This value.
+    /// A fixed value.
     Value(T),
-    /// A value that follows from other settings, in words.
+    /// A value that follows from other settings; the text describes it.
     Derived(&'static str),
 }
 
 impl ParameterSource {
-    /// Nothing can be set.
+    /// A component without parameters.
     pub const NONE: Self = Self::Listed(&[]);
 
-    /// The list, where there is one.
+    /// The list of parameters; empty for a schema.
     pub fn listed(&self) -> &'static [Parameter] {
         match self {
             Self::Listed(list) => list,
@@ -88,7 +88,7 @@ impl ParameterSource {
         }
     }
 
-    /// Every parameter as pages show it, those of tables within a table too.
+    /// All parameters as reference pages show them. Parameters of nested tables are included.
     pub fn described(&self) -> Vec<Described> {
         match self {
             Self::Listed(list) => list.iter().map(Parameter::described).collect(),
@@ -98,7 +98,7 @@ impl ParameterSource {
 }
 
 impl Parameter {
-    /// It as pages show it.
+    /// The parameter as reference pages show it.
     pub fn described(&self) -> Described {
         Described {
             name: self.name.to_string(),
@@ -110,7 +110,7 @@ impl Parameter {
 }
 
 impl Accepted {
-    /// What applies where the parameter is left out, in words.
+    /// The default in words.
     pub fn default_text(&self) -> String {
         match self {
             Self::Count { default, .. } => default.to_string(),
@@ -122,7 +122,7 @@ impl Accepted {
     }
 }
 
-/// What may stand there: "a whole number from 1 to 64".
+/// The accepted values in words, such as "a whole number from 1 to 64".
 impl fmt::Display for Accepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

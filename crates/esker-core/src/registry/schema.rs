@@ -1,21 +1,21 @@
-//! From a JSON Schema to a table of keys.
+//! Turns a JSON Schema into a table of keys.
 
 use serde_json::{Map, Value};
 
-/// A parameter as pages show it.
+/// A parameter as reference pages show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// Its name, dotted where it is within a table.
+    /// The name, dotted for keys of nested tables.
     pub name: String,
-    /// What stands there: "a time with its unit", "one of `a`, `b`".
+    /// The type of the value: "a time with its unit", "one of `a`, `b`".
     pub kind: String,
-    /// "required", a value, or nothing.
+    /// "required", a value, or empty.
     pub default: String,
-    /// What it means, in one line.
+    /// The meaning, in one line.
     pub meaning: String,
 }
 
-/// All keys of the table that `schema` describes, in its order; those of tables within follow their table.
+/// All keys of the table that `schema` describes, in their order. Keys of a nested table follow that table.
 pub fn described(schema: &Value) -> Vec<Described> {
     let mut all = Vec::new();
     collect(schema, schema, "", &mut all);
@@ -41,7 +41,7 @@ fn collect(root: &Value, table: &Value, prefix: &str, into: &mut Vec<Described>)
     }
 }
 
-/// The keys of whatever tables may stand at `name`.
+/// Collects the keys of all tables that may stand at `name`.
 fn collect_within(root: &Value, target: &Value, name: &str, into: &mut Vec<Described>) {
     collect(root, target, &format!("{name}."), into);
     if let Some(items) = target.get("items") {
@@ -66,7 +66,7 @@ fn collect_within(root: &Value, target: &Value, name: &str, into: &mut Vec<Descr
     }
 }
 
-/// The schema that `schema` refers to, past `$ref` and "or nothing".
+/// The schema that `schema` refers to: follows `$ref`, and drops "or nothing".
 fn follow<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
         return root.pointer(path.trim_start_matches('#')).map_or(schema, |target| follow(root, target));
@@ -101,7 +101,7 @@ fn describe(root: &Value, schema: &Value) -> String {
         return names.join(" or ");
     }
     if schema.get("pattern").is_some() {
-        // Our own units say what they are.
+        // The schemas of esker's units describe themselves.
         return plain(schema.get("description").and_then(Value::as_str).unwrap_or("text"));
     }
     if let Some(names) = schema.get("enum").and_then(Value::as_array) {
@@ -129,7 +129,7 @@ fn describe(root: &Value, schema: &Value) -> String {
     }
 }
 
-/// JSON as it looks in TOML.
+/// A JSON value as it is written in TOML.
 fn toml_like(value: &Value) -> String {
     match value {
         Value::Object(table) => {
@@ -141,7 +141,7 @@ fn toml_like(value: &Value) -> String {
     }
 }
 
-/// One line, without the links of API documentation.
+/// `text` on one line, without the links of API documentation.
 pub fn plain(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.replace("[`crate::", "`").replace("[`", "`").replace("`]", "`")

@@ -1,5 +1,5 @@
-//! Numbers as people say them: on terminals and in verdicts here, on pages in [`page`]. Their units are in one table,
-//! [`units`]; what differs is how many digits are told.
+//! Numbers as text for people: here for terminals and verdicts, in [`page`] for pages. All units are in one table,
+//! [`units`]; only the number of digits differs.
 
 pub mod page;
 pub mod units;
@@ -42,27 +42,27 @@ fn named(value: f64, units: &[Unit]) -> String {
     format!("{number} {}", unit.name)
 }
 
-/// "3.1", "14".
+/// A factor: "3.1", "14".
 pub fn factor(value: f64) -> String {
     digits(value)
 }
 
-/// "1.07", "-" where nothing was written.
+/// Write amplification: "1.07", or "-" if nothing was written.
 pub fn amplification(value: Option<f64>) -> String {
     value.map_or_else(|| "-".into(), |value| format!("{value:.2}"))
 }
 
-/// Four significant digits where a value has a fraction: published values are compared to the last of theirs.
+/// Four significant digits for values with a fraction: enough to compare a published value to its last digit.
 pub fn published(value: f64) -> String {
     Digits::Significant { digits: 4, decimals_max: 6 }.write(value)
 }
 
-/// "123 456".
+/// A count with its thousands apart: "123 456".
 pub fn count(value: u64) -> String {
     grouped(&value.to_string(), ' ')
 }
 
-/// A kind of resource in words.
+/// The name of a kind of resource, for readers.
 pub fn resource(name: &str) -> &'static str {
     match name {
         "bus" => "flash bus",
@@ -74,7 +74,7 @@ pub fn resource(name: &str) -> &'static str {
     }
 }
 
-/// Two or three significant digits: enough for people.
+/// Two or three significant digits, which are enough for people.
 pub fn digits(value: f64) -> String {
     Digits::Short.write(value)
 }

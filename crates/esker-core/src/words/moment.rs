@@ -1,10 +1,10 @@
-//! Moments of a run, by its own clock or by that of its trace.
+//! Moments of a run: after its start, or by the clock of its trace.
 
 use super::page::micros;
 use super::units::Digits;
 
-/// A moment after the start, as precise as it is early: "0.4 s", "14 s", "25 min", and from two hours on "02:14", hours
-/// and minutes, with days in front where there are any.
+/// A moment after the start, more precise the earlier it is: "0.4 s", "14 s", "25 min". From two hours on as hours and
+/// minutes, "02:14", with days in front if there are any.
 pub fn clock(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("{} s", Digits::Short.write(seconds));
@@ -18,14 +18,14 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
-/// Whether a first arrival is a time of day, in nanoseconds since 1970: later than 1980. Relative clocks begin near
+/// Whether a first arrival, in nanoseconds since 1970, is a time of day: later than 1980. Relative clocks begin near
 /// zero.
 pub fn is_clock(first_ns: u64) -> bool {
     first_ns >= 315_532_800_000_000_000
 }
 
-/// A moment of the run, given in seconds after its start. Where the trace has a clock (`first_ns` since 1970), by that:
-/// "Sat 24, 02:00 UTC", in the first hour with its seconds; else "13:05:10", with days where there are some.
+/// A moment of the run, given in seconds after its start. If the trace has a clock (`first_ns` since 1970), by that
+/// clock: "Sat 24, 02:00 UTC", in the first hour with seconds. Otherwise "13:05:10", with days if there are any.
 pub fn moment(seconds: f64, first_ns: u64) -> String {
     if is_clock(first_ns) {
         return time_of_day(seconds, first_ns as f64 / 1e9 + seconds);
@@ -40,7 +40,7 @@ pub fn moment(seconds: f64, first_ns: u64) -> String {
 }
 
 fn time_of_day(seconds: f64, since_1970: f64) -> String {
-    // A trace of seconds has all its moments within a minute or two.
+    // In the first hour seconds are shown: all moments of a short trace lie within a minute or two.
     let in_seconds = (seconds < 3_600.0).then(|| since_1970.floor() as u64 % 60);
     let minutes = match in_seconds {
         Some(_) => since_1970.floor() as u64 / 60,
@@ -54,7 +54,8 @@ fn time_of_day(seconds: f64, since_1970: f64) -> String {
     format!("{weekday}\u{a0}{day}, {hour:02}:{minute:02}{second}\u{a0}UTC")
 }
 
-/// Day of the month, by days since 1970-01-01: years are counted from March, so that a leap day ends them.
+/// Day of the month from days since 1970-01-01. Years are counted from March, so that a leap day is the last day of its
+/// year.
 fn day_of_month(days: u64) -> u64 {
     let of_era = (days + 719_468) % 146_097;
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -1,19 +1,19 @@
-//! Numbers as pages show them: three significant digits, and a number apart from its unit, so that tables can align
-//! them.
+//! Numbers as pages show them: three significant digits, with the number apart from its unit so that tables can align
+//! both.
 
 use super::units::{BYTES, COUNTS, Digits, PERCENT, TIMES, Unit, grouped, scaled, without_zeroes};
 
-/// Between thousands: a thin space that does not break.
+/// Separates thousands: a thin space that does not break.
 pub const GROUP_SPACE: char = '\u{202f}';
-/// Between a number and its unit: a space that does not break.
+/// Separates a number from its unit: a space that does not break.
 pub const UNIT_SPACE: char = '\u{a0}';
 
 /// A number and its unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// With all its digits.
+    /// The number with all its digits.
     pub number: String,
-    /// Empty where the number has none.
+    /// The unit; empty if there is none.
     pub unit: String,
 }
 
@@ -28,7 +28,7 @@ impl Quantity {
         self
     }
 
-    /// In one piece, with a space that does not break.
+    /// Number and unit in one text, with a space between that does not break.
     pub fn text(&self) -> String {
         if self.unit.is_empty() { self.number.clone() } else { format!("{}{UNIT_SPACE}{}", self.number, self.unit) }
     }
@@ -92,7 +92,7 @@ pub fn change(value: f64) -> Quantity {
     Quantity { number: format!("{sign}{}", quantity.number), ..quantity }
 }
 
-/// A share of one, in per cent. What is not everything never reads as 100 %, nor what is not nothing as 0 %.
+/// A share of one, in per cent. Less than everything never reads as 100 %, and more than nothing never as 0 %.
 pub fn share(value: f64) -> Quantity {
     let percent = value * 100.0;
     let mut digits = if percent.abs() < 10.0 { 2 } else { 1 };

@@ -1,19 +1,19 @@
 //! The units that numbers are written in, and how a value finds its unit. Terminals, verdicts, reports and the scripts
-//! of reports all read these tables; what differs between them is how many digits they show.
+//! of reports all read these tables; they differ only in the number of digits.
 
 use serde::Serialize;
 
 /// One unit of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Unit {
-    /// Behind a number: "ms".
+    /// The name behind a number: "ms".
     pub name: &'static str,
-    /// In a sentence: "milliseconds".
+    /// The name in a sentence: "milliseconds".
     #[serde(skip)]
     pub word: &'static str,
-    /// One of it, in what the table's values are given in.
+    /// The size of one unit, in what the table's values are given in.
     pub size: f64,
-    /// The smallest value that is written in it, the table's first unit apart.
+    /// The smallest value that is written in this unit. Not used for the first unit of a table.
     pub from: f64,
 }
 
@@ -25,7 +25,7 @@ const fn unit_from(from: f64, name: &'static str, word: &'static str, size: f64)
     Unit { name, word, size, from }
 }
 
-/// Times, given in microseconds. 119 seconds say more than two minutes.
+/// Times, given in microseconds. Seconds are used up to two minutes: "119 s" is more precise than "2 minutes".
 pub const TIMES: &[Unit] = &[
     unit("µs", "microseconds", 1.0),
     unit("ms", "milliseconds", 1e3),
@@ -58,28 +58,28 @@ pub const COUNTS: &[Unit] = &[
 pub const YEARS: &[Unit] =
     &[unit("days", "days", 1.0 / 365.0), unit("months", "months", 1.0 / 12.0), unit_from(2.0, "years", "years", 1.0)];
 
-/// What shares are written in.
+/// The unit of shares.
 pub const PERCENT: &str = "%";
 
 /// How many digits a number has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digits {
-    /// Whole from ten on, one decimal from one on, two below: enough for a sentence.
+    /// None from ten on, one decimal from one on, two below one: enough for a sentence.
     Short,
-    /// So many significant ones, all of those before the point, and no zeroes at the end of a fraction.
+    /// This many significant digits, never fewer than those before the point, without zeroes at the end of a fraction.
     Significant {
         /// How many.
         digits: u8,
-        /// At most so many behind the point.
+        /// The most digits after the point.
         decimals_max: u8,
     },
 }
 
 impl Digits {
-    /// Three significant digits, what tables and charts show.
+    /// Three significant digits: tables and charts show these.
     pub const THREE: Self = Self::Significant { digits: 3, decimals_max: 9 };
 
-    /// `value` with these digits.
+    /// Writes `value` with these digits.
     pub fn write(self, value: f64) -> String {
         match self {
             Self::Short => match value.abs() {
@@ -91,7 +91,7 @@ impl Digits {
         }
     }
 
-    /// The value that is read where `value` is written.
+    /// The value that a reader sees after rounding.
     fn as_read(self, value: f64) -> f64 {
         self.write(value).parse().unwrap_or(value)
     }
@@ -113,7 +113,8 @@ pub(super) fn without_zeroes(number: String) -> String {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.').to_string() } else { number }
 }
 
-/// The number of units of `units` that `value` is, and the unit. 1023.9 KiB would read as 1024 KiB, and is 1 MiB.
+/// `value` in the largest unit that fits after rounding, and the unit: 1023.9 KiB would read as 1024 KiB, so it becomes
+/// 1 MiB.
 pub fn scaled(value: f64, units: &[Unit], digits: Digits) -> (String, Unit) {
     let mut at = units.iter().rposition(|unit| value.abs() >= unit.from).unwrap_or(0);
     if let Some(next) = units.get(at + 1)
@@ -125,7 +126,7 @@ pub fn scaled(value: f64, units: &[Unit], digits: Digits) -> (String, Unit) {
     (digits.write(value / units[at].size), units[at])
 }
 
-/// `separator` between thousands.
+/// Puts `separator` between thousands.
 pub fn grouped(number: &str, separator: char) -> String {
     let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, rest)| (whole, Some(rest)));
     let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));

@@ -1,4 +1,4 @@
-//! Flushes that wait for writes.
+//! Flushes and the writes that they wait for.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use esker_core::{Nanos, Tag};
 pub(super) struct Flush {
     pub(super) tag: Tag,
     pub(super) submitted: Nanos,
-    /// When the controller has looked at it.
+    /// When the controller has processed the flush.
     pub(super) ready: Nanos,
-    /// Writes with smaller sequence numbers come before it.
+    /// The flush waits for the writes with smaller sequence numbers.
     pub(super) sequence: u64,
 }
 
-/// Counts the writes that are not on the medium, in all and for each waiting flush.
+/// Counts the writes that are not on the medium: all of them, and those that each flush waits for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flushes {
     writes: u32,
@@ -28,7 +28,7 @@ impl Flushes {
         self.writes += 1;
     }
 
-    /// The write with this sequence number is on the medium.
+    /// Notes that the write with this sequence number is on the medium.
     #[inline]
     pub(super) fn write_ends(&mut self, sequence: u64) {
         self.writes -= 1;
@@ -46,7 +46,8 @@ impl Flushes {
         self.waiting.push_back((flush, self.writes));
     }
 
-    /// The next flush that waits for nothing more. A later one waits for all that an earlier one waits for.
+    /// Takes the next flush that waits for no write. Flushes end in order: a later one waits for all writes that an
+    /// earlier one waits for.
     #[inline]
     pub(super) fn pop_ended(&mut self) -> Option<Flush> {
         let (flush, 0) = *self.waiting.front()? else { return None };

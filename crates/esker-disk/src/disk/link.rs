@@ -22,7 +22,7 @@ impl Link {
         self.rate.map_or(Nanos::ZERO, |rate| rate.time(Bytes(bytes)))
     }
 
-    /// When the data of a write that is ready at `ready` have come in.
+    /// When the data of a write that can begin its transfer at `ready` have been received.
     #[inline]
     pub(super) fn data_in(&mut self, ready: Nanos, bytes: u64) -> Nanos {
         if self.rate.is_none() || bytes == 0 {
@@ -32,7 +32,7 @@ impl Link {
         self.in_free
     }
 
-    /// When data that lie in the buffer at `now` have gone out.
+    /// When data that are in the buffer at `now` have been sent.
     pub(super) fn data_out(&mut self, now: Nanos, bytes: u64) -> Nanos {
         if self.rate.is_none() {
             return now;
@@ -41,7 +41,7 @@ impl Link {
         self.out_free
     }
 
-    /// When the data of a read whose access ends at `end` have gone out: behind the last sector, or later where the
+    /// When the data of a read whose access ends at `end` have been sent: right after the last sector, or later if the
     /// link is slower than the medium or still busy.
     #[inline]
     pub(super) fn data_out_behind(&mut self, access: &Access, end: Nanos, bytes: u64) -> Nanos {

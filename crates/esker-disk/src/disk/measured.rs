@@ -1,4 +1,4 @@
-//! What a disk counts.
+//! Counters of a disk.
 
 use esker_core::Nanos;
 use esker_results::DiskReport;
@@ -20,24 +20,24 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Nothing yet, from `now` on.
+    /// Counters at zero, from `now` on.
     pub(super) fn since(now: Nanos) -> Self {
         Self { since: now, now, ..Self::default() }
     }
 
-    /// Notes that time has come to `now`.
+    /// Advances the end of the measured time to `now`.
     #[inline]
     pub(super) fn clock(&mut self, now: Nanos) {
         self.now = now;
     }
 
-    /// A request ended.
+    /// Counts a completed request.
     #[inline]
     pub(super) fn request(&mut self) {
         self.requests += 1;
     }
 
-    /// The arm begins an access.
+    /// Counts an access.
     #[inline]
     pub(super) fn access(&mut self, access: &Access) {
         self.accesses += 1;

@@ -7,15 +7,15 @@ use esker_core::{Nanos, Priority};
 use super::{Scheduler, Waiting};
 use crate::Mechanics;
 
-/// What waits for the arm. A command of a higher priority is served before any of a lower one; within a priority the
-/// scheduler decides.
+/// The commands that wait for the arm. Commands of a higher priority are served first; within a priority the scheduler
+/// decides.
 ///
-/// Lower priorities do not starve: one with a command that came [`Self::aging`] ago gets the arm next, though never
-/// twice in a row while commands of a higher priority wait. While a flush waits, which may be for any of them, all
-/// count as that old.
+/// Lower priorities do not starve: if a command has waited for [`Self::aging`], its priority is served next, but never
+/// twice in a row while commands of a higher priority wait. While a flush waits, all commands count as that old,
+/// because the flush may wait for any of them.
 pub(crate) struct ByPriority {
     build: fn() -> Box<dyn Scheduler>,
-    /// In order of priority. Nearly always there is just one.
+    /// By priority. Nearly always there is just one.
     levels: Vec<Level>,
     aging: Nanos,
     /// Whether the last command went ahead of a higher priority.
@@ -25,7 +25,7 @@ pub(crate) struct ByPriority {
 struct Level {
     priority: Priority,
     scheduler: Box<dyn Scheduler>,
-    /// When its commands came, by sequence number. Not kept for users' commands: none goes before them but by age.
+    /// Arrival times by sequence number. Not kept for user commands: others go before them only by age.
     came: BTreeMap<u64, Nanos>,
 }
 
@@ -34,7 +34,7 @@ impl ByPriority {
         Self { build, levels: Vec::new(), aging, aged: false }
     }
 
-    /// Adds a command that came at `came`. Later ones have higher sequence numbers.
+    /// Adds a command that arrived at `came`. Sequence numbers rise with every call.
     #[inline]
     pub(crate) fn push(&mut self, came: Nanos, priority: Priority, command: Waiting) {
         let index = match self.levels.first() {
@@ -71,7 +71,7 @@ impl ByPriority {
         Some(command)
     }
 
-    /// The level whose turn it is, of several.
+    /// The level whose turn it is, if there are several.
     fn turn(&mut self, now: Nanos, flush_waits: bool) -> Option<usize> {
         let mut waiting = (0..self.levels.len()).filter(|index| !self.levels[*index].scheduler.is_empty());
         let first = waiting.next()?;

@@ -1,4 +1,4 @@
-//! C-LOOK: one sweep after another in the direction of rising addresses.
+//! C-LOOK: sweep after sweep in the direction of rising addresses.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,15 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     build: || Box::new(CLook::default()),
 };
 
-/// Commands by address, equal addresses in order of arrival. A sweep only goes forward, and of the commands for one
-/// address it serves those that were there when it came by: whatever arrives meanwhile, a command is
-/// served in this sweep or in the next. A stream that runs ahead of the arm holds those behind it up until the end of
-/// the disk.
+/// Commands by address, those of equal addresses in order of arrival. A sweep only goes forward, and of the commands
+/// for one address it serves those that were there when it passed. So every command is served in this sweep or in the
+/// next one. A stream that runs ahead of the arm delays the commands behind it until the end of the disk.
 #[derive(Default)]
 struct CLook {
     waiting: BTreeMap<(u64, u64), Waiting>,
     /// Address and sequence number of the last command served.
     last: (u64, u64),
-    /// Commands for `last.0` from this number on came too late for the sweep.
+    /// Commands for `last.0` with this number or a later one came too late for the sweep.
     late: u64,
     /// One past the highest sequence number seen.
     next_sequence: u64,
@@ -87,13 +86,13 @@ mod tests {
                 served.sequence
             })
             .collect();
-        // The two at address 50 that came while it was served wait for the sweep after.
+        // The two at address 50 that came while it was served wait for the next sweep.
         assert_eq!(order, [0, 1, 2, 3]);
     }
 
     proptest! {
-        /// While others keep coming at the worst places, the wait is bounded by two sweeps, and a sweep by the
-        /// number of addresses times the queue.
+        /// While others keep coming at the worst addresses, a command waits for at most two sweeps. A sweep is bounded
+        /// by the number of addresses times the queue.
         #[test]
         fn every_command_is_served_within_two_sweeps(
             starts in prop::collection::vec(0..6u64, 400),

@@ -1,4 +1,4 @@
-//! What holds of every scheduler: of those of the registry and of the worked example.
+//! What every scheduler has to satisfy: those of the registry, and the worked example.
 
 use std::collections::BTreeSet;
 
@@ -29,28 +29,28 @@ fn the_registry_is_sound() {
     assert_eq!(registry::check(&entries()), Vec::<String>::new());
 }
 
-/// Where commands come from in the property below.
+/// Where new commands come in the property below.
 #[derive(Clone, Copy, Debug)]
 enum Arrivals {
     /// Anywhere.
     Random,
-    /// Where the last one was served, so that the arm need never move.
+    /// Where the last one was served: the arm need never move.
     Near,
-    /// One sector after the last one that was served: ahead of the arm for ever.
+    /// One sector after the last one that was served: always ahead of the arm.
     Ahead,
-    /// One sector before it.
+    /// One sector before the last one that was served.
     Behind,
 }
 
-/// Sectors of the disk. A stream that runs ahead of the arm may hold a sweep up until the disk's end, so there are few.
+/// Sectors of the disk. Few, because a stream that runs ahead of the arm may delay a sweep until the end of the disk.
 const SECTORS: u64 = 12;
 
-/// As many as two sweeps over the disk can serve, where each sector has the whole queue to itself.
+/// The number of commands that two sweeps can serve, if each sector has the whole queue to itself.
 fn patience(waiting: usize) -> usize {
     2 * SECTORS as usize * (waiting + 1)
 }
 
-/// Serves `rounds` commands with `waiting` in the queue, one coming for each that is served.
+/// Serves `rounds` commands with `waiting` in the queue; one command comes for each that is served.
 fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usize, seed: u64) -> Result<(), String> {
     let (mut queue, mechanics, mut rng) = ((entry.build)(), mechanics(), Rng::new(seed));
     let (mut came, mut served, mut last) = (Vec::<usize>::new(), BTreeSet::new(), rng.below(SECTORS));
@@ -114,16 +114,16 @@ proptest! {
     }
 }
 
-/// Wrong on purpose: it serves the last that came, or the one nearest to where the arm is, for ever; or it loses one.
+/// A broken scheduler: it always serves the newest command, or the nearest one, or it loses one.
 #[derive(Default)]
 struct Wrong {
-    kind: Kind,
+    mistake: Mistake,
     waiting: Vec<Waiting>,
     arm: u64,
 }
 
 #[derive(Clone, Copy, Default)]
-enum Kind {
+enum Mistake {
     #[default]
     Newest,
     Nearest,
@@ -132,19 +132,19 @@ enum Kind {
 
 impl Scheduler for Wrong {
     fn push(&mut self, command: Waiting) {
-        match self.kind {
-            Kind::Loses if command.sequence == 30 => {}
+        match self.mistake {
+            Mistake::Loses if command.sequence == 30 => {}
             _ => self.waiting.push(command),
         }
     }
     fn pop(&mut self, _: Nanos, _: &Mechanics) -> Option<Waiting> {
-        let index = match self.kind {
-            Kind::Newest => self.waiting.len().checked_sub(1)?,
-            Kind::Nearest => {
+        let index = match self.mistake {
+            Mistake::Newest => self.waiting.len().checked_sub(1)?,
+            Mistake::Nearest => {
                 let distance = |index: &usize| self.waiting[*index].start.abs_diff(self.arm);
                 (0..self.waiting.len()).min_by_key(distance)?
             }
-            Kind::Loses => 0,
+            Mistake::Loses => 0,
         };
         let command = self.waiting.remove(index);
         self.arm = command.start;
@@ -166,8 +166,8 @@ fn schedulers_that_starve_or_lose_a_command_are_found_out() {
         build,
     };
     let newest = wrong(|| Box::new(Wrong::default()));
-    let nearest = wrong(|| Box::new(Wrong { kind: Kind::Nearest, ..Wrong::default() }));
-    let loses = wrong(|| Box::new(Wrong { kind: Kind::Loses, ..Wrong::default() }));
+    let nearest = wrong(|| Box::new(Wrong { mistake: Mistake::Nearest, ..Wrong::default() }));
+    let loses = wrong(|| Box::new(Wrong { mistake: Mistake::Loses, ..Wrong::default() }));
     let found = |entry, arrivals| serve(&entry, arrivals, 8, 3 * patience(8), 1).unwrap_err();
     assert!(found(newest, Arrivals::Random).contains("waiting"));
     assert!(found(nearest, Arrivals::Near).contains("waiting"));

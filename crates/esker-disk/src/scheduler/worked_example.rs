@@ -1,5 +1,5 @@
-//! In batches: what waits when the arm is free is served by rising address, and what comes meanwhile waits for the next
-//! batch.
+//! Batches: the commands that wait when the arm is free are served by rising address; those that come meanwhile wait
+//! for the next batch.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 
 #[derive(Default)]
 struct Batches {
-    /// By address; served from the front.
+    /// By address, served from the front.
     batch: VecDeque<Waiting>,
     /// In order of arrival.
     next: Vec<Waiting>,

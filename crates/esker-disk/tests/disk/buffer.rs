@@ -1,4 +1,4 @@
-//! What the buffer changes: hits, read-ahead, writes that end early. Sums done by hand.
+//! Effects of the buffer: hits, read-ahead, writes that complete early. Expected sums were computed by hand.
 
 use esker_core::{Arrival, Bytes, Lba, Nanos, ReplaySettings, Request, RequestKind};
 use esker_disk::{CacheSettings, Disk, DiskSettings};
@@ -37,9 +37,9 @@ fn responses(settings: &DiskSettings, arrivals: &[Arrival]) -> Vec<u64> {
 fn reading_ahead_answers_the_next_read_at_once_and_stops_at_its_limit() {
     // Sectors 0 to 3 end at 0.4 ms; sectors up to 13 are in the buffer at 1.4 ms.
     assert_eq!(responses(&buffered(), &[read(0, 0, 4), read(5_000, 4, 10), read(6_000, 2, 5)]), [400, 0, 0]);
-    // Sector 14 is not: at 5 ms the head is at 50 and has to come round to 114.
+    // Sector 14 is not: at 5 ms the head is at 50 and has to turn to 114.
     assert_eq!(responses(&buffered(), &[read(0, 0, 4), read(5_000, 13, 2)]), [400, 10_000 - 5_000 + 1_300 + 200]);
-    // Unless a hit has sent it on: then sectors up to 23 come at 11.4 to 12.4 ms.
+    // With `read_ahead_on_hit` the hit resumes read-ahead: then sectors up to 23 come at 11.4 to 12.4 ms.
     let mut going_on = buffered();
     going_on.cache.as_mut().unwrap().read_ahead_on_hit = true;
     assert_eq!(responses(&going_on, &[read(0, 0, 4), read(5_000, 4, 10), read(20_000, 14, 10)]), [400, 0, 0]);
@@ -49,7 +49,7 @@ fn reading_ahead_answers_the_next_read_at_once_and_stops_at_its_limit() {
 fn a_read_behind_the_head_takes_over_where_it_is() {
     // At 0.65 ms sectors up to 5 have passed; 6, 7 and 8 end at 0.9 ms.
     assert_eq!(responses(&buffered(), &[read(0, 0, 4), read(650, 5, 4)]), [400, 250]);
-    // Likewise across the end of the track: sector 100 begins 7 sectors late, at 10.7 ms, and 103 ends at 11.1 ms.
+    // The same across the end of the track: sector 100 begins 7 sectors late, at 10.7 ms, and 103 ends at 11.1 ms.
     assert_eq!(responses(&buffered(), &[read(0, 92, 4), read(10_000, 96, 8)]), [9_600, 1_100]);
 }
 
@@ -66,7 +66,7 @@ fn one_request_at_a_time_streams_with_read_ahead() {
 #[test]
 fn the_least_recently_used_segment_goes() {
     let later = |index: u64, start| read(100_000 * index, start, 1);
-    // Sector 500 takes the second segment; after 0 is used again, 900 takes that of 500.
+    // Sector 500 takes the second segment; after 0 is used again, 900 replaces 500.
     let times =
         responses(&buffered(), &[later(0, 0), later(1, 500), later(2, 0), later(3, 900), later(4, 0), later(5, 500)]);
     assert_eq!((times[2], times[4]), (0, 0));
@@ -75,13 +75,12 @@ fn the_least_recently_used_segment_goes() {
 
 #[test]
 fn writes_end_in_the_buffer_until_it_is_full() {
-    // The first two fit into 8 sectors. There is room for the third when the first, which
-    // began at once, is on the medium.
+    // The first two fit into 8 sectors. The third gets room when the first, which began at once, is on the medium.
     let writes = [write(0, 50, 4), write(1, 70, 4), write(2, 54, 4)];
     assert_eq!(responses(&buffered(), &writes), [0, 0, 5_400 - 2]);
-    // One that never fits ends on the medium.
+    // A write that never fits ends on the medium.
     assert_eq!(responses(&buffered(), &[write(0, 50, 9)]), [5_900]);
-    // What was written can be read from there.
+    // Written sectors can be read from the buffer.
     assert_eq!(responses(&buffered(), &[write(0, 50, 4), read(1, 51, 2)]), [0, 0]);
     // Force unit access waits for the medium.
     let durable = at(0, Request::new(RequestKind::Write { fua: true }, Lba(50), Bytes(512)));
@@ -90,7 +89,7 @@ fn writes_end_in_the_buffer_until_it_is_full() {
 
 #[test]
 fn reads_pass_writes_that_have_ended_but_a_flush_does_not() {
-    // The write to sector 10 has the arm until 1.1 ms; then the read of 20 passes the write of 15.
+    // The write to sector 10 has the arm until 1.1 ms; then the read of 20 goes before the write of 15.
     let writes = [write(0, 10, 1), write(1, 15, 1)];
     assert_eq!(responses(&buffered(), &[writes[0], writes[1], read(2, 20, 1)]), [0, 0, 2_100 - 2]);
     // A flush makes the write of 15 go first and ends with it.

@@ -1,4 +1,4 @@
-//! A small disk with round numbers, and the driver's plumbing.
+//! A small disk with round numbers, and functions to drive it.
 
 use esker_core::{
     Arrival, Bytes, Completion, Lba, Nanos, Observer, Priority, Replay, ReplaySettings, Request, Rng, Verdict, replay,

@@ -1,4 +1,4 @@
-//! Reads what is needed of a drive in DiskSim's text format: zones, seek points, mechanics, and measured service times.
+//! Reads the parts of DiskSim's text format that are needed: zones, seek points, mechanics, and measured service times.
 
 use std::io::Read;
 use std::path::Path;
@@ -26,8 +26,8 @@ fn millis(value: f64) -> Nanos {
     Nanos::from_secs_f64(value / 1e3)
 }
 
-/// A drive of `dm_layout_g1` zones without its buffer. Of the four overheads each for reads and writes (hit or miss,
-/// after a read or a write) the model has one: their mean.
+/// A drive of `dm_layout_g1` zones without its buffer. The model has one overhead for reads and one for writes: the
+/// mean of DiskSim's four (hit or miss, after a read or a write).
 pub(crate) fn settings(model: &Path, specs: &Path, seek: SeekSettings) -> DiskSettings {
     let model = std::fs::read_to_string(model).expect("readable");
     let head = numbers(&model);
@@ -109,12 +109,12 @@ pub(crate) fn cache(specs: &Path) -> CacheSettings {
     }
 }
 
-/// `f` of the distances 1 to `longest`, in milliseconds, as a table.
+/// A table of `f` over the distances 1 to `longest`, in milliseconds.
 pub(crate) fn seek_table(longest: u32, f: impl Fn(u32) -> f64) -> SeekSettings {
     SeekSettings::Points((1..=longest).map(|distance| (distance, millis(f(distance)))).collect())
 }
 
-/// One request of a validation run: what was asked, how long the real drive took, and the host's pause after that.
+/// One request of a validation run: what was asked, how long the real drive took, and the pause of the host after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub(crate) request: Request,

@@ -14,7 +14,7 @@ fn piece(coefficient: f64, power: f64, from: f64, to: f64) -> f64 {
 #[test]
 fn the_mean_seek_is_the_integral_of_the_curve() {
     let mut settings = preset("ibm-ultrastar-36z15");
-    // One zone, so that uniform addresses are uniform cylinders; and no head switch that could outlast a seek.
+    // One zone, so that uniform addresses are uniform cylinders, and no head switch that could outlast a seek.
     settings.zones = vec![zone(10_000, 400)];
     settings.capacity = None;
     settings.head_switch = Nanos::ZERO;
@@ -31,7 +31,7 @@ fn the_mean_seek_is_the_integral_of_the_curve() {
     run(&mut disk, &ReplaySettings::closed(1), poisson(1, 200_000, Nanos(1), sectors, 1));
     let measured = report(&disk).mean_seek_us;
     assert!((measured / expected_us - 1.0).abs() < 0.01, "measured {measured}, integral {expected_us}");
-    // A third of the stroke, also where the curve does not matter.
+    // The mean distance is a third of the stroke, also where the curve does not matter.
     let mean_cylinders = report(&disk).mean_seek_cylinders;
     assert!((mean_cylinders / (cylinders / 3.0) - 1.0).abs() < 0.01, "{mean_cylinders}");
 }
@@ -58,7 +58,7 @@ fn streaming_rate(settings: &DiskSettings, first: u64, requests: u64, write: boo
         Arrival { at: Nanos::ZERO, request }
     });
     let (_, log) = run(&mut disk, &ReplaySettings::closed(depth), arrivals);
-    // From the end of the first request: the first positioning is not streaming.
+    // From the end of the first request, because its positioning is not streaming.
     let bytes = (requests - 1) as f64 * 65_536.0;
     bytes / (log.0.last().unwrap().2.at - log.0[0].2.at).as_secs_f64()
 }
@@ -94,7 +94,7 @@ fn streaming_runs_at_the_rate_of_its_zone_less_the_skews() {
                 let requests = 20_000;
                 assert!(requests * 128 < zone_sectors);
                 let bare = DiskSettings { cache: None, ..settings.clone() };
-                // Without a buffer several requests have to be under way, with its read-ahead one is enough.
+                // Without a buffer several requests have to be under way; with read-ahead one is enough.
                 for (settings, write, depth) in
                     [(&bare, false, 4), (&bare, true, 4), (&settings, false, 4), (&settings, false, 1)]
                 {
@@ -111,7 +111,7 @@ fn streaming_runs_at_the_rate_of_its_zone_less_the_skews() {
     }
 }
 
-/// Rates at the outer edge that the presets' comments and data sheets state, in MB/s.
+/// Rates at the outer edge given in the comments of the presets and in data sheets, in MB/s.
 #[test]
 fn presets_stream_at_their_stated_rates() {
     for (name, stated) in
@@ -124,13 +124,13 @@ fn presets_stream_at_their_stated_rates() {
 
 #[test]
 fn without_a_cache_a_host_that_waits_misses_a_turn() {
-    // One request at a time: the next one's command overhead lets its first sector pass.
+    // One request at a time: during the next one's command overhead its first sector passes by.
     let mut settings = round_numbers();
     settings.read_overhead = Nanos::from_micros(10);
     let mut disk = Disk::new("disk", &settings).unwrap();
     let arrivals = (0..50).map(|index| Arrival { at: Nanos::ZERO, request: Request::read(Lba(index), Bytes(512)) });
     let (replay, _) = run(&mut disk, &ReplaySettings::closed(1), arrivals);
-    // The first waits for sector 0 to come round, each next one for its own: 10.1 ms from end to end.
+    // The first request waits for sector 0 to come round, each next one for its own: 10.1 ms from end to end.
     assert_eq!(replay.last_event, Nanos::from_micros(10_000 + 100 + 49 * 10_100));
 }
 
@@ -139,7 +139,8 @@ fn waiting_under_poisson_arrivals_follows_pollaczek_and_khinchine() {
     let mut settings = preset("ibm-ultrastar-36z15");
     settings.scheduler = "fcfs".to_string();
     settings.queue_depth = 65_536;
-    // The formula knows one service time: command overhead hides behind the arm only while it is busy.
+    // The formula has one service time, but command overhead hides behind the arm while it is busy: so there is none
+    // here.
     settings.read_overhead = Nanos::ZERO;
     settings.bus_rate = None;
     for (seed, mean_arrival_ms) in [(3, 12), (4, 9)] {

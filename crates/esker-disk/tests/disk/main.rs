@@ -1,5 +1,5 @@
-//! The disk as a device, seen from outside: is each part on time, do the means match theory, is the order of service
-//! right, does anything at all run or get refused.
+//! The disk as a device, seen from outside: Is each part on time? Do the means match theory? Is the order of service
+//! right? Does every configuration run, or get refused?
 
 mod buffer;
 mod common;

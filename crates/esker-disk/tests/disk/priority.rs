@@ -24,7 +24,7 @@ fn read(sector: u64) -> Request {
     Request::read(Lba(sector), Bytes(512))
 }
 
-/// Reads for users, more than the disk can serve: four at each millisecond of two seconds.
+/// Reads for users, more than the disk can serve: four in each millisecond of two seconds.
 fn flood() -> Vec<Arrival> {
     (0..2_000).map(|index| at(1_000 * (index / 4), read(index * 7919 % 20_000))).collect()
 }
@@ -100,11 +100,12 @@ fn background_work_is_passed_over_for_so_long_and_no_longer() {
             let served = served(&settings, arrivals);
             [Priority::BACKGROUND, Priority::USER].map(|priority| last_end(&served, |r| r.priority == priority))
         };
-        // No access takes longer than 3 ms for the arm and two turns: ten with ten of users between them.
+        // No access takes longer than 3 ms for the arm and two turns: ten background accesses with ten of users between
+        // them.
         let aging = Nanos::from_millis(500);
         let [end, _] = ends(aging);
         assert!(end > aging && end < aging + Nanos::from_millis(21 * 23), "{}: {end}", entry.name);
-        // Without that they are served last of all.
+        // Without aging they are served last of all.
         let [background, users] = ends(Nanos::from_secs(1_000));
         assert!(background > users, "{}: {background}, users {users}", entry.name);
     }
@@ -122,7 +123,7 @@ fn a_flush_does_not_wait_for_ever_for_background_writes() {
 #[test]
 fn room_in_the_buffer_goes_to_users_first() {
     let settings = DiskSettings { cache: Some(BUFFER), ..with_aging(Nanos::from_secs(1_000)) };
-    // Four writes fill the buffer's eight sectors; then ten of each kind wait.
+    // Four writes fill the eight sectors of the buffer; then ten of each kind wait.
     let write = |index: u64| Request::write(Lba(index * 997 % 19_000), Bytes(1024));
     let arrivals = (0..4)
         .map(|index| at(0, write(index)))

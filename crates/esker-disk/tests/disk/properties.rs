@@ -1,4 +1,4 @@
-//! Whatever is configured either runs or is refused with a reason.
+//! Every configuration either runs or is refused with a reason.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn any_zone() -> impl Strategy<Value = ZoneSettings> {
     )
 }
 
-/// All schedulers, and one that there is not.
+/// All schedulers, and one name that does not exist.
 fn scheduler_names() -> Vec<&'static str> {
     SCHEDULERS.iter().map(|entry| entry.name).chain(["sstff"]).collect()
 }
@@ -133,7 +133,7 @@ proptest! {
         match Disk::new("disk", &settings) {
             Err(error) => prop_assert!(error.to_string().contains('`'), "{error} names no key"),
             Ok(mut disk) => {
-                // The driver asserts that time goes on, that nothing completes twice, and Little's law.
+                // The driver asserts that time goes forward, that nothing completes twice, and Little's law.
                 let (_, log) = run(&mut disk, &ReplaySettings::OPEN, arrivals(&steps));
                 prop_assert_eq!(log.0.len(), steps.len());
                 prop_assert_eq!(disk.free_slots(), settings.queue_depth as usize);
@@ -177,7 +177,7 @@ proptest! {
             prop_assert!(left < zone.cylinders, "a sector in an unused cylinder");
             prop_assert!(place.sector < zone.sectors_per_track);
             prop_assert!(places.insert((place.cylinder, place.surface, place.sector)), "two addresses share {place:?}");
-            // All that `run` promises lies behind on the same track, angle after angle.
+            // All sectors that `run` promises follow on the same track, angle after angle.
             prop_assert!(place.run >= 1);
             for ahead in 1..u64::from(place.run) {
                 let next = geometry.locate(address + ahead);
@@ -193,11 +193,11 @@ proptest! {
 
     #[test]
     fn going_on_to_the_next_track_never_costs_a_turn(start in 0..286_000_000u64, write in any::<bool>()) {
-        // Skews are there for this; the last sector of a track and the first of the next, with write settling or not.
+        // This is what skews are for: the last sector of a track and the first of the next, with write settling or not.
         let mut mechanics = Mechanics::new(&preset("seagate-cheetah-15k5-146g")).unwrap();
         let place = mechanics.geometry().locate(start);
         let last = start + u64::from(place.run) - 1;
-        // From zone to zone nothing is aligned.
+        // Between zones nothing is aligned.
         prop_assume!(mechanics.geometry().locate(last + 1).sector_angle == place.sector_angle);
         let access = mechanics.access(Nanos(start), Nanos::ZERO, last, 2, write);
         prop_assert!(access.transfer < Nanos::from_millis(3), "{access:?}");

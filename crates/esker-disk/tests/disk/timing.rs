@@ -1,4 +1,4 @@
-//! Is every part of an access on time? Sums done by hand.
+//! Is every part of an access on time? Expected sums were computed by hand.
 
 use crate::common::{at, round_numbers, run};
 use esker_core::{ByteRate, Bytes, Lba, Nanos, ReplaySettings, Request, RequestKind};
@@ -8,7 +8,7 @@ fn sectors(count: u64) -> Bytes {
     Bytes(count * 512)
 }
 
-/// When one request that arrives at `micros` in an idle disk ends, in nanoseconds after its arrival.
+/// When a request that arrives at `micros` at an idle disk ends, in nanoseconds after its arrival.
 fn alone(settings: &DiskSettings, micros: u64, request: Request) -> u64 {
     let mut disk = Disk::new("d", settings).unwrap();
     let (_, log) = run(&mut disk, &ReplaySettings::OPEN, [at(micros, request)]);
@@ -27,11 +27,12 @@ fn an_access_is_the_sum_of_its_parts() {
     // Cylinder 10, surface 0: seek 1.09 ms. Skew per cylinder: head switch 0.5 + settle 0.2 = 7 sectors, next cylinder
     // 1.0 + 0.2 = 12 sectors; 10 cylinders: 190 sectors, which is 90. It begins at 9 ms of each turn.
     assert_eq!(alone(&settings, 0, Request::read(Lba(2_000), sectors(1))), 9_100_000);
-    // This sector at 9 ms: 10.09 ms stand at 0.09 ms of the turn; waits 8.91 ms.
+    // The same sector at 9 ms: after the seek, at 10.09 ms, the platters are at 0.09 ms of their turn; it waits 8.91
+    // ms.
     assert_eq!(alone(&settings, 9_000, Request::read(Lba(2_000), sectors(1))), 1_090_000 + 8_910_000 + 100_000);
-    // A write settles 0.2 ms longer but waits as much less.
+    // A write settles for 0.2 ms longer, and waits that much less.
     assert_eq!(alone(&settings, 9_000, Request::write(Lba(2_000), sectors(1))), 10_100_000);
-    // It misses the sector where it comes just too late: arrives 1.2 ms before it, needs 1.29.
+    // It misses the sector if it comes just too late: it arrives 1.2 ms before the sector and needs 1.29.
     assert_eq!(alone(&settings, 7_800, Request::write(Lba(2_000), sectors(1))), 1_200_000 + 10_000_000 + 100_000);
     assert_eq!(alone(&settings, 7_800, Request::read(Lba(2_000), sectors(1))), 1_200_000 + 100_000);
     // Surface 1 of cylinder 0: head switch 0.5 ms; its first sector lies 7 sectors behind.
@@ -63,7 +64,7 @@ fn rotation_comes_from_the_clock() {
         let then = alone(&settings, later, Request::read(Lba(60), sectors(1)));
         assert_eq!(first - then, later * 1_000, "{later} us later");
     }
-    // A whole turn later it is as before, also after a day.
+    // A whole turn later everything is the same, also after a day.
     assert_eq!(alone(&settings, 10_000, Request::read(Lba(60), sectors(1))), first);
     let day = alone(&settings, 86_400_000_000, Request::read(Lba(60), sectors(1)));
     assert!(day.abs_diff(first) < 2_000, "{day} {first}");
@@ -78,10 +79,10 @@ fn controller_and_link_add_their_times() {
     settings.bus_rate = Some(ByteRate(5_120_000));
     // 0.15 ms, wait for sector 30, 4 sectors, the last on the link.
     assert_eq!(alone(&settings, 0, Request::read(Lba(30), sectors(4))), 3_400_000 + 100_000);
-    // A write's data pass the link first: 0.25 + 0.4 ms, so sector 6 has gone by.
+    // The data of a write cross the link first: 0.25 + 0.4 ms, so sector 6 has passed.
     assert_eq!(alone(&settings, 0, Request::write(Lba(6), sectors(4))), 10_600_000 + 400_000);
     assert_eq!(alone(&settings, 0, Request::write(Lba(7), sectors(4))), 700_000 + 400_000);
-    // A link at half the rate is what a long read waits for: from the first sector's end on.
+    // With a link at half the rate a long read waits for the link, from the end of the first sector on.
     settings.bus_rate = Some(ByteRate(2_560_000));
     assert_eq!(alone(&settings, 0, Request::read(Lba(30), sectors(4))), 3_000_000 + 100_000 + 800_000);
 }

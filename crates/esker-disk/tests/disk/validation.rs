@@ -31,7 +31,7 @@ fn service_times(settings: &DiskSettings, requests: &[Measured]) -> Vec<Nanos> {
     times
 }
 
-/// In milliseconds, at 10,000 quantiles with straight lines between the order statistics.
+/// The demerit figure in milliseconds, at 10,000 quantiles with straight lines between the order statistics.
 fn demerit(model: &[Nanos], real: &[Nanos]) -> f64 {
     let sorted = |times: &[Nanos]| {
         let mut times = times.to_vec();
@@ -76,8 +76,8 @@ fn compare(name: &str, part: &str, model: &[Nanos], requests: &[Measured], which
     demerit
 }
 
-/// How the model does without a buffer, with one that only reads ahead, and as the drive was
-/// set, over some of the requests.
+/// Demerits of the model without a buffer, with a buffer that only reads ahead, and with the drive's own settings, over
+/// some of the requests.
 struct Demerits {
     bare: f64,
     reading: f64,
@@ -104,13 +104,14 @@ fn validate(
     }
 }
 
-/// Not near the request before: neither its own sectors nor what was read ahead can lie in the buffer, but by chance.
+/// Whether a request is far from the one before it: neither its own sectors nor those read ahead lie in the buffer, but
+/// by chance.
 fn is_far(requests: &[Measured], index: usize) -> bool {
     index > 0 && requests[index].request.start.0.abs_diff(requests[index - 1].request.end_byte() / 512) > 2_000
 }
 
-/// Far reads show the mechanics alone; all requests need the buffer. DiskSim, calibrated to the same drives, is said to
-/// come within 0.268 ms (Atlas 10K) and 0.107 ms (Cheetah 9LP) over all requests.
+/// Far reads show the mechanics alone; all requests together need the buffer. DiskSim, calibrated to the same drives,
+/// is said to come within 0.268 ms (Atlas 10K) and 0.107 ms (Cheetah 9LP) over all requests.
 #[test]
 fn two_drives_with_read_ahead_and_write_back_are_met() {
     for (name, far_limit, all_limit) in [("atlas10k", 0.15, 0.2), ("cheetah9LP", 0.1, 0.3)] {
@@ -131,9 +132,9 @@ fn two_drives_with_read_ahead_and_write_back_are_met() {
     }
 }
 
-/// A drive of 1991 that writes through: its writes show the mechanics too. Its link is slower than its medium; rate and
-/// overhead are those of the reads that the trace marks as hits (1.05 ms + 0.169 ms per
-/// sector), so those prove nothing.
+/// A drive of 1991 that writes through, so that its writes show the mechanics, too. Its link is slower than its medium.
+/// Rate and overhead of the link were fitted to the reads that the trace marks as hits (1.05 ms + 0.169 ms per sector),
+/// so those reads prove nothing.
 #[test]
 fn a_drive_that_writes_through_is_met() {
     let name = "hp_c2247a";
@@ -157,9 +158,9 @@ fn a_drive_that_writes_through_is_met() {
     let write = |index: usize| requests[index].request.kind.is_write();
     let writes = validate(name, &settings, cache, &requests, "far writes", |i| write(i) && is_far(&requests, i));
     assert!(writes.bare < 0.5, "{}", writes.bare);
-    // Far reads come out 1.4 ms too short: this drive sends nothing before three quarters of a read are in its
-    // buffer (high water mark 0.75) and then holds the bus, where the model sends sector by sector. Hence
-    // 0.645 ms in all; DiskSim 0.090.
+    // Far reads are 1.4 ms too short: this drive sends nothing before three quarters of a read are in its buffer (high
+    // water mark 0.75), and then holds the bus; the model sends sector by sector. Hence 0.645 ms over all requests;
+    // DiskSim has 0.090.
     let all = validate(name, &settings, cache, &requests, "all", |_| true);
     assert!(all.as_set < 0.8, "{}", all.as_set);
 }

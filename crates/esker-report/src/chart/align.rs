@@ -1,15 +1,15 @@
-//! Curves with places of their own, brought onto common places, which is what the chart library draws.
+//! Brings curves with different x values onto common x values, as the chart library needs them.
 
 use super::style::{Scale, Shape};
 
-/// A curve by its points, from left to right.
+/// The points of a curve, from left to right.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Curve {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
 }
 
-/// The places of all curves, rising, and the value of each curve at each of them; NaN where it has none.
+/// The x values of all curves, in rising order, and the value of each curve at each of them; NaN if it has none.
 pub(super) fn align(curves: &[(&Curve, Shape)], across: Scale, up: Scale) -> (Vec<f64>, Vec<Vec<f64>>) {
     let curves: Vec<(Curve, Shape)> = curves.iter().map(|(curve, shape)| (clean(curve, across, up), *shape)).collect();
     let mut places: Vec<f64> = curves.iter().flat_map(|(curve, _)| &curve.x).copied().collect();
@@ -22,7 +22,7 @@ pub(super) fn align(curves: &[(&Curve, Shape)], across: Scale, up: Scale) -> (Ve
     (places, values)
 }
 
-/// The points that have a place on the axes. Several at one place become a rise just before it.
+/// Keeps the points that the axes can show. Several points at one x become a rise just before it.
 fn clean(curve: &Curve, across: Scale, up: Scale) -> Curve {
     let mut clean = Curve::default();
     for (&x, &y) in curve.x.iter().zip(&curve.y).filter(|(x, _)| has_place(**x, across)) {
@@ -33,7 +33,7 @@ fn clean(curve: &Curve, across: Scale, up: Scale) -> Curve {
             clean.y.push(y);
             continue;
         }
-        // The first value at this place moves a little to the left, the last one stays.
+        // The first value at this x moves slightly to the left, the last one stays.
         let before = x - x.abs() * 1e-9;
         if points == 1 || clean.x[points - 2] < before {
             clean.x.insert(points - 1, before);
@@ -49,8 +49,8 @@ fn has_place(value: f64, scale: Scale) -> bool {
     value.is_finite() && (scale != Scale::Log || value > 0.0)
 }
 
-/// Its last step, or what is exactly there, or what lies on the straight line between its neighbours as the axes space
-/// them.
+/// The value of a curve at an x: its last step, or its point there, or the straight line between the neighbours as the
+/// axes space them.
 fn value_at(curve: &Curve, place: f64, shape: Shape, across: Scale, up: Scale) -> f64 {
     let after = curve.x.partition_point(|x| *x <= place);
     let (Some(&left), Some(&right)) = (curve.x[..after].last(), curve.x.get(after)) else {
@@ -68,7 +68,7 @@ fn value_at(curve: &Curve, place: f64, shape: Shape, across: Scale, up: Scale) -
     unspaced(spaced(from, up) + part * (spaced(to, up) - spaced(from, up)), up)
 }
 
-/// Where an axis puts a value.
+/// The position that an axis gives a value.
 fn spaced(value: f64, scale: Scale) -> f64 {
     match scale {
         Scale::Linear => value,

@@ -1,4 +1,4 @@
-//! What a chart is made of, as the page's script reads it.
+//! The description of a chart, which the script of the page reads.
 
 use esker_core::words;
 use esker_results::study::ReplayMode;
@@ -9,13 +9,13 @@ use super::align::{Curve, align};
 use super::style::{Scale, Shape};
 use crate::columns::{ColumnIndex, Columns};
 
-/// A chart as the page's script reads it.
+/// A chart as the script of the page reads it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Chart {
     /// Unique in the page.
     pub(crate) id: String,
     pub(crate) section: &'static str,
-    /// The question that it answers.
+    /// The question that the chart answers.
     pub(crate) title: String,
     /// One sentence on how to read it.
     pub(crate) help: String,
@@ -24,32 +24,32 @@ pub(crate) struct Chart {
     /// Charts of one group share their zoom and their cursor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) group: Option<String>,
-    /// One is drawn at a time, where there are several.
+    /// The choices; if there are several, one is drawn at a time.
     pub(super) choices: Vec<Choice>,
-    /// Which choice is drawn at first.
+    /// Index of the choice that is drawn at first.
     pub(super) chosen: usize,
-    /// Lines across: budgets, knees.
+    /// Lines across the chart: budgets, knees.
     pub(super) marks: Vec<Mark>,
-    /// Where a second chart would need the whole width.
+    /// Whether the chart takes the whole width.
     pub(crate) wide: bool,
-    /// Room before the first and after the last place, so that their marks are whole.
+    /// Whether there is room before the first x and after the last, so that their marks are not cut.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) padded: bool,
 }
 
-/// What an axis counts, and how.
+/// An axis: its quantity and its scale.
 #[derive(Debug, Serialize)]
 pub(crate) struct Axis {
     pub(crate) label: String,
     pub(super) unit: Unit,
     pub(super) scale: Scale,
-    /// Where the axis ends; by its values where absent.
+    /// The upper end of the axis; without it, the values decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) top: Option<f64>,
-    /// Names instead of numbers, for bars.
+    /// Names instead of numbers; for bars.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) names: Vec<String>,
-    /// When the trace began on its own clock, seconds since 1970 (UTC); for axes of elapsed time.
+    /// The start of the trace on its own clock, in seconds since 1970 (UTC). For axes of elapsed time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) epoch_s: Option<f64>,
 }
@@ -61,7 +61,7 @@ impl Axis {
 }
 
 impl Axis {
-    /// Shares up to the whole.
+    /// An axis of shares up to the whole.
     pub(super) fn shares(label: &'static str) -> Self {
         Self { top: Some(1.0), ..Self::new(label, Unit::Share, Scale::Linear) }
     }
@@ -78,11 +78,11 @@ pub(crate) enum Unit {
     PerSecond,
     Share,
     Count,
-    /// The axis names it.
+    /// No unit: the axis names it.
     Plain,
 }
 
-/// What is drawn together, at common places along the axis.
+/// Series that are drawn together, with common x values.
 #[derive(Debug, Serialize)]
 pub(crate) struct Choice {
     pub(super) label: String,
@@ -100,15 +100,15 @@ impl Choice {
     }
 }
 
-/// One line, area or row of bars.
+/// One line, area or set of bars.
 #[derive(Debug, Serialize)]
 pub(crate) struct Series {
     label: String,
-    /// Series of the same key are shown and hidden together, in every chart.
+    /// Series with the same key are shown and hidden together, in all charts.
     key: String,
     colour: Colour,
     shape: Shape,
-    /// Values of a paper: dashed and hollow.
+    /// Whether the values are published: then they are dashed and hollow.
     #[serde(skip_serializing_if = "is_false")]
     published: bool,
     y: ColumnIndex,
@@ -121,7 +121,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Series {
-    /// `None` where there is nothing to see: no two finite values at different places.
+    /// A series; `None` if there is nothing to see: fewer than two finite values at different x.
     pub(super) fn new(
         label: impl Into<String>,
         colour: Colour,
@@ -136,7 +136,7 @@ impl Series {
         Some(Self { key: label.clone(), label, colour, shape, published: false, y: 0, curve: Curve { x, y } })
     }
 
-    /// Points by themselves, even if there is but one; `None` where there is none.
+    /// A series of separate points, even of one; `None` if there is none.
     pub(super) fn of_points(
         label: String,
         colour: Colour,
@@ -156,21 +156,21 @@ impl Series {
         })
     }
 
-    /// The same, shown and hidden with all series of this key.
+    /// This series with a key: it is shown and hidden together with all series of the same key.
     pub(super) fn keyed(self, key: impl Into<String>) -> Self {
         Self { key: key.into(), ..self }
     }
 }
 
-/// Colours by role; the style sheet has them, light and dark.
+/// Colours by role. The style sheet defines them, for light and dark pages.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "role", content = "index")]
 pub(crate) enum Colour {
-    /// One of the categorical colours; beyond the last one they begin again, dashed.
+    /// One of the categorical colours. After the last one they start again, dashed.
     Category(usize),
-    /// Today, as measured.
+    /// The response times of the traced system.
     Measured,
-    /// A line to compare with.
+    /// A line for comparison.
     Reference,
 }
 
@@ -206,7 +206,7 @@ impl Chart {
         }
     }
 
-    /// A chart over time: it shares zoom and cursor with all others of its workload whose time is the same.
+    /// A chart over time. It shares zoom and cursor with all charts of its workload that have the same clock.
     pub(super) fn over_time(
         source: &Source<'_>,
         clock: Clock,
@@ -229,7 +229,7 @@ impl Chart {
         Self { group: Some(group.to_string()), ..Self::new(title, help, x, y, series) }
     }
 
-    /// Named, and with its numbers among the page's columns.
+    /// Gives the chart a name, and moves its numbers to the columns of the page.
     pub(super) fn stored(mut self, prefix: &str, name: &str, section: &'static str, columns: &mut Columns) -> Self {
         for choice in &mut self.choices {
             let curves: Vec<(&Curve, Shape)> = choice.series.iter().map(|one| (&one.curve, one.shape)).collect();
@@ -246,11 +246,11 @@ impl Chart {
     }
 }
 
-/// Whose time a chart shows.
+/// The clock of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// That of the trace.
+    /// The clock of the trace.
     Trace,
-    /// That of the simulated runs: the trace's, unless replay is closed.
+    /// The clock of the simulated runs: that of the trace, unless replay is closed-loop.
     Run,
 }

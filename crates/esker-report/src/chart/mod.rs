@@ -1,7 +1,7 @@
-//! Charts: each answers one question, which is its title. One file per chart, one line in [`CHARTS`].
+//! Charts: each answers one question, which is its title. Each has one file, and one line in [`CHARTS`].
 //!
-//! A chart picks columns out of a workload's study; `assets/charts.js` draws it. Where the study lacks what a chart
-//! needs, there is no chart.
+//! A chart selects columns from the study of a workload; `assets/charts.js` draws it. If the study lacks the data for a
+//! chart, the chart is left out.
 
 mod align;
 mod description;
@@ -44,26 +44,26 @@ struct ChartEntry {
     name: &'static str,
     /// The section that shows it: "workload", "performance", "lifetime", "cache".
     section: &'static str,
-    /// Draws it, where there is data.
+    /// Builds the chart, if there are data for it.
     build: fn(&Source<'_>) -> Option<Chart>,
 }
 
-/// Where a chart finds its data.
+/// Where a chart takes its data from.
 struct Source<'a> {
-    /// The whole study: budgets.
+    /// The whole study, for its budgets.
     study: &'a StudyReport,
-    /// The workload that the chart is of.
+    /// The workload of the chart.
     workload: &'a WorkloadStudy,
 }
 
-/// The charts of one workload; `prefix` makes their identities unique in the page.
+/// The charts of one workload. `prefix` makes their ids unique in the page.
 pub(crate) fn charts(study: &StudyReport, workload: &WorkloadStudy, prefix: &str, columns: &mut Columns) -> Vec<Chart> {
     let source = Source { study, workload };
     let found = CHARTS.iter().filter_map(|entry| Some((entry, (entry.build)(&source)?)));
     found.map(|(entry, chart)| chart.stored(prefix, entry.name, entry.section, columns)).collect()
 }
 
-/// Begins of intervals and their values, closed by the end of the last interval, so that steps show its length too.
+/// Starts of intervals and their values. The end of the last interval is added, so that its step has a length, too.
 fn close_steps(starts: &[f64], values: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut starts, mut values) = (starts.to_vec(), values.to_vec());
     if let [.., before, last] = starts[..] {

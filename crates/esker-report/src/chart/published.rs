@@ -1,16 +1,16 @@
-//! A figure of a paper: published values beside measured ones.
+//! A figure of a paper, with published values beside measured ones.
 
 use esker_results::reproduction as found;
 
 use super::{Axis, Chart, Colour, Scale, Series, Shape, Unit};
 use crate::columns::Columns;
 
-/// Bars that fit into a chart of half the page's width.
+/// The largest number of bars in a chart of half the page's width.
 const BARS_NARROW: usize = 18;
-/// Beyond so many points their marks would hide the line.
+/// With more points than this, marks would hide the line.
 const MARKS_MAX: usize = 48;
 
-/// The chart of `figure`; `None` where it has no points.
+/// The chart of `figure`; `None` if it has no points.
 pub(crate) fn figure(figure: &found::Figure, prefix: &str, name: &str, columns: &mut Columns) -> Option<Chart> {
     let curves = &figure.curves;
     let x = axis(&figure.x);
@@ -61,12 +61,12 @@ fn is_published(curve: &found::Curve) -> bool {
     curve.source == found::Source::Published
 }
 
-/// Where the bar of a curve stands beside the middle of its category, all of them filling four fifths of it.
+/// The offset of a curve's bar from the middle of its category. The bars together fill four fifths of the category.
 fn slot(index: usize, curves: usize) -> f64 {
     (index as f64 - (curves - 1) as f64 / 2.0) * 0.8 / curves as f64
 }
 
-/// Curves of one name have one colour, in the order in which names first appear.
+/// Curves of one name have one colour. Colours follow the order in which names first appear.
 fn colour(names: &[&str], index: usize) -> usize {
     let first = names.iter().position(|name| *name == names[index]).unwrap_or(index);
     (0..first).filter(|&before| !names[..before].contains(&names[before])).count()

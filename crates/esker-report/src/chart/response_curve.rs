@@ -1,4 +1,4 @@
-//! How long do requests take, and for how many?
+//! How long do requests take, and what share of them?
 
 use esker_results::LatencySummary;
 
@@ -6,7 +6,7 @@ use super::{Axis, Chart, ChartEntry, Colour, Scale, Series, Shape, Source, Unit}
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "response-curve", section: "performance", build };
 
-/// Percentiles that a summary has, with their share. The maximum has no place on a scale that never reaches 100 %.
+/// The percentiles of a summary, each with its share. The maximum is left out: the scale never reaches 100 %.
 fn percentiles(times: &LatencySummary) -> [(f64, f64); 4] {
     [(times.p50_us, 0.5), (times.p95_us, 0.95), (times.p99_us, 0.99), (times.p999_us, 0.999)]
 }

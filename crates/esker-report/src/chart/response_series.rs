@@ -7,11 +7,12 @@ use super::{Axis, Chart, ChartEntry, Clock, Colour, Mark, Scale, Series, Shape, 
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "response-series", section: "performance", build };
 
-/// Of fewer requests the 99th percentile is that of a single one, and says more about luck than about the design.
+/// Of fewer requests than this, the 99th percentile is a single request: it tells more about chance than about the
+/// design.
 const REQUESTS_MIN: u64 = 100;
-/// Neighbouring intervals become one until they hold this many on average.
+/// Neighbouring intervals are merged until they hold this many requests on average.
 const REQUESTS_MEAN_MIN: f64 = 250.0;
-/// More intervals than this would be a scribble.
+/// With more intervals than this the line would be a scribble.
 const INTERVALS_MAX: usize = 120;
 
 fn build(source: &Source<'_>) -> Option<Chart> {
@@ -37,7 +38,7 @@ fn build(source: &Source<'_>) -> Option<Chart> {
     })
 }
 
-/// One line per design, of its intervals with at least this many requests.
+/// One line for each design, over the intervals with at least this many requests.
 fn lines(workload: &WorkloadStudy, requests_min: u64) -> Vec<Series> {
     let merged = workload.candidates.iter().map(|candidate| neighbours(&candidate.series)).max().unwrap_or(1);
     let line = |(index, candidate): (usize, &Candidate)| {
@@ -50,15 +51,15 @@ fn lines(workload: &WorkloadStudy, requests_min: u64) -> Vec<Series> {
     workload.candidates.iter().enumerate().filter_map(line).collect()
 }
 
-/// How many neighbouring intervals have to become one, so that they hold requests enough on average.
+/// How many neighbouring intervals to merge, so that they hold enough requests on average.
 fn neighbours(points: &[SeriesPoint]) -> usize {
     let requests: u64 = points.iter().map(|point| point.requests).sum();
     let filled = (REQUESTS_MEAN_MIN * points.len() as f64 / requests.max(1) as f64).ceil().clamp(1.0, 32.0) as usize;
     filled.max(points.len().div_ceil(INTERVALS_MAX))
 }
 
-/// Begin and 99th percentile of neighbouring intervals together. The largest percentile of the parts is one of the
-/// whole in that 99 % of its requests took at most that long.
+/// Start and 99th percentile of merged intervals. The largest percentile of the parts serves for the whole: 99 % of all
+/// requests took at most that long.
 fn merge(points: &[SeriesPoint], requests_min: u64) -> Option<(f64, f64)> {
     let requests: u64 = points.iter().map(|point| point.requests).sum();
     let p99 = points.iter().map(|point| point.p99_us).fold(f64::NAN, f64::max);

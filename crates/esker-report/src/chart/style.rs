@@ -1,4 +1,4 @@
-//! How values are spaced along an axis, and how a series is drawn.
+//! How an axis spaces values, and how a series is drawn.
 
 use serde::Serialize;
 
@@ -22,10 +22,10 @@ pub(crate) enum Shape {
     /// Steps, filled down to zero.
     Area,
     Bars,
-    /// A line through points of its own, marked.
+    /// A line with marks at its points.
     Points,
-    /// The same where there are so many that marks would hide the line.
+    /// A line with points that are too many to be marked.
     ManyPoints,
-    /// Bars, each at a place of its own.
+    /// Bars, each at its own x.
     Slots,
 }

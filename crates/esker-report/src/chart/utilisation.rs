@@ -15,7 +15,7 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         let resources: BTreeSet<&String> = points.iter().flat_map(|point| point.utilisation.keys()).collect();
         let line = |(index, resource): (usize, &String)| {
             let busy = points.iter().map(|point| point.utilisation.get(resource).copied().unwrap_or(f64::NAN));
-            // Work counts where it begins, so that a value can pass the whole.
+            // Work counts in full when it begins, so a value can exceed one.
             let busy: Vec<f64> = busy.map(|share| if share > 1.0 { 1.0 } else { share }).collect();
             let (x, y) = close_steps(&starts, &busy);
             let series = Series::new(resource, Colour::Category(index), Shape::Steps, x, y)?;

@@ -1,4 +1,4 @@
-//! A headless Chromium, driven over its debugging pipe: no port, no further library.
+//! Drives a headless Chromium over its debugging pipe, without a port or a library.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// The whole of one browser's life; beyond it the test fails.
+/// The longest time that one browser may run; after that the test fails.
 const LIFETIME: Duration = Duration::from_secs(90);
 
-/// Scrolls from chart to chart, so that every one is drawn; workloads are opened before.
+/// Opens all workloads, then scrolls from chart to chart, so that every chart is drawn.
 pub(crate) const DRAW_ALL: &str = "(async () => {
     document.querySelectorAll('details.workload').forEach(part => { part.open = true; });
     for (const figure of document.querySelectorAll('figure.chart')) {
@@ -45,7 +45,7 @@ pub(crate) fn installed() -> Option<PathBuf> {
 }
 
 impl Chromium {
-    /// Starts the browser without a network and opens an empty page in it.
+    /// Starts the browser without a network, and opens an empty page.
     pub(crate) fn start(program: &Path) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let (to, from) = (profile.path().join("to"), profile.path().join("from"));
@@ -62,7 +62,7 @@ impl Chromium {
                 "--force-color-profile=srgb",
                 "--disable-dev-shm-usage",
             ])
-            // Whatever it tries to reach ends here.
+            // Everything that it tries to reach ends here.
             .args(["--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND"])
             .arg(format!("--user-data-dir={}", profile.path().join("profile").display()))
             .env("TO", &to)
@@ -124,7 +124,7 @@ impl Chromium {
         }
     }
 
-    /// Opens a file and waits until it is loaded; all that was noted before is forgotten.
+    /// Opens a file and waits until it is loaded. Forgets all earlier events.
     pub(crate) fn open(&mut self, file: &Path) {
         self.events.clear();
         self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
@@ -140,13 +140,13 @@ impl Chromium {
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// Prefers "light" or "dark".
+    /// Sets the preferred colour scheme: "light" or "dark".
     pub(crate) fn prefer(&mut self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// The value of an expression in the page; promises are waited for.
+    /// The value of an expression in the page. Waits for promises.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let what = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", what);
@@ -154,7 +154,7 @@ impl Chromium {
         answer["result"]["value"].clone()
     }
 
-    /// Moves the mouse to a place in the window, and presses or releases it there on request.
+    /// Moves the mouse to a position in the window, or presses or releases it there.
     pub(crate) fn mouse(&mut self, kind: &str, x: f64, y: f64) {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
         let event = json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": 1, "clickCount": 1 });
@@ -168,8 +168,7 @@ impl Chromium {
         }
     }
 
-    /// What went wrong since the page was opened: exceptions, messages of level error, requests other than the page
-    /// itself.
+    /// Problems since the page was opened: exceptions, messages of level error, requests other than the page itself.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let complaint = |event: &Value| {
             let parameters = &event["params"];
@@ -187,7 +186,7 @@ impl Chromium {
         self.events.iter().filter_map(complaint).collect()
     }
 
-    /// The bytes of a file that the browser made: "Page.captureScreenshot" or "Page.printToPDF".
+    /// The bytes of a file made by the browser, with "Page.captureScreenshot" or "Page.printToPDF".
     pub(crate) fn file(&mut self, method: &str, parameters: Value) -> Vec<u8> {
         use base64::Engine;
         let answer = self.call(method, parameters);
@@ -197,7 +196,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // Its helpers end with it.
+        // The processes that it started end with it.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

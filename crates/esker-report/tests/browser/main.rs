@@ -1,6 +1,6 @@
-//! The report as a reader meets it: opened in a real browser, without a network.
+//! The report in a real browser, without a network.
 //!
-//! Skips where no Chromium is installed. `examples/pictures.rs` takes pictures of a report in the same way.
+//! Skipped if no Chromium is installed. `examples/pictures.rs` takes pictures of a report in the same way.
 
 #![allow(clippy::disallowed_methods, reason = "a browser runs by the real clock, and has to be bounded by it")]
 #![allow(clippy::print_stderr, reason = "a test that skips has to say so")]
@@ -20,7 +20,7 @@ use esker_results::study::StudyReport;
 use serde_json::{Value, json};
 use support::fixture;
 
-/// A browser, or `None` after saying why not.
+/// A browser, or `None` after printing why there is none.
 fn browser() -> Option<Chromium> {
     let program = chromium::installed();
     if program.is_none() {
@@ -35,7 +35,7 @@ fn write_report(folder: &Path, name: &str, study: &StudyReport) -> PathBuf {
     path
 }
 
-/// Charts whose data are drawn: their canvas holds colour, where axes and grid are grey.
+/// Finds charts whose data are drawn: their canvas has colours; axes and grid are grey.
 const DRAWN: &str = "[...document.querySelectorAll('figure.chart')].map(figure => {
     const canvas = figure.querySelector('canvas');
     if (!canvas || !canvas.width) return false;
@@ -52,7 +52,7 @@ const DRAWN: &str = "[...document.querySelectorAll('figure.chart')].map(figure =
 fn the_report_works_in_a_browser() {
     let Some(mut browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
-    // The hostile study has several workloads, and the troubled one no times.
+    // The hostile study has several workloads, and the troubled one has no times.
     for (name, study) in support::studies() {
         if ["several", "no-times"].contains(&name) {
             continue;
@@ -112,10 +112,10 @@ fn a_reproduction_works_in_a_browser() {
         browser.evaluate(DRAW_ALL);
         assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
         assert_eq!(browser.evaluate(DRAWN), json!([true, true, true]), "{name}");
-        // Published values are marked as such in the legend too.
+        // Published values are marked in the legend, too.
         let keys = "[...document.querySelectorAll('.legend .swatch')].map(swatch => 'published' in swatch.dataset)";
         assert_eq!(browser.evaluate(keys), json!([true, false, true, false, false]), "{name}");
-        // What is hidden in one figure stays in the others.
+        // A curve hidden in one figure stays visible in the others.
         browser.evaluate("document.querySelector('.legend .key').click()");
         let hidden = "document.querySelectorAll('.key[aria-pressed=false]').length";
         assert_eq!(browser.evaluate(hidden), json!(1), "{name}");
@@ -185,7 +185,7 @@ fn charts_answer_mouse_and_keys() {
     );
     let [left, top, width, height] = [0, 1, 2, 3].map(|index| place[index].as_f64().unwrap());
 
-    // The values under the mouse, with their units, in every chart over time.
+    // The values under the mouse with their units, in every chart over time.
     browser.mouse("mouseMoved", left + width * 0.3, top + height * 0.5);
     let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");
     let readout = readout.as_str().unwrap();
@@ -198,7 +198,7 @@ fn charts_answer_mouse_and_keys() {
     let expected = ["w1-load-requests", "w1-load-bytes", "w1-working-set", "w1-response-series", "w1-utilisation"];
     assert_eq!(browser.evaluate(others), json!(expected));
 
-    // Dragging zooms all of them; the button undoes it.
+    // Dragging zooms all charts over time; the button resets them.
     browser.mouse("mousePressed", left + width * 0.1, top + height * 0.5);
     browser.mouse("mouseMoved", left + width * 0.3, top + height * 0.5);
     browser.mouse("mouseReleased", left + width * 0.3, top + height * 0.5);
@@ -209,7 +209,7 @@ fn charts_answer_mouse_and_keys() {
     browser.evaluate("new Promise(done => setTimeout(done, 50))");
     assert_eq!(browser.evaluate(resets), json!([]));
 
-    // A design that is hidden in one chart is hidden in all.
+    // A design hidden in one chart is hidden in all.
     browser.evaluate(
         "[...document.querySelectorAll('#w1-response-curve .key')].find(key => key.dataset.key === \
         'raid0-4x15k').click()",
@@ -221,7 +221,7 @@ fn charts_answer_mouse_and_keys() {
     let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");
     assert!(!readout.as_str().unwrap().contains("RAID-0"), "{readout}");
 
-    // Keys walk along a chart, and what they find is spoken.
+    // Keys move along a chart, and the values are announced.
     browser.evaluate("document.querySelector('#w1-miss-ratio .uplot').focus()");
     browser.key("End");
     let spoken = browser.evaluate("document.getElementById('spoken').textContent");
@@ -231,7 +231,7 @@ fn charts_answer_mouse_and_keys() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// A term that has the focus shows what it means.
+/// A term with focus shows its meaning.
 fn words_explain_themselves(browser: &mut Chromium) {
     browser.evaluate("document.querySelector('a.term[data-term=footprint]').focus()");
     let bubble = browser.evaluate("document.getElementById('bubble').textContent");
@@ -253,7 +253,7 @@ fn paper_gets_everything() {
     let before = browser.evaluate(state);
     assert!(before[0].as_u64() > Some(0) && before[1].as_u64() > Some(0), "{before}");
     browser.evaluate("dispatchEvent(new Event('beforeprint'))");
-    // Everything open and drawn, as wide as a sheet of A4 between its margins (186 mm), and light.
+    // Everything is open and drawn, as wide as a sheet of A4 between its margins (186 mm), and light.
     assert_eq!(browser.evaluate(state), json!([0, 0, 680, "light"]));
     assert!(browser.evaluate(DRAWN).as_array().unwrap().iter().all(|drawn| drawn == true));
     browser.evaluate("dispatchEvent(new Event('afterprint'))");

@@ -28,7 +28,7 @@ pub(crate) fn fixture_json(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Designs of every outcome: served, saturated, failed, too little written to judge.
+/// Designs of every outcome: served, saturated, failed, too little written to be judged.
 pub(crate) fn troubled() -> StudyReport {
     let mut study = fixture("no-times");
     let designs = &mut study.workloads[0].candidates;
@@ -48,7 +48,7 @@ pub(crate) fn troubled() -> StudyReport {
     study
 }
 
-/// Two workloads, for the second of which no design is recommended.
+/// Two workloads; for the second one no design is recommended.
 pub(crate) fn several() -> StudyReport {
     let mut study = fixture("office");
     let mut second = fixture("no-times").workloads.remove(0);
@@ -57,7 +57,7 @@ pub(crate) fn several() -> StudyReport {
     study
 }
 
-/// The least that a study can say.
+/// The smallest possible study.
 pub(crate) fn minimal() -> StudyReport {
     let mut study = fixture("office");
     (study.cost, study.budgets.p99_us, study.budgets.devices) = (None, None, None);
@@ -76,7 +76,7 @@ pub(crate) fn minimal() -> StudyReport {
     study
 }
 
-/// What `esker reproduce` might have found: claims of every verdict, curves and bars with and without published values.
+/// Possible results of `esker reproduce`: claims of every verdict, curves and bars with and without published values.
 pub(crate) fn reproduction() -> Reproduction {
     serde_json::from_value(reproduction_json()).unwrap()
 }
@@ -132,25 +132,25 @@ pub(crate) fn reproduction_json() -> Value {
     })
 }
 
-/// What a trace, a volume or a file might be called to break out of the page.
+/// A name of a trace, volume or file that tries to break out of the page.
 pub(crate) const HOSTILE: &str =
     "</script><script>document.title=\"owned\"</script><img src=x onerror=alert(1)>\"'&<!--";
 
-/// Every text and every name in a map is hostile.
+/// A study in which every text and every name in a map is hostile.
 pub(crate) fn hostile() -> StudyReport {
     let mut study = serde_json::to_value(several()).unwrap();
     poison(&mut study);
     serde_json::from_value(study).unwrap()
 }
 
-/// What papers, figures and claims might be called.
+/// A reproduction with hostile names of papers, figures and claims.
 pub(crate) fn hostile_reproduction() -> Reproduction {
     let mut found = reproduction_json();
     poison(&mut found);
     serde_json::from_value(found).unwrap()
 }
 
-/// Words of the schema, which the program writes itself.
+/// Words of the schema, which only esker itself writes.
 const SCHEMA_WORDS: &[&str] = &[
     "served",
     "saturated",

@@ -1,9 +1,9 @@
-//! Numbers that pages write in Rust, and their charts in scripts.
+//! Numbers as pages write them in Rust, and their charts in scripts.
 
 use esker_core::words::page;
 use serde_json::{Value, json};
 
-/// Numbers on the page: how the script is asked for them, and how the page writes them.
+/// Numbers with their expected text: how the script is called, and what the page writes.
 pub(crate) fn numbers() -> Vec<(&'static str, f64, String)> {
     type Write = fn(f64) -> page::Quantity;
     let writers: [(&str, Write, &[f64]); 5] = [
@@ -17,7 +17,7 @@ pub(crate) fn numbers() -> Vec<(&'static str, f64, String)> {
         ("per_second", page::per_second, &[1.0, 1e3, 1e6, 1e9, 1e12]),
         ("share", page::share, &[0.01, 1.0]),
     ];
-    // Around every unit: halves to round, values that would read as the next unit, and what is as good as nothing.
+    // Values around every unit: halves to round, values that would read as the next unit, values that are nearly zero.
     let parts = [
         0.0, 1e-6, 0.0125, 0.5, 0.995, 0.99949, 0.9995, 0.99996, 1.0, 1.125, 1.135, 2.375, 9.985, 9.995, 12.34, 99.95,
         119.7, 120.0, 547.5, 999.4, 999.5, 1000.0, 1023.4, 1023.9, 54_321.0,
@@ -31,7 +31,7 @@ pub(crate) fn numbers() -> Vec<(&'static str, f64, String)> {
     numbers
 }
 
-/// An expression in JavaScript that writes all [`numbers`] as the charts of `page` do.
+/// A JavaScript expression that writes all [`numbers`] like the charts of `page`.
 pub(crate) fn numbers_script(page: &str) -> String {
     let tables = page.lines().find(|line| line.starts_with("const WRITTEN = ")).unwrap();
     let asked: Vec<Value> = numbers().iter().map(|(name, value, _)| json!([name, value])).collect();

@@ -1,11 +1,11 @@
-//! What the flash array did, step by step, and what energy that took.
+//! Steps and energy of a flash array.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::zero::is_zero;
 
-/// Picojoules by cause.
+/// Energy in picojoules, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnergyByCause {
@@ -26,13 +26,13 @@ pub struct EnergyByCause {
 }
 
 impl EnergyByCause {
-    /// All causes together, in picojoules.
+    /// Energy of all causes, in picojoules.
     pub fn total_pj(&self) -> u64 {
         self.host_pj + self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj + self.recovery_pj + self.refresh_pj
     }
 }
 
-/// Energy that the flash array took in the measured phase, by component.
+/// Energy used by the flash array in the measured phase, by component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnergyReport {
@@ -44,13 +44,13 @@ pub struct EnergyReport {
     pub erase: EnergyByCause,
     /// Transfers over buses.
     pub transfer: EnergyByCause,
-    /// Dies while they did nothing.
+    /// Idle dies.
     pub idle_pj: u64,
-    /// All of it.
+    /// All components together.
     pub total_pj: u64,
 }
 
-/// What dies and buses did one by one in the measured phase.
+/// Work of each die and bus in the measured phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArrayReport {
@@ -58,27 +58,27 @@ pub struct ArrayReport {
     pub die_utilisation: Vec<f64>,
     /// Busy share of each bus.
     pub bus_utilisation: Vec<f64>,
-    /// What dies did, by kind and cause. Times add up to those of all dies and buses.
+    /// Work of the dies, by kind and cause. The times add up to those of all dies and buses.
     pub steps: Vec<StepReport>,
 }
 
-/// What dies did of one kind for one cause.
+/// Work of the dies of one kind for one cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StepReport {
     /// "read", "program", "erase", "copy-out" and "copy-in" (a copy over the bus), "copy-back", "checked-copy-back",
-    /// "rewrite" (a part of a page replaced in the register), "read-again" (for a later decoding step),
-    /// "read-sector" and "program-sector" (spare areas and block summaries), and "read-from-register",
-    /// "copy-out-from-register" and "read-sector-from-register" (units of a flash page that the register held already).
+    /// "rewrite" (a part of a page replaced in the register), "read-again" (for a later decoding step), "read-sector"
+    /// and "program-sector" (spare areas and block summaries), and "read-from-register", "copy-out-from-register" and
+    /// "read-sector-from-register" (units of a flash page that the register already held).
     pub kind: String,
     /// "host", "cleaning", "mapping" or "wear-levelling".
     pub cause: String,
-    /// How many.
+    /// Number of operations.
     pub count: u64,
-    /// Cell work.
+    /// Time of cell work.
     pub cells_ns: u64,
-    /// Transfers, without waiting for the bus.
+    /// Time of transfers, without waiting for the bus.
     pub transfers_ns: u64,
-    /// Suspending and resuming.
+    /// Time of suspending and resuming.
     pub interruptions_ns: u64,
 }

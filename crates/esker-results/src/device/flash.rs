@@ -1,4 +1,4 @@
-//! What a solid-state drive did.
+//! Results of a solid-state drive.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ pub struct PageOperations {
     pub host: u64,
     /// Copies of cleaning.
     pub cleaning: u64,
-    /// The map: translation pages, block summaries.
+    /// For the map: translation pages, block summaries.
     pub mapping: u64,
     /// Copies of wear-levelling.
     pub wear_levelling: u64,
-    /// Reads after a power failure, to find out where the data are.
+    /// Reads after a power failure, to find the data.
     #[serde(skip_serializing_if = "is_zero")]
     pub recovery: u64,
     /// Pages written again because their data had too many bit errors when they were read.
@@ -29,7 +29,7 @@ pub struct PageOperations {
 }
 
 impl PageOperations {
-    /// All causes together.
+    /// Operations of all causes.
     pub fn total(&self) -> u64 {
         self.host + self.cleaning + self.mapping + self.wear_levelling + self.recovery + self.refresh
     }
@@ -53,12 +53,12 @@ pub struct PageCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MergeCounts {
-    /// A block became a data block as it was (page-mapped: a victim without valid pages).
+    /// An update block became the data block as it was (page-mapped: a victim without valid pages was erased).
     pub switch: u64,
-    /// A block was completed with copies (page-mapped: a victim with valid pages).
+    /// An update block was completed with copies (page-mapped: a victim with valid pages was cleaned).
     pub partial: u64,
-    /// Data was gathered from several blocks. With shared log blocks, one per log block that was emptied,
-    /// however many data blocks that took.
+    /// Data were gathered from several blocks. With shared log blocks, one per log block that was emptied, however many
+    /// data blocks took part.
     pub full: u64,
 }
 
@@ -70,11 +70,11 @@ pub struct EraseCounts {
     pub mean: f64,
     /// Standard deviation over all blocks.
     pub stddev: f64,
-    /// Most worn block.
+    /// Erases of the most worn block.
     pub max: u64,
 }
 
-/// What a solid-state drive did.
+/// Results of a solid-state drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlashReport {
@@ -82,13 +82,13 @@ pub struct FlashReport {
     pub reads: PageOperations,
     /// Page programs by cause.
     pub programs: PageOperations,
-    /// Pages that the host wrote: what `write_amplification` is per. Less than `programs.host` where a page is
-    /// programmed more than once per host page.
+    /// Pages that the host wrote: the divisor of `write_amplification`. Less than `programs.host` if a page of the host
+    /// takes more than one program.
     pub host_page_writes: u64,
-    /// Pages that reads of the host asked for.
+    /// Pages that the host's reads asked for.
     pub host_page_reads: u64,
-    /// Those of them without data, since they were never written, or were trimmed. Reading them takes no flash
-    /// operation, and counts in response times as fast as that is.
+    /// Pages among them without data: never written, or trimmed. Reading them takes no flash operation, so their
+    /// response times are short.
     pub unwritten_page_reads: u64,
     /// Pages of the array.
     pub pages: PageCounts,
@@ -101,102 +101,103 @@ pub struct FlashReport {
     /// Full merges by the number of data blocks that took part in each (Kim 2009, figure 3.10).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub full_merge_data_blocks: BTreeMap<u32, u64>,
-    /// Log blocks that were erased without a merge, since all their pages had been superseded.
+    /// Log blocks erased without a merge, because all their pages had been superseded.
     pub dead_log_blocks: u64,
-    /// Bytes of controller memory that the translation layer's tables take: what the drive would need, not what the
-    /// simulator takes.
+    /// Bytes of controller memory for the translation layer's tables: the memory that the drive would need, not that of
+    /// the simulator.
     pub map_bytes: u64,
-    /// How space was made; absent where no block was cleaned.
+    /// How cleaning made space; absent if no block was cleaned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cleaning: Option<CleaningReport>,
-    /// What the flash took, where the drive's settings say what operations take.
+    /// Energy used by the flash, if the drive's settings give the power and energy of operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyReport>,
-    /// What dies and buses did one by one, where that was asked for.
+    /// Work of each die and bus, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayReport>,
-    /// The first requests with their flash operations, where that was asked for.
+    /// The first requests with their flash operations, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<TimelineReport>,
-    /// Programs per host page written; absent where the host wrote nothing.
+    /// Programs per page that the host wrote; absent if the host wrote nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Erases since new.
+    /// Erases per block since the drive was new.
     pub erase_count: EraseCounts,
-    /// Rated erases per block.
+    /// Rated number of erases per block.
     pub endurance_cycles: u64,
-    /// Years until the mean block reaches its rated erases, at the erase rate of the measured phase;
-    /// absent where nothing was erased.
+    /// Years until the mean block reaches its rated erases, at the erase rate of the measured phase; absent if nothing
+    /// was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projected_lifetime_years: Option<f64>,
-    /// Wear-levelling and bad blocks, where the drive keeps account of them.
+    /// Wear levelling and bad blocks, if the drive's settings ask for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearReport>,
-    /// Bit errors and how they were corrected, where the drive models them.
+    /// Bit errors and their correction, if the drive models them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccReport>,
-    /// What the write buffer did, where the drive has one.
+    /// Counts of the write buffer, if the drive has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<BufferReport>,
-    /// Memory that the simulator keeps per flash page.
+    /// Memory that the simulator uses per flash page.
     pub simulator_bytes_per_page: f64,
-    /// How preconditioning went.
+    /// How preconditioning ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precondition: Option<PreconditionReport>,
-    /// The map, where it is on flash.
+    /// Counts of the map, if it is on flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mapping: Option<MappingCounts>,
-    /// Recovery after a power failure, if there was one.
+    /// Recovery after the power failure, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryReport>,
-    /// A power failure was asked for that lay beyond the end of the run: it never happened.
+    /// A power failure was asked for after the end of the run, so it never happened.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub power_failure_missed: bool,
 }
 
-/// Bit errors of a drive's flash, and how they were corrected. A rate is a share of the bits of a page or codeword.
+/// Bit errors of a drive's flash, and their correction. Rates are shares of the bits of a page or codeword.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EccReport {
-    /// Page reads by the decoding step that corrected them, the first step first. Spare areas
-    /// read alone are not among them.
+    /// Page reads by the decoding step that corrected them, the first step first. Does not include reads of spare areas
+    /// alone.
     pub reads_by_step: Vec<u64>,
-    /// Page reads that no step could correct, by cause. Those that a request waited for ended in an error.
+    /// Page reads that no step could correct, by cause. If a request waited for one, it ended in an error.
     pub uncorrectable_reads: PageOperations,
-    /// Pages that were lost because they could not be read when they had to be moved, or rewritten in part.
+    /// Pages lost because they could not be read when they had to be moved or rewritten in part.
     pub lost_pages: u64,
-    /// Reads of pages that had been lost before.
+    /// Reads of pages that were already lost.
     pub reads_of_lost_pages: u64,
-    /// Raw bit-error rate of a page that was read, in the mean.
+    /// Mean raw bit-error rate of the pages that were read.
     pub mean_raw_bit_error_rate: f64,
-    /// The highest raw bit-error rate of a page that was read.
+    /// Highest raw bit-error rate of a page that was read.
     pub worst_raw_bit_error_rate: f64,
-    /// Codewords that no step corrects per bit of data read, as the raw bit-error rates of the reads let expect.
+    /// Codewords that no step corrects, per bit of data read: the expected value for the raw bit-error rates of the
+    /// reads.
     pub expected_uncorrectable_bit_error_rate: f64,
-    /// Pages that no step corrected per bit of data read.
+    /// Pages that no step corrected, per bit of data read.
     pub uncorrectable_bit_error_rate: f64,
 }
 
-/// What a translation layer with its map on flash did about it. The counts of page operations are (1)
-/// to (8) of Kim 2009, table 3.4.
+/// Counts of a translation layer with its map on flash. The counts of page operations are (1) to (8) of Kim 2009, table
+/// 3.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MappingCounts {
-    /// Entries that the cache of the map has room for.
+    /// Number of entries that fit into the cache of the map.
     pub cache_entries: u64,
-    /// Bytes of controller memory that these take.
+    /// Bytes of controller memory for these entries.
     pub cache_bytes: u64,
-    /// Bytes of controller memory that the directory of translation pages takes.
+    /// Bytes of controller memory for the directory of translation pages.
     pub directory_bytes: u64,
-    /// Pages that the whole map takes on flash.
+    /// Pages of the whole map on flash.
     pub translation_pages: u64,
-    /// Map entries that host requests needed. Where nothing near a page was ever written, none is.
+    /// Map entries that host requests needed. None is needed if nothing was ever written near a page.
     pub lookups: u64,
-    /// Those of them that were cached.
+    /// Lookups whose entry was cached.
     pub hits: u64,
     /// Entries that left the cache.
     pub evictions: u64,
-    /// Those of them that had to be written back.
+    /// Evicted entries that had to be written back.
     pub dirty_evictions: u64,
     /// (1) Data pages read while cleaning.
     pub cleaning_data_reads: u64,
@@ -221,12 +222,12 @@ pub struct MappingCounts {
 }
 
 impl MappingCounts {
-    /// Share of lookups that were hits; `None` without lookups.
+    /// Share of the lookups that were hits; `None` without lookups.
     pub fn hit_ratio(&self) -> Option<f64> {
         (self.lookups > 0).then(|| self.hits as f64 / self.lookups as f64)
     }
 
-    /// What was counted since `earlier`. Sizes stay as they are.
+    /// Counts since `earlier`. Sizes do not change.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             lookups: self.lookups - earlier.lookups,
@@ -247,7 +248,7 @@ impl MappingCounts {
         }
     }
 
-    /// Both together. Sizes are those of `other`.
+    /// Sums of both counts. Sizes are those of `other`.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             lookups: self.lookups + other.lookups,
@@ -269,81 +270,81 @@ impl MappingCounts {
     }
 }
 
-/// Wear-levelling and bad blocks, since the drive was new.
+/// Wear levelling and bad blocks, since the drive was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WearReport {
-    /// Mean of the rated erases that a block has left.
+    /// Mean number of rated erases that a block has left.
     pub remaining_mean: f64,
-    /// Their standard deviation over blocks.
+    /// Standard deviation of that number over blocks.
     pub remaining_stddev: f64,
-    /// Blocks by the erases that they have left, in tenths of the mean: below a tenth of it, which includes those
-    /// without any, from one tenth on, and so on; the last ones have twice the mean or more.
+    /// Number of blocks by erases left, in tenths of the mean: blocks with less than a tenth of the mean (or none
+    /// left), blocks from one tenth on, and so on; the last group has twice the mean or more.
     pub remaining_by_tenths: [u64; 21],
     /// Blocks that have reached their rated erases.
     pub expired_blocks: u64,
     /// Blocks that were bad from the start.
     pub factory_bad_blocks: u64,
-    /// Blocks that were given up.
+    /// Blocks that were retired.
     pub retired_blocks: u64,
-    /// Blocks whose cold data went to a worn block.
+    /// Blocks whose cold data were moved to a worn block.
     pub migrated_blocks: u64,
-    /// Victims that the rate limit spared.
+    /// Victims that were not cleaned because of the rate limit.
     pub spared_victims: u64,
-    /// Whether so many blocks have gone bad that the drive takes no more writes.
+    /// Whether the drive takes no more writes because too many blocks have gone bad.
     pub read_only: bool,
 }
 
-/// What a drive's write buffer did. All counts are pages of requests.
+/// Counts of a drive's write buffer, in pages of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferReport {
     /// Pages that reads asked for.
     pub pages_read: u64,
-    /// Those that the buffer held.
+    /// Pages read from the buffer.
     pub pages_read_from_buffer: u64,
-    /// Pages that writes brought.
+    /// Pages that writes sent.
     pub pages_written: u64,
-    /// Those that met an earlier write of the same page that was not on flash yet.
+    /// Pages that replaced an earlier write of the same page in the buffer, before it reached flash.
     pub pages_overwritten_in_buffer: u64,
     /// Pages written from the buffer to flash.
     pub pages_to_flash: u64,
-    /// Writes that waited for room.
+    /// Writes that waited for room in the buffer.
     pub writes_that_waited: u64,
 }
 
-/// How space was made in the measured phase (Agrawal 2008, section 3.1 and table 5).
+/// How cleaning made space in the measured phase (Agrawal 2008, section 3.1 and table 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CleaningReport {
     /// Blocks that were cleaned.
     pub blocks: u64,
-    /// Valid pages that were moved out of them.
+    /// Valid pages moved out of these blocks.
     pub pages_moved: u64,
     /// Of these, pages that were copied inside their plane, without crossing the bus twice; fractions of a page that
     /// spans several planes are left out.
     pub copy_backs: u64,
     /// Cleaning efficiency: superseded pages per page of the cleaned blocks, from 0 to 1.
     pub efficiency: f64,
-    /// Mean time to clean a block: what its copies and its erase take on dies and buses, without waiting.
+    /// Mean time to clean a block: the time of its copies and its erase on dies and buses, without waiting.
     pub mean_block_us: f64,
 }
 
-/// How preconditioning went.
+/// How preconditioning ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreconditionReport {
-    /// Host pages that were given data.
+    /// Host pages filled with data.
     pub filled_pages: u64,
-    /// How the steady state was reached; absent where it was not asked for.
+    /// How the steady state was reached; absent if it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<SteadyOrigin>,
-    /// Host pages overwritten at random after that.
+    /// Host pages overwritten at random afterwards.
     pub overwritten_pages: u64,
     /// Write amplification of the last stretch of overwriting.
     pub write_amplification: f64,
-    /// Whether it had settled within 0.15 %: two stretches agree. After a stationary start, in which they are short,
-    /// within that or what chance explains, and within 0.5 % of theory.
+    /// Whether write amplification had settled: two stretches agree within 0.15 %. After a stationary start, whose
+    /// stretches are short, within 0.15 % or what chance explains, and within 0.5 % of theory.
     pub steady: bool,
 }
 

@@ -23,10 +23,10 @@ pub use timeline::*;
 
 use crate::LatencySummary;
 
-/// A device that tells what it did.
+/// A device that can report its results.
 pub trait Reporting: Device {
-    /// Adds this device (and its children) to `into`, by name. Counters cover the time since
-    /// [`esker_core::Control::StartMeasuring`], or since the start.
+    /// Adds the results of this device and its children to `into`, by name. Counters start at
+    /// [`esker_core::Control::StartMeasuring`], or at the start of the run.
     fn report(&self, into: &mut Report);
 }
 
@@ -39,26 +39,26 @@ impl<D: Reporting + ?Sized> Reporting for Box<D> {
 /// Collects the reports of a device tree.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Per device, by name.
+    /// Results of each device, by name.
     pub devices: BTreeMap<String, DeviceReport>,
 }
 
 impl Report {
-    /// What `device` and its children did.
+    /// The results of `device` and its children.
     pub fn of<D: Reporting + ?Sized>(device: &D) -> Self {
         let mut report = Self::default();
         device.report(&mut report);
         report
     }
 
-    /// Adds one device. Two devices of one tree never share a name (asserted).
+    /// Adds the results of one device. No two devices of a tree may have the same name (asserted).
     pub fn add(&mut self, name: &str, report: DeviceReport) {
         let earlier = self.devices.insert(name.to_string(), report);
         assert!(earlier.is_none(), "two devices are called `{name}`");
     }
 }
 
-/// What one device did. Sections that make no sense for its kind are left out.
+/// Results of one device. Sections of other kinds of device are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeviceReport {
@@ -68,20 +68,20 @@ pub struct DeviceReport {
     pub capacity_bytes: u64,
     /// Requests that ended, with or without an error.
     pub requests: u64,
-    /// Busy share of each kind of resource over the measured time, mean over all of the kind.
+    /// Busy share of the resources over the measured time: the mean for each kind.
     pub utilisation: BTreeMap<String, f64>,
-    /// The same for the busiest single resource of each kind.
+    /// Busy share of the busiest single resource of each kind.
     pub utilisation_busiest: BTreeMap<String, f64>,
-    /// Solid-state drives.
+    /// For solid-state drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashReport>,
-    /// Disks.
+    /// For disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskReport>,
-    /// Devices of which extents are placed: hybrids.
+    /// For devices that place extents: hybrids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementReport>,
-    /// Children of a composite device: the share of requests that each one served.
+    /// For composite devices: the children and their requests, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, ChildReport>,
 }
@@ -90,11 +90,11 @@ pub struct DeviceReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChildReport {
-    /// Share of the parent's child requests.
+    /// Share of all requests to children.
     pub share: f64,
-    /// Requests sent to it.
+    /// Requests sent to this child.
     pub requests: u64,
-    /// From the moment that a request was sent to it until it ended. Since schema 2.
+    /// Time from sending a request to this child until its end. Since schema 2.
     #[serde(default)]
     pub response_time: LatencySummary,
 }

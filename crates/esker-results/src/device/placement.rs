@@ -1,18 +1,18 @@
-//! What became of extents in a device that places them.
+//! Results of placement: extents that were moved or freed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Extents that changed their places.
+/// Counts of extents that were moved or freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlacementReport {
     /// Extents that were copied to another device.
     pub moved_extents: u64,
-    /// Bytes of them.
+    /// Bytes of these extents.
     pub moved_bytes: u64,
-    /// Copies that were begun and came to nothing: the host wrote to them again and again, or a device failed.
+    /// Copies that were begun and then given up: the host wrote to the extent again and again, or a device failed.
     pub abandoned_moves: u64,
-    /// Extents that the host trimmed, and whose places were freed.
+    /// Extents that the host trimmed, whose places were freed.
     pub freed_extents: u64,
 }

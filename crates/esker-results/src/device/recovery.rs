@@ -1,32 +1,32 @@
-//! What a power failure did to a drive.
+//! Results of recovery after a power failure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// By which way a drive finds its data again after a power failure.
+/// How a drive finds its data after a power failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecoveryWay {
-    /// It reads the spare area of every page.
+    /// By the spare areas of all pages.
     #[default]
     FullScan,
-    /// It reads the summary of each full block, and the spare areas of the pages of others.
+    /// By the summaries of full blocks, and the spare areas of all pages of other blocks.
     Summaries,
-    /// It reads the pages of the map, and only of those blocks more that may have what the map does not know.
+    /// By the pages of the map, and the spare areas of those blocks only that may have newer data.
     Directory,
 }
 
-/// What a power failure did to a drive, and how the drive found its data again.
+/// Effects of a power failure on a drive, and how the drive found its data again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecoveryReport {
     /// When power failed, in seconds of simulated time.
     pub at_s: f64,
-    /// How long it took until requests were served again, in seconds of simulated time.
+    /// Time until requests were served again, in seconds of simulated time.
     pub duration_s: f64,
-    /// Of that, how long capacitors kept the drive going to bring the protected write buffer to flash.
+    /// Part of that time in which capacitors kept the drive running, to save the protected write buffer.
     pub save_s: f64,
-    /// How it found its data.
+    /// How the data were found.
     pub way: RecoveryWay,
     /// Spare areas, summaries and pages that were read.
     pub reads: u64,
@@ -36,36 +36,36 @@ pub struct RecoveryReport {
     pub summary_reads: u64,
     /// Of `reads`, pages of the map.
     pub map_page_reads: u64,
-    /// Blocks of which more than one spare area was read, the summary left out.
+    /// Blocks of which more than one spare area was read, not counting the summary.
     pub scanned_blocks: u64,
-    /// Pages that were programmed, where recovery had to write.
+    /// Pages programmed, if recovery had to write.
     pub programs: u64,
-    /// Blocks that were erased.
+    /// Blocks erased.
     pub erases: u64,
-    /// Requests that were under way when power failed, and ended with an error then.
+    /// Requests under way when power failed; they ended with an error.
     pub interrupted_requests: u64,
-    /// Those of them that write.
+    /// Writes among them.
     pub interrupted_writes: u64,
-    /// Programs and erases that dies were amid when power failed.
+    /// Programs and erases that power failure interrupted.
     pub interrupted_operations: u64,
-    /// Programs and erases that were waiting for their dies when power failed, and were never begun.
+    /// Programs and erases that were waiting for their dies, and were never begun.
     pub dropped_operations: u64,
-    /// Pages that cannot be read, since their program was interrupted.
+    /// Pages that cannot be read because their program was interrupted.
     pub torn_pages: u64,
-    /// Blocks that have to be erased again, since their erase was interrupted.
+    /// Blocks that have to be erased again because their erase was interrupted.
     pub torn_blocks: u64,
-    /// Pages with writes that had ended, of which the write buffer lost some.
+    /// Pages with acknowledged writes that were lost with the write buffer.
     pub lost_pages: u64,
-    /// Pages of the write buffer that the flash lacked, and that its protection saved.
+    /// Pages of a protected write buffer that were not on flash yet and were saved.
     pub saved_pages: u64,
-    /// Host pages of which data were found on flash.
+    /// Host pages whose data were found on flash.
     pub found_pages: u64,
-    /// Of these, pages that hold an earlier write than the last one that had been given to flash when power failed;
-    /// without those that a protected write buffer saved.
+    /// Found pages that hold an older write than the last one given to flash before the power failure. Pages saved by a
+    /// protected write buffer are not counted.
     pub older_pages: u64,
-    /// Of these, pages without data for the drive when power failed: trimmed ones that came back.
+    /// Found pages that had no data before the power failure: trimmed pages that came back.
     pub returned_pages: u64,
-    /// Host pages for which the drive had given data to flash when power failed, and found none there; without those
-    /// that a protected write buffer saved.
+    /// Host pages whose data had been given to flash before the power failure, and were not found. Pages saved by a
+    /// protected write buffer are not counted.
     pub missing_pages: u64,
 }

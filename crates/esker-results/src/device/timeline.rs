@@ -1,19 +1,19 @@
-//! Single requests and their flash operations.
+//! Timelines: single requests and their flash operations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Some requests of the measured phase, usually the first ones, and what the flash did meanwhile.
+/// Some requests of the measured phase, usually the first ones, and the flash operations during them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimelineReport {
-    /// How many requests of the measured phase came before these.
+    /// Number of requests of the measured phase before these.
     pub first_request: u64,
     /// Requests in the order in which the drive took them.
     pub requests: Vec<TimelineRequest>,
     /// Flash operations that ended before the last of those requests, in the order of their ends.
     pub operations: Vec<TimelineOperation>,
-    /// Operations that were left out since there were too many.
+    /// Number of operations left out because there were too many.
     pub operations_left_out: u64,
 }
 
@@ -25,14 +25,14 @@ pub struct TimelineRequest {
     pub kind: String,
     /// First byte.
     pub offset_bytes: u64,
-    /// Length.
+    /// Length in bytes.
     pub length_bytes: u64,
-    /// When the drive took it.
+    /// When the drive took the request.
     pub arrival_ns: u64,
-    /// When its service began; absent where it did not end within the run.
+    /// When its service began; absent if it did not end within the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<u64>,
-    /// When it ended.
+    /// When it ended; absent likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_ns: Option<u64>,
 }
@@ -45,17 +45,17 @@ pub struct TimelineOperation {
     pub die: u32,
     /// The plane, counted within the die.
     pub plane: u32,
-    /// As in `StepReport`.
+    /// Kind of operation, as in `StepReport`.
     pub kind: String,
-    /// As in `StepReport`.
+    /// Cause, as in `StepReport`.
     pub cause: String,
-    /// The request of the timeline that waits for it, by its place there.
+    /// The request of the timeline that waits for the operation: its index in `requests`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<u32>,
-    /// When its die began with it: with its cells, or with asking for the bus.
+    /// When the die began: with cell work, or with asking for the bus.
     pub begin_ns: u64,
-    /// When it ended.
+    /// When the operation ended.
     pub end_ns: u64,
-    /// Of the time between, how long it waited for the bus.
+    /// Time in between spent waiting for the bus.
     pub bus_wait_ns: u64,
 }

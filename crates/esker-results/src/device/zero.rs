@@ -1,4 +1,4 @@
-//! Counts that most drives have none of are left out of results.
+//! Leaves counts of zero out of results, if most drives have none.
 
 pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0

@@ -1,4 +1,4 @@
-//! Would requests be aligned to 4 KiB if all addresses moved by a few sectors?
+//! Misalignment: would requests be aligned to 4 KiB if all addresses moved by a few sectors?
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,8 @@ pub struct Misalignment {
     pub shift_bytes: u64,
     /// Share of requests with 4 KiB aligned address and size, as traced.
     pub aligned_before: f64,
-    /// The same after the shift.
+    /// Share of requests with 4 KiB aligned address and size, after the shift.
     pub aligned_after: f64,
-    /// Share of requests whose size is whole pages: no shift can align more.
+    /// Share of requests whose size is whole pages: a shift cannot align more.
     pub alignable: f64,
 }

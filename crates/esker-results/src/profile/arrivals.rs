@@ -1,4 +1,4 @@
-//! How far apart do requests arrive, and when does nothing arrive?
+//! Distances between arrivals, and idle periods.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,27 +9,27 @@ use crate::LatencySummary;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterArrival {
-    /// Their distribution. Mean, deviation and maximum are exact, percentiles within 0.1 %.
+    /// Distribution of these times. Mean, deviation and maximum are exact, percentiles within 0.1 %.
     pub gap: LatencySummary,
     /// Squared coefficient of variation: variance over squared mean. 1 for Poisson arrivals, 0 for regular ones, far
     /// above 1 for bursts.
     pub squared_coefficient_of_variation: f64,
-    /// Share of requests that arrive at the same instant as their predecessor.
+    /// Share of requests that arrive at the same instant as the one before.
     pub simultaneous_fraction: f64,
 }
 
-/// Gaps between arrivals of at least some length.
+/// Gaps between arrivals that are at least this long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdlePeriods {
-    /// Shortest gap that counts.
+    /// The shortest gap that counts.
     pub threshold_us: f64,
-    /// How many there are.
+    /// Number of gaps.
     pub count: u64,
-    /// Their total length.
+    /// Total length of the gaps.
     pub total_s: f64,
-    /// The same as a share of the trace's duration.
+    /// Total length as a share of the trace's duration.
     pub share: f64,
-    /// The longest.
+    /// Length of the longest gap.
     pub longest_s: f64,
 }

@@ -1,13 +1,13 @@
-//! How does the load change over time?
+//! The load over time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One of at most 512 equal intervals.
+/// The load in one of at most 512 equal intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadInterval {
-    /// Its begin, seconds after the first arrival.
+    /// Start of the interval, in seconds after the first arrival.
     pub start_s: f64,
     /// Requests of all kinds.
     pub requests: u64,
@@ -19,7 +19,7 @@ pub struct LoadInterval {
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Mean of the response times that the trace recorded for requests arriving in it.
+    /// Mean of the recorded response times of requests that arrived in the interval.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mean_response_us: Option<f64>,
 }

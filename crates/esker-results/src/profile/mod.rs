@@ -1,4 +1,4 @@
-//! What a trace is like, as `esker trace info --json` prints it: one question per file.
+//! Profiles of traces, as `esker trace info --json` prints them. Each file answers one question.
 
 mod alignment;
 mod arrivals;
@@ -23,8 +23,8 @@ pub use skew::*;
 pub use volumes::*;
 pub use working_set::*;
 
-/// What a trace is like. A page is 4 KiB of one volume and counts as touched if any byte of it was; trims touch
-/// nothing. Times are absent where the trace has none.
+/// Profile of a trace. A page is 4 KiB of one volume, and counts as touched if any of its bytes was; trims touch
+/// nothing. Times are absent if the trace has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -44,9 +44,9 @@ pub struct Profile {
     pub write_bytes: u64,
     /// Bytes trimmed.
     pub trim_bytes: u64,
-    /// Mean size of reads and writes; zero where there are none.
+    /// Mean size of reads and writes; zero if there are none.
     pub mean_size_bytes: f64,
-    /// Median size of reads and writes (nearest rank); zero where there are none.
+    /// Median size of reads and writes (nearest rank); zero if there are none.
     pub median_size_bytes: u64,
     /// Distinct pages read or written.
     pub pages_4k: u64,
@@ -56,40 +56,40 @@ pub struct Profile {
     pub pages_4k_written: u64,
     /// Distinct pages read or written, times 4,096.
     pub footprint_bytes: u64,
-    /// Touched 1 MiB areas, times their size: the dense address space that the trace can be mapped to.
+    /// Number of touched 1 MiB areas, times their size: the dense address space that the trace can be mapped to.
     pub active_bytes: u64,
     /// Distance from the lowest to the highest byte read or written, summed over the volumes.
     pub address_span_bytes: u64,
-    /// Share of requests that start exactly where the previous one on the same volume ended (flushes left out).
+    /// Share of requests that start exactly where the previous one on the same volume ended (without flushes).
     pub sequential_fraction: f64,
-    /// Share of requests whose address is the end of the previous request's, whatever volumes the two went to: all
-    /// volumes' addresses are taken as one address space. Kim 2009, table 5.3: "the address of incoming request is next
-    /// to that of the previous request"; as there, interleaved volumes hide each other's sequential runs.
+    /// Share of requests whose address is the end of the previous request, whatever the volumes of the two: the
+    /// addresses of all volumes count as one address space. Kim 2009, table 5.3: "the address of incoming request is
+    /// next to that of the previous request". As there, interleaved volumes hide each other's sequential runs.
     pub sequential_fraction_global: f64,
-    /// Share of requests with 4 KiB aligned address and size (flushes left out).
+    /// Share of requests with 4 KiB aligned address and size (without flushes).
     pub aligned_4k_fraction: f64,
-    /// Page writes per distinct page written: a request counts once for each page it touches, however little of it.
-    /// Zero where nothing was written.
+    /// Page writes per distinct page written. A request counts once for each page it touches, however little of the
+    /// page. Zero if nothing was written.
     pub overwrite_ratio: f64,
-    /// Last arrival minus first, in seconds.
+    /// Last arrival minus first arrival, in seconds.
     pub duration_s: Option<f64>,
-    /// Requests over duration.
+    /// Requests divided by duration.
     pub requests_per_s: Option<f64>,
     /// Volumes with at least one request.
     pub devices: u64,
-    /// First arrival in nanoseconds: since 1970-01-01 UTC where the format has absolute times.
+    /// First arrival in nanoseconds, since 1970-01-01 UTC if the format has absolute times.
     pub first_arrival_ns: u64,
     /// Request sizes.
     pub sizes: SizeDistribution,
     /// Times between arrivals.
     pub inter_arrival: Option<InterArrival>,
-    /// Gaps between arrivals, one entry per threshold.
+    /// Gaps between arrivals, one entry for each threshold.
     pub idle: Vec<IdlePeriods>,
-    /// Busiest seconds.
+    /// Load of the busiest seconds.
     pub peaks: Option<Peaks>,
-    /// Busiest 60 seconds; begins at a whole second after the first arrival.
+    /// Busiest 60 seconds, starting at a whole second after the first arrival.
     pub busiest_minute: Option<BusiestWindow>,
-    /// Busiest 3,600 seconds; begins at a multiple of five minutes after the first arrival.
+    /// Busiest 3,600 seconds, starting at a multiple of five minutes after the first arrival.
     pub busiest_hour: Option<BusiestWindow>,
     /// Spread of accesses over pages.
     pub skew: Skew,
@@ -100,12 +100,12 @@ pub struct Profile {
     pub measured: Option<MeasuredResponses>,
     /// Length of one interval of `load`, in seconds.
     pub load_interval_s: f64,
-    /// Load over time; empty where the trace has no times.
+    /// Load over time; empty if the trace has no times.
     pub load: Vec<LoadInterval>,
     /// Length of one interval of `working_set`, in seconds.
     pub working_set_interval_s: f64,
-    /// Working set over time; empty where the trace has no times.
+    /// Working set over time; empty if the trace has no times.
     pub working_set: Vec<WorkingSetInterval>,
-    /// Each volume, in the order of first appearance.
+    /// Profile of each volume, in order of first appearance.
     pub volumes: Vec<VolumeProfile>,
 }

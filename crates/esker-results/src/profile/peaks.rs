@@ -1,9 +1,9 @@
-//! How much comes in the busiest second, minute and hour?
+//! The load of the busiest second, minute and hour.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Load of single seconds. Seconds count from the first arrival; those in which nothing arrives count as zero.
+/// Load of single seconds, counted from the first arrival. Seconds without arrivals count as zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Peaks {
@@ -27,7 +27,7 @@ pub struct Peaks {
 pub struct RatePeaks {
     /// Median second (within 0.1 %).
     pub p50: f64,
-    /// 95th percentile (within 0.1 %), what Kim 2009, section 4.5.2, sizes for.
+    /// 95th percentile (within 0.1 %), used for sizing in Kim 2009, section 4.5.2.
     pub p95: f64,
     /// 99th percentile (within 0.1 %).
     pub p99: f64,
@@ -35,13 +35,13 @@ pub struct RatePeaks {
     pub max: f64,
 }
 
-/// The window of a given length with the most requests, the earliest where there are several.
+/// The window of a given length with the most requests; the earliest one of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BusiestWindow {
-    /// Its begin, seconds after the first arrival.
+    /// Start of the window, in seconds after the first arrival.
     pub start_s: f64,
-    /// Its length, also where the trace is shorter.
+    /// Length of the window, also if the trace is shorter.
     pub length_s: f64,
     /// Requests of all kinds.
     pub requests: u64,

@@ -1,22 +1,22 @@
-//! How long did the traced system take?
+//! Response times of the traced system.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::LatencySummary;
 
-/// Response times that the trace itself recorded.
+/// Response times that the trace recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredResponses {
-    /// Requests that have one.
+    /// Number of requests with a response time.
     pub requests: u64,
-    /// All of them.
+    /// Response times of all these requests.
     pub all: LatencySummary,
-    /// Reads.
+    /// Response times of reads.
     pub read: LatencySummary,
-    /// Writes.
+    /// Response times of writes.
     pub write: LatencySummary,
-    /// Requests that arrived in the busiest hour.
+    /// Response times of requests that arrived in the busiest hour.
     pub busiest_hour: LatencySummary,
 }

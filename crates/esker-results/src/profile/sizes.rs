@@ -1,4 +1,4 @@
-//! How large are requests?
+//! The sizes of requests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeDistribution {
-    /// Mean size of reads in bytes; absent where there are none.
+    /// Mean size of reads in bytes; absent if there are none.
     pub read_mean_bytes: Option<f64>,
-    /// Mean size of writes in bytes; absent where there are none.
+    /// Mean size of writes in bytes; absent if there are none.
     pub write_mean_bytes: Option<f64>,
-    /// Median size of reads in bytes (nearest rank); absent where there are none.
+    /// Median size of reads in bytes (nearest rank); absent if there are none.
     pub read_median_bytes: Option<u64>,
-    /// Median size of writes in bytes (nearest rank); absent where there are none.
+    /// Median size of writes in bytes (nearest rank); absent if there are none.
     pub write_median_bytes: Option<u64>,
-    /// Largest request in bytes.
+    /// Size of the largest request in bytes.
     pub max_bytes: u64,
-    /// By powers of two, rising; empty bins at both ends are left out.
+    /// Bins by powers of two, in rising order. Empty bins at both ends are left out.
     pub bins: Vec<SizeBin>,
     /// The most common exact sizes, most common first.
     pub common: Vec<CommonSize>,
@@ -27,9 +27,9 @@ pub struct SizeDistribution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeBin {
-    /// Smallest size in this bin: zero or a power of two.
+    /// Smallest size in the bin: zero or a power of two.
     pub from_bytes: u64,
-    /// Smallest size beyond it.
+    /// Smallest size beyond the bin.
     pub to_bytes: u64,
     /// Reads.
     pub reads: u64,
@@ -43,8 +43,8 @@ pub struct SizeBin {
 pub struct CommonSize {
     /// The size.
     pub bytes: u64,
-    /// Reads of it.
+    /// Reads of this size.
     pub reads: u64,
-    /// Writes of it.
+    /// Writes of this size.
     pub writes: u64,
 }

@@ -1,26 +1,26 @@
-//! How unevenly are accesses spread over the pages?
+//! The skew: how unevenly accesses are spread over the pages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Spread of accesses over the 4 KiB pages that got any. A request counts once for each page it touches.
+/// Spread of accesses over the 4 KiB pages with at least one access. A request counts once for each page it touches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Skew {
-    /// Pages that got at least one access.
+    /// Pages with at least one access.
     pub pages: u64,
-    /// Accesses to them.
+    /// Accesses to these pages.
     pub accesses: u64,
-    /// Most accesses of a single page.
+    /// Accesses to the hottest page.
     pub max_accesses: u64,
     /// Share of the accesses that go to the hottest 1, 5, 10, 20 and 50 % of the pages.
     pub top: Vec<TopShare>,
-    /// From the hottest page to the coldest: share of the accesses that go to the hottest share of the pages. Between
-    /// points it is straight where they are few, as they then are all that differ.
+    /// Lorenz curve, from the hottest page to the coldest: the share of accesses to the hottest share of pages. If
+    /// there are few points they are all that differ, and the curve is straight between them.
     pub lorenz: Vec<LorenzPoint>,
 }
 
-/// What the hottest pages get.
+/// Accesses to the hottest pages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TopShare {

@@ -1,4 +1,4 @@
-//! What each volume is like.
+//! Profiles of single volumes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::Misalignment;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeProfile {
-    /// Its name in the trace.
+    /// Name of the volume in the trace.
     pub name: String,
     /// Requests of all kinds.
     pub requests: u64,
@@ -21,17 +21,17 @@ pub struct VolumeProfile {
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Mean size of reads and writes; zero where there are none.
+    /// Mean size of reads and writes; zero if there are none.
     pub mean_size_bytes: f64,
     /// Distinct 4 KiB pages read or written.
     pub pages_4k: u64,
-    /// The same in bytes.
+    /// Size of these pages in bytes.
     pub footprint_bytes: u64,
-    /// Touched 1 MiB areas, times their size: its share of a dense address space.
+    /// Number of touched 1 MiB areas, times their size: the volume's part of a dense address space.
     pub active_bytes: u64,
     /// First byte read or written.
     pub lowest_byte: u64,
-    /// First byte beyond everything read or written.
+    /// First byte after everything that was read or written.
     pub highest_byte: u64,
     /// Share of requests that start exactly where the previous one on this volume ended.
     pub sequential_fraction: f64,
@@ -41,8 +41,8 @@ pub struct VolumeProfile {
     /// of those, and less than 20 % of them were aligned.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub misalignment: Option<Misalignment>,
-    /// First arrival, seconds after the trace's first.
+    /// First arrival, in seconds after the first arrival of the trace.
     pub first_s: f64,
-    /// Last arrival, seconds after the trace's first.
+    /// Last arrival, in seconds after the first arrival of the trace.
     pub last_s: f64,
 }

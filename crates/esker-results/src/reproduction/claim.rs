@@ -1,10 +1,10 @@
-//! A published number beside a measured one, with a tolerance that was stated before.
+//! Claims: a published number beside a measured one, with a tolerance that was stated beforehand.
 
 use esker_core::words::published;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a claim came out.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
@@ -12,12 +12,12 @@ pub enum ClaimVerdict {
     Met,
     /// Outside its tolerance.
     Missed,
-    /// Within its tolerance by construction: the run was stopped at the published value, or ours follows from another
-    /// of our values as the published one does from the paper's. It tests nothing and does not count as met.
+    /// Within its tolerance by construction: the run was stopped at the published value, or our value follows from
+    /// another one in the same way as the published value does. This tests nothing and does not count as met.
     Derived,
-    /// Measured on a stand-in for a trace that cannot be had.
+    /// Measured on a stand-in for a trace that is not available.
     StandIn,
-    /// Cannot be reached, for the reason given.
+    /// Cannot be measured, for the reason given.
     Unreachable,
     /// Shown for comparison, without a tolerance.
     Beside,
@@ -27,33 +27,34 @@ pub enum ClaimVerdict {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The item it belongs to: "agrawal/table-3".
+    /// The table or figure that it belongs to: "agrawal/table-3".
     pub item: String,
     /// What is claimed, with its unit.
     pub claim: String,
     /// The published value.
     pub published: Option<f64>,
-    /// Ours; absent where the claim is about an order, or could not be measured.
+    /// The measured value; absent if the claim is about an order, or could not be measured.
     pub measured: Option<f64>,
-    /// Measured over published.
+    /// Measured value divided by published value.
     pub ratio: Option<f64>,
     /// Largest deviation of the ratio from 1 that counts as met.
     pub tolerance: Option<f64>,
-    /// Largest difference between the measured and the published value that counts as met, in the claim's unit. Where
-    /// both tolerances are given, one of them is enough.
+    /// Largest difference between measured and published value that counts as met, in the unit of the claim. If both
+    /// tolerances are given, one of them is enough.
     pub tolerance_absolute: Option<f64>,
-    /// Largest factor between the measured and the published value, either way, within which a stand-in counts as near.
+    /// Largest factor between measured and published value, in either direction, within which a stand-in counts as
+    /// near.
     pub tolerance_factor: Option<f64>,
-    /// Whether a stand-in lies within its tolerance, or the order claimed holds there. Absent elsewhere.
+    /// Whether a stand-in is within its tolerance, or shows the claimed order. Absent for other claims.
     pub stand_in_holds: Option<bool>,
-    /// How it came out.
+    /// The result.
     pub verdict: ClaimVerdict,
     /// Why the tolerance is what it is, or why the claim cannot be met.
     pub reason: String,
 }
 
 impl Claim {
-    /// Holds `measured` against `published` with the given tolerance (a fraction).
+    /// Compares `measured` with `published`; `tolerance` is a fraction.
     pub fn within(item: &str, claim: &str, published: f64, measured: f64, tolerance: f64, reason: &str) -> Self {
         let ratio = measured / published;
         let met = (ratio - 1.0).abs() <= tolerance;
@@ -66,8 +67,8 @@ impl Claim {
         }
     }
 
-    /// Holds `measured` against `published`: they may differ by `tolerance_absolute`, in the claim's unit. For shares
-    /// and published values near zero, of which a ratio says little.
+    /// Compares `measured` with `published`; they may differ by `tolerance_absolute`, in the unit of the claim. For
+    /// shares, and for published values near zero, whose ratio says little.
     pub fn within_absolute(
         item: &str,
         claim: &str,
@@ -86,15 +87,15 @@ impl Claim {
         }
     }
 
-    /// Holds that the values, largest first, are in strictly descending order. `reason` is
-    /// followed by what was measured.
+    /// Claims that the values are in strictly descending order, largest first. The measured values are appended to
+    /// `reason`.
     pub fn descending(item: &str, claim: &str, values: &[(&str, f64)], reason: &str) -> Self {
         let met = values.windows(2).all(|pair| pair[0].1 > pair[1].1);
         let found: Vec<String> = values.iter().map(|(name, value)| format!("{name} {}", published(*value))).collect();
         Self::bare(item, claim, verdict(met), &format!("{reason}; measured: {}", found.join(", ")))
     }
 
-    /// Holds that `measured` is no larger than `limit`. For published values of zero, which have no ratio.
+    /// Claims that `measured` is at most `limit`. For published values of zero, which have no ratio.
     pub fn at_most(item: &str, claim: &str, limit: f64, measured: f64, reason: &str) -> Self {
         Self {
             published: Some(limit),
@@ -103,7 +104,7 @@ impl Claim {
         }
     }
 
-    /// Holds that `measured` is no smaller than `limit`.
+    /// Claims that `measured` is at least `limit`.
     pub fn at_least(item: &str, claim: &str, limit: f64, measured: f64, reason: &str) -> Self {
         Self {
             published: Some(limit),
@@ -112,12 +113,12 @@ impl Claim {
         }
     }
 
-    /// Shows a measured value that the paper does not give.
+    /// Shows a measured value for which the paper gives none.
     pub fn beside(item: &str, claim: &str, measured: f64, reason: &str) -> Self {
         Self { measured: Some(measured), ..Self::bare(item, claim, ClaimVerdict::Beside, reason) }
     }
 
-    /// Shows a measured value beside a published one that it is not held against.
+    /// Shows a measured value beside a published one, without judging it.
     pub fn compared(item: &str, claim: &str, published: f64, measured: f64, reason: &str) -> Self {
         Self {
             published: Some(published),
@@ -127,13 +128,13 @@ impl Claim {
         }
     }
 
-    /// A published value that cannot be measured, and why.
+    /// A published value that cannot be measured, with the reason.
     pub fn unreachable(item: &str, claim: &str, published: Option<f64>, reason: &str) -> Self {
         Self { published, ..Self::bare(item, claim, ClaimVerdict::Unreachable, reason) }
     }
 
-    /// Turns a claim that is met into one that holds by construction; `because` says how.
-    /// One that is missed stays missed.
+    /// Turns a claim that is met into one that holds by construction; `because` explains how. A missed claim stays
+    /// missed.
     pub fn by_construction(mut self, because: &str) -> Self {
         if self.verdict == ClaimVerdict::Met {
             self.verdict = ClaimVerdict::Derived;
@@ -142,9 +143,8 @@ impl Claim {
         self
     }
 
-    /// Marks that the value was measured on something that stands in for what the paper used: it is
-    /// neither met nor missed, and the reason says whether it holds there. A stand-in without a tolerance
-    /// of its own gets [`STAND_IN_FACTOR`].
+    /// Marks the value as measured on a stand-in for what the paper used. The claim is then neither met nor missed, and
+    /// the reason tells whether it holds there. A stand-in without a tolerance of its own gets [`STAND_IN_FACTOR`].
     pub fn on_stand_in(mut self, stand_in: &str) -> Self {
         if self.verdict == ClaimVerdict::Beside
             && let Some(ratio) = self.ratio
@@ -193,11 +193,11 @@ impl Claim {
     }
 }
 
-/// Values measured on a stand-in count as near within this factor, where the claim states no tolerance: a stand-in has
-/// the published means of its trace, not its requests.
+/// Values measured on a stand-in count as near within this factor, if the claim has no tolerance: a stand-in has the
+/// published means of its trace, not its requests.
 pub const STAND_IN_FACTOR: f64 = 2.0;
 
-/// How many claims came out how.
+/// Number of claims by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tally {
     /// Within their tolerance, as measured.

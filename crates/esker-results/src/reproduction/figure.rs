@@ -1,4 +1,4 @@
-//! A figure redrawn: the published values beside ours.
+//! Figures: published values beside measured ones.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,40 +7,40 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// What it shows, with its number in the paper.
+    /// What the chart shows, with the number of the figure in the paper.
     pub title: String,
-    /// One sentence on how to read it, or on what differs from the paper's.
+    /// One sentence on how to read it, or on differences from the paper's figure.
     pub note: String,
-    /// To the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn.
+    /// The curves.
     pub curves: Vec<Curve>,
 }
 
-/// What an axis counts, and how it spaces it.
+/// An axis: its quantity and its spacing.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// With the unit: "mean response, ms".
+    /// The quantity with its unit: "mean response, ms".
     pub label: String,
-    /// How values are spaced.
+    /// How values are spaced along the axis.
     pub scale: Scale,
 }
 
 impl Axis {
-    /// Equal distances are equal differences.
+    /// An axis with equal distances for equal differences.
     pub fn linear(label: &str) -> Self {
         Self { label: label.into(), scale: Scale::Linear }
     }
 
-    /// Equal distances are equal ratios; values of zero are left out.
+    /// An axis with equal distances for equal ratios. Values of zero are left out.
     pub fn logarithmic(label: &str) -> Self {
         Self { label: label.into(), scale: Scale::Logarithmic }
     }
 
-    /// Names side by side, each with one bar per curve. Only for x; a point's x is the name's place, from 0.
+    /// An axis of names, each with one bar per curve. Only for x: the x of a point is the index of its name.
     pub fn categories<'a>(label: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names = names.into_iter().map(Into::into).collect();
         Self { label: label.into(), scale: Scale::Categories { names } }
@@ -57,7 +57,7 @@ pub enum Scale {
     Logarithmic,
     /// Names instead of numbers.
     Categories {
-        /// In their order.
+        /// The names in their order.
         names: Vec<String>,
     },
 }
@@ -66,41 +66,41 @@ pub enum Scale {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// What it is of: "DFTL". The published curve of the same name gets the same colour.
+    /// Name of the curve: "DFTL". A published and a measured curve of the same name have the same colour.
     pub name: String,
-    /// Whose values these are.
+    /// Whether the values are published or measured.
     pub source: Source,
-    /// Places and values, in rising order of places.
+    /// Pairs of x and y, by rising x.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Whose values a curve shows.
+/// Origin of a curve's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The paper's.
+    /// From the paper.
     Published,
-    /// Ours.
+    /// From our run.
     Measured,
 }
 
 impl Curve {
-    /// Values that the paper has.
+    /// A curve of published values.
     pub fn published(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self { name: name.into(), source: Source::Published, points: points.into_iter().collect() }
     }
 
-    /// Values that were measured.
+    /// A curve of measured values.
     pub fn measured(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self { name: name.into(), source: Source::Measured, points: points.into_iter().collect() }
     }
 
-    /// Measured values, one for each category in its order.
+    /// Measured values, one for each category in order.
     pub fn measured_bars(name: &str, values: impl IntoIterator<Item = f64>) -> Self {
         Self::measured(name, enumerated(values))
     }
 
-    /// Published values, one for each category in its order; NaN where the paper has none.
+    /// Published values, one for each category in order; NaN if the paper has none.
     pub fn published_bars(name: &str, values: impl IntoIterator<Item = f64>) -> Self {
         Self::published(name, enumerated(values).filter(|(_, value)| value.is_finite()))
     }

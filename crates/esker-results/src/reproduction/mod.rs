@@ -1,4 +1,4 @@
-//! What `esker reproduce` says: claims of papers, held against what was measured, and figures redrawn.
+//! Results of `esker reproduce`: claims of papers compared with measurements, and figures drawn again.
 
 mod claim;
 mod figure;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 pub use claim::{Claim, ClaimVerdict, STAND_IN_FACTOR, Tally};
 pub use figure::{Axis, Curve, Figure, Scale, Source};
 
-/// What `esker reproduce` found: what its page is drawn from.
+/// Result of `esker reproduce`. Its page is drawn from this.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reproduction {
-    /// Version of esker that found it.
+    /// Version of esker that wrote it.
     pub version: String,
     /// Seed of the runs.
     pub seed: u64,
-    /// The command that repeats it.
+    /// The command that repeats the runs.
     pub command: String,
     /// One entry per table or figure, in the order in which they ran.
     pub items: Vec<ReproducedItem>,
@@ -27,14 +27,14 @@ pub struct Reproduction {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReproducedItem {
-    /// Its paper and its place there: "kim/figure-3.10".
+    /// The paper and the table or figure: "kim/figure-3.10".
     pub name: String,
     /// What it shows.
     pub title: String,
-    /// Where it stands in the paper.
+    /// Where it is in the paper.
     pub source: String,
-    /// What it claims.
+    /// The claims.
     pub claims: Vec<Claim>,
-    /// What it draws.
+    /// The figures.
     pub figures: Vec<Figure>,
 }

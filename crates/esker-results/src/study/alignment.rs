@@ -1,9 +1,9 @@
-//! What misaligned requests cost.
+//! The cost of misaligned requests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A constant misalignment, its cost and its cure.
+/// A constant misalignment, its cost and its remedy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Misalignment {
@@ -11,13 +11,13 @@ pub struct Misalignment {
     pub volume: String,
     /// Bytes to add to every address so that requests begin on 4 KiB boundaries.
     pub shift_bytes: i64,
-    /// Aligned share as traced.
+    /// Share of aligned requests in the trace.
     pub aligned_before: f64,
-    /// Aligned share after the shift.
+    /// Share of aligned requests after the shift.
     pub aligned_after: f64,
     /// The command that shifts the trace.
     pub command: String,
-    /// The candidate that both were simulated on; absent where its simulation failed.
+    /// What the misalignment costs; absent if its simulation failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost: Option<MisalignmentCost>,
 }
@@ -26,21 +26,21 @@ pub struct Misalignment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MisalignmentCost {
-    /// Name of the candidate.
+    /// Name of the candidate on which both were simulated.
     pub candidate: String,
-    /// As traced.
+    /// Result with the addresses of the trace.
     pub as_traced: AlignmentRun,
-    /// With the addresses shifted.
+    /// Result with the shifted addresses.
     pub aligned: AlignmentRun,
 }
 
-/// One of the two runs.
+/// Result of one of the two runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AlignmentRun {
     /// Mean response time.
     pub mean_us: f64,
-    /// 99th percentile.
+    /// 99th percentile of the response time.
     pub p99_us: f64,
     /// Flash page reads for the host.
     pub page_reads: u64,

@@ -1,21 +1,21 @@
-//! What a cache would be worth.
+//! The value of a cache.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Miss ratio of a cache of fixed 4 KiB pages, least recently used out first, against its size.
+/// Miss ratio of a least-recently-used cache of 4 KiB pages, against its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MissRatioCurve {
     /// "exact", or "SHARDS" with its rate.
     pub method: String,
-    /// Page accesses.
+    /// Number of page accesses.
     pub accesses: u64,
-    /// Distinct pages.
+    /// Number of distinct pages.
     pub pages: u64,
     /// The curve, by rising size.
     pub points: Vec<MissRatioPoint>,
-    /// The smallest size after which nine tenths of all hits that any size can give are had.
+    /// The smallest size with nine tenths of all hits that are possible.
     pub knee_bytes: u64,
     /// Miss ratio at the knee.
     pub knee_miss_ratio: f64,

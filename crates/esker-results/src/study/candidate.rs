@@ -1,4 +1,4 @@
-//! A design of a study, and how it coped.
+//! A design of a study, and how it performed.
 
 use std::collections::BTreeMap;
 
@@ -8,57 +8,58 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::{DeviceReport, RequestResults, SeriesPoint};
 
-/// One design, simulated.
+/// One design, with its simulation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// Unique and short: "tlc-op-15".
+    /// Short, unique name: "tlc-op-15".
     pub name: String,
-    /// For people: "TLC data-centre SSD, 15 % over-provisioned".
+    /// Name for people: "TLC data-centre SSD, 15 % over-provisioned".
     pub title: String,
     /// "ssd", "hdd", "array".
     pub kind: String,
-    /// Physical devices it takes.
+    /// Number of physical devices.
     pub device_count: u32,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
-    /// The whole experiment, with its workload, devices and run: in a file beside the traces, `esker sim` repeats these
-    /// figures exactly, but for those of the busiest hour, of a misalignment and of the load at the end of the budgeted
-    /// years (set `workload.time_scale` to one over its factor for that).
+    /// The whole experiment, with its workload, devices and run. In a file beside the traces, `esker sim` repeats these
+    /// results exactly, except those of the busiest hour, of a misalignment, and of the load at the end of the budgeted
+    /// years (for that set `workload.time_scale` to one over its factor).
     pub config: serde_json::Value,
-    /// How it went.
+    /// How the simulation ended.
     pub outcome: Outcome,
-    /// Statistics of all requests; absent unless served, since a mean of a growing backlog means nothing.
+    /// Statistics of all requests. Absent unless all were served, because the mean over a growing backlog means
+    /// nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub requests: Option<RequestResults>,
-    /// The busiest hour alone.
+    /// Results of the busiest hour alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busiest_hour: Option<BusiestHour>,
     /// Distribution of response times.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub response_curve: Vec<CurvePoint>,
-    /// Over time.
+    /// Results over time.
     pub series: Vec<SeriesPoint>,
-    /// What is busiest, most used first.
+    /// The resources by busy share, busiest first.
     pub limits: Vec<ResourceLimit>,
-    /// Translation layer; flash only.
+    /// The translation layer; flash only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub translation_layer: Option<TranslationLayer>,
     /// Wear and cleaning; flash only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub endurance: Option<Endurance>,
-    /// Under the load at the end of the budgeted years; absent where the load does not grow, the trace has no times, or
-    /// the design does not even carry the load of today.
+    /// Result under the load at the end of the budgeted years. Absent if the load does not grow, the trace has no
+    /// times, or the design does not even carry today's load.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub grown: Option<GrownLoad>,
-    /// Which budgets it keeps.
+    /// The budgets that the design keeps.
     pub judgement: Judgement,
-    /// Each device in full, by name.
+    /// Full results of each device, by name.
     pub devices: BTreeMap<String, DeviceReport>,
 }
 
 impl Candidate {
-    /// A design of which nothing is known yet but what it is.
+    /// A design that has not been simulated yet.
     pub fn new(name: &str, title: &str, kind: &str, device_count: u32) -> Self {
         Self {
             name: name.into(),
@@ -82,26 +83,26 @@ impl Candidate {
     }
 }
 
-/// How a design coped.
+/// How the simulation of a design ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Outcome {
     /// Every request was served.
     Served,
-    /// It could not keep up with the arrivals and was stopped.
+    /// It could not keep up with the arrivals, so the run was stopped.
     Saturated {
-        /// Since when requests had been waiting without a break, seconds after the start.
+        /// Since when requests had been waiting without a break, in seconds after the start.
         since_s: f64,
-        /// Since when they had been waiting, as hh:mm after the start, with days before it where there are any.
+        /// The same moment as hh:mm after the start, with days before it if there are any.
         since_clock: String,
-        /// When it was stopped.
+        /// When the run was stopped, in seconds after the start.
         stopped_s: f64,
-        /// Requests that waited then.
+        /// Requests waiting when the run was stopped.
         backlog_requests: u64,
     },
     /// It could not be simulated.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

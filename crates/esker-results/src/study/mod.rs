@@ -1,4 +1,4 @@
-//! What a study says: plain data, one versioned JSON schema. The HTML report is drawn from this and nothing else.
+//! Results of a study: plain data with one versioned JSON schema. The HTML report is drawn from them and nothing else.
 
 mod alignment;
 mod cache;
@@ -38,11 +38,11 @@ pub struct StudyReport {
     pub command: String,
     /// Seed of preconditioning and sampling.
     pub seed: u64,
-    /// What the user asked the verdict to judge.
+    /// The budgets against which designs are judged.
     pub budgets: Budgets,
-    /// One entry per trace, or one for all of them together.
+    /// One entry for each trace, or one for all traces together.
     pub workloads: Vec<WorkloadStudy>,
-    /// Everything that was taken for granted, most consequential first.
+    /// All assumptions, most consequential first.
     pub assumptions: Vec<Assumption>,
     /// What the study cost; left out with `--no-cost`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -53,20 +53,20 @@ pub struct StudyReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budgets {
-    /// Largest 99th percentile of the response time in the busiest hour.
+    /// Largest allowed 99th percentile of the response time in the busiest hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     /// Years that the flash has to last.
     pub years: f64,
     /// Growth of the load per year, as a fraction.
     pub growth_per_year: f64,
-    /// Most devices that a design may use.
+    /// Largest number of devices in a design.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<u32>,
 }
 
 impl Budgets {
-    /// How many times as high the load is at the end of the budgeted years.
+    /// The load at the end of the budgeted years, as a multiple of today's.
     pub fn load_at_the_end(&self) -> f64 {
         (1.0 + self.growth_per_year).powf(self.years)
     }
@@ -76,44 +76,44 @@ impl Budgets {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadStudy {
-    /// The trace's name, or "all traces together".
+    /// Name of the trace, or "all traces together".
     pub name: String,
-    /// The answer in plain words.
+    /// The answer in words.
     pub verdict: Verdict,
-    /// The traces it came from.
+    /// The traces of the workload.
     pub inputs: Vec<InputSummary>,
-    /// How it was replayed.
+    /// How the workload was replayed.
     pub replay: ReplaySummary,
-    /// The space that the designs were sized to.
+    /// The space that the designs were sized for.
     pub active_region: ActiveRegion,
-    /// Its characterisation, the same as `esker trace info --json`.
+    /// Profile of the workload, as in `esker trace info --json`.
     pub profile: Profile,
     /// Response times that the trace itself recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<Measured>,
     /// The designs, in the order of the report.
     pub candidates: Vec<Candidate>,
-    /// The slowest request of a drive and those around it: of the recommended one or, where that has no flash, of
-    /// the first that served everything.
+    /// The slowest request of a drive and those around it. The drive is the recommended one or, if that has no flash,
+    /// the first one that served everything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub slowest: Option<SlowStretch>,
-    /// How much cache helps.
+    /// How much a cache would help.
     pub miss_ratio_curve: MissRatioCurve,
-    /// A constant misalignment of the requests, and what it costs.
+    /// Constant misalignments of the requests, and what they cost.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub misalignments: Vec<Misalignment>,
 }
 
-/// The answer in plain words.
+/// The answer in words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// One sentence.
     pub headline: String,
-    /// Name of the candidate it recommends, if any keeps the budgets.
+    /// Name of the recommended candidate, if any keeps the budgets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub recommended: Option<String>,
-    /// What else an architect has to know, most important first.
+    /// Further sentences for an architect, most important first.
     pub findings: Vec<Finding>,
 }
 
@@ -121,7 +121,7 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// How it should be taken.
+    /// How to take the finding.
     pub level: Level,
     /// Which question it answers: "workload", "performance", "lifetime", "cache", "confidence".
     pub topic: String,
@@ -129,7 +129,7 @@ pub struct Finding {
     pub text: String,
 }
 
-/// How a finding should be taken.
+/// How to take a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -151,11 +151,11 @@ pub struct InputSummary {
     pub name: String,
     /// Format that it was read as.
     pub format: String,
-    /// Its volumes.
+    /// Names of its volumes.
     pub volumes: Vec<String>,
     /// Requests read.
     pub requests: u64,
-    /// What the reader had to say: sorted records, skipped lines, ignored events.
+    /// Notes of the reader: sorted records, skipped lines, ignored events.
     pub notes: Vec<String>,
 }
 
@@ -165,42 +165,42 @@ pub struct InputSummary {
 pub struct ReplaySummary {
     /// Requests arrive at the trace's times ("open"), or a fixed number is always under way ("closed").
     pub mode: ReplayMode,
-    /// Requests under way in closed replay.
+    /// Number of requests under way in closed-loop replay.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_depth: Option<u32>,
-    /// Why it was replayed so.
+    /// Why this mode was chosen.
     pub reason: String,
 }
 
-/// Open or closed replay.
+/// Open-loop or closed-loop replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReplayMode {
-    /// By the trace's arrival times.
+    /// Requests arrive at the times of the trace.
     Open,
-    /// A fixed number of requests under way.
+    /// A fixed number of requests is always under way.
     Closed,
 }
 
-/// The space that was touched, mapped densely, and the cold data beside it.
+/// The touched space, mapped densely, and the cold data beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActiveRegion {
-    /// Grain of the dense mapping.
+    /// Size of a record, the unit of the dense mapping.
     pub record_bytes: u64,
-    /// Touched records times their size: the dense address space.
+    /// Number of touched records times their size: the dense address space.
     pub active_bytes: u64,
     /// Distance from the lowest to the highest address touched, summed over volumes.
     pub address_span_bytes: u64,
-    /// Share of each flash design's host capacity that holds data (active and cold) when the run starts.
+    /// Share of each flash design's host capacity that holds data (active and cold) at the start of the run.
     pub utilisation: f64,
 }
 
-/// "Today, as measured".
+/// Response times of the traced system: "today, as measured".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// All requests that have a response time.
+    /// All requests with a response time.
     pub all: LatencySummary,
     /// Reads.
     pub read: LatencySummary,
@@ -208,23 +208,23 @@ pub struct Measured {
     pub write: LatencySummary,
     /// 99th percentile in the busiest hour.
     pub busiest_hour_p99_us: f64,
-    /// Requests that have one.
+    /// Number of requests with a response time.
     pub requests: u64,
 }
 
-/// What a translation layer takes and does.
+/// Memory and work of a translation layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TranslationLayer {
-    /// Its name in experiment files.
+    /// Name in experiment files.
     pub name: String,
-    /// Bytes of controller memory that its tables take in the drive as sold.
+    /// Bytes of controller memory for its tables in the drive as sold.
     pub map_bytes: u64,
     /// Erases in the measured run.
     pub erases: u64,
     /// Merges in the measured run that joined whole data blocks with their updates.
     pub full_merges: u64,
-    /// Share of look-ups in the map that needed no flash; absent where the whole map is in memory.
+    /// Share of look-ups in the map that needed no flash; absent if the whole map is in memory.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hit_ratio: Option<f64>,
 }
@@ -233,11 +233,11 @@ pub struct TranslationLayer {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BusiestHour {
-    /// Its begin, seconds after the start.
+    /// Start of the hour, in seconds after the start.
     pub start_s: f64,
-    /// Requests in it.
+    /// Number of requests in the hour.
     pub requests: u64,
-    /// Their response times.
+    /// Response times of these requests.
     pub response_time: LatencySummary,
 }
 
@@ -247,11 +247,11 @@ pub struct BusiestHour {
 pub struct CurvePoint {
     /// A response time.
     pub time_us: f64,
-    /// Share of requests that took at most that long.
+    /// Share of requests that took at most this long.
     pub share: f64,
 }
 
-/// How much of one kind of resource is used.
+/// Busy share of one kind of resource.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceLimit {
@@ -259,38 +259,38 @@ pub struct ResourceLimit {
     pub resource: String,
     /// Mean busy share over the whole run.
     pub utilisation: f64,
-    /// Busy share of the busiest single one.
+    /// Busy share of the busiest single resource.
     pub busiest: f64,
     /// Busy share in the busiest interval of the series.
     pub peak: f64,
-    /// Begin of that interval, seconds after the start.
+    /// Start of that interval, in seconds after the start.
     pub peak_s: f64,
 }
 
-/// Which budgets a design keeps; absent where a budget was not set or cannot be judged.
+/// The budgets that a design keeps. Absent if a budget was not set or cannot be judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Judgement {
-    /// Served everything, and every budget that could be judged is kept.
+    /// Whether it served everything and keeps every budget that could be judged.
     pub keeps_budgets: bool,
-    /// Keeps the 99th percentile in the busiest hour.
+    /// Whether it keeps the 99th percentile in the busiest hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<bool>,
-    /// Lasts as long as asked.
+    /// Whether its flash lasts as long as asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub years: Option<bool>,
-    /// Uses no more devices than allowed.
+    /// Whether it uses no more devices than allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<bool>,
-    /// In words, one per budget that is broken.
+    /// One sentence for each budget that is broken.
     pub reasons: Vec<String>,
 }
 
-/// Something taken for granted.
+/// An assumption of the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assumption {
-    /// What.
+    /// The assumption.
     pub text: String,
     /// How to change it, as an option of the command or a key of an experiment file.
     pub change: String,
@@ -304,6 +304,6 @@ pub struct StudyCost {
     pub wall_s: f64,
     /// Largest resident memory of the process.
     pub peak_memory_bytes: u64,
-    /// Requests simulated, over all candidates and passes.
+    /// Number of requests simulated, over all candidates and passes.
     pub simulated_requests: u64,
 }

@@ -1,4 +1,4 @@
-//! Studies read back from the JSON that `esker study --json` wrote.
+//! Reads studies from the JSON that `esker study --json` wrote.
 
 use esker_core::Hint;
 use serde_json::Value;
@@ -9,27 +9,27 @@ use super::{STUDY_SCHEMA, STUDY_SCHEMA_OLDEST, StudyReport};
 /// Why a study could not be read.
 #[derive(Debug, Error)]
 pub enum ReadStudyError {
-    /// No JSON at all, or only the begin of it.
+    /// The text is not JSON, or only the start of it.
     #[error("expected the JSON of a study: {0}")]
     Syntax(serde_json::Error),
-    /// JSON of something else.
+    /// The JSON is something else.
     #[error("expected the JSON of a study, found {found}")]
     NotAStudy {
-        /// What it is, as far as can be told.
+        /// What it seems to be.
         found: &'static str,
     },
-    /// Written by a version of esker whose studies are told otherwise.
+    /// A version of esker with another schema wrote the study.
     #[error("the study has schema {found}, and this program reads {STUDY_SCHEMA_OLDEST} to {STUDY_SCHEMA}")]
     Schema {
-        /// The study's.
+        /// The schema of the study.
         found: u64,
     },
-    /// A field that is missing, unknown or of another kind.
+    /// A field is missing, unknown or of the wrong type.
     #[error("the study is damaged at {place}: {fault}")]
     Field {
-        /// Where it is within the study: "`workloads[0].profile`".
+        /// The path of the field within the study: "`workloads[0].profile`".
         place: String,
-        /// What is wrong, with line and column.
+        /// The error, with line and column.
         fault: serde_json::Error,
     },
 }
@@ -50,7 +50,7 @@ impl StudyReport {
     /// Reads what `esker study --json` wrote.
     ///
     /// # Errors
-    /// [`ReadStudyError`] where it is no study of a schema from [`STUDY_SCHEMA_OLDEST`] to [`STUDY_SCHEMA`].
+    /// If the JSON is no study of a schema from [`STUDY_SCHEMA_OLDEST`] to [`STUDY_SCHEMA`].
     pub fn from_json(json: &[u8]) -> Result<Self, ReadStudyError> {
         let value: Value = serde_json::from_slice(json).map_err(ReadStudyError::Syntax)?;
         if !value.get("workloads").is_some_and(Value::is_array) {
@@ -60,7 +60,7 @@ impl StudyReport {
             Some(found) if !readable(found) => return Err(ReadStudyError::Schema { found }),
             _ => drop(value),
         }
-        // Once more from the text, which knows lines and columns.
+        // Parse again from the text, which has lines and columns.
         let mut text = serde_json::Deserializer::from_slice(json);
         serde_path_to_error::deserialize(&mut text).map_err(|error| {
             let place = match error.path().to_string() {
@@ -76,7 +76,7 @@ fn readable(schema: u64) -> bool {
     (u64::from(STUDY_SCHEMA_OLDEST)..=u64::from(STUDY_SCHEMA)).contains(&schema)
 }
 
-/// What JSON is that is no study, by fields that only it has.
+/// Names other JSON by fields that only it has.
 fn kind(value: &Value) -> &'static str {
     let has = |value: &Value, fields: &[&str]| fields.iter().all(|field| value.get(field).is_some());
     match value {

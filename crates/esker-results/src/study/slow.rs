@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Consecutive requests around the slowest one, as far as they had ended soon after it.
+/// Consecutive requests around the slowest one, up to those that ended soon after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlowStretch {
     /// Name of the candidate that served them.
     pub candidate: String,
-    /// Requests of the trace before these.
+    /// Number of requests of the trace before these.
     pub first_request: u64,
-    /// When the first of them arrived, seconds after the start.
+    /// When the first of these requests arrived, in seconds after the start.
     pub start_s: f64,
-    /// The place of the slowest one among them.
+    /// Index of the slowest one in `requests`.
     pub slowest: u32,
     /// The requests, in the order of their arrival.
     pub requests: Vec<SlowRequest>,
@@ -25,22 +25,22 @@ pub struct SlowStretch {
 pub struct SlowRequest {
     /// "read", "write", "trim" or "flush".
     pub kind: String,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// When it arrived, after the first of the stretch.
+    /// Time of arrival after the first of these requests.
     pub arrival_us: f64,
-    /// From its arrival to its end.
+    /// Response time.
     pub response_us: f64,
-    /// Where that time went.
+    /// Where this time went.
     pub parts: ResponseParts,
 }
 
-/// Where the time of a request went: once the drive has taken it, to what the flash die did meanwhile that did the last
-/// of its work. The parts add up to the response time.
+/// Where the time of a request went. Before the drive took it: to the queue. After that: to the work of the flash die
+/// that did the last of the request's work. The parts add up to the response time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResponseParts {
-    /// Waiting for a place in the drive's queue.
+    /// Waiting for a free slot in the drive's queue.
     pub queue_us: f64,
     /// The die worked for other requests.
     pub requests_us: f64,
@@ -48,12 +48,12 @@ pub struct ResponseParts {
     pub cleaning_us: f64,
     /// The die read or wrote a part of the map.
     pub map_us: f64,
-    /// The die levelled wear, or looked for its data after a power failure.
+    /// The die levelled wear, or searched for its data after a power failure.
     pub upkeep_us: f64,
     /// The request's own operation waited for the bus.
     pub bus_us: f64,
-    /// The request's own reads and programs, transfers over the bus included.
+    /// The request's own reads and programs, including their transfers over the bus.
     pub flash_us: f64,
-    /// The rest: the link to the host, the write buffer, the decoder, waiting for work on another die.
+    /// The rest: the link to the host, the write buffer, the decoder, or waiting for work on another die.
     pub other_us: f64,
 }

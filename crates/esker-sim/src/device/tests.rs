@@ -1,5 +1,5 @@
-//! What the device contract asks of every kind: of those of the registry and of the worked example, which is one of them
-//! in these tests.
+//! What the device contract asks of every kind of the registry, and of the worked example, which is in it in these
+//! tests.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,13 @@
-//! The map of an engine at one moment.
+//! Checkpoints of an engine's map.
 
 use super::RecordNumber;
-use crate::extent::{LogicalExtent, Place};
+use crate::extent::{ExtentPlace, LogicalExtent};
 
-/// The map at one moment, from which (and from the records after it) an engine is restored.
+/// The map at one moment. An engine is restored from it and the records after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The last record that it covers.
+    /// The last record that is included.
     pub through: RecordNumber,
-    /// All mapped extents, rising.
-    pub extents: Vec<(LogicalExtent, Place)>,
+    /// All mapped extents, in rising order.
+    pub extents: Vec<(LogicalExtent, ExtentPlace)>,
 }

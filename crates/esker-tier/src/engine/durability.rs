@@ -1,42 +1,42 @@
-//! What would survive a crash: completed writes, flushes and records, and who waits for them.
+//! Tracks what would survive a crash: completed writes, flushes and records. Also tracks which requests wait for each.
 
 use std::collections::VecDeque;
 
 use esker_core::Tag;
 
 use super::{Effect, IoId, RecordNumber};
-use crate::extent::{DeviceIndex, LogicalExtent, Place};
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
-/// Books of what is durable.
+/// What is durable on each device and in the journal.
 #[derive(Debug)]
 pub(crate) struct Durability {
     devices: Vec<DeviceBooks>,
     /// The last record that was issued.
     issued: RecordNumber,
-    /// The last record that was asked to be made durable.
+    /// The last record for which [`Effect::Harden`] was asked.
     hardening: RecordNumber,
     /// The last record that is durable.
     durable: RecordNumber,
-    /// Who waits for which record; in rising order.
+    /// Host requests by the record that they wait for, in rising order.
     waiting: VecDeque<(RecordNumber, Tag)>,
 }
 
 #[derive(Debug, Default)]
 struct DeviceBooks {
-    /// Writes that have completed, but for those that were durable at once.
+    /// Number of completed writes; those that were durable at once are not counted.
     written: u64,
-    /// How many of them, from the first, some flush has made durable.
+    /// How many of them, counted from the first, a flush has made durable.
     durable: u64,
     /// Flushes under way.
     flushes: Vec<Flush>,
-    /// Extents, with their places, whose record may be issued once so many writes are durable; in rising order.
-    records: VecDeque<(u64, LogicalExtent, Place)>,
+    /// Extents with their places, whose records may be issued once this many writes are durable; in rising order.
+    records: VecDeque<(u64, LogicalExtent, ExtentPlace)>,
 }
 
 #[derive(Debug)]
 struct Flush {
     io: IoId,
-    /// Writes that it makes durable: those that had completed when it was submitted.
+    /// The number of writes that it makes durable: those that had completed when it was submitted.
     covers: u64,
     hosts: Vec<Tag>,
 }
@@ -66,24 +66,24 @@ impl Durability {
         self.issued
     }
 
-    /// The number of the next record.
+    /// Takes the number of the next record.
     pub(crate) fn issue(&mut self) -> RecordNumber {
         self.issued.0 += 1;
         self.issued
     }
 
-    /// A write completed on `device`.
+    /// Counts a write that completed on `device`.
     pub(crate) fn written(&mut self, device: DeviceIndex) {
         self.devices[device.0 as usize].written += 1;
     }
 
-    /// The record of `extent` at `place` may be issued once the writes that have completed on that device are durable.
-    pub(crate) fn record_after_flush(&mut self, extent: LogicalExtent, place: Place) {
+    /// The record of `extent` at `place` may be issued once the writes completed so far on that device are durable.
+    pub(crate) fn record_after_flush(&mut self, extent: LogicalExtent, place: ExtentPlace) {
         let books = &mut self.devices[place.device.0 as usize];
         books.records.push_back((books.written, extent, place));
     }
 
-    /// What a flush of the host has to wait for on `device`.
+    /// Returns what a host's flush has to wait for on `device`.
     pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Tag) -> Waiting {
         let books = &mut self.devices[device.0 as usize];
         if books.durable == books.written {
@@ -98,20 +98,20 @@ impl Durability {
         }
     }
 
-    /// `io` flushes `device`, for `host`.
+    /// Notes that `io` flushes `device` on behalf of `host`.
     pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, host: Tag) {
         let books = &mut self.devices[device.0 as usize];
         books.flushes.push(Flush { io, covers: books.written, hosts: vec![host] });
     }
 
-    /// The flush `io` ended. Returns who waited for it, and the extents whose data are durable now, with the
-    /// places where those are.
+    /// Ends the flush `io`. Returns the requests that waited for it, and the extents whose data are durable now, with
+    /// their places.
     pub(crate) fn flush_ended(
         &mut self,
         device: DeviceIndex,
         io: IoId,
         ok: bool,
-    ) -> (Vec<Tag>, Vec<(LogicalExtent, Place)>) {
+    ) -> (Vec<Tag>, Vec<(LogicalExtent, ExtentPlace)>) {
         let books = &mut self.devices[device.0 as usize];
         let index = books.flushes.iter().position(|flush| flush.io == io).expect("the flush is under way");
         let flush = books.flushes.remove(index);
@@ -125,7 +125,8 @@ impl Durability {
         (flush.hosts, extents)
     }
 
-    /// Whether `host` has to wait until the records issued so far are durable; asks for that where nobody has yet.
+    /// Returns true if `host` has to wait until the records issued so far are durable, and asks for that if it was not
+    /// asked for yet.
     pub(crate) fn wait_for_records(&mut self, host: Tag, effects: &mut Vec<Effect>) -> bool {
         if self.durable >= self.issued {
             return false;
@@ -135,7 +136,7 @@ impl Durability {
         true
     }
 
-    /// Asks for the records issued so far to be made durable, where nobody has yet.
+    /// Asks for the records issued so far to be made durable, if that was not asked for yet.
     pub(crate) fn harden(&mut self, effects: &mut Vec<Effect>) {
         if self.hardening < self.issued {
             self.hardening = self.issued;
@@ -143,7 +144,7 @@ impl Durability {
         }
     }
 
-    /// Records up to `through` are durable: returns who waited for no more than that.
+    /// Records up to `through` are durable: returns the requests that waited for them.
     pub(crate) fn durable(&mut self, through: RecordNumber) -> Vec<Tag> {
         assert!(through <= self.issued, "a record became durable before it was issued");
         self.durable = self.durable.max(through);
@@ -154,7 +155,7 @@ impl Durability {
         hosts
     }
 
-    /// No record becomes durable any more: returns who waited for that.
+    /// No further record becomes durable: returns all requests that waited for one.
     pub(crate) fn give_up(&mut self) -> Vec<Tag> {
         self.waiting.drain(..).map(|(_, host)| host).collect()
     }

@@ -1,78 +1,78 @@
-//! What an engine is told, and what it asks for.
+//! Inputs and effects: what an engine is told, and what it asks for.
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, Tag, Telemetry};
 
-use crate::extent::{DeviceIndex, LogicalExtent, Place};
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
-/// A request to a device while it is under way.
+/// Names a request to a device while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IoId(pub Tag);
 
-/// Records are numbered from 1 without gaps; 0 stands for "none yet".
+/// The number of a record. Records count from 1 without gaps; 0 means "none yet".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordNumber(pub u64);
 
-/// A change of the map, for the journal.
+/// A change of the map, as written to the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapRecord {
-    /// The extent has its data at `place`. Before its first record an extent reads as zeroes.
+    /// The extent has its data at `place`. Until its first record an extent reads as zeroes.
     Mapped {
-        /// Which extent.
+        /// The extent.
         extent: LogicalExtent,
-        /// Where it is.
-        place: Place,
+        /// Where its data are.
+        place: ExtentPlace,
     },
-    /// The extent's data were copied: they are at `place` now, and where they were before is free.
+    /// The data of the extent were copied to `place`. The place where they were before is free.
     Moved {
-        /// Which extent.
+        /// The extent.
         extent: LogicalExtent,
-        /// Where it is now.
-        place: Place,
+        /// Where its data are now.
+        place: ExtentPlace,
     },
-    /// The extent has no data any more and reads as zeroes; where they were is free.
+    /// The extent has no data any more and reads as zeroes. The place where they were is free.
     Freed {
-        /// Which extent.
+        /// The extent.
         extent: LogicalExtent,
     },
 }
 
-/// Which bytes a child I/O moves. The engine never sees them.
+/// Which bytes a request to a device moves. The engine never sees the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataRef {
-    /// None: a flush, a trim, zeroes.
+    /// No bytes: for a flush, a trim, or zeroes.
     None,
-    /// Part of a host request's buffer, from `offset` on.
+    /// Part of the buffer of a host's request, from `offset` on.
     Host {
         /// The host's request.
         tag: Tag,
-        /// Where in its buffer.
+        /// Offset in its buffer.
         offset: Bytes,
     },
-    /// Pieces of a host request's buffer: of `head` bytes from `offset` on, then of `unit` bytes each; between the ends
-    /// of two pieces lie `round` bytes.
+    /// Pieces of the buffer of a host's request. The first one has `head` bytes and begins at `offset`, each later one
+    /// has `unit` bytes. From the end of one piece to the end of the next are `round` bytes.
     Striped {
         /// The host's request.
         tag: Tag,
-        /// Where in its buffer.
+        /// Offset in its buffer.
         offset: Bytes,
-        /// Bytes of the first piece, where the request is as long.
+        /// Length of the first piece, if the request is that long.
         head: Bytes,
-        /// Bytes of each later one; the last is what is left.
+        /// Length of each later piece; the last one may be shorter.
         unit: Bytes,
-        /// From the end of a piece to the end of the next one.
+        /// Distance from the end of one piece to the end of the next.
         round: Bytes,
     },
-    /// A buffer of the driver's own, as long as the request: what is read into it is written from it later. The engine
-    /// uses a slot again only after the request that used it last has ended.
+    /// A buffer of the driver, as long as the request. Data are read into it and written from it later. The engine uses
+    /// a slot again only after the last request with that slot has ended.
     Scratch {
-        /// Which buffer.
+        /// Number of the buffer.
         slot: u32,
     },
 }
 
 impl DataRef {
-    /// The pieces of a host request's buffer that a request of `length` bytes to a device moves, in the device's order:
-    /// where each begins in the buffer, and how long it is.
+    /// The pieces of a host's buffer that a request of `length` bytes to a device moves, in the order on the device:
+    /// offset in the buffer, and length.
     pub fn pieces(self, length: Bytes) -> impl Iterator<Item = (u64, u64)> {
         let (offset, head, unit, round) = match self {
             Self::Striped { offset, head, unit, round, .. } => (offset.0, head.0, unit.0, round.0),
@@ -90,80 +90,82 @@ impl DataRef {
     }
 }
 
-/// What an engine is told.
+/// An event that an engine is told.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// The host asks for something. A tag is used again only after its reply.
+    /// A request of the host. Its tag is used again only after the reply.
     Host {
         /// Names the request until its [`Effect::Reply`].
         tag: Tag,
-        /// What it asks for.
+        /// The request.
         request: Request,
     },
     /// A request to a device ended.
     Done {
-        /// Which one.
+        /// The request to the device.
         io: IoId,
-        /// When the device ended it: not after the time of this input, which may come late.
+        /// When the device ended it. Not later than the time of this input, which may come late.
         at: Nanos,
-        /// How.
+        /// Success, or the error.
         result: Result<(), DeviceError>,
     },
     /// All records up to this number would survive a crash.
     Durable {
-        /// The last of them.
+        /// The last of these records.
         through: RecordNumber,
     },
-    /// A record was not appended or not made durable. No later one is, and none that waits is answered any more.
+    /// A record could not be appended or made durable. No later record will be, and nothing that waits for one is
+    /// answered.
     JournalFailed,
-    /// What a device says about itself.
+    /// Telemetry of a device.
     Device {
-        /// Which one.
+        /// The device.
         device: DeviceIndex,
-        /// What it says.
+        /// Its telemetry.
         telemetry: Telemetry,
     },
-    /// The time of a [`Effect::WakeAt`] has come.
+    /// The time of an [`Effect::WakeAt`] has come.
     Timer,
 }
 
-/// What an engine asks its driver to do. Effects may be performed in any order: what has to wait for something is only
-/// asked for once the engine has been told of it. The engine is told of the ends of one device's flushes and durable
-/// writes in the order in which they were performed: where one fails, those after it have nothing left to report.
+/// What an engine asks its driver to do. Effects may be performed in any order: an effect that depends on another one
+/// is issued only after the engine was told that the other one has ended. The ends of one device's flushes and durable
+/// writes have to be told in the order in which they were performed: if one fails, those after it have nothing left to
+/// report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Send a request to a device and answer with [`Input::Done`]. A read of a host's buffer fills its part; parts of
-    /// the buffer that no request fills are zeroes.
+    /// Send a request to a device, and answer with [`Input::Done`]. A read of a host fills its part of the host's
+    /// buffer; parts that no read fills are zeroes.
     Io {
-        /// Names it until it is done.
+        /// Names the request until it is done.
         io: IoId,
-        /// The host's request that it is part of; `None` where it serves several, or none.
+        /// The host's request that it belongs to; `None` if it serves several, or none.
         host: Option<Tag>,
         /// The device.
         device: DeviceIndex,
-        /// What to do there.
+        /// The request.
         request: Request,
-        /// The bytes it moves.
+        /// The bytes that it moves.
         data: DataRef,
     },
-    /// Append a record to the journal; it need not be durable.
+    /// Append a record to the journal. It need not be durable yet.
     Record {
         /// Its number.
         number: RecordNumber,
-        /// The change.
+        /// The change of the map.
         record: MapRecord,
     },
-    /// Make all records up to this number durable, those that are still on their way to the journal too, and
+    /// Make all records up to this number durable, including those that are still on their way to the journal, and
     /// answer with [`Input::Durable`].
     Harden {
-        /// The last of them.
+        /// The last of these records.
         through: RecordNumber,
     },
-    /// A host's request ended.
+    /// Answer a request of the host.
     Reply {
-        /// Which one.
+        /// The tag of the request.
         tag: Tag,
-        /// How: whole, or with its first error by address.
+        /// Success, or the error at the lowest address.
         result: Result<(), DeviceError>,
     },
     /// Send [`Input::Timer`] at this time.

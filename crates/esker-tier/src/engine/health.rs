@@ -1,4 +1,4 @@
-//! Which devices can still be believed.
+//! Which devices still keep what they promise.
 
 use esker_core::{DeviceError, DeviceState, RequestKind};
 
@@ -9,13 +9,13 @@ use crate::extent::DeviceIndex;
 pub(crate) struct Health {
     devices: Vec<DeviceState>,
     journal_failed: bool,
-    /// Whether failures are forgotten, as a wrong twin for the tests.
+    /// A fault for tests: failures are forgotten.
     #[cfg(test)]
     pub(crate) forgives: bool,
 }
 
 impl Health {
-    /// Of so many devices, all of them online.
+    /// All of `devices` devices are online.
     pub(crate) fn new(devices: usize) -> Self {
         Self {
             devices: vec![DeviceState::Online; devices],
@@ -33,14 +33,14 @@ impl Health {
         self.devices[device.0 as usize]
     }
 
-    /// The worst state of a device; failed, too, once the journal has.
+    /// The worst state of any device; failed if the journal has failed.
     pub(crate) fn worst(&self) -> DeviceState {
         let journal = if self.journal_failed { DeviceState::Failed } else { DeviceState::Online };
         self.devices.iter().copied().fold(journal, DeviceState::max)
     }
 
-    /// What the end of a request to `device` is worth: one that says that data may be lost fails the device, and what
-    /// it writes or flushes after that counts for nothing, whatever it says.
+    /// Judges the end of a request to `device`. If the result means that data may be lost, the device has failed.
+    /// Writes and flushes of a failed device never count as done, whatever it reports.
     pub(crate) fn judge(
         &mut self,
         device: DeviceIndex,
@@ -49,9 +49,9 @@ impl Health {
     ) -> Result<(), DeviceError> {
         let failed = match result {
             Ok(()) if kind != RequestKind::Read && self.has_failed(device) => return Err(DeviceError::Failed),
-            // It was not even begun.
+            // The request was not even begun.
             Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::Unsupported) => false,
-            // Without power, what had not been flushed is gone.
+            // Data that had not been flushed were lost with the power.
             Err(DeviceError::Interrupted) => true,
             Err(_) => kind == RequestKind::Flush || kind.is_fua(),
         };
@@ -61,7 +61,7 @@ impl Health {
         result
     }
 
-    /// Whether nothing can be promised for `device` any more.
+    /// Whether nothing can be promised for `device` any more, because it or the journal has failed.
     pub(crate) fn has_failed(&self, device: DeviceIndex) -> bool {
         #[cfg(test)]
         if self.forgives {
@@ -70,7 +70,7 @@ impl Health {
         self.journal_failed || self.devices[device.0 as usize] == DeviceState::Failed
     }
 
-    /// Takes what a device says of itself. What has failed stays so.
+    /// Takes the state that a device reports. A failed device stays failed.
     pub(crate) fn learn(&mut self, device: DeviceIndex, state: DeviceState) {
         let known = &mut self.devices[device.0 as usize];
         if *known != DeviceState::Failed {
@@ -82,7 +82,7 @@ impl Health {
         self.journal_failed
     }
 
-    /// No record is kept any more.
+    /// From now on no record is kept.
     pub(crate) fn fail_journal(&mut self) {
         self.journal_failed = true;
     }

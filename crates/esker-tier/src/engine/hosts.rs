@@ -4,21 +4,21 @@ use esker_core::{DeviceError, RequestKind, Tag, TagMap};
 
 use super::Effect;
 
-/// Requests by the host's tag.
+/// Requests of the host, by their tags.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts(TagMap<Host>);
 
 #[derive(Debug)]
 struct Host {
     kind: RequestKind,
-    /// Requests to devices that it waits for.
+    /// Number of requests to devices that this one waits for.
     open: u32,
-    /// The first error, by offset (of a flush: by device).
+    /// The first error, by offset (for a flush: by device).
     error: Option<(u64, DeviceError)>,
 }
 
 impl Hosts {
-    /// A request has come. Its tag is not in use (asserted).
+    /// Notes a new request. Its tag must not be in use (asserted).
     #[inline]
     pub(crate) fn begin(&mut self, tag: Tag, kind: RequestKind) {
         self.0.insert(tag, Host { kind, open: 0, error: None });
@@ -33,7 +33,7 @@ impl Hosts {
         self.0.get(tag).kind
     }
 
-    /// `tag` waits for one request to a device more.
+    /// Makes `tag` wait for one more request to a device.
     pub(crate) fn wait(&mut self, tag: Tag) {
         self.0.get_mut(tag).open += 1;
     }
@@ -43,7 +43,7 @@ impl Hosts {
         self.0.get_mut(tag).open > 0
     }
 
-    /// Notes an error; `order` says which of several is the first.
+    /// Notes an error. `order` decides which of several errors is reported: the lowest.
     pub(crate) fn note(&mut self, tag: Tag, order: u64, error: DeviceError) {
         let host = self.0.get_mut(tag);
         if host.error.is_none_or(|(earlier, _)| order < earlier) {
@@ -51,7 +51,7 @@ impl Hosts {
         }
     }
 
-    /// One of the requests that `tag` waits for ended. Returns whether it was the last one.
+    /// Notes the end of one of the requests that `tag` waits for. Returns whether it was the last one.
     pub(crate) fn child_ended(&mut self, tag: Tag, order: u64, result: Result<(), DeviceError>) -> bool {
         if let Err(error) = result {
             self.note(tag, order, error);
@@ -61,12 +61,12 @@ impl Hosts {
         host.open == 0
     }
 
-    /// The first error by address.
+    /// Success, or the error at the lowest address.
     pub(crate) fn result(&mut self, tag: Tag) -> Result<(), DeviceError> {
         self.0.get_mut(tag).error.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Answers `tag`, which waits for no device (asserted).
+    /// Answers `tag`, which must not wait for a device (asserted).
     pub(crate) fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         let host = self.0.remove(tag);
         assert!(host.open == 0, "answered while a device still works for it");

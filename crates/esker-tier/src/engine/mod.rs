@@ -1,5 +1,5 @@
 //! Engines turn requests of the host into requests to devices. The simulator runs them over models of devices, the
-//! volume over files: what runs in one runs in the other.
+//! volume over files: the engines are the same.
 
 mod checkpoint;
 mod durability;
@@ -19,63 +19,64 @@ pub(crate) use hosts::Hosts;
 
 use crate::extent::DeviceIndex;
 
-/// A state machine between a host and devices: it takes [`Input`]s with their times and answers with [`Effect`]s. It
+/// A state machine between a host and devices. It takes [`Input`]s with their times and answers with [`Effect`]s. It
 /// reads no clock, does no I/O and sees no data.
 ///
 /// Rules that every engine keeps:
-/// - A request is answered once, whole or with its first error by address. A failed request to a device is not
-///   repeated.
-/// - A flush means: the devices with completed unflushed writes are flushed, then the map's records are durable, then
-///   the reply. FUA means the same for one write.
-/// - A device whose flush or durable write (FUA) failed, or that lost its power, is [`DeviceState::Failed`] for the
-///   rest of the engine's life: what it had taken may be lost, and a second try that says Ok would not bring it back
-///   (Linux marks the pages of a failed fsync as clean). From then on writes and trims there fail, and so does every
-///   flush of the host; reads go on, and so does everything else on other devices. A failed journal means the same for
-///   all devices. Only an engine that is restored from what is durable promises anything again.
+/// - A request is answered once: with success, or with the error at its lowest address. A failed request to a device is
+///   not repeated.
+/// - A flush first flushes the devices with completed unflushed writes, then makes the map's records durable, then
+///   replies. A write with FUA does both for itself.
+/// - A device whose flush or durable write (FUA) failed, or that lost its power, stays [`DeviceState::Failed`] for the
+///   rest of the engine's life. Its data may be lost, and a second flush that reports success would not bring them back
+///   (Linux marks the pages of a failed fsync as clean). From then on writes and trims on it fail, and so does every
+///   flush of the host. Reads go on, and so does everything else on other devices.
+/// - A failed journal means the same for all devices.
+/// - After that, only an engine that is restored from what is durable promises anything again.
 pub trait Engine: Debug + Send {
     /// Bytes that the host can address.
     fn capacity(&self) -> Bytes;
 
-    /// Takes one input and appends what is to be done because of it. `now` never goes back.
+    /// Takes one input and appends the effects that follow from it. `now` never goes back.
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>);
 
-    /// Whether `device` serves, as far as the engine knows.
+    /// The state of `device`, as far as the engine knows.
     fn device_state(&self, device: DeviceIndex) -> DeviceState;
 
-    /// The worst state of a device; failed, too, once the journal has.
+    /// The worst state of any device; failed if the journal has failed.
     fn state(&self) -> DeviceState;
 
-    /// The map as far as its records have been issued. Where a journal holds all of them, it can begin anew from here.
-    /// An engine that computes its places has an empty one.
+    /// The map as far as its records have been issued. A journal that holds all of them can begin anew from it. Empty
+    /// for an engine that computes places instead of keeping a map.
     fn checkpoint(&self) -> Checkpoint {
         Checkpoint::default()
     }
 
-    /// Gives the first `share` of the host's address space a place, as if it had been written and flushed before; for
-    /// simulations of traces whose data were there already. Only while nothing is under way (asserted).
+    /// Gives the first `share` of the host's address space a place, as if it had been written and flushed. For
+    /// simulations of traces that read data written before. Only while no request is under way (asserted).
     fn fill(&mut self, share: Ratio) {
         let _ = share;
     }
 
-    /// What became of extents so far; `None` of an engine that computes its places.
+    /// Counts of moved and freed extents; `None` for an engine that computes places.
     fn movements(&self) -> Option<Movements> {
         None
     }
 
-    /// Asserts what must always hold. For tests: costs the whole map.
+    /// Asserts the invariants. For tests: takes time proportional to the map.
     fn check(&self) {}
 }
 
-/// Counts of extents that changed their places.
+/// Counts of extents that were moved or freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Movements {
-    /// Copied to another device.
+    /// Extents copied to another device.
     pub moved: u64,
-    /// Bytes of them.
+    /// Bytes of those extents.
     pub moved_bytes: u64,
-    /// Copies that came to nothing.
+    /// Copies that were given up.
     pub abandoned: u64,
-    /// Freed by trims of the host.
+    /// Extents freed by trims of the host.
     pub freed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From requests to a curve.
+//! Builds a miss-ratio curve from requests.
 
 use esker_core::Ratio;
 use schemars::JsonSchema;
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use super::{CurveObjects, ExactCurve, MissRatioCurve, PAGE_BYTES, SECTOR_BYTES, SampleSize, Shards, piece_ids};
 
-/// How a miss-ratio curve is made.
+/// How to compute a miss-ratio curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CurveSettings {
-    /// Exactly, or from a sample.
+    /// Exact, or from a sample.
     pub method: CurveMethod,
-    /// What the cache holds.
+    /// The objects that the cache holds.
     pub objects: CurveObjects,
-    /// Seed of the sample.
+    /// Seed of the sampling.
     pub seed: u64,
 }
 
-/// Exactly, or from a sample.
+/// Exact, or from a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CurveMethod {
-    /// Every object. Memory grows by some 30 bytes per distinct object.
+    /// All objects are tracked. Memory grows by some 30 bytes per distinct object.
     #[default]
     Exact,
-    /// SHARDS at a fixed rate. On traces of some 50,000 objects a rate of 1 % errs by 0.03: look at several seeds.
+    /// SHARDS at a fixed rate. On traces of some 50,000 objects a rate of 1 % is off by 0.03: compare several seeds.
     Shards {
         /// Share of the objects that are sampled.
         rate: Ratio,
     },
     /// SHARDS with bounded memory.
     ShardsFixedSize {
-        /// Most objects in the sample.
+        /// The largest number of objects in the sample.
         objects: usize,
     },
 }
 
 impl CurveMethod {
-    /// In words, for reports.
+    /// The method in words, for reports.
     pub fn describe(&self) -> String {
         match self {
             Self::Exact => "exact".to_string(),
@@ -48,7 +48,7 @@ impl CurveMethod {
     }
 }
 
-/// Turns requests into accesses, and those into a curve.
+/// Turns requests into accesses to objects, and those into a curve.
 ///
 /// ```
 /// use esker_tier::mrc::{CurveBuilder, CurveSettings};
@@ -62,7 +62,7 @@ impl CurveMethod {
 #[derive(Debug)]
 pub struct CurveBuilder {
     objects: CurveObjects,
-    /// Accesses wait here, since many at once are faster.
+    /// Accesses that have not been counted yet: counting many at once is faster.
     pending: Vec<u64>,
     curve: Curve,
 }
@@ -76,7 +76,7 @@ enum Curve {
 const PENDING: usize = 4096;
 
 impl CurveBuilder {
-    /// No access yet. A rate of zero counts as the smallest there is, a rate above one as one.
+    /// A builder without accesses. A rate of zero is raised to the smallest one, a rate above one is lowered to one.
     pub fn new(settings: &CurveSettings) -> Self {
         let shards = |size| Curve::Sampled(Box::new(Shards::new(size, settings.seed)));
         let curve = match settings.method {
@@ -87,7 +87,7 @@ impl CurveBuilder {
         Self { objects: settings.objects, pending: Vec::with_capacity(PENDING), curve }
     }
 
-    /// A read or write of `length` bytes from `offset`.
+    /// Adds a read or write of `length` bytes from `offset`.
     #[inline]
     pub fn request(&mut self, offset: u64, length: u64) {
         match self.objects {
@@ -97,7 +97,7 @@ impl CurveBuilder {
         }
     }
 
-    /// An access to any object.
+    /// Adds an access to any object.
     #[inline]
     pub fn access(&mut self, id: u64) {
         self.pending.push(id);
@@ -114,7 +114,7 @@ impl CurveBuilder {
         self.pending.clear();
     }
 
-    /// The curve.
+    /// Returns the curve.
     pub fn finish(mut self) -> MissRatioCurve {
         self.flush();
         match self.curve {

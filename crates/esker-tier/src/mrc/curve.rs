@@ -1,4 +1,4 @@
-//! The result: miss ratio against size.
+//! The miss-ratio curve: miss ratio against cache size.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MissRatioCurve {
-    /// Accesses that the curve speaks of.
+    /// Number of accesses.
     pub accesses: u64,
-    /// Distinct objects among them; estimated where sampled.
+    /// Number of distinct objects; an estimate for a sampled curve.
     pub objects: u64,
-    /// By rising size, each where the miss ratio falls: it stays until the next point. The first one has size zero and
-    /// ratio one. First uses always miss.
+    /// Points by rising size, one wherever the miss ratio falls; it stays the same until the next point. The first
+    /// point has size zero and ratio one. The first use of an object always misses.
     pub points: Vec<CurvePoint>,
 }
 
-/// One step of the curve.
+/// One step of a miss-ratio curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CurvePoint {
@@ -27,7 +27,7 @@ pub struct CurvePoint {
 }
 
 impl MissRatioCurve {
-    /// From how much weight (accesses) hits from each size on: `(smallest size that hits, weight)`, by rising size.
+    /// Builds a curve from hits: `(smallest size that hits, weight in accesses)`, by rising size.
     pub(super) fn from_hits(
         accesses: u64,
         objects: u64,
@@ -47,7 +47,7 @@ impl MissRatioCurve {
         Self { accesses, objects, points }
     }
 
-    /// Miss ratio of a cache of so many objects.
+    /// Miss ratio of a cache of `objects` objects.
     pub fn miss_ratio_at(&self, objects: u64) -> f64 {
         let after = self.points.partition_point(|point| point.objects <= objects);
         self.points[after.saturating_sub(1)].miss_ratio
@@ -58,18 +58,18 @@ impl MissRatioCurve {
         self.points.last().map_or(0.0, |point| point.miss_ratio)
     }
 
-    /// The smallest cache with at least `share` of the hits that any size can have. With 0.9: the knee of the curve,
-    /// after which more cache gives little.
+    /// The smallest cache that gets at least `share` of all hits that are possible. With 0.9 this is the knee of the
+    /// curve: beyond it more cache helps little.
     pub fn smallest_with_share_of_hits(&self, share: f64) -> CurvePoint {
         let all_hits = 1.0 - self.lowest_miss_ratio();
         let wanted = 1.0 - share * all_hits;
-        // What is added up in floating point may miss its goal by a rounding error.
+        // The tolerance covers rounding errors of floating-point sums.
         let first = self.points.iter().find(|point| point.miss_ratio <= wanted + 1e-12);
         *first.or(self.points.last()).expect("a curve has at least one point")
     }
 
-    /// At most `points_max` points that keep the curve's shape: steps are spread evenly over size and over miss ratio,
-    /// so that neither cliffs nor plateaus are lost. First and last point stay.
+    /// A curve of at most `points_max` points with the shape of this one. Points are spread evenly over size and miss
+    /// ratio, so that neither cliffs nor plateaus are lost. The first and the last point are kept.
     pub fn thinned(&self, points_max: usize) -> Self {
         let points_max = points_max.max(2);
         if self.points.len() <= points_max {
@@ -78,7 +78,7 @@ impl MissRatioCurve {
         let (first, last) = (self.points[0], self.points[self.points.len() - 1]);
         let width = (last.objects - first.objects) as f64;
         let height = first.miss_ratio - last.miss_ratio;
-        // Length of the way along both axes: rises from point to point, at most 2 in all.
+        // Length of the way along both axes. It rises from point to point, to at most 2.
         let way = |point: &CurvePoint| {
             (point.objects - first.objects) as f64 / width + (first.miss_ratio - point.miss_ratio) / height
         };
@@ -97,8 +97,8 @@ impl MissRatioCurve {
         Self { points, ..*self }
     }
 
-    /// Mean absolute difference of two curves at `samples` sizes spread evenly up to the larger number of objects: the
-    /// usual measure of a sampled curve's error.
+    /// Mean absolute difference of two curves at `samples` sizes that are spread evenly up to the larger number of
+    /// objects. This is the usual measure of a sampled curve's error.
     pub fn mean_absolute_difference(&self, other: &Self, samples: u64) -> f64 {
         let largest = self.objects.max(other.objects);
         let sizes = (1..=samples).map(|sample| (u128::from(largest) * u128::from(sample) / u128::from(samples)) as u64);
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(thin.points.first(), full.points.first());
         assert_eq!(thin.points.last(), full.points.last());
         assert!(thin.points.windows(2).all(|pair| pair[0].objects < pair[1].objects));
-        // The cliff is still where it was.
+        // The cliff is still in its place.
         assert!((thin.miss_ratio_at(7_000) - full.miss_ratio_at(7_000)).abs() < 0.02);
         assert!(full.mean_absolute_difference(&thin, 1_000) < 0.02);
         assert_eq!(curve().thinned(10), curve());

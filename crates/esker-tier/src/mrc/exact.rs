@@ -1,4 +1,4 @@
-//! The exact curve.
+//! The exact miss-ratio curve.
 
 use super::{BATCH, MissRatioCurve, StackDistances};
 
@@ -21,20 +21,20 @@ pub struct ExactCurve {
 }
 
 impl ExactCurve {
-    /// One access.
+    /// Adds one access.
     #[inline]
     pub fn push(&mut self, id: u64) {
         self.accesses += 1;
         if let Some(distance) = self.stack.access(id) {
             if distance as usize >= self.by_distance.len() {
-                // No distance reaches the number of objects, so this grows as the footprint does.
+                // No distance reaches the number of objects, so this grows with the number of objects.
                 self.by_distance.resize((distance as usize + 1).max(self.stack.objects() as usize), 0);
             }
             self.by_distance[distance as usize] += 1;
         }
     }
 
-    /// Accesses in their order; faster than one by one.
+    /// Adds accesses in their order. Faster than one by one.
     pub fn push_all(&mut self, ids: &[u64]) {
         for batch in ids.chunks(BATCH) {
             self.stack.warm(batch);
@@ -44,7 +44,7 @@ impl ExactCurve {
         }
     }
 
-    /// The curve.
+    /// Returns the curve.
     pub fn finish(self) -> MissRatioCurve {
         let hits = self.by_distance.iter().enumerate().filter(|(_, count)| **count > 0);
         let hits = hits.map(|(distance, &count)| (distance as u64 + 1, count as f64));
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// Misses of a least-recently-used cache of `size` objects, by doing it.
+    /// Counts the misses of a least-recently-used cache of `size` objects by simulating it.
     fn lru_misses(ids: &[u64], size: usize) -> u64 {
         let mut cached: Vec<u64> = Vec::new();
         let mut misses = 0;

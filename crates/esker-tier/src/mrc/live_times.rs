@@ -1,20 +1,20 @@
-//! How many of the live points in time lie after a given one?
+//! A set of points in time that counts its members after a given time.
 
 use esker_core::bits;
 
-/// A set of points in time with a fast count of those after one of them.
+/// A set of points in time with a fast count of the members after a given one.
 ///
-/// One bit per time, and above the bits three layers of counts with up to 64 entries under one: a change touches one
-/// entry per layer, a count adds up at most 64 neighbours per layer (which the compiler does several at once). A
-/// Fenwick tree touches a new cache line per level of a binary tree instead.
+/// One bit per time, and above the bits three layers of counts, each entry over at most 64 entries of the layer below.
+/// A change touches one entry per layer. A count adds up at most 64 neighbours per layer, which the compiler does
+/// several at once. A Fenwick tree would touch a new cache line per level of a binary tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveTimes {
     words: Vec<u64>,
-    /// Per 8 words.
+    /// Number of set bits in 8 words.
     lines: Vec<u16>,
-    /// Per 64 lines.
+    /// Sum over 64 lines.
     blocks: Vec<u32>,
-    /// Per 64 blocks; as many as it takes.
+    /// Sum over 64 blocks; as many as are needed.
     regions: Vec<u64>,
     live: u64,
 }
@@ -26,7 +26,7 @@ const BLOCK_BITS: usize = LINE_BITS * FAN_OUT;
 const REGION_BITS: usize = BLOCK_BITS * FAN_OUT;
 
 impl LiveTimes {
-    /// Room for `capacity` times, the first `live` of which are set.
+    /// A set with room for `capacity` times, of which the first `live` are set.
     pub(super) fn new(capacity: usize, live: usize) -> Self {
         assert!(live <= capacity, "{live} live times do not fit into {capacity}");
         let lines = capacity.div_ceil(LINE_BITS);
@@ -44,17 +44,17 @@ impl LiveTimes {
         }
     }
 
-    /// How many times there is room for.
+    /// How many times fit in.
     pub(super) fn capacity(&self) -> u64 {
         (self.words.len() * 64) as u64
     }
 
-    /// How many are set.
+    /// How many times are set.
     pub(super) fn live(&self) -> u64 {
         self.live
     }
 
-    /// Sets a time that is not set.
+    /// Sets a time, which must not be set.
     #[inline]
     pub(super) fn set(&mut self, time: u64) {
         let time = time as usize;
@@ -66,7 +66,7 @@ impl LiveTimes {
         self.live += 1;
     }
 
-    /// Clears a time that is set.
+    /// Clears a time, which must be set.
     #[inline]
     pub(super) fn clear(&mut self, time: u64) {
         let time = time as usize;
@@ -78,12 +78,12 @@ impl LiveTimes {
         self.live -= 1;
     }
 
-    /// How many set times lie after `time`.
+    /// Counts the set times after `time`.
     #[inline]
     pub(super) fn after(&self, time: u64) -> u64 {
         let time = time as usize;
         let (word, line, block, region) = (time / 64, time / LINE_BITS, time / BLOCK_BITS, time / REGION_BITS);
-        // Two shifts, since one by 64 is none.
+        // Two shifts, because a shift by 64 would not shift at all.
         let mut count = (self.words[word] >> (time % 64) >> 1).count_ones();
         for word in &self.words[word + 1..(line + 1) * WORDS_PER_LINE] {
             count += word.count_ones();

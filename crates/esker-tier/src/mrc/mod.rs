@@ -1,8 +1,8 @@
 //! Miss-ratio curves: how many accesses a least-recently-used cache of each size would miss, found in one pass.
 //!
-//! Exactly ([`ExactCurve`]: the stack distances of Mattson et al. 1970), or from a sample of the objects ([`Shards`],
-//! Waldspurger et al., FAST 2015). What the objects are is the caller's choice;
-//! [`CurveBuilder`] makes them from requests.
+//! Exact ([`ExactCurve`]: the stack distances of Mattson et al. 1970), or from a sample of the objects ([`Shards`],
+//! Waldspurger et al., FAST 2015). The caller chooses what an object is; [`CurveBuilder`] derives objects from
+//! requests.
 
 mod builder;
 mod curve;
@@ -20,5 +20,5 @@ pub use objects::{CurveObjects, PAGE_BYTES, SECTOR_BYTES, piece_ids};
 pub use shards::{SampleSize, Shards};
 pub use stack::StackDistances;
 
-/// How many ids are looked up ahead of their use, so that their cache misses overlap.
+/// Ids that are looked up together ahead of their use, so that their cache misses overlap.
 const BATCH: usize = 64;

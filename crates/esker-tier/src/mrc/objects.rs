@@ -1,4 +1,4 @@
-//! What an access is to.
+//! The objects that accesses refer to.
 
 use std::ops::Range;
 
@@ -11,22 +11,22 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Size of a sector object.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// What a cache would hold.
+/// The objects of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CurveObjects {
     /// Pages of 4 KiB: a request is one access to each page it touches, in the order of addresses.
     #[default]
     Pages,
-    /// Sectors of 512 bytes, likewise: the pages of the ARC paper's traces.
+    /// Sectors of 512 bytes, likewise. The ARC paper's traces call them pages.
     Sectors,
-    /// The requests' first bytes, sizes ignored: what much of the caching literature means by an object. Two requests
-    /// are for the same object if they begin at the same byte.
+    /// The first bytes of requests, whatever their sizes: much of the caching literature calls this an object. Two
+    /// requests are for the same object if they begin at the same byte.
     StartBlock,
 }
 
 impl CurveObjects {
-    /// Bytes of an object, where all have the same size.
+    /// Size of an object in bytes, if all have the same size.
     pub fn bytes(self) -> Option<u64> {
         match self {
             Self::Pages => Some(PAGE_BYTES),
@@ -35,7 +35,7 @@ impl CurveObjects {
         }
     }
 
-    /// What they are called, in the plural.
+    /// The name of the objects, in the plural.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Pages => "4 KiB pages",
@@ -45,7 +45,7 @@ impl CurveObjects {
     }
 }
 
-/// The pieces of `size` bytes that a range touches. Several volumes share one address space if they are mapped densely
+/// The pieces of `size` bytes that a range touches. To let several volumes share one address space, map them densely
 /// first.
 #[inline]
 pub fn piece_ids(offset: u64, length: u64, size: u64) -> Range<u64> {

@@ -1,8 +1,8 @@
 //! SHARDS: the curve from a sample of the objects (Waldspurger, Park, Garthwaite, Ahmad: "Efficient MRC
 //! construction with SHARDS", FAST 2015).
 //!
-//! An object is in the sample if its hash lies below a threshold, so all of its accesses are or none. A sample at rate
-//! R sees distances R times as long as they are, and each of its accesses stands for 1/R.
+//! An object is in the sample if its hash is below a threshold, so either all of its accesses are sampled or none. In a
+//! sample of rate R all distances are R times as long as in the trace, and each access stands for 1/R accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,43 +10,43 @@ use esker_core::mix64;
 
 use super::{BATCH, MissRatioCurve, StackDistances};
 
-/// How much is sampled.
+/// The size of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SampleSize {
     /// A fixed share of the objects (section 3.1 of the paper).
     Rate(f64),
-    /// At most so many objects: the rate falls as more turn up (section 3.2). Memory has a bound then.
+    /// At most this many objects: the rate falls as more of them appear (section 3.2). This bounds the memory.
     Objects(usize),
 }
 
-/// A sampled curve in the making.
+/// Computes a miss-ratio curve from a sample.
 ///
-/// Both variants correct the total as the paper's SHARDS-adj does (section 3.4): a sample that got more or fewer
-/// accesses than its rate says is mended at the smallest distance, where the popular objects that cause this are.
+/// The total is corrected as in the paper's SHARDS-adj (section 3.4). If the sample has more or fewer accesses than its
+/// rate predicts, the difference is corrected at the smallest distance, because the popular objects that cause it are
+/// there.
 #[derive(Clone, Debug)]
 pub struct Shards {
     size: SampleSize,
-    /// Added to an id before hashing, so that seeds give independent samples.
+    /// Mixed into every id before hashing, so that different seeds give independent samples.
     salt: u64,
-    /// Objects whose hash lies below are in the sample.
+    /// Objects with smaller hashes are in the sample.
     threshold: u64,
     stack: StackDistances,
-    /// Accesses by scaled size that hits, at the present rate in `at_rate`, and from before
-    /// the rate changed in `earlier`.
+    /// Accesses by the scaled size that hits: `at_rate` at the present rate, `earlier` from before the rate changed.
     at_rate: Vec<u64>,
     earlier: BTreeMap<u64, f64>,
     earlier_weight: f64,
     first_uses: u64,
-    /// Sampled objects by hash, where their number is bounded.
+    /// Sampled objects by hash; kept only if their number is bounded.
     by_hash: BTreeSet<(u64, u64)>,
     accesses: u64,
 }
 
 impl Shards {
-    /// A sample that depends on `seed`.
+    /// An empty sample that depends on `seed`.
     ///
     /// # Panics
-    /// On a rate outside `0 < rate <= 1`, or no objects.
+    /// If the rate is not in `0 < rate <= 1`, or for a bound of no objects.
     pub fn new(size: SampleSize, seed: u64) -> Self {
         let threshold = match size {
             SampleSize::Rate(rate) => {
@@ -83,7 +83,7 @@ impl Shards {
         self.stack.objects()
     }
 
-    /// One access.
+    /// Adds one access.
     #[inline]
     pub fn push(&mut self, id: u64) {
         self.accesses += 1;
@@ -93,11 +93,11 @@ impl Shards {
         }
     }
 
-    /// Accesses in their order; faster than one by one.
+    /// Adds accesses in their order. Faster than one by one.
     pub fn push_all(&mut self, ids: &[u64]) {
         let mut chosen = [0u64; BATCH];
         for batch in ids.chunks(BATCH) {
-            // Without a branch: whether an object is in the sample cannot be foretold.
+            // Without a branch: the processor could not predict it.
             let mut count = 0;
             for &id in batch {
                 chosen[count] = id;
@@ -134,7 +134,7 @@ impl Shards {
         }
     }
 
-    /// Drops the objects with the largest hash, and everything that is not below it from now on.
+    /// Drops the objects with the largest hash, and lowers the threshold to it.
     fn lower_threshold(&mut self) {
         self.settle();
         let &(largest, _) = self.by_hash.last().expect("there is more than one");
@@ -147,7 +147,7 @@ impl Shards {
         self.threshold = largest;
     }
 
-    /// Moves what was counted at the present rate to `earlier`, in its final scale.
+    /// Moves the counts at the present rate to `earlier`, scaled by that rate.
     fn settle(&mut self) {
         let weight = 1.0 / self.rate();
         for (distance, count) in self.at_rate.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
@@ -160,17 +160,17 @@ impl Shards {
         self.first_uses = 0;
     }
 
-    /// The curve.
+    /// Returns the curve.
     pub fn finish(mut self) -> MissRatioCurve {
         let objects = (self.stack.objects() as f64 / self.rate()).round() as u64;
         if self.earlier_weight == 0.0 && self.stack.objects() == 0 {
-            // Nothing was sampled: nothing is known but that the first access missed.
+            // Without a sample only one thing is known: the first access missed.
             return MissRatioCurve::from_hits(self.accesses, objects, self.accesses as f64, []);
         }
         self.settle();
         let surplus = self.accesses as f64 - self.earlier_weight;
         *self.earlier.entry(scaled(0, 1.0 / self.rate())).or_default() += surplus;
-        // What is negative at small distances is borrowed from the next ones, so that the curve never rises.
+        // Negative counts at small distances are made up for by the next ones, so that the curve never rises.
         let mut debt = 0.0;
         let hits = std::mem::take(&mut self.earlier).into_iter().map(|(size, weight)| {
             let net = weight + debt;
@@ -181,7 +181,8 @@ impl Shards {
     }
 }
 
-/// The smallest size that hits at a distance in the sample. Rounded to about 0.1 %, which bounds how many there are.
+/// The smallest cache size that hits at `distance` in the sample. Rounded to about 0.1 %, which bounds the number of
+/// sizes.
 fn scaled(distance: u64, weight: f64) -> u64 {
     let size = ((distance + 1) as f64 * weight).round() as u64;
     let dropped_bits = (u64::BITS - size.leading_zeros()).saturating_sub(11);
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
     use crate::mrc::ExactCurve;
 
-    /// Skewed accesses over `objects` ids: the cube of a uniform draw.
+    /// Skewed accesses to `objects` ids: the cube of a uniform number.
     fn skewed(objects: u64, accesses: usize, seed: u64) -> Vec<u64> {
         let mut rng = Rng::new(seed);
         (0..accesses).map(|_| (rng.unit().powi(3) * objects as f64) as u64).collect()

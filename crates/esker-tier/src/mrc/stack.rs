@@ -3,10 +3,10 @@
 use super::live_times::LiveTimes;
 use super::table::LastUse;
 
-/// For each access: how many other objects were used since the object's last use?
+/// For each access: how many other objects were used since the last use of this object?
 ///
-/// Costs 21 to 43 bytes of table and about a byte of times per object, however many accesses there are: times are
-/// renumbered when they run out.
+/// Takes 21 to 43 bytes of table and about a byte of times per object, however many accesses there are, because times
+/// are renumbered when they run out.
 #[derive(Clone, Debug, Default)]
 pub struct StackDistances {
     last_use: LastUse,
@@ -15,12 +15,13 @@ pub struct StackDistances {
 }
 
 const TIMES_MIN: u64 = 1 << 16;
-/// Renumbering all objects pays for itself over three times as many accesses.
+/// Times per object between two renumberings: their cost is spread over three times as many accesses as there are
+/// objects.
 const TIMES_PER_OBJECT: u64 = 4;
 
 impl StackDistances {
-    /// An access to `id`: the number of distinct other objects since its last use, `None` for the first use. A cache of
-    /// `c` objects that evicts the least recently used one hits if and only if the distance is below `c`.
+    /// Adds an access to `id`. Returns the number of distinct other objects since its last use, or `None` for the first
+    /// use. A least-recently-used cache of `c` objects hits if and only if the distance is below `c`.
     #[inline]
     pub fn access(&mut self, id: u64) -> Option<u64> {
         if self.next >= self.times.capacity() {
@@ -40,13 +41,13 @@ impl StackDistances {
         distance
     }
 
-    /// Brings what accesses to `ids` will need into the processor's cache.
+    /// Fetches what accesses to `ids` will need into the processor's cache.
     #[inline]
     pub(super) fn warm(&self, ids: &[u64]) {
         self.last_use.warm(ids);
     }
 
-    /// Forgets `id`, as if it had never been used; says whether it had been.
+    /// Removes `id` as if it had never been used. Returns whether it was known.
     pub fn remove(&mut self, id: u64) -> bool {
         let time = self.last_use.remove(id);
         if let Some(time) = time {
@@ -55,7 +56,7 @@ impl StackDistances {
         time.is_some()
     }
 
-    /// Distinct objects.
+    /// Number of distinct objects.
     pub fn objects(&self) -> u64 {
         self.last_use.len() as u64
     }

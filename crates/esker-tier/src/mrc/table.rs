@@ -1,22 +1,22 @@
-//! When was an object last used?
+//! A table of the last use of each object.
 
 use esker_core::mix64;
 
-/// From object to the time of its last use: open addressing, linear probing, at most three quarters full.
+/// Maps an object to the time of its last use. Open addressing with linear probing, at most three quarters full.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastUse {
     entries: Vec<Entry>,
     used: usize,
 }
 
-/// 16 bytes, so that one look-up is one cache line.
+/// 16 bytes, so that one look-up touches one cache line.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     id: u64,
     time: u64,
 }
 
-/// Not a time: the entry is free.
+/// Marks a free entry; not a valid time.
 const FREE: u64 = u64::MAX;
 
 impl LastUse {
@@ -47,7 +47,7 @@ impl LastUse {
         }
     }
 
-    /// Forgets `id` and returns the time of its last use.
+    /// Removes `id` and returns the time of its last use.
     pub(super) fn remove(&mut self, id: u64) -> Option<u64> {
         if self.entries.is_empty() {
             return None;
@@ -61,7 +61,7 @@ impl LastUse {
             at = (at + 1) & mask;
         }
         let time = self.entries[at].time;
-        // Entries that had to pass this one on their way move back, so that no search ends too early.
+        // Entries that were displaced past this one move back, so that no search ends too early.
         let mut next = at;
         loop {
             next = (next + 1) & mask;
@@ -80,8 +80,8 @@ impl LastUse {
         Some(time)
     }
 
-    /// Brings the places of `ids` into the processor's cache. Their misses overlap here,
-    /// one after another they would not.
+    /// Fetches the entries of `ids` into the processor's cache. Their misses overlap here; one after another they would
+    /// not.
     #[inline]
     pub(super) fn warm(&self, ids: &[u64]) {
         if self.entries.is_empty() {
@@ -127,8 +127,7 @@ mod tests {
             let mut table = LastUse::default();
             let mut naive = BTreeMap::new();
             for (time, (id, remove)) in steps.into_iter().enumerate() {
-                // Ids that share their low bits after mixing are found by luck only; many
-                // steps over few ids wrap and chain.
+                // Ids that share their low bits after mixing are rare; many steps over few ids wrap and chain.
                 if remove {
                     prop_assert_eq!(table.remove(id), naive.remove(&id));
                 } else {

@@ -1,4 +1,4 @@
-//! How much the host is offered, and whether the policy's shares go into the devices.
+//! The capacity that the host is offered, and whether the policy's shares fit into the devices.
 
 use esker_core::Bytes;
 
@@ -6,25 +6,25 @@ use super::{PlacementEngine, SettingsError};
 use crate::engine::Engine;
 use crate::extent::DeviceIndex;
 
-/// A share of the extents that a policy asks of a device, and that the device cannot hold.
+/// A policy asks a device to hold a share of the extents that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnmetShare {
     /// The device.
     pub device: DeviceIndex,
-    /// Extents that it would have to hold if all of the host's had data.
+    /// Extents that it would have to hold if all extents of the host had data.
     pub wanted: u32,
-    /// Extents that it has.
+    /// Extents that fit into it.
     pub holds: u32,
-    /// The largest capacity of which all shares go into their devices; zero where none does.
+    /// The largest capacity with which every share fits into its device; zero if there is none.
     pub fitting: Bytes,
 }
 
 impl PlacementEngine {
-    /// Offers the host only the first `capacity` bytes, in whole extents; what the devices hold beyond that stays free.
-    /// Before any data lie there (asserted).
+    /// Offers the host only the first `capacity` bytes, in whole extents. The rest of the devices stays free. Only
+    /// before any data lie there (asserted).
     ///
     /// # Errors
-    /// Where that is less than an extent, or more than the devices hold.
+    /// If that is less than an extent, or more than the devices hold.
     pub fn offer(&mut self, capacity: Bytes) -> Result<(), SettingsError> {
         let holds = self.capacity();
         let extents = capacity.0 / self.extent;
@@ -35,15 +35,15 @@ impl PlacementEngine {
         Ok(())
     }
 
-    /// The first device that would be too small for its share if all of the host's extents had data. `None` where every
-    /// share goes into its device, and for policies that ask for no fixed shares.
+    /// The first device that would be too small for its share if all extents of the host had data. `None` if every
+    /// share fits, and for policies without fixed shares.
     pub fn unmet_share(&self) -> Option<UnmetShare> {
         let sizes = self.map.sizes();
         let shares = |extents: u32| self.policy.shares(extents, sizes.len());
         let too_small = |shares: &[u32]| shares.iter().zip(sizes).position(|(share, size)| share > size);
         let wanted = shares(self.map.len())?;
         let device = too_small(&wanted)?;
-        // Shares grow with the number of extents: search between what fits and what does not.
+        // Shares grow with the number of extents: search between a number that fits and one that does not.
         let (mut fits, mut does_not) = (0, self.map.len());
         while does_not - fits > 1 {
             let middle = fits + (does_not - fits) / 2;
@@ -77,7 +77,7 @@ mod tests {
     fn a_share_that_goes_into_no_device_is_told_with_what_would_do() {
         let mut split = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#);
         let unmet = split.unmet_share().unwrap();
-        // Turns 0, 0, 1, 0: after 133 extents the first device has 100, and the next one would be its own.
+        // Turns 0, 0, 1, 0: after 133 extents the first device holds 100, and would have to hold the next one.
         assert_eq!((unmet.device, unmet.wanted, unmet.holds), (DeviceIndex(0), 150, 100));
         assert_eq!(unmet.fitting, Bytes::kib(133));
         split.offer(unmet.fitting).unwrap();

@@ -1,61 +1,61 @@
-//! Moving an extent: its data are read from where they are, written durably to where they go, and only then does the
-//! map change. What the host writes meanwhile goes to the old place and makes the copy worthless.
+//! Moving an extent: read its data from the old place, write them durably to the new one, and only then change the map.
+//! Writes of the host meanwhile go to the old place and make the copy worthless.
 
 use std::collections::BTreeMap;
 
-use crate::extent::{LogicalExtent, Place};
+use crate::extent::{ExtentPlace, LogicalExtent};
 
-/// Copies under way at most; each needs a buffer of an extent.
+/// Most copies under way at a time; each needs a buffer of one extent.
 pub(super) const COPIES_MAX: usize = 16;
 
-/// How often a copy is begun anew because the host wrote to the extent.
+/// How often a copy is started over because the host wrote to the extent.
 const TRIES_MAX: u8 = 4;
 
 /// A copy under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
     pub(super) extent: LogicalExtent,
-    pub(super) from: Place,
-    pub(super) to: Place,
+    pub(super) from: ExtentPlace,
+    pub(super) to: ExtentPlace,
     stage: Stage,
-    /// Writes of the host that go to `from`.
+    /// Writes of the host to `from` that are under way.
     writes: u32,
-    /// Whether the host has written since the copy was begun.
+    /// Whether the host has written to the extent since the copy began.
     stale: bool,
     tries: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Until the host's writes to the extent have ended.
+    /// Waits until the host's writes to the extent have ended.
     Waiting,
-    /// Being read.
+    /// Reads the data.
     Reading,
-    /// Being written.
+    /// Writes the data.
     Writing,
 }
 
-/// What a copy needs next.
+/// The next step of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The end of something that is under way.
+    /// Wait for a request that is under way.
     Nothing,
-    /// Its data are to be read.
+    /// Read the data.
     Read,
-    /// What was read is to be written.
+    /// Write the data that were read.
     Write,
-    /// It is whole: the map can change.
+    /// The copy is complete: change the map.
     Switch,
-    /// It was begun anew too often.
+    /// Give up: it was started over too often.
     GiveUp,
 }
 
-/// All copies under way, by the number of their buffer.
+/// All copies under way, by the number of their buffers.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     slots: Vec<Option<Copy>>,
     by_extent: BTreeMap<LogicalExtent, u32>,
-    /// Whether writes of the host are overlooked, as a wrong twin for the tests.
+    /// A fault for tests: writes of the host are overlooked.
     #[cfg(test)]
     pub(super) overlooks_writes: bool,
 }
@@ -77,13 +77,14 @@ impl Copies {
         self.slots[slot as usize].as_ref().expect("the copy is under way")
     }
 
-    /// Places that copies go to.
-    pub(super) fn targets(&self) -> impl Iterator<Item = Place> {
+    /// The places that copies are written to.
+    pub(super) fn targets(&self) -> impl Iterator<Item = ExtentPlace> {
         self.slots.iter().flatten().map(|copy| copy.to)
     }
 
-    /// Begins a copy of `extent`, which none is of (asserted), with `writes` of the host under way to it.
-    pub(super) fn begin(&mut self, extent: LogicalExtent, from: Place, to: Place, writes: u32) -> u32 {
+    /// Begins a copy of `extent`, of which no other copy is under way (asserted). `writes` writes of the host to it
+    /// are.
+    pub(super) fn begin(&mut self, extent: LogicalExtent, from: ExtentPlace, to: ExtentPlace, writes: u32) -> u32 {
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         if slot == self.slots.len() {
             self.slots.push(None);
@@ -94,14 +95,14 @@ impl Copies {
         slot as u32
     }
 
-    /// The copy in `slot` is over.
+    /// Removes the copy in `slot`, which is over.
     pub(super) fn end(&mut self, slot: u32) -> Copy {
         let copy = self.slots[slot as usize].take().expect("the copy is under way");
         self.by_extent.remove(&copy.extent);
         copy
     }
 
-    /// A write of the host to `extent` was sent, or ended.
+    /// Notes that a write of the host to `extent` was sent, or has ended.
     pub(super) fn host_write(&mut self, extent: LogicalExtent, sent: bool) {
         #[cfg(test)]
         if self.overlooks_writes {
@@ -117,8 +118,8 @@ impl Copies {
         }
     }
 
-    /// What the copy in `slot` needs next, now that one of its own requests (`own`) or a write of the host has ended.
-    /// The caller sees to it.
+    /// Returns the next step of the copy in `slot`, after one of its own requests (`own`) or a write of the host has
+    /// ended. The caller takes that step.
     pub(super) fn step(&mut self, slot: u32, own: bool) -> Next {
         let copy = self.slots[slot as usize].as_mut().expect("the copy is under way");
         match copy.stage {

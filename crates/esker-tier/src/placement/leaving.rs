@@ -1,18 +1,18 @@
-//! Places whose data have gone. Before one is used again, the record that says so has to be durable, the requests that
-//! still go there have to end, and the place has to hold zeroes.
+//! Places whose data have moved away or were freed. Before such a place is used again: (1) the record of that has to be
+//! durable, (2) the requests that still go there have to end, (3) the place has to hold zeroes.
 //!
-//! Without the first rule a crash could bring back a map that points to somebody else's data; without the second a read
-//! could return them; without the third the unwritten part of the next extent there would show them.
+//! Without (1), a crash could bring back a map that points to another extent's data. Without (2), a read could return
+//! them. Without (3), the unwritten part of the next extent there would show them.
 
 use crate::engine::RecordNumber;
-use crate::extent::Place;
+use crate::extent::ExtentPlace;
 
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    place: Place,
-    /// The record that frees it; `None` where no record ever spoke of it.
+    place: ExtentPlace,
+    /// The record that frees the place; `None` if no record mentions the place.
     record: Option<RecordNumber>,
-    /// Requests of the host that go there.
+    /// Requests of the host to this place that are under way.
     under_way: u32,
     content: Content,
 }
@@ -24,21 +24,21 @@ enum Content {
     Zeroes,
 }
 
-/// What can be done for a place now.
+/// What can be done with a place now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ready {
-    /// To be overwritten with zeroes.
-    Zero(Place),
-    /// Free.
-    Free(Place),
+    /// Overwrite it with zeroes.
+    Zero(ExtentPlace),
+    /// Release it: it is free.
+    Free(ExtentPlace),
 }
 
-/// All such places. There are few: they wait for the journal.
+/// All places that are to be freed. They are few: each waits for the journal.
 #[derive(Debug, Default)]
 pub(super) struct LeavingPlaces {
     list: Vec<Leaving>,
     durable: RecordNumber,
-    /// Whether places are zeroed and used again before their record is durable, as a wrong twin for the tests.
+    /// A fault for tests: places are zeroed and used again before their record is durable.
     #[cfg(test)]
     pub(super) hurries: bool,
 }
@@ -48,35 +48,37 @@ impl LeavingPlaces {
         self.list.is_empty()
     }
 
-    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+    pub(super) fn places(&self) -> impl Iterator<Item = ExtentPlace> {
         self.list.iter().map(|leaving| leaving.place)
     }
 
-    /// `place` was freed by `record`, and so many requests of the host still go there.
-    pub(super) fn add(&mut self, place: Place, record: Option<RecordNumber>, under_way: u32) {
+    /// Adds `place`, which `record` frees; `under_way` requests of the host still go there.
+    pub(super) fn add(&mut self, place: ExtentPlace, record: Option<RecordNumber>, under_way: u32) {
         self.list.push(Leaving { place, record, under_way, content: Content::Old });
     }
 
-    /// A request of the host that went to `place` has ended.
-    pub(super) fn ended(&mut self, place: Place) {
+    /// Notes that a request of the host to `place` has ended.
+    pub(super) fn ended(&mut self, place: ExtentPlace) {
         if let Some(leaving) = self.list.iter_mut().find(|leaving| leaving.place == place) {
             leaving.under_way -= 1;
         }
     }
 
-    /// Records up to `through` are durable.
+    /// Notes that records up to `through` are durable.
     pub(super) fn durable(&mut self, through: RecordNumber) {
         self.durable = self.durable.max(through);
     }
 
-    /// `place` holds zeroes. One that could not be zeroed (`ok`) stays out of use: its device has failed.
-    pub(super) fn zeroed(&mut self, place: Place, ok: bool) {
+    /// Notes that `place` was zeroed. If that failed (`ok` is false), the place stays out of use: its device has
+    /// failed.
+    pub(super) fn zeroed(&mut self, place: ExtentPlace, ok: bool) {
         let leaving = self.list.iter_mut().find(|leaving| leaving.place == place).expect("the place is leaving");
         leaving.content = if ok { Content::Zeroes } else { Content::Old };
     }
 
-    /// The next place for which something can be done, where `takes_writes` says so of its device.
-    pub(super) fn next_ready(&mut self, takes_writes: impl Fn(Place) -> bool) -> Option<Ready> {
+    /// Takes the next place for which something can be done now. `takes_writes` tells whether the device of a place
+    /// takes writes.
+    pub(super) fn next_ready(&mut self, takes_writes: impl Fn(ExtentPlace) -> bool) -> Option<Ready> {
         let durable = self.durable;
         #[cfg(test)]
         let durable = if self.hurries { RecordNumber(u64::MAX) } else { durable };

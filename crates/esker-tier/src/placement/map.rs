@@ -1,23 +1,23 @@
-//! Which logical extent lies where, and what is free.
+//! The map from logical to physical extents, and the free extents.
 
 use super::RestoreError;
 use crate::engine::MapRecord;
-use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent, Place};
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
-/// How far the journal knows of an extent's place.
+/// Whether the journal has an extent's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recorded {
-    /// Nothing has been written there yet, or only what may still be lost.
+    /// No: nothing has been written there yet, or only data that may still be lost.
     No,
-    /// A write has ended; its record waits until the device has been flushed.
+    /// Not yet: a write has ended, and its record waits until the device has been flushed.
     Waiting,
-    /// Its record has been issued.
+    /// Yes: its record has been issued.
     Yes,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    place: Place,
+    place: ExtentPlace,
     recorded: Recorded,
 }
 
@@ -25,20 +25,20 @@ struct Mapping {
 #[derive(Clone, Debug)]
 pub(crate) struct ExtentMap {
     places: Vec<Option<Mapping>>,
-    /// Per device: free extents, the lowest at the end.
+    /// Free extents of each device, the lowest one last.
     free: Vec<Vec<u32>>,
     sizes: Vec<u32>,
 }
 
 impl ExtentMap {
-    /// Nothing mapped, on devices of so many extents.
+    /// An empty map on devices of these sizes, in extents.
     pub(crate) fn new(sizes: Vec<u32>) -> Self {
         let logical = sizes.iter().map(|&size| size as usize).sum();
         let free = sizes.iter().map(|&size| (0..size).rev().collect()).collect();
         Self { places: vec![None; logical], free, sizes }
     }
 
-    /// What `records` lead to, one after the other.
+    /// The map that results from `records`, applied in order.
     pub(crate) fn restore(sizes: Vec<u32>, records: impl Iterator<Item = MapRecord>) -> Result<Self, RestoreError> {
         let mut map = Self::new(sizes);
         let mut used: Vec<Vec<bool>> = map.sizes.iter().map(|&size| vec![false; size as usize]).collect();
@@ -56,11 +56,11 @@ impl ExtentMap {
                 }
                 _ => {}
             }
-            if let Some(Place { device, extent }) = earlier {
+            if let Some(ExtentPlace { device, extent }) = earlier {
                 used[device.0 as usize][extent.0 as usize] = false;
             }
             let Some(place) = place else { continue };
-            let Place { device: DeviceIndex(device), extent: PhysicalExtent(extent) } = place;
+            let ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) } = place;
             let slot = used.get_mut(device as usize).and_then(|device| device.get_mut(extent as usize));
             let slot = slot.ok_or(RestoreError::Place { device, extent })?;
             if std::mem::replace(slot, true) {
@@ -78,18 +78,18 @@ impl ExtentMap {
         self.places.len() as u32
     }
 
-    /// Extents of each device.
+    /// Number of extents of each device.
     pub(crate) fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
-    /// Leaves only the first `extents` logical extents. None of the others is mapped (asserted).
+    /// Keeps only the first `extents` logical extents. None of the others may be mapped (asserted).
     pub(crate) fn shorten(&mut self, extents: u32) {
         let rest = self.places.drain(extents as usize..);
         assert!(rest.into_iter().all(|mapping| mapping.is_none()), "data would lie past the end");
     }
 
-    pub(crate) fn place(&self, extent: LogicalExtent) -> Option<Place> {
+    pub(crate) fn place(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
         self.places[extent.0 as usize].map(|mapping| mapping.place)
     }
 
@@ -105,48 +105,49 @@ impl ExtentMap {
         self.free[device].len() as u32
     }
 
-    /// Maps `extent`, which was not mapped (asserted), to the lowest free extent of `device`, which has one (asserted).
-    pub(crate) fn map(&mut self, extent: LogicalExtent, device: usize, recorded: Recorded) -> Place {
+    /// Maps `extent`, which must not be mapped, to the lowest free extent of `device`, which must have one (both
+    /// asserted).
+    pub(crate) fn map(&mut self, extent: LogicalExtent, device: usize, recorded: Recorded) -> ExtentPlace {
         let free = self.free[device].pop().expect("the device has a free extent");
-        let place = Place { device: DeviceIndex(device as u16), extent: PhysicalExtent(free) };
+        let place = ExtentPlace { device: DeviceIndex(device as u16), extent: PhysicalExtent(free) };
         let earlier = self.places[extent.0 as usize].replace(Mapping { place, recorded });
         assert!(earlier.is_none(), "the extent is mapped already");
         place
     }
 
-    /// Takes a free extent of `device` out of the free ones, for a copy; `None` where it has none.
-    pub(crate) fn take_free(&mut self, device: DeviceIndex) -> Option<Place> {
+    /// Takes a free extent of `device`, as the target of a copy; `None` if it has none.
+    pub(crate) fn take_free(&mut self, device: DeviceIndex) -> Option<ExtentPlace> {
         let extent = self.free[device.0 as usize].pop()?;
-        Some(Place { device, extent: PhysicalExtent(extent) })
+        Some(ExtentPlace { device, extent: PhysicalExtent(extent) })
     }
 
-    /// Gives `extent`, which is mapped (asserted), the place `to`, which was taken. Returns where it was.
-    pub(crate) fn relocate(&mut self, extent: LogicalExtent, to: Place) -> Place {
+    /// Gives `extent`, which must be mapped (asserted), the place `to`, which was taken before. Returns the old place.
+    pub(crate) fn relocate(&mut self, extent: LogicalExtent, to: ExtentPlace) -> ExtentPlace {
         let mapping = Mapping { place: to, recorded: Recorded::Yes };
         self.places[extent.0 as usize].replace(mapping).expect("only mapped extents move").place
     }
 
-    /// `extent` has no data any more. Returns where they were; that place is not free yet.
-    pub(crate) fn unmap(&mut self, extent: LogicalExtent) -> Place {
+    /// Removes `extent`, which has no data any more. Returns its place, which is not free yet.
+    pub(crate) fn unmap(&mut self, extent: LogicalExtent) -> ExtentPlace {
         self.places[extent.0 as usize].take().expect("only mapped extents are freed").place
     }
 
-    /// `place`, which belongs to no extent, is free.
-    pub(crate) fn release(&mut self, place: Place) {
+    /// Makes `place` free. It must belong to no extent.
+    pub(crate) fn release(&mut self, place: ExtentPlace) {
         self.free[place.device.0 as usize].push(place.extent.0);
     }
 
-    /// All mapped extents whose record has been issued, rising.
-    pub(crate) fn recorded_extents(&self) -> impl Iterator<Item = (LogicalExtent, Place)> {
+    /// All mapped extents whose records have been issued, in rising order.
+    pub(crate) fn recorded_extents(&self) -> impl Iterator<Item = (LogicalExtent, ExtentPlace)> {
         self.places.iter().enumerate().filter_map(|(index, mapping)| {
             let mapping = mapping.filter(|mapping| mapping.recorded == Recorded::Yes)?;
             Some((LogicalExtent(index as u32), mapping.place))
         })
     }
 
-    /// Every physical extent is free, in use by one logical extent, or one of `taken` (asserted). For tests: costs the
-    /// whole map.
-    pub(crate) fn check(&self, taken: impl Iterator<Item = Place>) {
+    /// Asserts that every physical extent is free, used by one logical extent, or in `taken`. For tests: takes time
+    /// proportional to the map.
+    pub(crate) fn check(&self, taken: impl Iterator<Item = ExtentPlace>) {
         let mut owners: Vec<Vec<u32>> = self.sizes.iter().map(|&size| vec![0; size as usize]).collect();
         for mapping in self.places.iter().flatten() {
             owners[mapping.place.device.0 as usize][mapping.place.extent.0 as usize] += 1;

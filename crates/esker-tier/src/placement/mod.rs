@@ -1,5 +1,5 @@
-//! Placement: a map says which device holds which extent of the host's address space, and a policy where fresh ones go
-//! and which ones move.
+//! Placement: a map tells which device holds each extent of the host's address space; a policy decides where new
+//! extents go, and which ones move.
 
 mod capacity;
 mod copies;
@@ -19,7 +19,7 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, Re
 use crate::engine::{
     Checkpoint, DataRef, Durability, Effect, Engine, Health, Hosts, Input, IoId, MapRecord, Movements, Waiting,
 };
-use crate::extent::{DeviceIndex, LogicalExtent, Place};
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 use copies::Copies;
 use leaving::LeavingPlaces;
 use map::{ExtentMap, Recorded};
@@ -31,17 +31,17 @@ pub use policy::{
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 
-/// Most devices of one engine.
+/// Largest number of devices of one engine.
 const DEVICES_MAX: usize = 1024;
 
-/// Most extents of one engine: at 16 bytes each, a map of 1 GiB.
+/// Largest number of extents of one engine: at 16 bytes each, a map of 1 GiB.
 const EXTENTS_MAX: u64 = 1 << 26;
 
-/// Splits the host's requests at extents, finds a place for what is written first, moves extents as its policy wishes,
-/// and keeps the map's records.
+/// Splits the host's requests at extents, finds a place for each extent that is written for the first time, moves
+/// extents as its policy asks, and issues the records of the map.
 ///
-/// Beside the rules of every [`Engine`]: a record speaks only of data that are durable on their device, and a place
-/// whose data have gone is used again only after the record that says so is durable (see `leaving.rs`).
+/// Keeps two rules beside those of every [`Engine`]: a record only speaks of data that are durable on their device, and
+/// a place whose data have gone is used again only after the record of that is durable (see `leaving.rs`).
 #[derive(Debug)]
 pub struct PlacementEngine {
     extent: u64,
@@ -54,7 +54,7 @@ pub struct PlacementEngine {
     durability: Durability,
     copies: Copies,
     leaving: LeavingPlaces,
-    /// Writes of the host that wait for places that are about to be free.
+    /// Writes of the host that wait for places to become free.
     waiting: VecDeque<(Tag, Request)>,
     views: Vec<DeviceView>,
     wishes: Wishes,
@@ -64,43 +64,43 @@ pub struct PlacementEngine {
 /// A request to a device under way.
 #[derive(Clone, Copy, Debug)]
 enum Io {
-    /// Part of a host's request.
-    Part(Part),
-    /// A flush, on behalf of everyone who waits for it.
+    /// Part of a request of the host.
+    Part(HostPart),
+    /// A flush for all requests that wait for it.
     Flush { device: DeviceIndex },
-    /// The copy in this slot is being read or written.
+    /// A read or write of the copy in this slot.
     Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos },
-    /// A place is being overwritten with zeroes before it is used again.
-    Zero { place: Place },
+    /// Overwrites a place with zeroes before it is used again.
+    Zero { place: ExtentPlace },
 }
 
-/// Part of a host's request: a run of extents that lie next to each other on one device.
+/// Part of a host's request: consecutive extents that lie next to each other on one device.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct HostPart {
     host: Tag,
-    /// Where it begins in the host's request.
+    /// Offset in the host's request.
     offset: u64,
     first: LogicalExtent,
-    place: Place,
+    place: ExtentPlace,
     count: u32,
-    /// What was sent to the device.
+    /// The request sent to the device.
     request: Request,
     sent: Nanos,
 }
 
-impl Part {
+impl HostPart {
     fn extents(&self) -> impl Iterator<Item = LogicalExtent> + use<> {
         (self.first.0..self.first.0 + self.count).map(LogicalExtent)
     }
 
-    fn goes_to(&self, place: Place) -> bool {
+    fn goes_to(&self, place: ExtentPlace) -> bool {
         let own = self.place.extent.0;
         self.place.device == place.device && (own..own + self.count).contains(&place.extent.0)
     }
 }
 
 impl PlacementEngine {
-    /// A new engine: nothing mapped, everything reads as zeroes.
+    /// A new engine, in which nothing is mapped: everything reads as zeroes.
     pub fn new(settings: &PlacementSettings) -> Result<Self, SettingsError> {
         Self::restore(settings, Checkpoint::default(), &mut std::iter::empty()).map_err(|error| match error {
             RestoreError::Settings(error) => error,
@@ -108,7 +108,7 @@ impl PlacementEngine {
         })
     }
 
-    /// An engine with the map of `checkpoint`, changed by the `records` after it.
+    /// An engine with the map of `checkpoint`, as changed by the `records` after it.
     pub fn restore(
         settings: &PlacementSettings,
         checkpoint: Checkpoint,
@@ -138,13 +138,13 @@ impl PlacementEngine {
         })
     }
 
-    /// This engine under a policy of one's own, before anything has happened.
+    /// Replaces the policy, before any input.
     pub fn with_policy(mut self, policy: Box<dyn Placement>) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Journal failures reach everyone who waits for records.
+    /// Marks the journal as failed, and answers all requests that wait for records with an error.
     fn fail_journal(&mut self, effects: &mut Vec<Effect>) {
         self.health.fail_journal();
         for tag in self.durability.give_up() {
@@ -152,7 +152,7 @@ impl PlacementEngine {
         }
     }
 
-    /// A request to a device ended.
+    /// Handles the end of a request to a device.
     fn io_done(&mut self, now: Nanos, io: IoId, at: Nanos, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         match self.ios.remove(io.0) {
             Io::Part(part) => self.part_ended(now, &part, at, result, effects),
@@ -164,7 +164,7 @@ impl PlacementEngine {
                 let result = self.health.judge(device, kind, result);
                 let length = Bytes(self.extent);
                 let done = Completed { device, kind, length, sent, at, for_host: false, ok: result.is_ok() };
-                self.tell_policy(now, Event::Completed(done));
+                self.notify_policy(now, Event::Completed(done));
                 self.copy_ended(now, slot, result, effects);
             }
             Io::Zero { place } => {
@@ -178,12 +178,12 @@ impl PlacementEngine {
     fn part_ended(
         &mut self,
         now: Nanos,
-        part: &Part,
+        part: &HostPart,
         at: Nanos,
         result: Result<(), DeviceError>,
         effects: &mut Vec<Effect>,
     ) {
-        let Part { host, offset, place: Place { device, .. }, request, sent, .. } = *part;
+        let HostPart { host, offset, place: ExtentPlace { device, .. }, request, sent, .. } = *part;
         let result = self.health.judge(device, request.kind, result);
         let done = Completed {
             device,
@@ -194,7 +194,7 @@ impl PlacementEngine {
             for_host: true,
             ok: result.is_ok(),
         };
-        self.tell_policy(now, Event::Completed(done));
+        self.notify_policy(now, Event::Completed(done));
         if !self.leaving.is_empty() {
             for index in 0..part.count {
                 self.leaving.ended(part.place.after(index));
@@ -209,19 +209,19 @@ impl PlacementEngine {
         self.child_ended(host, offset, result, effects);
     }
 
-    /// A part of a host's request was performed: what it wrote waits for a flush, or is durable already.
-    fn part_done(&mut self, part: &Part, effects: &mut Vec<Effect>) {
+    /// Handles the successful end of a part: what it wrote is durable already, or waits for a flush.
+    fn part_done(&mut self, part: &HostPart, effects: &mut Vec<Effect>) {
         let device = part.place.device;
         match part.request.kind {
             RequestKind::Write { .. } | RequestKind::WriteZeroes { .. } => {}
-            // A flush covers trims too, but they give no extent a place that it had not.
+            // A flush covers trims, too, but a trim gives no extent a new place.
             RequestKind::Trim => {
                 self.durability.written(device);
                 return self.free_trimmed(part, effects);
             }
             RequestKind::Read | RequestKind::Flush => return,
         }
-        // An extent that was freed meanwhile, by a trim of the host's beside this write, has nothing to record.
+        // An extent that the host's trim freed during this write has nothing to record.
         let here = |map: &ExtentMap, (extent, place)| map.place(extent) == Some(place);
         let extents = part.extents().zip((0..part.count).map(|index| part.place.after(index)));
         if part.request.kind.is_fua() {
@@ -241,7 +241,7 @@ impl PlacementEngine {
         }
     }
 
-    /// Issues the record of `extent`, whose data are durable, unless that was done before.
+    /// Issues the record of `extent`, whose data are durable, unless it was issued before.
     fn record(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
         if self.map.recorded(extent) == Recorded::Yes {
             return;
@@ -252,8 +252,8 @@ impl PlacementEngine {
         effects.push(Effect::Record { number, record: MapRecord::Mapped { extent, place } });
     }
 
-    /// The host's flush: waits for a flush of every device with completed writes that none covers yet. It fails where a
-    /// device has failed, but makes durable what can be.
+    /// Handles a flush of the host. It waits for a flush of every device with completed writes that no flush covers
+    /// yet. If a device has failed, the flush fails but still makes durable what it can.
     fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         for index in 0..self.health.devices().len() {
             let device = DeviceIndex(index as u16);
@@ -284,7 +284,7 @@ impl PlacementEngine {
     ) {
         let (hosts, extents) = self.durability.flush_ended(device, io, result.is_ok());
         for (extent, place) in extents {
-            // It may have moved, or been freed, since it was written.
+            // The extent may have moved, or been freed, since it was written.
             if self.map.place(extent) == Some(place) {
                 self.record(extent, effects);
             }
@@ -294,14 +294,15 @@ impl PlacementEngine {
         }
     }
 
-    /// One of the requests to devices that `host` waits for ended; `order` says which of several errors is the first.
+    /// Handles the end of one of the requests that `host` waits for. `order` decides which of several errors is
+    /// reported.
     fn child_ended(&mut self, host: Tag, order: u64, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         if self.hosts.child_ended(host, order, result) {
             self.children_ended(host, effects);
         }
     }
 
-    /// All requests to devices of `tag` ended: reply, or see to it that the records are durable first.
+    /// All requests to devices of `tag` have ended: replies, or waits until the records are durable.
     fn children_ended(&mut self, tag: Tag, effects: &mut Vec<Effect>) {
         let kind = self.hosts.kind(tag);
         let result = self.hosts.result(tag);
@@ -314,7 +315,7 @@ impl PlacementEngine {
 }
 
 impl Engine for PlacementEngine {
-    /// All extents of all devices, or what [`PlacementEngine::offer`] left of them.
+    /// All extents of all devices, or those that [`PlacementEngine::offer`] left.
     fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.map.len()) * self.extent)
     }
@@ -332,13 +333,13 @@ impl Engine for PlacementEngine {
             Input::JournalFailed => self.fail_journal(effects),
             Input::Device { device, telemetry } => {
                 self.health.learn(device, telemetry.state);
-                self.tell_policy(now, Event::Device { device, telemetry: &telemetry });
+                self.notify_policy(now, Event::Device { device, telemetry: &telemetry });
             }
-            Input::Timer => self.tell_policy(now, Event::Timer),
+            Input::Timer => self.notify_policy(now, Event::Timer),
         }
         self.grant_wishes(now, effects);
         self.reuse_places(effects);
-        self.let_in(now, effects);
+        self.serve_waiting_writes(now, effects);
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {
@@ -374,7 +375,7 @@ impl Engine for PlacementEngine {
     }
 }
 
-/// Whole extents per device.
+/// Number of whole extents of each device.
 fn device_sizes(settings: &PlacementSettings) -> Result<Vec<u32>, SettingsError> {
     let (extent, devices) = (settings.extent, &settings.devices);
     if extent == Bytes::ZERO || !extent.0.is_multiple_of(Bytes::SECTOR.0) {

@@ -1,32 +1,33 @@
-//! What the engine does of its own accord: moving extents, and getting places ready to be used again.
+//! The engine's own work: moving extents, and preparing places for reuse.
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind};
 
 use super::copies::Next;
 use super::leaving::Ready;
 use super::map::Recorded;
-use super::{Event, Io, MoveOutcome, Part, PlacementEngine};
+use super::{Event, HostPart, Io, MoveOutcome, PlacementEngine};
 use crate::engine::{DataRef, Effect, IoId, MapRecord};
-use crate::extent::{DeviceIndex, LogicalExtent, Place};
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
-    /// Tells the policy of `event`.
+    /// Passes `event` to the policy.
     #[inline]
-    pub(super) fn tell_policy(&mut self, now: Nanos, event: Event<'_>) {
+    pub(super) fn notify_policy(&mut self, now: Nanos, event: Event<'_>) {
         if self.policy.observes() {
-            self.look_at_devices();
+            self.update_views();
             self.policy.observe(now, &event, &self.views, &mut self.wishes);
         }
     }
 
-    /// Does what the policy wishes for.
+    /// Carries out the policy's wishes.
     #[inline]
     pub(super) fn grant_wishes(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
-        // A policy that answers each refusal with another wish would keep the engine here for ever.
+        // A bounded number of rounds: a policy that answers each refusal with another wish would keep the engine here
+        // for ever.
         for _ in 0..self.wishes.moves.len() {
             let (extent, to) = self.wishes.moves.remove(0);
             if let Err(outcome) = self.begin_move(now, extent, to, effects) {
-                self.tell_policy(now, Event::Moved { extent, outcome });
+                self.notify_policy(now, Event::Moved { extent, outcome });
             }
         }
         if let Some(at) = self.wishes.wake_at.take() {
@@ -57,8 +58,8 @@ impl PlacementEngine {
         Ok(())
     }
 
-    /// How many parts of host requests under way go to `place`, of the kinds that `counts`.
-    fn parts_to(&self, place: Place, counts: impl Fn(RequestKind) -> bool) -> u32 {
+    /// Number of parts of host requests under way to `place`, of the kinds for which `counts` is true.
+    fn parts_to(&self, place: ExtentPlace, counts: impl Fn(RequestKind) -> bool) -> u32 {
         let goes = |io: &Io| matches!(io, Io::Part(part) if part.goes_to(place) && counts(part.request.kind));
         self.ios.iter().filter(|io| goes(io)).count() as u32
     }
@@ -69,7 +70,7 @@ impl PlacementEngine {
         let (place, kind) = match next {
             Next::Nothing => return,
             Next::Read => (from, RequestKind::Read),
-            // Durable at once, so that the record may follow.
+            // The write is durable at once, so that the record may follow.
             Next::Write if self.health.has_failed(to.device) => {
                 return self.end_copy(now, slot, MoveOutcome::Failed, effects);
             }
@@ -86,11 +87,11 @@ impl PlacementEngine {
         effects.push(Effect::Io { io, host: None, device, request, data: DataRef::Scratch { slot } });
     }
 
-    fn whole(&self, place: Place, kind: RequestKind) -> Request {
+    fn whole(&self, place: ExtentPlace, kind: RequestKind) -> Request {
         Request::new(kind, Lba::containing(u64::from(place.extent.0) * self.extent), Bytes(self.extent)).in_background()
     }
 
-    /// The read or the write of a copy ended.
+    /// Handles the end of a read or a write of a copy.
     pub(super) fn copy_ended(
         &mut self,
         now: Nanos,
@@ -104,8 +105,8 @@ impl PlacementEngine {
         }
     }
 
-    /// The copy in `slot` is over. Where it is done the map changes; else the place it was to go to is free again, once
-    /// it holds zeroes.
+    /// Ends the copy in `slot`. If it succeeded, the map changes. Otherwise the target becomes free again once it holds
+    /// zeroes.
     fn end_copy(&mut self, now: Nanos, slot: u32, outcome: MoveOutcome, effects: &mut Vec<Effect>) {
         let copy = self.copies.end(slot);
         if outcome == MoveOutcome::Done {
@@ -115,7 +116,7 @@ impl PlacementEngine {
             let from = self.map.relocate(copy.extent, copy.to);
             let under_way = self.parts_to(from, |_| true);
             let number = self.durability.issue();
-            // A place that no record speaks of needs none to be left.
+            // A place that no record mentions needs no record to be freed.
             let (record, waits_for) = match recorded {
                 Recorded::Yes => (MapRecord::Moved { extent: copy.extent, place: copy.to }, Some(number)),
                 Recorded::No | Recorded::Waiting => (MapRecord::Mapped { extent: copy.extent, place: copy.to }, None),
@@ -127,13 +128,13 @@ impl PlacementEngine {
             self.movements.abandoned += 1;
             self.leaving.add(copy.to, None, 0);
         }
-        self.tell_policy(now, Event::Moved { extent: copy.extent, outcome });
+        self.notify_policy(now, Event::Moved { extent: copy.extent, outcome });
     }
 
-    /// Writes of the host to extents that are being copied have ended.
-    pub(super) fn write_to_copied_ended(&mut self, now: Nanos, part: &Part, effects: &mut Vec<Effect>) {
+    /// Notes that writes of the host to extents under copy have ended.
+    pub(super) fn write_to_copied_ended(&mut self, now: Nanos, part: &HostPart, effects: &mut Vec<Effect>) {
         for (index, extent) in (0..).zip(part.extents()) {
-            // A write may still go where the extent was before it was trimmed.
+            // A write may still go to the place that the extent had before it was trimmed.
             let here = |slot: &u32| self.copies.get(*slot).from == part.place.after(index);
             if let Some(slot) = self.copies.of(extent).filter(here) {
                 self.copies.host_write(extent, false);
@@ -142,8 +143,8 @@ impl PlacementEngine {
         }
     }
 
-    /// The extents that `part` trimmed whole have no data any more.
-    pub(super) fn free_trimmed(&mut self, part: &Part, effects: &mut Vec<Effect>) {
+    /// Frees the extents that `part` trimmed as a whole.
+    pub(super) fn free_trimmed(&mut self, part: &HostPart, effects: &mut Vec<Effect>) {
         if !self.free_on_trim {
             return;
         }
@@ -168,7 +169,7 @@ impl PlacementEngine {
         }
     }
 
-    /// Whether `request` writes more fresh extents than there are free places, while others are about to be free.
+    /// Whether `request` writes more new extents than there are free places, while other places are about to be freed.
     pub(super) fn has_to_wait(&self, request: Request) -> bool {
         let RequestKind::Write { .. } = request.kind else { return false };
         if self.copies.is_empty() && self.leaving.is_empty() || request.length == Bytes::ZERO {
@@ -183,9 +184,9 @@ impl PlacementEngine {
         fresh > free && becomes_free()
     }
 
-    /// Goes on with the writes that had to wait for places, as far as they are free now.
+    /// Serves the writes that waited for places, as far as places are free now.
     #[inline]
-    pub(super) fn let_in(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+    pub(super) fn serve_waiting_writes(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
         while let Some(&(tag, request)) = self.waiting.front() {
             if self.has_to_wait(request) {
                 return;
@@ -201,11 +202,11 @@ impl PlacementEngine {
         }
     }
 
-    fn takes_writes(&self, place: Place) -> bool {
+    fn takes_writes(&self, place: ExtentPlace) -> bool {
         self.health.device(place.device) == DeviceState::Online && !self.health.has_failed(place.device)
     }
 
-    /// Gets places ready to be used again, as far as that can be done now.
+    /// Zeroes and releases the places that can be reused now.
     #[inline]
     pub(super) fn reuse_places(&mut self, effects: &mut Vec<Effect>) {
         if self.leaving.is_empty() {
@@ -213,7 +214,7 @@ impl PlacementEngine {
         }
         let health = &self.health;
         let takes_writes =
-            |place: Place| health.device(place.device) == DeviceState::Online && !health.has_failed(place.device);
+            |place: ExtentPlace| health.device(place.device) == DeviceState::Online && !health.has_failed(place.device);
         while let Some(ready) = self.leaving.next_ready(takes_writes) {
             match ready {
                 Ready::Free(place) => self.map.release(place),

@@ -1,15 +1,15 @@
-//! What the engine does with a request of the host: splits it at extents, and finds a place for what is written first.
+//! How the engine serves a host's request: it splits the request at extents, and finds places for new extents.
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
 
 use super::map::Recorded;
-use super::{DeviceView, Event, Io, Part, PlacementEngine};
+use super::{DeviceView, Event, HostPart, Io, PlacementEngine};
 use crate::engine::{DataRef, Effect, Engine, IoId};
-use crate::extent::{LogicalExtent, Place};
+use crate::extent::{ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
     pub(super) fn host(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
-        self.tell_policy(now, Event::Request(&request));
+        self.notify_policy(now, Event::Request(&request));
         self.hosts.begin(tag, request.kind);
         let capacity = self.capacity();
         if self.health.journal_failed() && request.kind != RequestKind::Read {
@@ -29,16 +29,16 @@ impl PlacementEngine {
         }
     }
 
-    /// One request to a device per run of extents that lie next to each other there.
+    /// Sends one request to a device for each run of extents that lie next to each other there.
     pub(super) fn split(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         let (start, end) = (request.start.byte_offset(), request.end_byte());
         let (first, last) = (start / self.extent, (end - 1) / self.extent);
-        let mut run: Option<(Place, u32, LogicalExtent)> = None;
+        let mut run: Option<(ExtentPlace, u32, LogicalExtent)> = None;
         for number in first..=last {
             let extent = LogicalExtent(number as u32);
             let place = match (self.map.place(extent), request.kind) {
                 (Some(place), _) => Some(place),
-                // What has no place reads as zeroes, and has nothing to trim or to overwrite with zeroes.
+                // Extents without a place read as zeroes; there is nothing to trim or to overwrite with zeroes.
                 (None, RequestKind::Read | RequestKind::Trim | RequestKind::WriteZeroes { .. }) => None,
                 (None, _) => match self.choose(extent) {
                     Some(device) => Some(self.map.map(extent, device, Recorded::No)),
@@ -69,7 +69,7 @@ impl PlacementEngine {
         now: Nanos,
         tag: Tag,
         request: Request,
-        (place, count, first): (Place, u32, LogicalExtent),
+        (place, count, first): (ExtentPlace, u32, LogicalExtent),
         effects: &mut Vec<Effect>,
     ) {
         let begin = u64::from(first.0) * self.extent;
@@ -85,7 +85,7 @@ impl PlacementEngine {
         if request.kind != RequestKind::Read && self.health.has_failed(place.device) {
             return self.hosts.note(tag, offset, DeviceError::Failed);
         }
-        let part = Part { host: tag, offset, first, place, count, request: child, sent: now };
+        let part = HostPart { host: tag, offset, first, place, count, request: child, sent: now };
         if !self.copies.is_empty() && request.kind != RequestKind::Read {
             part.extents().for_each(|extent| self.copies.host_write(extent, true));
         }
@@ -98,9 +98,9 @@ impl PlacementEngine {
         effects.push(Effect::Io { io, host: Some(tag), device: place.device, request: child, data });
     }
 
-    /// The policy's device for a fresh extent, or the next one that has room and takes writes.
+    /// The policy's device for a new extent, or the next one that has room and takes writes.
     pub(super) fn choose(&mut self, extent: LogicalExtent) -> Option<usize> {
-        self.look_at_devices();
+        self.update_views();
         let wanted = self.policy.place(extent, &self.views).0 as usize;
         let count = self.views.len();
         assert!(wanted < count, "the policy named a device that is not there");
@@ -110,7 +110,7 @@ impl PlacementEngine {
         })
     }
 
-    pub(super) fn look_at_devices(&mut self) {
+    pub(super) fn update_views(&mut self) {
         self.views.clear();
         let view = |(device, &state)| DeviceView { free_extents: self.map.free_extents(device), state };
         self.views.extend(self.health.devices().iter().enumerate().map(view));

@@ -1,31 +1,31 @@
-//! What an engine is made from.
+//! Settings of a placement engine, and their errors.
 
 use esker_core::{Bytes, Hint};
 use thiserror::Error;
 
 use super::policy::{PlacementError, PolicySettings};
-use crate::extent::Place;
+use crate::extent::ExtentPlace;
 
-/// What a [`PlacementEngine`](super::PlacementEngine) is made from: fixed for the life of a volume.
+/// The settings of a [`PlacementEngine`](super::PlacementEngine): fixed for the life of a volume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementSettings {
     /// Bytes of an extent, the unit of placement: whole sectors.
     pub extent: Bytes,
-    /// Capacity of each device; only whole extents are used.
+    /// Capacity of each device. Only whole extents are used.
     pub devices: Vec<Bytes>,
-    /// Which extent goes where.
+    /// The policy, which chooses a device for each extent.
     pub policy: PolicySettings,
-    /// Whether the place of an extent that the host trims whole is free for others.
+    /// Whether an extent that the host trims as a whole gives its place back.
     pub free_on_trim: bool,
 }
 
-/// Why an engine cannot be made from its settings.
+/// Why an engine cannot be built from its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// The extent is empty or no whole number of sectors.
+    /// The extent is empty, or not a whole number of sectors.
     #[error("`extent` is {0}; it has to be whole sectors of 512B")]
     Extent(Bytes),
-    /// There is nothing to place data on.
+    /// The number of devices is zero or too large.
     #[error("there are {0} devices; an engine takes 1 to 1024")]
     Devices(usize),
     /// A device has no room for one extent.
@@ -33,30 +33,30 @@ pub enum SettingsError {
     Small {
         /// Index of the device.
         device: usize,
-        /// What it holds.
+        /// Its capacity.
         capacity: Bytes,
-        /// The extent.
+        /// Size of an extent.
         extent: Bytes,
     },
-    /// A map that would fill the memory.
+    /// The map would need too much memory.
     #[error("the devices hold {extents} pieces of one `extent` of {extent}, more than 2^26 (a map of 1 GiB)")]
     TooMany {
-        /// How many they hold.
+        /// Number of extents of all devices.
         extents: u64,
-        /// The extent.
+        /// Size of an extent.
         extent: Bytes,
     },
-    /// The host is offered nothing, or more than there is.
+    /// The host would be offered nothing, or more than there is.
     #[error("`capacity` is {capacity}; the devices hold {holds}, in whole pieces of one `extent` of {extent}")]
     Capacity {
-        /// What the host was to be offered.
+        /// The capacity to be offered.
         capacity: Bytes,
-        /// What the devices hold.
+        /// The capacity of the devices.
         holds: Bytes,
-        /// The extent.
+        /// Size of an extent.
         extent: Bytes,
     },
-    /// The policy's own settings make no sense.
+    /// The settings of the policy are wrong.
     #[error(transparent)]
     Policy(#[from] PlacementError),
 }
@@ -74,13 +74,13 @@ impl Hint for SettingsError {
 /// Why an engine cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RestoreError {
-    /// The settings are not those of any engine.
+    /// The settings are wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The map names an extent beyond the end.
+    /// The map names an extent beyond the end of the volume.
     #[error("the map names logical extent {0}, past the end")]
     Extent(u32),
-    /// The map names a place that no device has.
+    /// The map names a place that does not exist.
     #[error("the map names extent {extent} of device {device}, which does not exist")]
     Place {
         /// Index of the device.
@@ -88,10 +88,10 @@ pub enum RestoreError {
         /// Extent of the device.
         extent: u32,
     },
-    /// The map moves or frees an extent that it has given no place.
+    /// The map moves or frees an extent that has no place.
     #[error("the map moves or frees logical extent {0}, which has no place")]
     Absent(u32),
-    /// Two extents claim the same place, or one extent two places.
+    /// Two extents have the same place, or one extent two places.
     #[error(
         "the map gives extent {extent} of device {device} to two logical extents, or gives one a second place without \
          moving it"
@@ -105,7 +105,7 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    pub(super) fn twice(Place { device, extent }: Place) -> Self {
+    pub(super) fn twice(ExtentPlace { device, extent }: ExtentPlace) -> Self {
         Self::Twice { device: device.0, extent: extent.0 }
     }
 }

@@ -1,4 +1,4 @@
-//! Striping (RAID-0): units over the devices in turns, without redundancy and without a map.
+//! Striping (RAID-0): units go to the devices in turns, without redundancy and without a map.
 
 mod stripes;
 #[cfg(test)]
@@ -11,22 +11,22 @@ use crate::engine::{DataRef, Effect, Engine, Health, Hosts, Input, IoId};
 use crate::extent::DeviceIndex;
 use stripes::{Piece, Stripes};
 
-/// What a [`StripeEngine`] is made from: fixed for the life of a volume.
+/// The settings of a [`StripeEngine`]: fixed for the life of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripeSettings {
-    /// Bytes that lie on one device before the next has its turn: whole sectors.
+    /// Bytes on one device before the next device's turn: whole sectors.
     pub unit: Bytes,
-    /// Capacity of each device; as much counts as the smallest one has in whole units.
+    /// Capacity of each device. All are used as far as the smallest one has whole units.
     pub devices: Vec<Bytes>,
 }
 
 /// Why devices cannot be striped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StripeError {
-    /// There is nothing to stripe over.
+    /// The number of devices is zero or too large.
     #[error("there are {0} devices; a stripe goes over 1 to 65,536")]
     Devices(usize),
-    /// The unit is empty or no whole number of sectors.
+    /// The unit is empty, or not a whole number of sectors.
     #[error("`stripe` is {0}; it has to be whole sectors of 512B")]
     Unit(Bytes),
     /// A device has no room for one unit.
@@ -34,39 +34,39 @@ pub enum StripeError {
     Small {
         /// The unit.
         unit: Bytes,
-        /// What the smallest device holds.
+        /// Capacity of the smallest device.
         smallest: Bytes,
     },
-    /// More than can be addressed.
+    /// The capacity is too large to be addressed.
     #[error("the children hold more than 16 EiB together")]
     Vast,
 }
 
-/// Sends each request of the host to the devices that its units lie on, at most one request to each (the parts of a
-/// range on one device lie together there).
+/// Sends each request of the host to the devices of its units, at most one request to each: the parts of a range on one
+/// device are contiguous there.
 #[derive(Debug)]
 pub struct StripeEngine {
     stripes: Stripes,
     health: Health,
     hosts: Hosts,
-    ios: TagSlab<Part>,
+    ios: TagSlab<StripeIo>,
 }
 
-/// Part of a host's request.
+/// A request to a device, on behalf of a host's request.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct StripeIo {
     host: Tag,
     device: DeviceIndex,
     kind: RequestKind,
-    /// Which of several errors is the first: where it begins in the host's request; of a flush, the device.
+    /// Decides which of several errors is reported: the offset in the host's request, or for a flush the device.
     order: u64,
 }
 
 impl StripeEngine {
-    /// Over the devices of `settings`.
+    /// An engine over the devices of `settings`.
     ///
     /// # Errors
-    /// Where the unit is no whole number of sectors, or does not go into the smallest device.
+    /// If the unit is not a whole number of sectors, or does not fit into the smallest device.
     pub fn new(settings: &StripeSettings) -> Result<Self, StripeError> {
         let count = settings.devices.len();
         let Some(&smallest) = settings.devices.iter().min() else { return Err(StripeError::Devices(0)) };
@@ -122,7 +122,7 @@ impl StripeEngine {
         if request.kind != RequestKind::Read && self.health.has_failed(device) {
             return self.hosts.note(tag, order, DeviceError::Failed);
         }
-        let io = IoId(self.ios.insert(Part { host: tag, device, kind: request.kind, order }));
+        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind: request.kind, order }));
         self.hosts.wait(tag);
         effects.push(Effect::Io { io, host: Some(tag), device, request, data });
     }
@@ -138,7 +138,7 @@ impl Engine for StripeEngine {
         match input {
             Input::Host { tag, request } => self.host(tag, request, effects),
             Input::Done { io, at: _, result } => {
-                let Part { host, device, kind, order } = self.ios.remove(io.0);
+                let StripeIo { host, device, kind, order } = self.ios.remove(io.0);
                 let result = self.health.judge(device, kind, result);
                 if self.hosts.child_ended(host, order, result) {
                     let result = self.hosts.result(host);
@@ -146,7 +146,7 @@ impl Engine for StripeEngine {
                 }
             }
             Input::Device { device, telemetry } => self.health.learn(device, telemetry.state),
-            // It keeps no records and asks for no timer.
+            // Striping keeps no records and uses no timer.
             Input::Durable { .. } | Input::JournalFailed | Input::Timer => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Where RAID-0 puts each byte.
+//! The address arithmetic of RAID-0.
 
 use esker_core::{Bytes, Lba, Tag};
 
@@ -13,18 +13,18 @@ pub(crate) struct Stripes {
     capacity: Bytes,
 }
 
-/// The part of a request on one child.
+/// The part of a request that goes to one child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) child: usize,
     pub(crate) start: Lba,
     pub(crate) length: Bytes,
-    /// Where its first byte lies in the request.
+    /// Offset of its first byte in the request.
     pub(crate) offset: u64,
 }
 
 impl Stripes {
-    /// `children` devices of which the smallest holds `smallest`; its whole units count, the rest is left unused.
+    /// `children` devices, the smallest of which holds `smallest`. Its whole units are used, the rest is not.
     pub(crate) fn new(children: u64, unit: Bytes, smallest: Bytes) -> Result<Self, StripeError> {
         if unit == Bytes::ZERO || !unit.0.is_multiple_of(Bytes::SECTOR.0) {
             return Err(StripeError::Unit(unit));
@@ -41,7 +41,7 @@ impl Stripes {
         self.capacity
     }
 
-    /// The buffer of the part that begins `offset` bytes into a request for the bytes from `start` on.
+    /// The part of the host's buffer for the piece that begins `offset` bytes into a request from byte `start`.
     pub(super) fn buffer_of(&self, tag: Tag, start: u64, offset: u64) -> DataRef {
         DataRef::Striped {
             tag,
@@ -52,8 +52,8 @@ impl Stripes {
         }
     }
 
-    /// The parts of `length` bytes (at least one) from byte `start`, at most one per child, by the address of their
-    /// first bytes. Units of a range that lie on the same child follow each other there, so each part is one range.
+    /// The pieces of `length` bytes (at least one) from byte `start`, at most one for each child, by the address of
+    /// their first bytes. Units of a range on one child follow each other there, so each piece is one range.
     pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = Piece> {
         let (end, first) = (start + length, start / self.unit);
         let last = (end - 1) / self.unit;
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Every sector of the array lies on one sector of one child, no two on the same, and none of a child's usable
-        /// sectors is left over.
+        /// Every sector of the array lies on one sector of one child, no two on the same one, and every usable sector
+        /// of a child is used.
         #[test]
         fn placement_is_a_bijection(children in 1u64..6, unit in 1u64..5, units in 1u64..6) {
             let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512 + 100)).unwrap();
@@ -99,7 +99,7 @@ mod tests {
             prop_assert_eq!(seen.len() as u64, sectors);
         }
 
-        /// A range in parts covers exactly the places of its sectors, at most one part per child.
+        /// The pieces of a range cover exactly the places of its sectors, with at most one piece per child.
         #[test]
         fn parts_cover_the_range(
             children in 1u64..6,

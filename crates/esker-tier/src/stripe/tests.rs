@@ -1,4 +1,4 @@
-//! Stripes against an array of bytes, with parts that end in any order and devices that fail.
+//! Striping against an array of bytes, with pieces that end in any order and devices that fail.
 
 use esker_core::{DeviceState, Rng, Telemetry};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn done(io: IoId, result: Result<(), DeviceError>) -> Input {
     Input::Done { io, at: Nanos::ZERO, result }
 }
 
-/// Performs `request` on `stores` in a random order of its parts; `buffer` is the host's.
+/// Performs `request` on `stores`, with its pieces in random order. `buffer` is the host's.
 fn perform(engine: &mut StripeEngine, stores: &mut [Vec<u8>], request: Request, buffer: &mut [u8], rng: &mut Rng) {
     let tag = Tag { slot: 0, generation: 0 };
     let mut effects = on(engine, Input::Host { tag, request });
@@ -93,7 +93,7 @@ fn a_device_that_failed_to_flush_promises_nothing_more() {
     assert!(on(&mut engine, done(flushes[1], Err(DeviceError::Medium))).is_empty());
     assert_eq!(on(&mut engine, done(flushes[0], Ok(()))), [reply(0, Err(DeviceError::Medium))]);
     assert_eq!(engine.device_state(DeviceIndex(1)), DeviceState::Failed);
-    // What it says of itself does not bring back what it may have lost.
+    // A device that reports that it is well does not bring back what it may have lost.
     on(&mut engine, Input::Device { device: DeviceIndex(1), telemetry: Telemetry::default() });
     let write = Request::write(Lba(0), Bytes(2 * UNIT));
     let parts = ios(&on(&mut engine, host(1, write)));

@@ -1,18 +1,18 @@
-//! Would requests be aligned to 4 KiB if all addresses moved by a few sectors?
+//! Finds misalignment: would requests be aligned to 4 KiB if all addresses moved by a few sectors?
 //!
 //! A guest partition that begins at an odd sector shifts every request of its file system: each 4 KiB page then
 //! straddles two pages of the device.
 
 use esker_results::profile::Misalignment;
 
-/// Of the requests whose size is whole pages at least this share has to become aligned...
+/// A shift is reported if it aligns at least this share of the requests whose size is whole pages...
 const AFTER_MIN: f64 = 0.8;
-/// ...and less than this share may have been.
+/// ...if less than this share was aligned before...
 const BEFORE_MAX: f64 = 0.2;
-/// They are at least this share of all requests.
+/// ...and if they are at least this share of all requests.
 const ALIGNABLE_MIN: f64 = 0.5;
 
-/// Requests by the sector within a 4 KiB page that they begin at, where their size is whole pages.
+/// Counts requests whose size is whole pages, by the sector within a 4 KiB page at which they begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Phases([u64; 8]);
 
@@ -29,8 +29,8 @@ impl Phases {
         self.0[0]
     }
 
-    /// The shift that aligns nearly everything that can be, where there is one. `requests`
-    /// counts all, whatever their size.
+    /// The shift that aligns nearly all requests that can be aligned, if there is one. `requests` counts requests of
+    /// all sizes.
     pub(super) fn misalignment(&self, requests: u64) -> Option<Misalignment> {
         let alignable: u64 = self.0.iter().sum();
         let (phase, &count) = self.0.iter().enumerate().max_by_key(|&(phase, count)| (count, 7 - phase))?;

@@ -1,4 +1,4 @@
-//! How far apart do requests arrive, and when does nothing arrive?
+//! Distances between arrivals, and idle periods.
 
 use esker_core::{LatencyHistogram, Nanos};
 use esker_results::LatencySummary;
@@ -31,7 +31,7 @@ impl Arrivals {
         }
     }
 
-    /// One more arrival, `gap` after the one before. The very first has none.
+    /// Adds an arrival, `gap` after the one before it. The very first arrival has no gap.
     #[inline]
     pub(super) fn push(&mut self, gap: Nanos) {
         if !self.started {
@@ -49,7 +49,7 @@ impl Arrivals {
         }
     }
 
-    /// `None` with fewer than two arrivals.
+    /// Statistics of the gaps; `None` with fewer than two arrivals.
     pub(super) fn inter_arrival(&self) -> Option<InterArrival> {
         let count = self.gaps.count();
         let (mean, deviation) = (self.gaps.mean(), self.gaps.stddev());

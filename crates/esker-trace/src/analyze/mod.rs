@@ -1,7 +1,7 @@
-//! What a trace is like, in one pass: one question per file.
+//! Characterises a trace in one pass. Each file answers one question.
 //!
-//! Memory grows with the footprint, never with the number of requests: about 0.1 % of what is touched where pages lie
-//! together, some 300 bytes per page where each lies alone.
+//! Memory grows with the footprint, never with the number of requests: about 0.1 % of the touched space if touched
+//! pages lie close together, some 300 bytes per page if each lies alone.
 
 mod alignment;
 mod arrivals;
@@ -24,15 +24,15 @@ pub use touched::{AREA_BYTES, TouchedAreas};
 
 use crate::{Operation, Record};
 
-/// What may be chosen about a characterisation.
+/// Options of a characterisation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CharacteriserSettings {
-    /// Gaps between arrivals at least this long count as idle; one entry of [`Profile::idle`] each.
+    /// Gaps between arrivals of at least this length count as idle. [`Profile::idle`] has one entry for each threshold.
     pub idle_thresholds: Vec<Nanos>,
-    /// How many of the most common exact request sizes are listed.
+    /// Number of the most common request sizes to list.
     pub common_sizes: usize,
-    /// Most points of a Lorenz curve.
+    /// The largest number of points of a Lorenz curve.
     pub lorenz_points: usize,
 }
 
@@ -46,7 +46,7 @@ impl Default for CharacteriserSettings {
     }
 }
 
-/// Takes records one by one, in order of arrival, and says what they are like.
+/// Takes records one by one, in order of arrival, and computes their profile.
 ///
 /// ```
 /// use esker_trace::{Characteriser, CharacteriserSettings, Operation, Record, VolumeIndex};
@@ -82,7 +82,7 @@ pub struct Characteriser {
 }
 
 impl Characteriser {
-    /// Nothing seen yet.
+    /// A characteriser without records.
     pub fn new(settings: CharacteriserSettings) -> Self {
         Self {
             arrivals: arrivals::Arrivals::new(&settings.idle_thresholds),
@@ -99,8 +99,8 @@ impl Characteriser {
         }
     }
 
-    /// Adds one record. Records come in order of arrival; one that is earlier than its predecessor counts as arriving
-    /// together with it wherever time matters.
+    /// Adds one record. Records come in order of arrival. A record that is earlier than the one before it counts as
+    /// arriving at the same time.
     pub fn push(&mut self, record: &Record) {
         if !self.started {
             (self.first, self.last, self.started) = (record.at, record.at, true);
@@ -128,7 +128,7 @@ impl Characteriser {
         }
     }
 
-    /// Adds records in their order; faster than one by one where the footprint is large.
+    /// Adds records in their order. Faster than one by one if the footprint is large.
     pub fn push_all(&mut self, records: &[Record]) {
         for batch in records.chunks(touched::WARM_BATCH) {
             self.touched.warm(batch);
@@ -138,17 +138,18 @@ impl Characteriser {
         }
     }
 
-    /// The 1 MiB areas touched so far: what a [`crate::DenseMap`] is built from.
+    /// The 1 MiB areas touched so far. A [`crate::DenseMap`] is built from them.
     pub fn touched(&self) -> &TouchedAreas {
         &self.touched
     }
 
-    /// The profile. `volumes` are the names by [`crate::VolumeIndex`]; a volume without one is called by its number.
+    /// Returns the profile. `volumes` are the names by [`crate::VolumeIndex`]; a volume without a name is called by its
+    /// number.
     pub fn finish(self, volumes: &[String]) -> Profile {
         self.finish_with_areas(volumes).0
     }
 
-    /// The profile, and the areas for a [`crate::DenseMap`].
+    /// Returns the profile, and the areas for a [`crate::DenseMap`].
     pub fn finish_with_areas(mut self, volumes: &[String]) -> (Profile, TouchedAreas) {
         let profile = profile::assemble(&mut self, volumes);
         (profile, self.touched)

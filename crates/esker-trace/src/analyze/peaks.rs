@@ -1,4 +1,4 @@
-//! How much comes in the busiest second, minute and hour?
+//! The load of the busiest second, minute and hour.
 
 use esker_results::profile::{BusiestWindow, Peaks, RatePeaks};
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use super::responses::Responses;
 use crate::{Operation, Record};
 
-/// What arrived in some stretch of time.
+/// The load in some stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Load {
     requests: u64,
@@ -48,16 +48,16 @@ impl Load {
 }
 
 const SECOND: u64 = 1_000_000_000;
-/// The busiest minute begins at a whole second.
+/// The busiest minute starts at a whole second.
 const MINUTE: Window = Window { slot: SECOND, slots: 60 };
-/// The busiest hour begins at a multiple of five minutes.
+/// The busiest hour starts at a multiple of five minutes.
 const HOUR: Window = Window { slot: 300 * SECOND, slots: 12 };
 
 #[derive(Debug)]
 pub(super) struct PeakTracker {
     second: Slot<()>,
     rates: [Histogram<u64>; 6],
-    /// The histograms know their largest values within 0.1 % only.
+    /// Exact maxima: the histograms know theirs only within 0.1 %.
     rates_max: [u64; 6],
     seconds: u64,
     minute: Sliding<()>,
@@ -84,7 +84,7 @@ impl Default for PeakTracker {
     }
 }
 
-/// What the peaks come to.
+/// Results of the peak search.
 pub(super) struct PeakResults {
     pub(super) peaks: Peaks,
     pub(super) minute: BusiestWindow,
@@ -161,7 +161,7 @@ impl PeakTracker {
     }
 }
 
-/// A window of `slots` slots that slides by one slot.
+/// A window of `slots` slots that slides by one slot at a time.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     /// Length of a slot in nanoseconds.
@@ -169,7 +169,7 @@ struct Window {
     slots: u64,
 }
 
-/// One slot's load, and what else is kept with it.
+/// The load of one slot, and further data that are kept with it.
 #[derive(Clone, Debug, Default)]
 struct Slot<E> {
     index: u64,
@@ -178,7 +178,7 @@ struct Slot<E> {
 }
 
 impl<E> Slot<E> {
-    /// Whether `now` lies beyond it. The slot in which integer time ends is never over.
+    /// Whether `now` lies after the slot. The slot in which integer time ends is never over.
     #[inline]
     fn is_over(&self, now: Nanos, slot: u64) -> bool {
         (self.index + 1).checked_mul(slot).is_some_and(|end| now.0 >= end)
@@ -207,7 +207,7 @@ impl<E: Clone> Sliding<E> {
         }
     }
 
-    /// The next slot in which something arrived.
+    /// Adds the next slot in which something arrived.
     fn add(&mut self, slot: Slot<E>) {
         let index = slot.index;
         while self.recent.front().is_some_and(|old| old.index + self.window.slots <= index) {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     proptest! {
-        /// The windows against a search of all of them.
+        /// Compares the windows found with a search of all windows.
         #[test]
         fn the_busiest_windows_are_found(gaps in prop::collection::vec(0u64..400_000, 1..200)) {
             let mut tracker = PeakTracker::default();

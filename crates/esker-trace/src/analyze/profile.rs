@@ -1,4 +1,4 @@
-//! All answers together, as `esker trace info --json` prints them.
+//! Assembles the profile that `esker trace info --json` prints.
 
 use esker_core::Nanos;
 use esker_results::profile::Profile;
@@ -11,7 +11,7 @@ use super::{Characteriser, peaks};
 pub(super) fn assemble(of: &mut Characteriser, names: &[String]) -> Profile {
     let (sum, devices, aligned) = of.volumes.totals();
     let (requests, ranged) = (sum.requests(), sum.ranged());
-    // A trace without times has zeroes throughout.
+    // In a trace without times all times are zero.
     let timed = of.last > Nanos::ZERO;
     let duration = of.last - of.first;
     let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };

@@ -1,4 +1,4 @@
-//! How long did the traced system take?
+//! Response times of the traced system.
 
 use esker_core::{LatencyHistogram, Nanos};
 use esker_results::LatencySummary;
@@ -36,7 +36,7 @@ impl Responses {
         all
     }
 
-    /// `None` where the trace has no response times.
+    /// Statistics of the response times; `None` if the trace has none.
     pub(super) fn finish(&self, busiest_hour: Option<&LatencyHistogram>) -> Option<MeasuredResponses> {
         let all = self.all();
         (all.count() > 0).then(|| MeasuredResponses {

@@ -1,4 +1,4 @@
-//! How does the load change over time?
+//! The load over time.
 
 use esker_core::Nanos;
 use esker_results::profile::LoadInterval;
@@ -6,11 +6,11 @@ use esker_results::profile::LoadInterval;
 use crate::{Operation, Record};
 
 const INTERVALS_MAX: usize = 512;
-/// The working-set series has one interval for four of this one, 128 at most.
+/// The working-set series has one interval for four of this series, at most 128.
 const PER_WORKING_SET_INTERVAL: u32 = 2;
 
-/// Load by interval. The trace's length is not known while it is read: intervals begin at 1,024 ns and double whenever
-/// time runs past the last one, so that between 256 and 512 are used in the end.
+/// The load by interval. The length of the trace is not known while it is read. So intervals begin at 1,024 ns and
+/// double whenever time passes the end of the last one; in the end 256 to 512 are used.
 #[derive(Debug)]
 pub(super) struct Series {
     width_shift: u32,
@@ -49,7 +49,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// Adds a record; says how often the intervals had to double for it. Times never go back.
+    /// Adds a record. Returns how often the intervals had to double for it. Times never go back.
     #[inline]
     pub(super) fn push(&mut self, since_start: Nanos, record: &Record) -> u32 {
         let mut doubled = 0;
@@ -94,24 +94,24 @@ impl Series {
         self.intervals.truncate(self.intervals.len().div_ceil(2));
     }
 
-    /// The interval of the working-set series that the last record fell into, below 128.
+    /// The interval of the working-set series into which the last record fell, below 128.
     #[inline]
     pub(super) fn working_set_interval(&self) -> u32 {
         (self.intervals.len() as u32 - 1) >> PER_WORKING_SET_INTERVAL
     }
 
-    /// Pages that the last record touched first.
+    /// Counts pages that the last record touched for the first time.
     #[inline]
     pub(super) fn add_new_pages(&mut self, pages: u32) {
         self.intervals.last_mut().expect("there is always one").new_pages += u64::from(pages);
     }
 
-    /// Length of one interval.
+    /// Length of an interval.
     pub(super) fn width(&self) -> Nanos {
         Nanos(1 << self.width_shift)
     }
 
-    /// Length of one interval of the working-set series.
+    /// Length of an interval of the working-set series.
     pub(super) fn working_set_width(&self) -> Nanos {
         Nanos(1 << (self.width_shift + PER_WORKING_SET_INTERVAL))
     }

@@ -1,16 +1,16 @@
-//! How large are requests?
+//! The sizes of requests.
 
 use esker_results::profile::{CommonSize, SizeBin, SizeDistribution};
 use std::collections::BTreeMap;
 
 use crate::{Operation, Record};
 
-/// Reads and writes.
+/// Counts of reads and of writes.
 type Pair = [u64; 2];
 
-/// Whole sectors up to this size are counted in a flat table.
+/// Sizes of whole sectors up to this one are counted in a flat table.
 const FLAT_BYTES: usize = 1 << 20;
-/// Beyond this many distinct odd sizes, further ones are rounded to ten significant bits (0.1 %).
+/// If there are more distinct odd sizes than this, further ones are rounded to ten significant bits (0.1 %).
 const ODD_SIZES_MAX: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Sizes {
         all
     }
 
-    /// Median over reads and writes together (nearest rank); zero where there are none.
+    /// The median over reads and writes together (nearest rank); zero if there are none.
     pub(super) fn median(&self) -> u64 {
         median(&self.rising(), |pair| pair[0] + pair[1]).unwrap_or(0)
     }

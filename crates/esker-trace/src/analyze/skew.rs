@@ -1,4 +1,4 @@
-//! How unevenly are accesses spread over the pages?
+//! The skew: how unevenly accesses are spread over the pages.
 
 use esker_results::profile::{LorenzPoint, Skew, TopShare};
 use std::collections::BTreeMap;
@@ -7,19 +7,19 @@ use super::touched::TouchedAreas;
 
 const TOP_SHARES: [f64; 5] = [0.01, 0.05, 0.10, 0.20, 0.50];
 
-/// How many pages got how many accesses.
+/// The number of pages by number of accesses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AccessCounts {
     /// Pages by count, for small counts.
     small: Vec<u64>,
-    /// Pages by count, for the rest.
+    /// Pages by count, for large counts.
     large: BTreeMap<u64, u64>,
 }
 
 const SMALL: u64 = 1 << 12;
 
 impl AccessCounts {
-    /// Counts of all accesses and of writes, page by page.
+    /// Counts over all accesses, and over writes alone.
     pub(super) fn of(touched: &TouchedAreas) -> (Self, Self) {
         let (mut all, mut writes) = (Self::default(), Self::default());
         touched.for_each_page(|page_all, page_writes| {
@@ -29,7 +29,7 @@ impl AccessCounts {
         (all, writes)
     }
 
-    /// One page with `count` accesses; pages without any do not count.
+    /// Adds a page with `count` accesses. Pages without accesses are not counted.
     #[inline]
     fn add(&mut self, count: u64) {
         if count == 0 {
@@ -45,14 +45,14 @@ impl AccessCounts {
         }
     }
 
-    /// (accesses per page, pages), hottest first.
+    /// (accesses per page, number of pages), hottest pages first.
     fn hottest_first(&self) -> Vec<(u64, u64)> {
         let large = self.large.iter().rev().map(|(&count, &pages)| (count, pages));
         let small = self.small.iter().enumerate().rev().map(|(count, &pages)| (count as u64, pages));
         large.chain(small).filter(|(_, pages)| *pages > 0).collect()
     }
 
-    /// Distinct pages, and accesses to them.
+    /// The number of distinct pages, and of accesses to them.
     pub(super) fn totals(&self) -> (u64, u64) {
         let classes = self.hottest_first();
         let pages = classes.iter().map(|(_, pages)| pages).sum();
@@ -65,7 +65,7 @@ impl AccessCounts {
         if pages == 0 {
             return Skew::default();
         }
-        // Vertices of the exact curve: it is straight wherever pages have equal counts.
+        // Vertices of the exact curve: it is straight between pages with equal counts.
         let mut vertices = vec![(0u64, 0u64)];
         for (count, class_pages) in &classes {
             let &(before_pages, before_accesses) = vertices.last().expect("never empty");
@@ -100,8 +100,8 @@ impl Curve<'_> {
         (y0 as f64 + slope * (x - x0 as f64)) / self.accesses as f64
     }
 
-    /// All vertices where they are few enough; else half of the points at logarithmic steps, half at even ones, since
-    /// the curve is steep where pages are hottest.
+    /// All vertices if they are few enough. Otherwise half of the points at logarithmic steps and half at even steps,
+    /// because the curve is steep at the hottest pages.
     fn points(&self, points_max: usize) -> Vec<LorenzPoint> {
         let share = |&(pages, accesses): &(u64, u64)| LorenzPoint {
             page_share: pages as f64 / self.pages as f64,

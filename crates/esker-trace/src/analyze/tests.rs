@@ -1,4 +1,4 @@
-//! The whole profile against naive recomputation.
+//! The whole profile against a naive computation.
 
 use std::collections::BTreeSet;
 
@@ -177,7 +177,7 @@ fn records_that_go_back_in_time_do_no_harm() {
     assert_eq!(profile.requests_per_s, None);
 }
 
-/// Numbers at the edges of what fits, and ordinary ones.
+/// Ordinary numbers, and numbers at the edges of their type.
 fn any_number() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..5_000_000, Just(u64::MAX), Just(u64::MAX - 4096), any::<u64>()]
 }
@@ -211,7 +211,7 @@ proptest! {
     }
 }
 
-/// The spans of two volumes together passed 2^64 and the sum overflowed: it stops there now.
+/// The spans of two volumes together once exceeded 2^64, and the sum overflowed. Now it stops at the largest number.
 #[test]
 fn spans_beyond_all_numbers_stop_at_the_largest() {
     let record = |volume, offset| Record {

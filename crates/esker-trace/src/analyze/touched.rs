@@ -1,5 +1,5 @@
-//! Which pages were touched, and how often: 1 MiB areas (the records of Kim 2009, section 4.5.2) with one bit and two
-//! counters for each 4 KiB page in them.
+//! The pages that were touched, and how often. For each 1 MiB area (the records of Kim 2009, section 4.5.2) it keeps
+//! one bit and two counters per 4 KiB page.
 
 use std::collections::BTreeMap;
 
@@ -16,42 +16,42 @@ const PAGES_PER_GROUP: usize = 16;
 const GROUPS_PER_AREA: usize = PAGES_PER_AREA / PAGES_PER_GROUP;
 const NO_GROUP: u32 = u32::MAX;
 
-/// How many records are worth looking ahead.
+/// How many records are looked ahead at a time.
 pub(super) const WARM_BATCH: usize = 32;
-/// With fewer areas everything stays in the cache anyway.
+/// With fewer areas than this, all of them stay in the processor's cache anyway.
 const WARM_FROM: usize = 4096;
 
 /// One bit per page of an area.
 pub(super) type PageSet = [u64; 4];
 
-/// The set of touched areas, with what happened in each.
+/// The set of touched areas, with the accesses to each.
 ///
-/// Costs 192 bytes per area that was touched, 64 bytes per 64 KiB of it, and the index.
+/// Takes 192 bytes per touched area, 64 bytes per 64 KiB of it, and the index.
 #[derive(Clone, Debug, Default)]
 pub struct TouchedAreas {
     index: AreaIndex,
     areas: Vec<Area>,
     groups: Vec<Group>,
-    /// Multiples of 65,536 that the counters of busy pages have wrapped past.
+    /// Multiples of 65,536 by which the counters of busy pages have wrapped.
     wrapped: BTreeMap<(u32, Counter), u64>,
-    /// The area that each volume touched last: most requests fall near their predecessor.
+    /// The area that each volume touched last: most requests fall close to the one before.
     recent: Vec<(u64, u32)>,
 }
 
-/// Three cache lines.
+/// One touched area: three cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Area {
     pub(super) read: PageSet,
     pub(super) written: PageSet,
     groups: [u32; GROUPS_PER_AREA],
-    /// In which intervals of the working-set series it was touched.
+    /// The intervals of the working-set series in which the area was touched.
     pub(super) intervals: u128,
     pub(super) number: u64,
     pub(super) volume: u32,
 }
 
-/// Accesses of 16 neighbouring pages: one cache line.
+/// Accesses to 16 neighbouring pages: one cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 struct Group {
@@ -71,19 +71,19 @@ impl TouchedAreas {
         self.areas.len()
     }
 
-    /// Whether none was.
+    /// Whether no area was touched.
     pub fn is_empty(&self) -> bool {
         self.areas.is_empty()
     }
 
-    /// The areas as (volume, area number), in the order of volumes and addresses.
+    /// The areas as (volume, area number), by volume and address.
     pub fn sorted(&self) -> Vec<(u32, u64)> {
         let mut all: Vec<(u32, u64)> = self.areas.iter().map(|area| (area.volume, area.number)).collect();
         all.sort_unstable();
         all
     }
 
-    /// Adds the areas of one read or write; trims and flushes touch nothing.
+    /// Adds the areas of one read or write. Trims and flushes touch nothing.
     pub fn add(&mut self, record: &Record) {
         if matches!(record.operation, Operation::Read | Operation::Write) {
             self.push(record, 0);
@@ -94,9 +94,9 @@ impl TouchedAreas {
         &self.areas
     }
 
-    /// Brings what counting these records needs into the processor's cache: first the places in the
-    /// index, then the areas, then the counters. Within each step the cache misses overlap; record by
-    /// record they would come one after another.
+    /// Fetches what is needed to count these records into the processor's cache: first the index entries, then the
+    /// areas, then the counters. Within each step the cache misses overlap; record by record they would come one after
+    /// another.
     pub(super) fn warm(&self, records: &[Record]) {
         if self.areas.len() < WARM_FROM {
             return;
@@ -120,7 +120,7 @@ impl TouchedAreas {
         std::hint::black_box(sum);
     }
 
-    /// Counts a read or write in interval `interval`; says how many pages it touched that nothing had touched before.
+    /// Counts a read or write in interval `interval`. Returns how many pages it touched for the first time.
     pub(super) fn push(&mut self, record: &Record, interval: u32) -> u32 {
         if record.length == 0 {
             return 0;
@@ -164,7 +164,7 @@ impl TouchedAreas {
         slot
     }
 
-    /// Counts an access to the pages `from..=to` of one area.
+    /// Counts an access to pages `from..=to` of one area. Returns how many of them are new.
     #[inline]
     fn touch(&mut self, slot: u32, from: usize, to: usize, write: bool, interval: u32) -> u32 {
         let area = &mut self.areas[slot as usize];
@@ -203,7 +203,7 @@ impl TouchedAreas {
         new_pages
     }
 
-    /// Calls `see` with (all accesses, write accesses) of each touched page.
+    /// Calls `see` with (accesses, writes) of each touched page.
     pub(super) fn for_each_page(&self, mut see: impl FnMut(u64, u64)) {
         let wrapped = |key| if self.wrapped.is_empty() { 0 } else { self.wrapped.get(&key).copied().unwrap_or(0) };
         for (index, group) in self.groups.iter().enumerate() {
@@ -217,7 +217,7 @@ impl TouchedAreas {
         }
     }
 
-    /// Pairs of neighbouring intervals become one, `times` times over.
+    /// Merges pairs of neighbouring intervals into one, `times` times.
     pub(super) fn merge_intervals(&mut self, times: u32) {
         for area in &mut self.areas {
             for _ in 0..times.min(u128::BITS) {
@@ -227,7 +227,7 @@ impl TouchedAreas {
     }
 }
 
-/// Adds one to each counter; says whether any of them wrapped to zero.
+/// Adds one to each counter. Returns whether any of them wrapped to zero.
 #[inline]
 fn count(counters: &mut [u16]) -> bool {
     let mut any_zero = false;
@@ -238,7 +238,7 @@ fn count(counters: &mut [u16]) -> bool {
     any_zero
 }
 
-/// Bits `from..=to` of a word.
+/// A word with bits `from..=to` set.
 #[inline]
 fn bits_between(from: usize, to: usize) -> u64 {
     (u64::MAX << from) & (u64::MAX >> (63 - to))
@@ -262,8 +262,8 @@ fn merge_pairs(bits: u128) -> u128 {
     packed
 }
 
-/// From (volume, area number) to slot: open addressing, linear probing, at most half full. Never iterated, so that no
-/// order of hashing reaches a result.
+/// Maps (volume, area number) to a slot: open addressing, linear probing, at most half full. It is never iterated, so
+/// no result depends on the order of hashes.
 #[derive(Clone, Debug, Default)]
 struct AreaIndex {
     entries: Vec<Entry>,
@@ -280,7 +280,7 @@ struct Entry {
 const EMPTY: Entry = Entry { number: 0, volume: 0, slot: u32::MAX };
 
 impl AreaIndex {
-    /// The slot of an area, `u32::MAX` where it is not known.
+    /// The slot of an area, or `u32::MAX` if it is not known.
     #[inline]
     fn find(&self, volume: u32, number: u64) -> u32 {
         if self.entries.is_empty() {

@@ -1,4 +1,4 @@
-//! What each volume is like.
+//! Counts by volume.
 
 use esker_results::profile::VolumeProfile;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl Counts {
     pub(super) fn requests(&self) -> u64 {
         self.reads + self.writes + self.trims + self.flushes
     }
-    /// Requests that have a range.
+    /// The number of requests with a range.
     pub(super) fn ranged(&self) -> u64 {
         self.reads + self.writes + self.trims
     }
@@ -54,9 +54,9 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
     all: Vec<Counts>,
-    /// Where the previous request of any volume ended.
+    /// The end of the previous request of any volume.
     last_end: Option<u64>,
-    /// Requests that start there, see [`super::Profile::sequential_fraction_global`].
+    /// Requests that start at that end, see [`super::Profile::sequential_fraction_global`].
     pub(super) sequential_global: u64,
 }
 
@@ -104,7 +104,7 @@ impl Volumes {
         counts.phases.push(record.offset, record.length);
     }
 
-    /// Sum over all volumes, and how many of them had requests.
+    /// The sum over all volumes, the number of volumes with requests, and the number of aligned requests.
     pub(super) fn totals(&self) -> (Counts, u64, u64) {
         let mut sum = Counts::default();
         let (mut devices, mut aligned) = (0, 0);

@@ -1,4 +1,4 @@
-//! How much is in use at a time, and how does the footprint grow?
+//! The working set over time, and the growth of the footprint.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use esker_results::profile::WorkingSetInterval;
 use super::series::Series;
 use super::touched::{AREA_BYTES, TouchedAreas};
 
-/// The series.
+/// Computes the working-set series.
 pub(super) fn working_set(touched: &TouchedAreas, series: &Series) -> Vec<WorkingSetInterval> {
     let new_pages = series.new_pages();
-    // Many areas are touched in the same intervals: counting equal bit patterns first spares most of the bit work.
+    // Many areas are touched in the same intervals: counting equal bit patterns first saves most of the work on bits.
     let mut patterns: BTreeMap<u128, u64> = BTreeMap::new();
     for area in touched.areas() {
         *patterns.entry(area.intervals).or_default() += 1;

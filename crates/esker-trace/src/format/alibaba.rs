@@ -35,7 +35,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
 
 const HEADER: &[u8] = b"device_id,opcode,offset,length,timestamp";
 
-/// A line that does not begin with a number may name the columns.
+/// A first line that does not begin with a number may be a header with the names of the columns.
 #[cold]
 fn header(scanner: &mut Scanner<'_>, sink: &mut Sink, expected: Expected) -> Result<(), LineError> {
     if scanner.word(HEADER, expected.what).and_then(|()| scanner.end_of_line()).is_err() {
@@ -45,7 +45,7 @@ fn header(scanner: &mut Scanner<'_>, sink: &mut Sink, expected: Expected) -> Res
     Ok(())
 }
 
-/// Keeps nothing between lines.
+/// Has no state between lines.
 #[derive(Default)]
 struct Alibaba;
 

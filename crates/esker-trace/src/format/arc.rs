@@ -33,12 +33,12 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Four numbers say little: anything more certain wins.
+/// Four numbers are weak evidence: any more certain format wins.
 fn detect(sample: &Sample<'_>) -> u8 {
     if lines::confidence::<Arc>(sample) >= 95 { 70 } else { 0 }
 }
 
-/// Numbers the lines it writes.
+/// Counts the lines written, to number them.
 #[derive(Default)]
 struct Arc {
     written: u64,

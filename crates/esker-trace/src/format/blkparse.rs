@@ -1,4 +1,4 @@
-//! Text of blkparse in its default form (Linux block layer).
+//! The text output of blkparse in its default form (Linux block layer).
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times
 use crate::pairing::{Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
-use crate::writer::events::{Events, Told, Written};
+use crate::writer::events::{Events, MatchedBy, WrittenEvent};
 use crate::writer::{RecordWriter, Target, write_number, write_padded};
 use crate::{Operation, Record};
 
@@ -49,9 +49,9 @@ struct Blkparse {
     in_summary: bool,
 }
 
-/// What the letters of RWBS say; `None` for requests without data that are no flushes.
+/// The operation that the letters of RWBS stand for; `None` for requests without data that are not flushes.
 fn operation(rwbs: &[u8], sectors: u64) -> Option<Operation> {
-    // A flush before the data is an F in front of the operation's letter.
+    // A flush before the data is an F in front of the letter of the operation.
     match rwbs {
         [b'F', ..] if sectors == 0 => Some(Operation::Flush),
         [b'F', rest @ ..] if !rest.is_empty() => operation(rest, sectors),
@@ -143,7 +143,7 @@ impl LineFormat for Blkparse {
 }
 
 impl Blkparse {
-    /// blkparse says which files it reads before the events, and sums up behind them.
+    /// Before the events blkparse prints which files it reads, and after them a summary.
     fn other_line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
         let start = scanner.position;
         let line = scanner.rest_of_line()?;
@@ -163,18 +163,18 @@ impl Blkparse {
 struct Writer {
     sequence: u64,
     events: Events,
-    /// How the lines of each volume begin: device and CPU.
+    /// How the lines of each volume begin: with device and CPU.
     begins: Vec<String>,
 }
 
 impl Default for Writer {
     fn default() -> Self {
-        Self { sequence: 0, events: Events::new(Step::Queue, Told::ByRange), begins: Vec::new() }
+        Self { sequence: 0, events: Events::new(Step::Queue, MatchedBy::Range), begins: Vec::new() }
     }
 }
 
-fn write_event(output: &mut Vec<u8>, sequence: &mut u64, begins: &[String], event: Written<'_>) {
-    let Written { step, at, record, .. } = event;
+fn write_event(output: &mut Vec<u8>, sequence: &mut u64, begins: &[String], event: WrittenEvent<'_>) {
+    let WrittenEvent { step, at, record, .. } = event;
     *sequence += 1;
     output.extend_from_slice(begins[record.volume.0 as usize].as_bytes());
     write_padded(output, *sequence, 8, b' ');

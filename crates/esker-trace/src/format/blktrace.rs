@@ -1,8 +1,8 @@
-//! Binary recordings of blktrace: a file per CPU, or one stream (`blktrace -o -`).
+//! Binary recordings of blktrace: one file per CPU, or one stream (`blktrace -o -`).
 //!
-//! Events are 48 bytes and some more (linux/blktrace_api.h): u32 magic 0x65617400 with the version 7 in its low byte, u32
-//! sequence, u64 time in ns, u64 sector, u32 bytes, u32 action (low half: what happened; high half: to what), u32 process,
-//! u32 device (major << 20 | minor), u32 CPU, u16 error, u16 length of what follows.
+//! An event has 48 bytes and a payload (linux/blktrace_api.h): u32 magic 0x65617400 with the version 7 in its low byte,
+//! u32 sequence, u64 time in ns, u64 sector, u32 bytes, u32 action (low half: what happened; high half: to what), u32
+//! process, u32 device (major << 20 | minor), u32 CPU, u16 error, u16 length of the payload.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::pairing::{Event, Pairing, Step};
 use crate::reader::ReadOptions;
 use crate::sink::Sink;
 use crate::window::{ReorderWindow, Timed};
-use crate::writer::events::{Events, Told, Written};
+use crate::writer::events::{Events, MatchedBy, WrittenEvent};
 use crate::writer::{RecordWriter, Target};
 use crate::{Operation, Record};
 
@@ -49,7 +49,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Whether numbers are big-endian; `None` where the magic is not there in either order.
+/// Whether numbers are big-endian; `None` if the magic is missing in both byte orders.
 fn big_endian(bytes: &[u8]) -> Option<bool> {
     let magic: [u8; 4] = bytes.get(..4)?.try_into().ok()?;
     match (u32::from_le_bytes(magic), u32::from_be_bytes(magic)) {
@@ -63,7 +63,7 @@ fn detect(sample: &Sample<'_>) -> u8 {
     if big_endian(sample.bytes).is_some() { 100 } else { 0 }
 }
 
-/// The fields of an event that matter.
+/// The fields of an event that are used.
 #[derive(Clone, Copy, Debug)]
 struct Raw {
     at: Nanos,
@@ -88,7 +88,7 @@ const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 const READ: u32 = 1 << 16;
 
-/// One file of a recording and its next event.
+/// One file of a recording, and its next event.
 struct Cpu {
     input: Input,
     big_endian: bool,
@@ -109,8 +109,8 @@ impl Cpu {
         sink.place += 1;
         let event: [u8; EVENT] = self.input.window()[..EVENT].try_into().expect("its length");
         if big_endian(&event) != Some(self.big_endian) {
-            // Without the magic nothing says where the next event begins.
-            return Err(self.lost(sink, "the magic of an event", super::lines::quote(&event[..4])));
+            // Without the magic it is unknown where the next event begins.
+            return Err(self.damaged(sink, "the magic of an event", super::lines::quote(&event[..4])));
         }
         let number = |at: usize, length: usize| {
             let mut bytes = [0; 8];
@@ -124,7 +124,7 @@ impl Cpu {
         };
         let number_u32 = |at| number(at, 4) as u32;
         if number_u32(0) & 0xff != VERSION {
-            return Err(self.lost(sink, "version 7 of the format", format!("version {}", number_u32(0) & 0xff)));
+            return Err(self.damaged(sink, "version 7 of the format", format!("version {}", number_u32(0) & 0xff)));
         }
         self.next = Some(Raw {
             at: Nanos(number(8, 8)),
@@ -143,7 +143,7 @@ impl Cpu {
         Ok(())
     }
 
-    fn lost(&self, sink: &Sink, expected: &'static str, found: String) -> TraceError {
+    fn damaged(&self, sink: &Sink, expected: &'static str, found: String) -> TraceError {
         TraceError::Damaged { name: self.input.name().to_string(), place: sink.place(sink.place), expected, found }
     }
 }
@@ -151,7 +151,7 @@ impl Cpu {
 struct Reader {
     cpus: Vec<Cpu>,
     begun: bool,
-    /// Events of one CPU may be a little out of order, those of a stream by more.
+    /// Events of one CPU may be slightly out of order, those of a stream by more.
     window: ReorderWindow<Raw>,
     pairing: Pairing,
     sorted: Vec<Raw>,
@@ -164,7 +164,7 @@ fn open(inputs: Vec<Input>, options: &ReadOptions) -> Opened {
         let Some(big_endian) = big_endian(input.window()) else {
             return Err(TraceError::Damaged {
                 name: input.name().to_string(),
-                place: crate::Place::Byte(0),
+                place: crate::InputPosition::Byte(0),
                 expected: "the magic of a blktrace event",
                 found: super::lines::quote(&input.window()[..input.window().len().min(4)]),
             });
@@ -182,7 +182,7 @@ fn open(inputs: Vec<Input>, options: &ReadOptions) -> Opened {
 }
 
 impl Reader {
-    /// Moves the next event of all files into the window; false where there is none.
+    /// Moves the earliest next event of all files into the window. Returns false if there is none.
     fn merge_one(&mut self, sink: &mut Sink) -> Result<bool, TraceError> {
         let heads = self.cpus.iter().enumerate().filter_map(|(index, cpu)| Some((cpu.next?.at, index)));
         let Some((_, index)) = heads.min() else { return Ok(false) };
@@ -245,7 +245,7 @@ impl Reader {
         }
     }
 
-    /// Hands the events on whose place is certain.
+    /// Hands on the events whose order is certain.
     fn take_events(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         let mut events = std::mem::take(&mut self.sorted);
         while self.window.take_chunk(&mut events) {
@@ -307,13 +307,13 @@ struct Writer {
 
 impl Default for Writer {
     fn default() -> Self {
-        Self { sequence: 0, events: Events::new(Step::Queue, Told::ByRange), devices: Vec::new() }
+        Self { sequence: 0, events: Events::new(Step::Queue, MatchedBy::Range), devices: Vec::new() }
     }
 }
 
-fn write_event(output: &mut Vec<u8>, sequence: &mut u32, devices: &[u32], event: Written<'_>) {
-    let Written { step, at, record, .. } = event;
-    // What happened is also a bit of the high half: queue 1 << 4, complete 1 << 7.
+fn write_event(output: &mut Vec<u8>, sequence: &mut u32, devices: &[u32], event: WrittenEvent<'_>) {
+    let WrittenEvent { step, at, record, .. } = event;
+    // The step is also a bit of the high half: queue 1 << 4, complete 1 << 7.
     let action = if step == Step::Complete { 8 | 1 << 23 } else { 1 | 1 << 20 };
     let what = match record.operation {
         Operation::Read => READ,
@@ -336,7 +336,7 @@ fn write_event(output: &mut Vec<u8>, sequence: &mut u32, devices: &[u32], event:
 
 impl RecordWriter for Writer {
     fn volume(&mut self, _: &mut Vec<u8>, target: Target<'_>) {
-        // Names were made to fit: 12 bits of the major number, 20 of the minor.
+        // Names were made to fit before: 12 bits of the major number, 20 of the minor.
         let (major, minor) = target.name.split_once(',').unwrap_or(("259", "0"));
         let part = |text: &str, bits: u32| text.parse::<u32>().unwrap_or(0) & ((1 << bits) - 1);
         self.devices.push(part(major, 12) << 20 | part(minor, 20));

@@ -32,7 +32,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Numbers the lines it writes.
+/// Counts the lines written, to number them.
 #[derive(Default)]
 struct DiskMon {
     written: u64,

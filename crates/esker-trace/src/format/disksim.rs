@@ -1,4 +1,4 @@
-//! DiskSim's ASCII traces (also of the Microsoft SSD model for it, Agrawal 2008).
+//! DiskSim's ASCII traces (also for its Microsoft SSD model, Agrawal 2008).
 
 use std::io;
 
@@ -33,13 +33,13 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Whatever reads as SSDsim's reads as DiskSim's, too: without decimals in any time, it is rather SSDsim's.
+/// Every SSDsim line also reads as a DiskSim line. If no time has decimals, the trace is probably SSDsim's.
 fn detect(sample: &Sample<'_>) -> u8 {
     let (own, narrower) = (lines::confidence::<DiskSim>(sample), lines::confidence::<SsdSim>(sample));
     if own > narrower { own } else { own.saturating_sub(20) }
 }
 
-/// Keeps nothing between lines.
+/// Has no state between lines.
 #[derive(Default)]
 pub(super) struct DiskSim;
 

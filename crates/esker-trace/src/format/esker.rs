@@ -1,4 +1,4 @@
-//! esker's own format: packed blocks with checksums.
+//! esker's own trace format: packed blocks with checksums.
 //!
 //! ```text
 //! file     "ESKERTRC", u32 version (1), u32 zero, then sections up to the one of kind E
@@ -17,7 +17,7 @@ use esker_core::registry::ParameterSource;
 
 use super::fixed::{u32_le, u64_le};
 use super::{Format, FormatCapability, FormatEntry, Holds, Open, Opened, RecordSource, Responses, Times, VolumeNames};
-use crate::error::{Place, TraceError};
+use crate::error::{InputPosition, TraceError};
 use crate::input::Input;
 use crate::sink::{Found, Sink};
 use crate::spool::codec::{BLOCK_PADDING, BLOCK_RECORDS, BlockDecoder, BlockEncoder};
@@ -27,7 +27,7 @@ use crate::{Operation, Record, VolumeIndex};
 const MAGIC: &[u8; 8] = b"ESKERTRC";
 const VERSION: u32 = 1;
 const SECTION_HEADER: usize = 16;
-/// No section is larger.
+/// The largest size of a section.
 const SECTION_MAX: usize = 4 << 20;
 /// Records unpacked at a time.
 const UNPACKED: usize = 4096;
@@ -75,12 +75,12 @@ fn open(input: Input, _: &crate::ReadOptions) -> Opened {
 
 impl Reader {
     fn damaged(&self, expected: &'static str, found: impl Into<String>) -> TraceError {
-        let place = Place::Byte(self.input.position());
+        let place = InputPosition::Byte(self.input.position());
         TraceError::Damaged { name: self.input.name().to_string(), place, expected, found: found.into() }
     }
 
-    /// Makes `count` bytes be there.
-    fn need(&mut self, count: usize) -> Result<(), TraceError> {
+    /// Makes sure that `count` more bytes are in the window.
+    fn require_bytes(&mut self, count: usize) -> Result<(), TraceError> {
         if self.input.fill_to(count)? {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Reader {
     }
 
     fn header(&mut self) -> Result<(), TraceError> {
-        self.need(16)?;
+        self.require_bytes(16)?;
         let window = self.input.window();
         if !window.starts_with(MAGIC) {
             return Err(self.damaged("ESKERTRC", super::lines::quote(&window[..8])));
@@ -97,28 +97,28 @@ impl Reader {
         if version != VERSION {
             return Err(self.damaged("version 1 of the format", format!("version {version}")));
         }
-        self.reserved(&window[12..16])?;
+        self.check_reserved(&window[12..16])?;
         self.input.consume(16);
         Ok(())
     }
 
-    /// Whether bytes that a later version may use are zero: what this one does not know, it does not read past.
-    fn reserved(&self, bytes: &[u8]) -> Result<(), TraceError> {
+    /// Checks that bytes reserved for later versions are zero: this version does not read past what it does not know.
+    fn check_reserved(&self, bytes: &[u8]) -> Result<(), TraceError> {
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(());
         }
         Err(self.damaged("zero in reserved bytes", super::lines::quote(bytes)))
     }
 
-    /// Reads one section; its kind.
+    /// Reads one section and returns its kind.
     fn section(&mut self, sink: &mut Sink) -> Result<u8, TraceError> {
-        self.need(SECTION_HEADER)?;
+        self.require_bytes(SECTION_HEADER)?;
         let header: [u8; SECTION_HEADER] = self.input.window()[..SECTION_HEADER].try_into().expect("its length");
         let (kind, count, bytes) = (header[0], u32_le(&header, 4) as usize, u32_le(&header, 8) as usize);
         if bytes > SECTION_MAX {
             return Err(self.damaged("a section of at most 4 MiB", format!("{bytes} bytes")));
         }
-        self.need(SECTION_HEADER + bytes)?;
+        self.require_bytes(SECTION_HEADER + bytes)?;
         let payload = &self.input.window()[SECTION_HEADER..SECTION_HEADER + bytes];
         let mut crc = Crc::new();
         crc.update(&header[..12]);
@@ -126,7 +126,7 @@ impl Reader {
         if crc.sum() != u32_le(&header, 12) {
             return Err(self.damaged("a section with the right checksum", "damaged bytes"));
         }
-        self.reserved(&header[1..4])?;
+        self.check_reserved(&header[1..4])?;
         match kind {
             b'V' => {
                 let mut rest = payload;
@@ -152,7 +152,7 @@ impl Reader {
                 }
             }
             b'E' if bytes == 8 => {
-                self.reserved(&header[4..8])?;
+                self.check_reserved(&header[4..8])?;
                 let said = u64_le(payload, 0);
                 if said != self.count {
                     return Err(self.damaged("as many records as the end says", format!("{} of {said}", self.count)));
@@ -228,7 +228,7 @@ fn write_section(output: &mut Vec<u8>, kind: u8, count: u32, payload: &[u8]) {
 }
 
 impl Writer {
-    /// The names that are new, then the records that are waiting.
+    /// Writes the new names, then the records that are waiting.
     fn flush(&mut self, output: &mut Vec<u8>) {
         for names in self.names.chunks(32) {
             let mut payload = Vec::new();

@@ -70,16 +70,16 @@ const HOLDS: Holds = Holds {
 #[derive(Default)]
 struct Fio<const VERSION: u8> {
     begun: bool,
-    /// What the waits add up to.
+    /// The sum of the waits.
     waited: Nanos,
-    /// The names of volumes written, to close them.
+    /// Names of the volumes written, which are closed at the end.
     names: Vec<String>,
     latest: Nanos,
 }
 
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError> {
-        // fio appends to a log that is there already, header and all.
+        // fio appends to a log that exists, including the header.
         if !self.begun || scanner.peek() == b'f' {
             let (header, what) = match VERSION {
                 2 => (HEADER_2, "`fio version 2 iolog`"),

@@ -1,4 +1,4 @@
-//! What binary formats with records of one size share.
+//! Common parts of binary formats with records of one size.
 
 use super::lines::{LineError, quote};
 use super::{RecordSource, Sample};
@@ -10,10 +10,10 @@ use crate::sink::Sink;
 /// A format whose records all have `SIZE` bytes.
 pub(crate) trait FixedFormat: Send {
     const SIZE: usize;
-    /// What a record is called where one is cut off.
+    /// The name of a record, for the message if one is cut off.
     const RECORD: &'static str;
 
-    /// Reads one record of [`FixedFormat::SIZE`] bytes and tells `sink` of it.
+    /// Reads one record of [`FixedFormat::SIZE`] bytes and passes it to `sink`.
     fn record(&mut self, bytes: &[u8], sink: &mut Sink) -> Result<(), LineError>;
 }
 
@@ -58,7 +58,7 @@ impl<F: FixedFormat> RecordSource for Fixed<F> {
     }
 }
 
-/// How well the beginning of an input, from byte `start`, reads as records: up to 99. All but a few must do so.
+/// How well the beginning of an input, from byte `start`, reads as records: up to 99. Nearly all records have to.
 pub(crate) fn confidence<F: FixedFormat>(mut format: F, sample: &Sample<'_>, start: usize) -> u8 {
     let options = ReadOptions { lenient: Some(u64::MAX), ..ReadOptions::default() };
     let mut sink = Sink::new("", true, true, &options);
@@ -74,7 +74,7 @@ pub(crate) fn confidence<F: FixedFormat>(mut format: F, sample: &Sample<'_>, sta
     }
 }
 
-/// Little-endian numbers from a record.
+/// Reads a little-endian number from a record.
 pub(crate) fn u16_le(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
 }

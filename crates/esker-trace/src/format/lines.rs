@@ -1,4 +1,4 @@
-//! What all formats of one request per line share.
+//! Common parts of all formats with one request per line.
 
 use super::recognise::NEAR;
 use super::{Opened, RecordSource, Sample};
@@ -9,12 +9,12 @@ use crate::scan::{Expected, LONGEST_LINE, PADDING, Scanner};
 use crate::sink::Sink;
 use crate::volumes::TooMany;
 
-/// Why a line could not be taken.
+/// Why a line could not be read.
 #[derive(Debug)]
 pub(crate) enum LineError {
-    /// Something else stands there.
+    /// The line has something else at this position.
     Expected(Expected),
-    /// Something else stands there, and without it nothing that follows can be read.
+    /// The line has something else at this position, and no later line can be read without it.
     Header(Expected),
     /// There are too many volumes.
     TooManyVolumes(TooMany),
@@ -27,7 +27,7 @@ impl From<Expected> for LineError {
     }
 }
 impl From<&'static str> for LineError {
-    /// The line as a whole is not what was expected.
+    /// An error of the line as a whole.
     fn from(what: &'static str) -> Self {
         Self::Expected(Expected { what, at: usize::MAX })
     }
@@ -40,10 +40,10 @@ impl From<TooMany> for LineError {
 
 /// A format of one request (or event) per line.
 pub(crate) trait LineFormat: Send + Default {
-    /// Reads one line, its end included, and tells `sink` of it. Nothing may have been told where this fails.
+    /// Reads one line including its end, and passes it to `sink`. Must not pass anything if it fails.
     fn line(&mut self, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), LineError>;
 
-    /// Called once behind the last line.
+    /// Called once after the last line.
     fn finish(&mut self, _sink: &mut Sink) {}
 }
 
@@ -95,7 +95,7 @@ impl<F: LineFormat> RecordSource for Lines<F> {
     }
 }
 
-/// How many bytes at the front are whole lines.
+/// Number of bytes at the front that are whole lines.
 fn whole_lines(window: &[u8]) -> usize {
     memchr::memrchr(b'\n', window).map_or(0, |at| at + 1)
 }
@@ -127,7 +127,7 @@ fn damaged(sink: &Sink, expected: &'static str, found: String) -> TraceError {
     TraceError::Damaged { name: sink.name.clone(), place: sink.place(sink.place), expected, found }
 }
 
-/// Passes over the line at the scanner's position, which could not be taken.
+/// Skips the line at the scanner's position, which could not be read.
 #[cold]
 fn bad_line(error: LineError, scanner: &mut Scanner<'_>, sink: &mut Sink) -> Result<(), TraceError> {
     let (expected, fatal) = match error {
@@ -164,8 +164,8 @@ pub(crate) fn quote(bytes: &[u8]) -> String {
     }
 }
 
-/// How well the beginning of an input reads as lines of `F`: up to 100, and at least [`super::recognise::FITS`] where most of the first
-/// lines do; else up to [`NEAR`], by how much of the first lines does.
+/// How well the beginning of an input reads as lines of `F`: up to 100. At least [`super::recognise::FITS`] if most of
+/// the first lines do; otherwise up to [`NEAR`], by the share that does.
 pub(crate) fn confidence<F: LineFormat>(sample: &Sample<'_>) -> u8 {
     const LINES: u64 = 200;
     let end = if sample.whole { sample.bytes.len() } else { whole_lines(sample.bytes) };

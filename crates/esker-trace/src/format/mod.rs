@@ -1,9 +1,9 @@
-//! The formats: one file each, one line each in [`FORMATS`].
+//! The trace formats: one file each, and one line each in [`FORMATS`].
 //!
 //! # How to add a format
 //!
-//! One file, `format/semicolons.rs`; in the tests of this crate this one is in the registry, and passes what they ask of
-//! every format:
+//! Write one file, such as `format/semicolons.rs`. This example is in the registry of this crate's tests, and passes
+//! what they ask of every format:
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("worked_example.rs")]
@@ -54,7 +54,7 @@ use crate::writer::RecordWriter;
 
 pub(crate) use recognise::{entry, recognise};
 
-/// Every format, in the order the reference page shows them.
+/// Every format, in the order of the reference page.
 pub static FORMATS: &[FormatEntry] = &[
     spc::ENTRY,
     msr::ENTRY,
@@ -83,40 +83,40 @@ pub static FORMATS: &[FormatEntry] = &[
     worked_example::ENTRY,
 ];
 
-/// What a format says about time.
+/// How a format represents time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
-    /// Nothing: requests have an order only.
+    /// No times: requests only have an order.
     None,
-    /// Times since a zero of the trace's own.
+    /// Times since a zero of the trace.
     Relative,
-    /// Times since 1970 (or what can be converted to that).
+    /// Times since 1970, or times that can be converted to that.
     Absolute,
 }
 
-/// What a format says about response times.
+/// How a format represents response times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Responses {
-    /// Nothing.
+    /// No response times.
     Never,
-    /// Every record may have one or not.
+    /// A record may or may not have one.
     Optional,
-    /// Every record has one; zero stands for "not known".
+    /// Every record has one; zero means "not known".
     ZeroIfUnknown,
-    /// Every record has one, and zero is a time like others; what is not known is written as zero.
+    /// Every record has one, and zero is an ordinary value. An unknown response time is written as zero.
     Always,
 }
 
 /// How a format names volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VolumeNames {
-    /// Not at all: one trace is one volume.
+    /// No names: one trace is one volume.
     One,
-    /// By numbers up to this one.
+    /// By number, up to this one.
     Number(u32),
-    /// By a host's name and a disk's number: "prxy.0".
+    /// By host name and disk number: "prxy.0".
     HostAndNumber,
-    /// By a device's major and minor number: "259,2".
+    /// By major and minor device number: "259,2".
     MajorMinor,
     /// By any name without blanks, commas and control characters.
     Word,
@@ -124,10 +124,10 @@ pub enum VolumeNames {
     Text,
 }
 
-/// What a format has room for. A writer refuses what cannot be held, and rounds times down to the unit.
+/// The values that a format can hold. A writer refuses records with other values, and rounds times down to the unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Holds {
-    /// Operations it knows.
+    /// The operations that it knows.
     pub operations: &'static [Operation],
     /// Offsets are whole multiples of this many bytes.
     pub offset_unit: u32,
@@ -145,7 +145,7 @@ pub struct Holds {
     pub response_max: Nanos,
     /// The largest time.
     pub time_max: Nanos,
-    /// What volumes are called.
+    /// How volumes are named.
     pub volumes: VolumeNames,
 }
 
@@ -153,7 +153,7 @@ pub struct Holds {
 pub(crate) const READ_WRITE: &[Operation] = &[Operation::Read, Operation::Write];
 
 impl Holds {
-    /// Reads and writes of 512-byte sectors with times to the nanosecond: what most formats differ from in little.
+    /// Reads and writes of 512-byte sectors with times in nanoseconds. Most formats differ little from this.
     pub(crate) const SECTORS: Self = Self {
         operations: READ_WRITE,
         offset_unit: 512,
@@ -176,7 +176,7 @@ pub type FormatEntry = Entry<Format, FormatCapability>;
 pub enum FormatCapability {
     /// Traces can be written in it.
     Write,
-    /// What such a file holds says too little: it is recognised by the ending of its name.
+    /// The content of such a file is too weak evidence: the format is recognised by the ending of the file name.
     KnownByEnding,
 }
 
@@ -200,22 +200,22 @@ impl Capability for FormatCapability {
     }
 }
 
-/// What a format is like, and the functions that read and write it.
+/// Properties of a format, and the functions that read and write it.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// How names of such files end, the format's own name first. Several formats may share one.
+    /// How the names of such files end, the format's own name first. Several formats may share an ending.
     pub endings: &'static [&'static str],
     /// The layout, field by field, with units.
     pub layout: &'static str,
-    /// What reading or writing does not keep, and how doubtful cases are decided.
+    /// What is lost in reading or writing, and how doubtful cases are decided.
     pub remarks: &'static str,
-    /// Whether it is binary: places are records then, not lines.
+    /// Whether the format is binary: then positions are records, not lines.
     pub binary: bool,
-    /// What it says about time.
+    /// How it represents time.
     pub times: Times,
-    /// What it says about response times.
+    /// How it represents response times.
     pub responses: Responses,
-    /// What it has room for.
+    /// The values that it can hold.
     pub holds: Holds,
     /// How well the beginning of an input fits, from 0 (not at all) to 100.
     pub(crate) detect: fn(&Sample<'_>) -> u8,
@@ -232,7 +232,7 @@ impl Format {
     pub fn has_responses(&self) -> bool {
         self.responses != Responses::Never
     }
-    /// Whether the beginning of the file at `path`, decompressed where it is compressed, reads as this format.
+    /// Whether the beginning of the file at `path`, decompressed if necessary, reads as this format.
     pub fn fits(&self, path: &Path) -> Result<bool, TraceError> {
         let mut input = Input::open(path)?;
         let (bytes, whole) = input.sample()?;
@@ -255,7 +255,7 @@ impl fmt::Debug for Format {
 /// A format that has been opened.
 pub(crate) type Opened = Result<Box<dyn RecordSource>, TraceError>;
 
-/// How a format is opened.
+/// The function that opens a format.
 #[derive(Clone, Copy)]
 pub(crate) enum Open {
     /// One input is one trace.
@@ -267,12 +267,12 @@ pub(crate) enum Open {
 /// The beginning of an input, decompressed.
 pub(crate) struct Sample<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Whether this is all there is.
+    /// Whether the sample is the whole input.
     pub(crate) whole: bool,
 }
 
-/// Reads a format, piece by piece.
+/// Reads an input of some format, piece by piece.
 pub(crate) trait RecordSource: Send {
-    /// Reads the next piece into `sink`; false when that was the last.
+    /// Reads the next piece into `sink`. Returns false at the end of the input.
     fn fill(&mut self, sink: &mut Sink) -> Result<bool, TraceError>;
 }

@@ -44,7 +44,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
 /// 1970-01-01 in FILETIME.
 const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 
-/// Keeps nothing between lines.
+/// Has no state between lines.
 #[derive(Default)]
 struct Msr;
 
@@ -91,7 +91,7 @@ impl RecordWriter for Msr {
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()> {
         write_number(output, record.at.0 / 100 + UNIX_EPOCH);
         output.push(b',');
-        // "HOST.DISK", or a name that is no such thing and a disk 0.
+        // "HOST.DISK". Any other name counts as a host with disk 0.
         match target.name.rsplit_once('.') {
             Some((host, disk)) => {
                 output.extend_from_slice(host.as_bytes());

@@ -12,7 +12,7 @@ use crate::calendar::Date;
 use crate::pairing::{COMPLETION, Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
-use crate::writer::events::{Events, Told, Written};
+use crate::writer::events::{Events, MatchedBy, WrittenEvent};
 use crate::writer::{RecordWriter, Target, write_hexadecimal, write_number, write_padded};
 use crate::{Operation, Record};
 
@@ -47,18 +47,18 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// More requests than this are never under way at once; what is left beyond it lost its completion.
+/// No more requests than this are under way at once; older ones must have lost their completion.
 const OPEN_MAX: usize = 65_536;
 
 #[derive(Default)]
 struct Nbdkit {
     pairing: Pairing,
-    /// Requests under way, by connection and id: what the pairing calls them.
+    /// Requests under way: from connection and id to the number of the pairing.
     open: BTreeMap<(u64, u64), u64>,
     clock: Clock,
 }
 
-/// The last date that was read: a log has few of them.
+/// The last date that was read: a log has few different ones.
 #[derive(Default)]
 struct Clock {
     text: [u8; 10],
@@ -66,7 +66,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// `2026-11-20 07:58:07.491123`, in UTC.
+    /// Reads `2026-11-20 07:58:07.491123`, in UTC.
     fn read(&mut self, scanner: &mut Scanner<'_>) -> Result<Nanos, LineError> {
         let start = scanner.position;
         let expected = LineError::Expected(Expected { what: "a date and time", at: start });
@@ -102,7 +102,7 @@ impl Clock {
     }
 }
 
-/// What an operation's name stands for; `None` for what is no request of data.
+/// The operation of this name; `None` for requests that are not about data.
 fn operation(name: &[u8]) -> Option<Operation> {
     match name {
         b"Read" => Some(Operation::Read),
@@ -113,8 +113,8 @@ fn operation(name: &[u8]) -> Option<Operation> {
     }
 }
 
-/// Lines that are no requests, by their first word.
-fn other(name: &[u8]) -> Option<&'static str> {
+/// Lines that are not requests, by their first word.
+fn ignored_kind(name: &[u8]) -> Option<&'static str> {
     Some(match name.strip_prefix(b"...").unwrap_or(name) {
         b"Ready" | b"Fork" => "start of the server",
         b"Preconnect" | b"Connect" | b"Disconnect" => "connection",
@@ -145,9 +145,9 @@ impl LineFormat for Nbdkit {
             None => (false, name),
         };
         let (Some(operation), Some(connection)) = (operation(kind), connection) else {
-            let Some(other) = other(name) else { return Err(unknown) };
+            let Some(other) = ignored_kind(name) else { return Err(unknown) };
             if kind == b"Ready" && !ends {
-                // An appended log: connections and numbers begin anew.
+                // Another log was appended: connections and numbers begin anew.
                 self.open.clear();
             }
             scanner.rest_of_line()?;
@@ -185,7 +185,7 @@ impl LineFormat for Nbdkit {
     }
 }
 
-/// What stands behind a request's name.
+/// The fields after the name of a request.
 #[derive(Default)]
 struct Fields {
     id: Option<u64>,
@@ -231,11 +231,11 @@ struct Writer {
 
 impl Default for Writer {
     fn default() -> Self {
-        Self { events: Events::new(Step::Dispatch, Told::ByNumber), today: Today::default() }
+        Self { events: Events::new(Step::Dispatch, MatchedBy::Number), today: Today::default() }
     }
 }
 
-/// The last date that was written, and its day since 1970: most events come on the day of the one before.
+/// The last date that was written, and its day since 1970: most events are on the same day as the one before.
 #[derive(Default)]
 struct Today {
     text: String,
@@ -259,8 +259,8 @@ impl Today {
     }
 }
 
-fn write_event(output: &mut Vec<u8>, today: &mut Today, event: Written<'_>) {
-    let Written { step, at, record, number } = event;
+fn write_event(output: &mut Vec<u8>, today: &mut Today, event: WrittenEvent<'_>) {
+    let WrittenEvent { step, at, record, number } = event;
     today.write(output, at);
     let completes = step == Step::Complete;
     output.extend_from_slice(if completes { b" connection=1 ..." } else { b" connection=1 " });

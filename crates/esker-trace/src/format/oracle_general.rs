@@ -1,4 +1,4 @@
-//! libCacheSim's `oracleGeneral`: accesses to objects, with what an oracle would know of the next one.
+//! libCacheSim's `oracleGeneral`: accesses to objects, each with the time of the object's next access.
 #![expect(clippy::disallowed_types, reason = "objects are looked up, never listed, so that their order is no matter")]
 
 use std::collections::HashMap;
@@ -45,8 +45,8 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
 
 const SIZE: usize = 24;
 
-/// An object's next access comes after the access itself, or never. Eight records in a row of which that is so, and whose
-/// times rise, are no accident.
+/// The next access of an object comes after the access itself, or never. Eight consecutive records for which this
+/// holds, and whose times rise, are no accident.
 fn detect(sample: &Sample<'_>) -> u8 {
     if sample.whole && !sample.bytes.len().is_multiple_of(SIZE) {
         return 0;
@@ -63,7 +63,7 @@ fn detect(sample: &Sample<'_>) -> u8 {
     if records().count() >= 8 && records().enumerate().all(fits) { 90 } else { 0 }
 }
 
-/// Numbers objects as they come.
+/// Numbers objects in order of appearance.
 #[derive(Default)]
 struct OracleGeneral {
     numbers: HashMap<u64, u32>,

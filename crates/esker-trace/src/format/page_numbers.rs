@@ -1,4 +1,4 @@
-//! Page numbers and nothing else.
+//! Files of page numbers and nothing else.
 
 use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
@@ -58,7 +58,7 @@ pub(super) const U64: FormatEntry = FormatEntry {
     },
 };
 
-/// Numbers of so many bytes.
+/// Page numbers of `SIZE` bytes each.
 struct Numbers<const SIZE: usize>;
 
 impl<const SIZE: usize> FixedFormat for Numbers<SIZE> {

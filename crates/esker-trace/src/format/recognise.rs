@@ -1,4 +1,4 @@
-//! Which format an input has, or what it is instead.
+//! Recognises the format of an input, or what it is instead.
 
 use std::cmp::Reverse;
 
@@ -8,11 +8,12 @@ use super::{FORMATS, FormatCapability, FormatEntry, Sample};
 use crate::error::TraceError;
 use crate::input::MARK;
 
-/// From this confidence on an input is taken to have a format. Less says how much of its first lines read as if it had.
+/// An input with at least this confidence is taken to have the format. A lower value tells how much of its first lines
+/// reads as if it had.
 pub(super) const FITS: u8 = 50;
-/// A confidence for an input that does not fit is at most this.
+/// The highest confidence for an input that does not have the format.
 pub(super) const NEAR: u8 = 20;
-/// Two formats whose confidence differs by less than this are a question for the user.
+/// If the confidence of two formats differs by less than this, the user is asked.
 const CLEAR: u8 = 10;
 
 /// The format called `name`.
@@ -21,7 +22,7 @@ pub(crate) fn entry(name: &str) -> Result<&'static FormatEntry, TraceError> {
     found.ok_or_else(|| TraceError::NoSuchFormat(NotFound::new("trace format", name, registry::names(FORMATS))))
 }
 
-/// The format that the name of a file gives away, without what compression and libCacheSim append to it.
+/// The format that the ending of a file name tells, ignoring what compression and libCacheSim append.
 fn by_ending(name: &str) -> Option<&'static FormatEntry> {
     let mut name = name.to_ascii_lowercase();
     while let Some(rest) = [".zst", ".gz", ".xz", ".bin"].iter().find_map(|ending| name.strip_suffix(ending)) {
@@ -38,7 +39,7 @@ pub(crate) fn recognise(name: &str, sample: &Sample<'_>) -> Result<&'static Form
     }
     let found = recognise_bytes(name, sample);
     match sample.bytes.strip_prefix(MARK) {
-        // Only text begins with a mark.
+        // Only text begins with a byte-order mark.
         Some(bytes) if found.is_err() => match recognise_bytes(name, &Sample { bytes, ..*sample }) {
             Ok(format) if format.build.binary => found,
             unmarked => unmarked,
@@ -70,7 +71,7 @@ fn choose(fits: &[u8]) -> Vec<usize> {
     near
 }
 
-/// Files that come with traces or look like some, and are none: how to tell them, what they are.
+/// Files that come with traces, or look like traces, but are none: how to recognise them, and what they are.
 type LookAlike = (fn(&[u8]) -> bool, &'static str);
 const LOOK_ALIKES: &[LookAlike] = &[
     (
@@ -110,7 +111,7 @@ fn is_mobibench(bytes: &[u8]) -> bool {
     matches!(words[..], [_, time, b"READ" | b"WRITE" | b"OPEN" | b"CLOSE" | b"FSYNC"] if time.contains(&b'.'))
 }
 
-/// What an input looks like that is no trace.
+/// What an input that is not a trace looks like.
 fn describe(bytes: &[u8]) -> String {
     if let Some((_, what)) = LOOK_ALIKES.iter().find(|(is, _)| is(bytes)) {
         return (*what).to_string();

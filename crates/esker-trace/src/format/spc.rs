@@ -32,7 +32,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Keeps nothing between lines.
+/// Has no state between lines.
 #[derive(Default)]
 struct Spc;
 

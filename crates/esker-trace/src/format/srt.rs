@@ -1,4 +1,5 @@
-//! HP Labs' SRT 1.3 traces (Ruemmler and Wilkes 1993: hplajw, and others converted to it), binary behind a text header.
+//! HP Labs' SRT 1.3 traces (Ruemmler and Wilkes 1993: hplajw, and others converted to it): binary records behind a text
+//! header.
 
 use std::io;
 
@@ -9,7 +10,7 @@ use super::fixed::{self, FixedFormat};
 use super::lines::LineError;
 use super::{Format, FormatCapability, FormatEntry, Holds, Open, Opened, READ_WRITE, Responses, Times, VolumeNames};
 use crate::calendar::Date;
-use crate::error::{Place, TraceError};
+use crate::error::{InputPosition, TraceError};
 use crate::input::Input;
 use crate::scan::Expected;
 use crate::sink::{Found, Sink};
@@ -17,9 +18,9 @@ use crate::writer::{RecordWriter, Target};
 use crate::{Operation, Record};
 
 const MAGIC: &[u8] = b"$$TR_IOREC-1.3";
-/// The header ends with a form feed; it is not longer than this.
+/// The header ends with a form feed, and is never longer than this.
 const HEADER_MAX: usize = 1 << 20;
-/// Bytes in a block where the header does not say.
+/// Bytes of a block if the header does not give them.
 const SECTOR: u64 = 256;
 
 pub(super) const ENTRY: FormatEntry = FormatEntry {
@@ -60,7 +61,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
 fn open(mut input: Input, _: &crate::ReadOptions) -> Opened {
     let damaged = |input: &Input, expected, found: String| TraceError::Damaged {
         name: input.name().to_string(),
-        place: Place::Byte(0),
+        place: InputPosition::Byte(0),
         expected,
         found,
     };
@@ -95,7 +96,7 @@ fn open(mut input: Input, _: &crate::ReadOptions) -> Opened {
     Ok(fixed::open(input, Srt { base, sector }))
 }
 
-/// The value of the first `name = value` that ends with a semicolon, a comma or the line.
+/// The value of the first `name = value`, up to a semicolon, a comma or the end of the line.
 fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     header.lines().find_map(|line| {
         let value = line.trim_start().strip_prefix(name)?.trim_start().strip_prefix('=')?;
@@ -106,7 +107,7 @@ fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 
-/// Seconds since 1970 of a date such as "Sat May 30 00:03:06 1992".
+/// Seconds since 1970 for a date such as "Sat May 30 00:03:06 1992".
 fn parse_date(text: &str) -> Option<u64> {
     let mut words = text.split_whitespace();
     let (_, month, day, time, year) = (words.next()?, words.next()?, words.next()?, words.next()?, words.next()?);
@@ -123,7 +124,7 @@ fn write_date(seconds: u64) -> String {
 }
 
 struct Srt {
-    /// Seconds from 1970 to the trace's date.
+    /// Seconds from 1970 to the date of the trace.
     base: u64,
     sector: u64,
 }
@@ -163,7 +164,7 @@ impl FixedFormat for Srt {
 
 #[derive(Default)]
 struct Writer {
-    /// Seconds from 1970 to the trace's date, which is that of the first record.
+    /// Seconds from 1970 to the date of the trace, which is that of the first record.
     base: Option<u64>,
 }
 

@@ -34,13 +34,13 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Lines that only DiskSim has say that all are DiskSim's.
+/// If some lines can only be DiskSim's, all lines are.
 fn detect(sample: &Sample<'_>) -> u8 {
     let (own, wider) = (lines::confidence::<SsdSim>(sample), lines::confidence::<DiskSim>(sample));
     if own >= wider { own } else { own.saturating_sub(20) }
 }
 
-/// Keeps nothing between lines.
+/// Has no state between lines.
 #[derive(Default)]
 pub(super) struct SsdSim;
 

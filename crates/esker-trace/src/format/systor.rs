@@ -42,7 +42,7 @@ fn detect(sample: &Sample<'_>) -> u8 {
     if header { 100 } else { lines::confidence::<Systor>(sample) }
 }
 
-/// Keeps nothing between lines.
+/// Has no state between lines.
 #[derive(Default)]
 struct Systor;
 
@@ -63,7 +63,7 @@ impl LineFormat for Systor {
         }
         scanner.comma()?;
         if scanner.peek() == b',' {
-            // The recording has no answer to this request, which says neither what nor how much it was for certain.
+            // The recording has no answer to this request, so neither its type nor its size is certain.
             scanner.rest_of_line()?;
             sink.notes.ignore("request of unknown type");
             return Ok(());

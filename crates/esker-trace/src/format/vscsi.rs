@@ -1,4 +1,4 @@
-//! VMware vscsiStats traces, as CloudPhysics collected them (Waldspurger 2015): two layouts, binary.
+//! VMware vscsiStats traces, as CloudPhysics collected them (Waldspurger 2015): two binary layouts.
 
 use std::io;
 
@@ -69,7 +69,7 @@ const READS: [u16; 4] = [0x08, 0x28, 0xa8, 0x88];
 const WRITES: [u16; 4] = [0x0a, 0x2a, 0xaa, 0x8a];
 const FLUSHES: [u16; 2] = [0x35, 0x91];
 
-/// Keeps nothing between records.
+/// Has no state between records.
 struct Vscsi<const VERSION: u8>;
 
 impl<const VERSION: u8> FixedFormat for Vscsi<VERSION> {

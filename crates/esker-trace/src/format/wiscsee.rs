@@ -1,4 +1,4 @@
-//! Block events as the WiscSee study of flash translation layers writes them.
+//! Block events as written by the WiscSee study of flash translation layers.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times
 use crate::pairing::{Event, Pairing, Step};
 use crate::scan::{Expected, Scanner};
 use crate::sink::Sink;
-use crate::writer::events::{Events, Told, Written};
+use crate::writer::events::{Events, MatchedBy, WrittenEvent};
 use crate::writer::{RecordWriter, Target, write_decimal, write_number};
 use crate::{Operation, Record};
 
@@ -87,12 +87,12 @@ struct Writer {
 
 impl Default for Writer {
     fn default() -> Self {
-        Self { events: Events::new(Step::Dispatch, Told::ByRange) }
+        Self { events: Events::new(Step::Dispatch, MatchedBy::Range) }
     }
 }
 
-fn write_event(output: &mut Vec<u8>, event: Written<'_>) {
-    let Written { step, at, record, .. } = event;
+fn write_event(output: &mut Vec<u8>, event: WrittenEvent<'_>) {
+    let WrittenEvent { step, at, record, .. } = event;
     output.extend_from_slice(if step == Step::Complete { b"0 C " } else { b"0 D " });
     output.extend_from_slice(match record.operation {
         Operation::Read => b"read ".as_slice(),

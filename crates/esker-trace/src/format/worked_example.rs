@@ -1,4 +1,4 @@
-//! Semicolons between the fields: what our own recorder writes.
+//! Fields separated by semicolons, as our own recorder writes them.
 
 use std::io;
 
@@ -32,7 +32,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Keeps nothing between lines.
+/// Has no state between lines.
 #[derive(Default)]
 struct Semicolons;
 
@@ -46,7 +46,7 @@ impl LineFormat for Semicolons {
         scanner.byte(b';', "a semicolon")?;
         let length = scanner.number("a length in bytes")?;
         scanner.end_of_line()?;
-        // A format with volumes calls each by its number or name; this one has a single volume.
+        // A format with volumes looks each up by its number or name; this one has a single volume.
         let volume = sink.volumes.number(0)?;
         Ok(sink.request(Found { at, offset, length, volume, operation, response: None })?)
     }

@@ -1,4 +1,4 @@
-//! Decompression, in a thread of its own and a few blocks ahead.
+//! Decompresses in a separate thread, a few blocks ahead.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -14,12 +14,12 @@ use crate::scan::PADDING;
 const AHEAD: usize = 4;
 /// How much compressed data is read at a time.
 const COMPRESSED_BLOCK: usize = 128 << 10;
-/// Largest window of zstd data: 32 MiB, as `zstd -20` has. A small input can ask for up to 2 GiB.
+/// Largest window of zstd data: 32 MiB, as for `zstd -20`. A small input can ask for up to 2 GiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 25;
-/// Most memory that xz data may take: a dictionary of 32 MiB, as `xz -8` has, and what goes with it.
+/// Most memory for xz data: a dictionary of 32 MiB, as for `xz -8`, and its overhead.
 const XZ_MEMORY_MAX: u64 = 34 << 20;
 
-/// The compressions that are undone on the way, recognised by their first bytes.
+/// The compressions that are handled, recognised by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     Gzip,
@@ -36,7 +36,7 @@ impl Compression {
         }
     }
 
-    /// Where `error` says that decompression needs more memory than there is for it: what was found, and what to do.
+    /// If `error` means that decompression needs more memory than is allowed: what was found, and what to do.
     pub(super) fn too_large(self, error: &io::Error) -> Option<(&'static str, &'static str)> {
         let text = error.to_string();
         match self {
@@ -53,7 +53,7 @@ impl Compression {
     }
 }
 
-/// Containers that would have to be unpacked first: where their magic bytes are, what they are, what to do.
+/// Containers that have to be unpacked first: where their magic bytes are, what they are, what to do.
 const CONTAINERS: &[(usize, &[u8], &str, &str)] = &[
     (257, b"ustar", "a tar archive", "extract it and give the files in it"),
     (0, b"PK\x03\x04", "a zip archive", "extract it and give the files in it"),
@@ -64,7 +64,7 @@ const CONTAINERS: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\x1f\x9d", "compress (.Z) data", "decompress it: zcat FILE | esker ... -"),
 ];
 
-/// The compression that `head`, the first bytes of an input, shows.
+/// The compression that `head`, the first bytes of an input, belongs to.
 pub(super) fn recognise(name: &str, head: &[u8]) -> Result<Option<Compression>, TraceError> {
     for &(at, magic, found, remedy) in CONTAINERS {
         if head.get(at..at + magic.len()) == Some(magic) {
@@ -87,13 +87,13 @@ pub(super) fn recognise(name: &str, head: &[u8]) -> Result<Option<Compression>, 
     })
 }
 
-/// What to do with text in UTF-16, with or without a mark in front; `None` for anything else.
+/// What to do with text in UTF-16, with or without a byte-order mark; `None` for anything else.
 fn utf16(head: &[u8]) -> Option<&'static str> {
     let text = |bytes: &[u8], low: usize, units: usize| {
         let is_text = |unit: &[u8]| unit[1 - low] == 0 && matches!(unit[low], b'\t' | b'\n' | b'\r' | b' '..=b'~');
         bytes.len() >= 2 && bytes.chunks_exact(2).take(units).all(is_text)
     };
-    // Without a mark more has to look like text: numbers in binary formats have zeros, too.
+    // Without a mark more of the input has to look like text, because numbers in binary formats have zeros, too.
     const UNITS: usize = 16;
     match head {
         [0xff, 0xfe, rest @ ..] if text(rest, 0, 2) => Some("convert it: iconv -f UTF-16 -t UTF-8 FILE | esker ... -"),
@@ -108,7 +108,7 @@ fn utf16(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A thread that decompresses. It ends by itself when this is dropped, after at most one more block.
+/// A decompressing thread. It ends by itself after this is dropped, after at most one more block.
 pub(super) struct Decompressor {
     compression: Compression,
     blocks: Receiver<io::Result<Option<Vec<u8>>>>,
@@ -116,13 +116,13 @@ pub(super) struct Decompressor {
 }
 
 impl Decompressor {
-    /// Begins to decompress `reader`.
+    /// Starts to decompress `reader`.
     pub(super) fn start(compression: Compression, reader: Box<dyn Read + Send>) -> io::Result<Self> {
         let (send, blocks) = sync_channel(AHEAD);
         let (used, recycled) = channel();
         std::thread::Builder::new().name(format!("{} decompression", compression.name())).spawn(move || {
             if let Err(error) = decompress(compression, reader, &send, &recycled) {
-                // Nobody waits for the error where the reader is gone.
+                // The receiver may be gone: then nobody waits for the error.
                 let _ = send.send(Err(error));
             }
         })?;
@@ -133,15 +133,15 @@ impl Decompressor {
         self.compression
     }
 
-    /// The next block between its headroom and padding, or `None` at the end.
+    /// Returns the next block between its headroom and padding, or `None` at the end.
     pub(super) fn next_block(&mut self) -> io::Result<Option<Vec<u8>>> {
-        // The thread says when it has come to the end: if it is just gone, the rest is missing.
+        // The thread reports its end. If it is gone without that, the rest is missing.
         self.blocks.recv().unwrap_or_else(|_| Err(io::Error::other("decompression broke down")))
     }
 
-    /// Gives a buffer back.
+    /// Gives a buffer back to the thread.
     pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
-        // The thread may have ended before.
+        // The thread may have ended already.
         let _ = self.used.send(buffer);
     }
 }
@@ -177,9 +177,10 @@ fn decompress(
     }
 }
 
-/// The members of a gzip file one after the other, and zeros behind the last, as tapes and some copying programs leave.
+/// The members of a gzip file, one after the other, and zeros after the last one, as tapes and some copying programs
+/// leave.
 struct Members<R: BufRead> {
-    /// `None` behind the last member.
+    /// `None` after the last member.
     decoder: Option<GzDecoder<R>>,
 }
 

@@ -1,4 +1,4 @@
-//! Bytes in large blocks from files, pipes and compressed streams.
+//! Reads files, pipes and compressed streams in large blocks.
 
 mod decompress;
 
@@ -12,20 +12,20 @@ use crate::error::TraceError;
 use crate::scan::PADDING;
 use decompress::Decompressor;
 
-/// How much is read at a time; a few blocks fit into a core's second-level cache.
+/// How much is read at a time. A few blocks fit into a core's second-level cache.
 const BLOCK: usize = 256 << 10;
-/// Room in front of a block for what the previous one left over.
+/// Room before a block for the rest of the block before it.
 const HEADROOM: usize = 64 << 10;
-/// What some programs put in front of text in UTF-8 (the byte order mark).
+/// The byte-order mark that some programs put before text in UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
-/// How much of an input detection may look at.
+/// How much of an input detection may see.
 const SAMPLE: usize = 64 << 10;
 
 /// One input: a window over its decompressed bytes that moves forward.
 pub(crate) struct Input {
     name: String,
     blocks: Blocks,
-    /// `start..end` of `buffer` is the window; behind `end` are [`PADDING`] more bytes.
+    /// `start..end` of `buffer` is the window; [`PADDING`] more bytes follow `end`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Input {
     ended: bool,
     consumed: Arc<AtomicU64>,
     total: Option<u64>,
-    /// The file itself, where it is one and is not compressed.
+    /// The file itself, if the input is an uncompressed file.
     plain_file: Option<File>,
 }
 
@@ -44,7 +44,7 @@ enum Blocks {
     Decompressed(Decompressor),
 }
 
-/// Counts what passes.
+/// Counts the bytes that pass through.
 struct Counted<R> {
     inner: R,
     count: Arc<AtomicU64>,
@@ -143,22 +143,22 @@ impl Input {
         Ok(input)
     }
 
-    /// What messages call it.
+    /// The name of the input in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Counts bytes as they lie in the file, compressed or not.
+    /// The counter of bytes read from the file, before decompression.
     pub(crate) fn consumed(&self) -> Arc<AtomicU64> {
         self.consumed.clone()
     }
 
-    /// Bytes of the whole file as it lies there, where that is known.
+    /// Bytes of the whole file, before decompression, if that is known.
     pub(crate) fn total(&self) -> Option<u64> {
         self.total
     }
 
-    /// The file, where the input is an uncompressed one, for formats that are not read front to back.
+    /// The file, if the input is an uncompressed one. For formats that are not read from front to back.
     pub(crate) fn plain_file(&self) -> Option<&File> {
         self.plain_file.as_ref()
     }
@@ -169,27 +169,27 @@ impl Input {
         &self.buffer[self.start..self.end]
     }
 
-    /// The window and [`PADDING`] bytes more.
+    /// The window, and [`PADDING`] more bytes.
     #[inline]
     pub(crate) fn padded_window(&self) -> &[u8] {
         &self.buffer[self.start..self.end + PADDING]
     }
 
-    /// Decompressed position of the window's first byte.
+    /// Position of the window's first byte in the decompressed input.
     pub(crate) fn position(&self) -> u64 {
         self.offset - (self.end - self.start) as u64
     }
 
-    /// Up to 64 KiB from the beginning, before anything has been read, and whether that is everything.
+    /// Up to 64 KiB from the beginning, before anything has been read, and whether that is the whole input.
     pub(crate) fn sample(&mut self) -> Result<(&[u8], bool), TraceError> {
-        // A block is larger than a sample, and short only at the end.
+        // A block is larger than a sample, and only the last block is short.
         const { assert!(BLOCK >= SAMPLE) };
         let window = self.window();
         let whole = window.len() < BLOCK;
         Ok(if window.len() > SAMPLE { (&window[..SAMPLE], false) } else { (window, whole) })
     }
 
-    /// Passes over the mark in front of text, before anything has been read.
+    /// Skips the byte-order mark before text, before anything has been read.
     pub(crate) fn skip_mark(&mut self) -> Result<(), TraceError> {
         if self.window().starts_with(MARK) {
             self.consume(MARK.len());
@@ -200,7 +200,7 @@ impl Input {
         Ok(())
     }
 
-    /// Puts a newline behind the last byte, where there is none. Only at the end.
+    /// Appends a newline if the last byte is none. Only at the end.
     pub(crate) fn terminate_line(&mut self) {
         debug_assert!(self.ended);
         if self.start < self.end && self.buffer[self.end - 1] != b'\n' {
@@ -210,14 +210,14 @@ impl Input {
         }
     }
 
-    /// Goes `count` bytes of the window forward.
+    /// Moves the start of the window forward by `count` bytes.
     #[inline]
     pub(crate) fn consume(&mut self, count: usize) {
         debug_assert!(count <= self.end - self.start);
         self.start += count;
     }
 
-    /// Reads until the window has `count` bytes; false where the input ends before.
+    /// Reads until the window has `count` bytes. Returns false if the input ends before.
     pub(crate) fn fill_to(&mut self, count: usize) -> Result<bool, TraceError> {
         while self.end - self.start < count {
             if !self.advance(self.end - self.start)? {
@@ -227,7 +227,7 @@ impl Input {
         Ok(true)
     }
 
-    /// Keeps the window's last `keep` bytes and appends what comes next; false where nothing comes.
+    /// Keeps the window's last `keep` bytes and appends the next block. Returns false at the end of the input.
     pub(crate) fn advance(&mut self, keep: usize) -> Result<bool, TraceError> {
         debug_assert!(keep <= self.end - self.start);
         let kept = self.end - keep..self.end;
@@ -237,7 +237,7 @@ impl Input {
         }
         let read = match &mut self.blocks {
             Blocks::Plain(reader) => {
-                // Move what is kept to the front; usually it is less than a line.
+                // Move the kept bytes to the front; usually they are less than a line.
                 self.buffer.copy_within(kept, 0);
                 self.buffer.resize(keep + BLOCK + PADDING, 0);
                 self.start = 0;
@@ -329,7 +329,7 @@ mod tests {
             for keep in [0, 1, 1000, HEADROOM, HEADROOM + 1, BLOCK, BLOCK + 7] {
                 assert!(read_all(packed.clone(), keep).unwrap() == bytes, "{name}, {keep} kept");
             }
-            // Two members or frames one after the other are one input.
+            // Two members or frames, one after the other, are one input.
             let twice = [packed.clone(), packed].concat();
             assert!(read_all(twice, 10).unwrap() == [&bytes[..], &bytes].concat(), "{name} twice");
         }

@@ -1,4 +1,4 @@
-//! Requests that wait for their completion, and where their ranges lie.
+//! Requests that wait for their completion, indexed by their ranges.
 
 #[cfg(test)]
 mod tests;
@@ -14,14 +14,14 @@ use super::Event;
 use crate::sink::Found;
 use crate::{Operation, VolumeIndex};
 
-/// Requests looked at for one completion, beyond those it completes.
+/// The largest number of requests that are examined for one completion, beyond those that it completes.
 const SEARCH_MAX: usize = 64;
-/// Counters of open requests, a power of two. With a few only, tests see many starts that share one.
+/// Number of counters of open requests, a power of two. Tests use few, so that many starts share one.
 const COUNTERS: usize = if cfg!(test) { 16 } else { 4096 };
-/// Requests that are looked at one by one where a counter does not decide; no more than the search for the oldest one.
+/// Requests that are examined one by one if a counter does not decide; no more than the search for the oldest one.
 const NEAR_MAX: usize = if cfg!(test) { 4 } else { SEARCH_MAX };
 
-/// Where a request begins.
+/// Where a request starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Start {
     volume: VolumeIndex,
@@ -38,7 +38,7 @@ impl Start {
         Self { volume: event.volume, operation: event.operation, offset: event.offset }
     }
 
-    /// All bits of it in one word.
+    /// All its bits in one word.
     #[inline]
     fn folded(&self) -> u64 {
         let Self { volume: VolumeIndex(volume), operation, offset } = *self;
@@ -46,7 +46,7 @@ impl Start {
         offset ^ u64::from(volume) << 44 ^ (operation as u64) << 62
     }
 
-    /// Which counter counts it.
+    /// The index of the counter for this start.
     #[inline]
     fn counter(&self) -> usize {
         mix64(self.folded()) as usize % COUNTERS
@@ -59,7 +59,7 @@ impl Hash for Start {
     }
 }
 
-/// Alike on every machine. No adversary chooses ranges.
+/// A hasher that is the same on every machine. It need not resist chosen keys.
 #[derive(Clone, Copy, Debug, Default)]
 struct StartHasher(u64);
 
@@ -75,21 +75,21 @@ impl Hasher for StartHasher {
     }
 }
 
-/// Numbers of the open requests with one start. Each of them but the newest names the next one.
+/// Numbers of the open requests with one start. Each of them but the newest refers to the next one.
 #[derive(Clone, Copy, Debug)]
 struct Chain {
     oldest: u64,
     newest: u64,
 }
 
-/// How open requests are found. It goes from each kind to the next one when a completion asks for more, since
-/// completions of merged or split requests alone need the last, and the first costs nothing.
+/// How open requests are found. The index is changed to the next kind when a completion needs more: only completions of
+/// merged or split requests need the last kind, and the first costs nothing.
 #[derive(Debug)]
 enum Index {
-    /// Not yet: nothing has completed.
+    /// Not built: nothing has completed yet.
     Unasked,
-    /// Not at all: how many there are, by the hash of their start. Enough where it is known what a completion belongs
-    /// to, and asked only whether it could be taken for that of another one.
+    /// Only the number of open requests, by the hash of their start. This is enough if it is known which request a
+    /// completion belongs to, and the question is only whether it could be taken for that of another one.
     Counted(Box<[u32; COUNTERS]>),
     /// By their start.
     Starts(HashMap<Start, Chain, BuildHasherDefault<StartHasher>>),
@@ -106,8 +106,8 @@ impl Index {
 #[derive(Debug)]
 struct Waiting<P> {
     found: Found,
-    place: P,
-    /// Bytes that have not completed: a request may be split on its way. `None` where there is nothing to wait for.
+    origin: P,
+    /// Bytes that have not completed, since a request may be split on its way. `None` if there is nothing to wait for.
     left: Option<u64>,
     /// See [`Chain`].
     next: u64,
@@ -120,14 +120,14 @@ impl<P> Waiting<P> {
     }
 }
 
-/// Requests in order of arrival, by number. Those are open that have not completed.
+/// Requests in order of arrival, by number. A request is open until it has completed.
 #[derive(Debug)]
 pub(super) struct Requests<P> {
     waiting: VecDeque<Waiting<P>>,
-    /// Number of the first of them.
+    /// Number of the first request.
     first: u64,
     index: Index,
-    /// Whether they are counted again once none waits.
+    /// Whether the index goes back to counting once no request waits.
     known: bool,
 }
 
@@ -138,7 +138,7 @@ impl<P> Default for Requests<P> {
 }
 
 impl<P> Requests<P> {
-    /// Of which it is known what their completions belong to: see [`Self::end_known`].
+    /// For a caller that knows which request a completion belongs to: see [`Self::end_known`].
     pub(super) fn counted() -> Self {
         Self { index: Index::counted(), known: true, ..Self::default() }
     }
@@ -152,7 +152,7 @@ impl<P> Requests<P> {
         self.first + self.waiting.len() as u64
     }
 
-    /// Request `number`, unless it has been taken.
+    /// Request `number`, if it has not been taken out.
     #[inline]
     pub(super) fn get(&self, number: u64) -> Option<&Found> {
         let place = number.checked_sub(self.first)?;
@@ -164,37 +164,37 @@ impl<P> Requests<P> {
         self.waiting.front().map(|waiting| (&waiting.found, waiting.left.is_some()))
     }
 
-    /// Forgets all that wait.
+    /// Removes all waiting requests.
     pub(super) fn clear(&mut self) {
         let first = self.next();
         *self = Self { first, ..if self.known { Self::counted() } else { Self::default() } };
     }
 
     #[inline(always)]
-    pub(super) fn push(&mut self, found: Found, place: P) {
+    pub(super) fn push(&mut self, found: Found, origin: P) {
         if self.known && self.waiting.is_empty() && !matches!(self.index, Index::Counted(_)) {
             self.index = Index::counted();
         }
         let number = self.next();
         let open = found.length > 0 || found.operation == Operation::Flush;
-        self.waiting.push_back(Waiting { found, place, left: open.then_some(found.length), next: 0 });
+        self.waiting.push_back(Waiting { found, origin, left: open.then_some(found.length), next: 0 });
         if open {
             self.insert(number);
         }
     }
 
-    /// Takes the first request and the place where it was found.
+    /// Takes out the first request, with its origin.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Found, P)> {
         if self.waiting.front()?.left.is_some() && !matches!(self.index, Index::Unasked) {
             self.remove(self.first);
         }
         self.first += 1;
-        self.waiting.pop_front().map(|waiting| (waiting.found, waiting.place))
+        self.waiting.pop_front().map(|waiting| (waiting.found, waiting.origin))
     }
 
-    /// Ends the oldest open request for the very range of `event`; whether there were others. `None` where there is
-    /// none.
+    /// Ends the oldest open request for exactly the range of `event`, and returns whether there were others. `None` if
+    /// there is none.
     pub(super) fn end_exact(&mut self, event: &Event) -> Option<bool> {
         if matches!(self.index, Index::Unasked | Index::Counted(_)) {
             self.build(Index::Starts(HashMap::default()));
@@ -228,8 +228,8 @@ impl<P> Requests<P> {
         Some(several)
     }
 
-    /// Ends the request that [`Self::end_exact`] would find for `event`, the completion of request `number`. False
-    /// where that cannot be told without looking for it.
+    /// Ends the request that [`Self::end_exact`] would find for `event`, the completion of request `number`. Returns
+    /// false if that cannot be decided without searching for it.
     #[inline]
     pub(super) fn end_known(&mut self, number: u64, event: &Event) -> bool {
         let Index::Counted(counts) = &mut self.index else { return false };
@@ -280,7 +280,7 @@ impl<P> Requests<P> {
         (start.offset + length >= event.offset + event.length && event.length > 0).then_some(*number)
     }
 
-    /// So many bytes of a request have completed, or all. One that does not wait any more stays as it is.
+    /// Notes that `length` bytes of a request have completed, or all of them. Does nothing if it no longer waits.
     pub(super) fn end(&mut self, number: u64, length: Option<u64>, at: Nanos) {
         let Some(index) = number.checked_sub(self.first) else { return };
         let Some(waiting) = self.waiting.get_mut(index as usize) else { return };
@@ -305,7 +305,7 @@ impl<P> Requests<P> {
         std::iter::successors(Some((chain.oldest, self.at(chain.oldest))), next)
     }
 
-    /// Makes `empty` the index.
+    /// Builds the index anew, of the kind of `empty`.
     fn build(&mut self, empty: Index) {
         self.index = empty;
         for number in self.first..self.next() {
@@ -325,7 +325,7 @@ impl<P> Requests<P> {
         }
     }
 
-    /// Puts an open request into the index, later than all others.
+    /// Adds an open request to the index, as the newest one.
     #[inline]
     fn insert(&mut self, number: u64) {
         match &mut self.index {
@@ -358,7 +358,7 @@ impl<P> Requests<P> {
         }
     }
 
-    /// Takes a request out of the index. All that are older and have its start have to wait still.
+    /// Removes a request from the index. All older ones with the same start must still wait.
     fn remove(&mut self, number: u64) {
         let start = Start::of(&self.at(number).found);
         match &mut self.index {
@@ -381,7 +381,7 @@ impl<P> Requests<P> {
         }
     }
 
-    /// Takes a request out of the midst or the end of its chain.
+    /// Removes a request from the middle or the end of its chain.
     fn unlink(&mut self, number: u64, start: Start, chain: Chain) {
         let next = self.at(number).next;
         // It is among the first SEARCH_MAX, where it was found.

@@ -1,7 +1,7 @@
-//! Blocks of records, a few bytes each.
+//! Packs records into blocks, at a few bytes each.
 //!
-//! A block stands for itself. Every record is a header of two bytes and up to five fields, little endian, each of as
-//! many bytes as its value needs:
+//! A block can be read on its own. Every record is a header of two bytes and up to five fields, little endian, each
+//! with as many bytes as its value needs:
 //!
 //! ```text
 //! header   bits 0-1    operation: 0 read, 1 write, 2 trim, 3 flush
@@ -20,15 +20,15 @@ use esker_core::Nanos;
 
 use crate::{Operation, Record, VolumeIndex};
 
-/// Records in a full block.
+/// Number of records in a full block.
 pub(crate) const BLOCK_RECORDS: usize = 64 << 10;
-/// Largest encoding of a record.
+/// The longest encoding of a record.
 pub(crate) const RECORD_MAX: usize = 2 + 8 + 8 + 4 + 4 + 8;
-/// Bytes behind a block that may be read (not used).
+/// Bytes behind a block that may be read (but not used).
 pub(crate) const BLOCK_PADDING: usize = RECORD_MAX + 8;
 
 const OPERATIONS: [Operation; 4] = [Operation::Read, Operation::Write, Operation::Trim, Operation::Flush];
-/// Low bytes by number.
+/// Masks for the low bytes, by number of bytes.
 const MASKS: [u64; 9] = {
     let mut masks = [u64::MAX; 9];
     let mut bytes = 0;
@@ -39,26 +39,26 @@ const MASKS: [u64; 9] = {
     masks
 };
 
-/// Width of a field by its three bits.
+/// Width of a field, from its three bits.
 #[inline(always)]
 fn wide(code: u16) -> usize {
     (0x8654_3210u32 >> (4 * (code & 7)) & 15) as usize
 }
 
-/// Width of a field by its two bits.
+/// Width of a field, from its two bits.
 #[inline(always)]
 fn narrow(code: u16) -> usize {
     (0x4210u16 >> (4 * (code & 3)) & 15) as usize
 }
 
-/// The three bits for a value, and the width.
+/// The three bits for a value, and its width.
 #[inline(always)]
 fn wide_code(value: u64) -> (u16, usize) {
     let bytes = 8 - value.leading_zeros() / 8;
     if bytes >= 7 { (7, 8) } else { (bytes as u16, bytes as usize) }
 }
 
-/// The two bits for a value that is not left out, and the width.
+/// The two bits for a value that is not left out, and its width.
 #[inline(always)]
 fn narrow_code(value: u32) -> (u16, usize) {
     match value {
@@ -79,7 +79,7 @@ const fn unzigzag(value: u64) -> u64 {
     (value >> 1) ^ (value & 1).wrapping_neg()
 }
 
-/// What a field is the difference to.
+/// The values that fields are differences to.
 #[derive(Clone, Debug)]
 struct Before {
     at: u64,
@@ -104,12 +104,12 @@ pub(crate) struct BlockEncoder {
 }
 
 impl BlockEncoder {
-    /// How many records it has.
+    /// Number of records so far.
     pub(crate) fn records(&self) -> usize {
         self.records
     }
 
-    /// Appends a record; true when the block is full.
+    /// Appends a record. Returns true when the block is full.
     #[inline]
     pub(crate) fn push(&mut self, record: &Record) -> bool {
         if self.used + RECORD_MAX + 8 > self.bytes.len() {
@@ -162,7 +162,7 @@ impl BlockEncoder {
         self.records == BLOCK_RECORDS
     }
 
-    /// The block's bytes; the next record begins another block.
+    /// The bytes of the block. The next record starts another block.
     pub(crate) fn finish(&mut self) -> &[u8] {
         self.before = Before::default();
         self.records = 0;
@@ -171,7 +171,7 @@ impl BlockEncoder {
     }
 }
 
-/// Bytes that are no block.
+/// The bytes are not a valid block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damaged;
 
@@ -184,7 +184,7 @@ pub(crate) struct BlockDecoder {
 }
 
 impl BlockDecoder {
-    /// For a block of `records` records.
+    /// A decoder for a block of `records` records.
     pub(crate) fn new(records: usize) -> Self {
         Self { position: 0, remaining: records, before: Before::default() }
     }
@@ -194,8 +194,8 @@ impl BlockDecoder {
         self.remaining
     }
 
-    /// Appends up to `limit` of the block's next records to `out`. `bytes` is the block
-    /// and [`BLOCK_PADDING`] bytes more.
+    /// Appends up to `limit` of the block's next records to `out`. `bytes` are the block and [`BLOCK_PADDING`] more
+    /// bytes.
     pub(crate) fn decode(&mut self, bytes: &[u8], limit: usize, out: &mut Vec<Record>) -> Result<(), Damaged> {
         let end = bytes.len().checked_sub(BLOCK_PADDING).ok_or(Damaged)?;
         let count = self.remaining.min(limit);
@@ -243,7 +243,7 @@ impl BlockDecoder {
         (self.position, self.before.at) = (position, at);
         (self.before.length, self.before.volume) = (length, volume);
         self.remaining -= count;
-        // A block that is whole ends where its last record ends.
+        // A complete block ends where its last record ends.
         if position > end || (self.remaining == 0 && position != end) { Err(Damaged) } else { Ok(()) }
     }
 }
@@ -253,7 +253,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Any record whose end fits 64 bits, with extremes and repetitions more often than by chance.
+    /// Any record whose end fits 64 bits. Extremes and repetitions are more frequent than by chance.
     pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         let number =
             || prop_oneof![Just(0), Just(u64::MAX), 0..256u64, any::<u64>(), any::<u64>().prop_map(|n| n >> 30 << 9)];
@@ -317,7 +317,7 @@ pub(crate) mod tests {
                 response: None,
             })
             .collect();
-        // Header and a time of three bytes.
+        // A header, and a time of three bytes.
         assert!(encode(&records).len() <= 1000 * 5 + 100);
     }
 }

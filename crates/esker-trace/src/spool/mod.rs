@@ -1,4 +1,4 @@
-//! A trace at hand: packed in memory, or in a temporary file beyond a limit, to be read again and by many threads.
+//! Keeps a trace for reading it again, by many threads: packed in memory or, beyond a limit, in a temporary file.
 
 pub(crate) mod codec;
 
@@ -12,13 +12,13 @@ use crate::error::TraceError;
 use crate::{Record, TraceReader};
 use codec::{BLOCK_PADDING, BlockDecoder, BlockEncoder};
 
-/// Records unpacked at a time; they stay in a core's first-level cache.
+/// Records unpacked at a time. They stay in a core's first-level cache.
 const UNPACKED: usize = 256;
 
-/// Where a block lies.
+/// Where a packed block is kept.
 #[derive(Debug)]
-enum Place {
-    /// With its padding.
+enum BlockStorage {
+    /// In memory, with its padding.
     Memory(Box<[u8]>),
     File {
         offset: u64,
@@ -29,13 +29,13 @@ enum Place {
 #[derive(Debug)]
 struct Block {
     records: usize,
-    place: Place,
+    storage: BlockStorage,
 }
 
 /// Packs records as they come.
 ///
-/// Takes about 8 to 15 bytes per record. What is more than the limit goes to a file in the system's folder for
-/// temporary files that has no name, so that it is gone with the process.
+/// Takes about 8 to 15 bytes per record. Bytes beyond the limit go to a file without a name in the system's folder for
+/// temporary files, so that it vanishes with the process.
 #[derive(Debug)]
 pub struct SpoolWriter {
     encoder: BlockEncoder,
@@ -55,7 +55,7 @@ impl Default for SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Keeps up to `limit` bytes in memory.
+    /// A writer that keeps up to `limit` bytes in memory.
     pub fn with_memory(limit: Bytes) -> Self {
         Self {
             encoder: BlockEncoder::default(),
@@ -69,7 +69,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Appends a record. Fails only where the temporary file does.
+    /// Appends a record. Fails only if the temporary file does.
     #[inline]
     pub fn push(&mut self, record: &Record) -> Result<(), TraceError> {
         self.first = self.first.min(record.at);
@@ -81,12 +81,12 @@ impl SpoolWriter {
     fn end_block(&mut self) -> Result<(), TraceError> {
         let records = self.encoder.records();
         let bytes = self.encoder.finish();
-        let place = if self.memory + bytes.len() as u64 <= self.memory_limit {
+        let storage = if self.memory + bytes.len() as u64 <= self.memory_limit {
             self.memory += bytes.len() as u64;
             let mut padded = Vec::with_capacity(bytes.len() + BLOCK_PADDING);
             padded.extend_from_slice(bytes);
             padded.resize(bytes.len() + BLOCK_PADDING, 0);
-            Place::Memory(padded.into_boxed_slice())
+            BlockStorage::Memory(padded.into_boxed_slice())
         } else {
             if self.file.is_none() {
                 self.file = Some((tempfile::tempfile().map_err(TraceError::Spool)?, 0));
@@ -95,13 +95,13 @@ impl SpoolWriter {
             file.write_all(bytes).map_err(TraceError::Spool)?;
             let offset = *end;
             *end += bytes.len() as u64;
-            Place::File { offset, bytes: bytes.len() }
+            BlockStorage::File { offset, bytes: bytes.len() }
         };
-        self.blocks.push(Block { records, place });
+        self.blocks.push(Block { records, storage });
         Ok(())
     }
 
-    /// The trace, with the names of its volumes.
+    /// Returns the spool. `volumes` are the names of the volumes.
     pub fn finish(mut self, volumes: Vec<String>) -> Result<Spool, TraceError> {
         if self.encoder.records() > 0 {
             self.end_block()?;
@@ -116,7 +116,7 @@ impl SpoolWriter {
     }
 }
 
-/// A packed trace. Any number of threads may go through it at once.
+/// A packed trace. Any number of threads may read it at once.
 #[derive(Debug)]
 pub struct Spool {
     blocks: Vec<Block>,
@@ -139,7 +139,7 @@ impl Spool {
         writer.finish(reader.volumes().to_vec())
     }
 
-    /// Packs records that are at hand.
+    /// Packs records that are in memory.
     pub fn from_records(records: impl IntoIterator<Item = Record>, volumes: Vec<String>) -> Result<Self, TraceError> {
         let mut writer = SpoolWriter::default();
         for record in records {
@@ -153,7 +153,7 @@ impl Spool {
         self.records
     }
 
-    /// Whether there is no record.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.records == 0
     }
@@ -163,37 +163,37 @@ impl Spool {
         &self.volumes
     }
 
-    /// The earliest and the latest time of a record.
+    /// The earliest and the latest time of all records; `None` if there are none.
     pub fn times(&self) -> Option<(Nanos, Nanos)> {
         self.times
     }
 
-    /// Bytes that the packed records take, in memory and in the temporary file.
+    /// Size of the packed records, in memory and in the temporary file.
     pub fn packed_bytes(&self) -> (Bytes, Bytes) {
         let (mut memory, mut file) = (0, 0);
         for block in &self.blocks {
-            match &block.place {
-                Place::Memory(bytes) => memory += (bytes.len() - BLOCK_PADDING) as u64,
-                Place::File { bytes, .. } => file += *bytes as u64,
+            match &block.storage {
+                BlockStorage::Memory(bytes) => memory += (bytes.len() - BLOCK_PADDING) as u64,
+                BlockStorage::File { bytes, .. } => file += *bytes as u64,
             }
         }
         (Bytes(memory), Bytes(file))
     }
 
-    /// All records, as they were pushed.
+    /// Iterates over all records, in the order in which they were pushed.
     ///
     /// # Panics
-    /// If the temporary file can no longer be read, which only a failing disk brings about.
+    /// If the temporary file can no longer be read, which only happens if a disk fails.
     pub fn records(&self) -> SpoolRecords<'_> {
         self.records_of_blocks(0..self.blocks.len())
     }
 
-    /// Number of blocks; all but the last have 65,536 records.
+    /// Number of blocks. All but the last have 65,536 records.
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The records of some blocks, for threads that share a trace. Panics as [`Spool::records`] does.
+    /// Iterates over the records of some blocks, for threads that share a trace. Panics like [`Spool::records`].
     pub fn records_of_blocks(&self, blocks: std::ops::Range<usize>) -> SpoolRecords<'_> {
         let left = self.blocks[blocks.clone()].iter().map(|block| block.records).sum();
         SpoolRecords {
@@ -209,23 +209,23 @@ impl Spool {
     }
 }
 
-/// Goes through a [`Spool`].
+/// Iterates over the records of a [`Spool`].
 #[derive(Debug)]
 pub struct SpoolRecords<'a> {
     spool: &'a Spool,
     next_block: usize,
     end_block: usize,
     decoder: BlockDecoder,
-    /// The current block, where it comes from the file.
+    /// The current block, if it comes from the file.
     loaded: Vec<u8>,
     unpacked: Vec<Record>,
     next: usize,
-    /// Records after those in `unpacked`.
+    /// Number of records after those in `unpacked`.
     left: usize,
 }
 
 impl SpoolRecords<'_> {
-    /// Unpacks the next records; false at the end.
+    /// Unpacks the next records. Returns false at the end.
     #[inline(never)]
     fn unpack(&mut self) -> bool {
         self.unpacked.clear();
@@ -237,15 +237,15 @@ impl SpoolRecords<'_> {
             let block = &self.spool.blocks[self.next_block];
             self.next_block += 1;
             self.decoder = BlockDecoder::new(block.records);
-            if let Place::File { offset, bytes } = block.place {
+            if let BlockStorage::File { offset, bytes } = block.storage {
                 self.loaded.resize(bytes + BLOCK_PADDING, 0);
                 let file = self.spool.file.as_ref().expect("a block lies in the file");
                 file.read_exact_at(&mut self.loaded[..bytes], offset).expect("the spool's temporary file is readable");
             }
         }
-        let bytes = match &self.spool.blocks[self.next_block - 1].place {
-            Place::Memory(bytes) => bytes,
-            Place::File { .. } => &self.loaded[..],
+        let bytes = match &self.spool.blocks[self.next_block - 1].storage {
+            BlockStorage::Memory(bytes) => bytes,
+            BlockStorage::File { .. } => &self.loaded[..],
         };
         self.decoder.decode(bytes, UNPACKED, &mut self.unpacked).expect("the spool reads what it wrote");
         self.left -= self.unpacked.len();
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn many_threads_read_the_same_records_from_memory_and_file() {
-        // Three blocks and a bit; the limit lets one of them stay in memory.
+        // Three blocks and a bit; the limit leaves one of them in memory.
         const COUNT: u64 = 200_000;
         let mut writer = SpoolWriter::with_memory(Bytes::kib(900));
         for record in records(COUNT) {

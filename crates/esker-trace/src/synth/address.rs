@@ -1,4 +1,4 @@
-//! Where requests go.
+//! Patterns of addresses.
 
 use esker_core::{Ratio, Rng};
 use schemars::JsonSchema;
@@ -7,26 +7,26 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::named::name_or_table;
 use super::{Permutation, Zipf};
 
-/// Where requests that do not continue the one before begin. A kind without settings may be given by its name alone.
+/// Where requests begin that do not continue the one before. A kind without settings may be given by its name alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
 pub enum AddressPattern {
     /// Anywhere, with equal probability.
     Uniform {},
-    /// Each request continues the one before; from the end of the footprint back to its begin.
+    /// Each request continues the one before; at the end of the footprint it goes back to its start.
     Sequential {},
-    /// A few places are very popular: the place of rank r comes with probability proportional to 1/r^exponent. Ranks
-    /// are scattered over the footprint.
+    /// A few places are very popular: the place of rank r has a probability proportional to 1/r^exponent. Ranks are
+    /// scattered over the footprint.
     Zipf {
         /// 0 is uniform, 1 the classical law.
         exponent: f64,
     },
-    /// Some places are hot, the others cold; within each group all are equally probable. Hot places
-    /// are scattered over the footprint.
+    /// Some places are hot, the others cold. Within each group all are equally probable. Hot places are scattered over
+    /// the footprint.
     HotCold {
         /// Share of the places that are hot.
         hot_share: Ratio,
-        /// Share of the requests that go to them.
+        /// Share of the requests that go to hot places.
         hot_accesses: Ratio,
     },
 }
@@ -47,7 +47,7 @@ impl Serialize for AddressPattern {
     }
 }
 
-/// Draws places `0..places`.
+/// Draws a place in `0..places`.
 #[derive(Clone, Debug)]
 pub(super) enum AddressDraw {
     Uniform,
@@ -56,7 +56,7 @@ pub(super) enum AddressDraw {
 }
 
 impl AddressDraw {
-    /// `places` is at least one.
+    /// A draw from `places` places, at least one.
     pub(super) fn new(pattern: AddressPattern, places: u64, seed: u64) -> Self {
         let scatter = Permutation::new(places, seed);
         match pattern {
@@ -75,7 +75,7 @@ impl AddressDraw {
             Self::Zipf(zipf, scatter) => scatter.apply(zipf.draw(rng)),
             &Self::HotCold { hot, accesses, ref scatter } => {
                 let to_hot = rng.chance(accesses.as_parts_per_billion(), Ratio::ONE.as_parts_per_billion());
-                // A group without places leaves all requests to the other.
+                // If one group has no places, all requests go to the other.
                 let rank = match (to_hot && hot > 0) || hot == places {
                     true => rng.below(hot),
                     false => hot + rng.below(places - hot),

@@ -1,4 +1,4 @@
-//! When requests come.
+//! Patterns of arrival times.
 
 use esker_core::{Nanos, Rng};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Rate;
 
-/// When requests arrive in open replay.
+/// When requests arrive in open-loop replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ArrivalPattern {
@@ -23,7 +23,7 @@ pub enum ArrivalPattern {
     /// Poisson arrivals while a source is on, none while it is off (an interrupted Poisson process). Both periods are
     /// exponentially distributed.
     Bursty {
-        /// Mean rate over all: while the source is on it is higher by (on + off) / on.
+        /// Mean rate over all time. While the source is on, the rate is higher by (on + off) / on.
         rate: Rate,
         /// Mean length of a burst.
         on: Nanos,
@@ -33,7 +33,7 @@ pub enum ArrivalPattern {
 }
 
 impl ArrivalPattern {
-    /// Its mean rate.
+    /// The mean rate.
     pub(super) fn rate(&self) -> Rate {
         match *self {
             Self::Poisson { rate } | Self::Fixed { rate } | Self::Bursty { rate, .. } => rate,
@@ -41,14 +41,15 @@ impl ArrivalPattern {
     }
 }
 
-/// Draws arrival times. Times are summed in doubles relative to the last whole second, so that rounding never adds up.
+/// Draws arrival times. They are summed in doubles relative to the last whole second, so that rounding errors do not
+/// add up.
 #[derive(Clone, Debug)]
 pub(super) struct ArrivalDraw {
     pattern: ArrivalPattern,
     seconds: u64,
-    /// Nanoseconds beyond the whole seconds.
+    /// Nanoseconds after the whole seconds.
     fraction: f64,
-    /// What is left of the present burst.
+    /// Rest of the current burst.
     burst_left: f64,
     started: bool,
 }
@@ -58,7 +59,7 @@ impl ArrivalDraw {
         Self { pattern, seconds: 0, fraction: 0.0, burst_left: 0.0, started: false }
     }
 
-    /// The next arrival; the first one is at zero.
+    /// The next arrival time; the first one is zero.
     #[inline]
     pub(super) fn draw(&mut self, rng: &mut Rng) -> Nanos {
         let gap = if self.started { self.gap(rng) } else { 0.0 };

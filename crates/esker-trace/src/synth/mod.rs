@@ -1,4 +1,4 @@
-//! Synthetic traces: free ones from a few settings, and ones fitted to a real trace.
+//! Synthetic traces: from a few settings, or fitted to a real trace.
 
 mod address;
 mod arrivals;

@@ -1,4 +1,4 @@
-//! Settings that are a name where the name says all, and a table else: `"uniform"` is `{ kind = "uniform" }`.
+//! Settings that are a name if they need nothing else, and a table otherwise: `"uniform"` is `{ kind = "uniform" }`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 
-/// Reads `Table`, which is tagged with `kind`, from a table or from a kind's name.
+/// Reads `Table`, which is tagged with `kind`, from a table or from the name of a kind.
 pub(super) fn name_or_table<'de, Table, D>(deserializer: D, expected: &'static str) -> Result<Table, D::Error>
 where
     Table: Deserialize<'de>,

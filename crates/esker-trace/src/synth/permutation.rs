@@ -2,8 +2,8 @@
 
 use esker_core::mix64;
 
-/// A bijection of `0..count`, so that popular ranks lie scattered over the address space: a Feistel network over the
-/// next even number of bits, walked until it lands inside (at most four steps on average).
+/// A bijection of `0..count`: it scatters popular ranks over the address space. A Feistel network over the next even
+/// number of bits, repeated until the result is in range (at most four times on average).
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     count: u64,
@@ -14,14 +14,14 @@ pub struct Permutation {
 const ROUNDS: u64 = 4;
 
 impl Permutation {
-    /// One of `0..count`, which is at least 1 (asserted), chosen by `seed`.
+    /// A permutation of `0..count`, chosen by `seed`. `count` is at least 1 (asserted).
     pub fn new(count: u64, seed: u64) -> Self {
         assert!(count > 0, "nothing cannot be permuted");
         let bits = u64::BITS - (count - 1).leading_zeros();
         Self { count, half_bits: bits.div_ceil(2).max(1), seed }
     }
 
-    /// Where `index`, below `count` (asserted), goes.
+    /// The image of `index`, which is below `count` (asserted).
     #[inline]
     pub fn apply(&self, index: u64) -> u64 {
         assert!(index < self.count, "{index} is not below {}", self.count);

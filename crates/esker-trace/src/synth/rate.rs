@@ -1,4 +1,4 @@
-//! How many per time: `"1000/s"`.
+//! Rates, such as `"1000/s"`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
-/// Events per time, kept in whole events per 1,000 hours: `"0.5/s"`, `"10/ms"`, `"90/min"`, `"3/h"`.
+/// Events per time, kept as whole events per 1,000 hours: `"0.5/s"`, `"10/ms"`, `"90/min"`, `"3/h"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u64);
 
@@ -17,7 +17,7 @@ const UNITS: &[(&str, u64)] =
 const NAMES: &str = "/us, /ms, /s, /min or /h";
 
 impl Rate {
-    /// So many events per second.
+    /// `events` events per second.
     pub const fn per_second(events: u64) -> Self {
         Self(events * 3_600_000)
     }
@@ -27,7 +27,7 @@ impl Rate {
         Self(events * 360)
     }
 
-    /// Whether nothing ever happens.
+    /// Whether the rate is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -47,7 +47,7 @@ impl FromStr for Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The commonest unit first; else the first one that divides.
+        // Prefer the most common unit; otherwise take the first one that divides.
         let (name, scale) = [UNITS[2], UNITS[3], UNITS[4]]
             .into_iter()
             .find(|(_, scale)| self.0.is_multiple_of(*scale))

@@ -1,4 +1,4 @@
-//! What a synthetic trace should be like.
+//! Settings of a synthetic trace.
 
 use esker_core::{Bytes, Hint, Nanos, Ratio};
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use super::{AddressPattern, ArrivalPattern, SizePattern};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticSettings {
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// Share of reads.
     #[serde(default = "half")]
@@ -30,17 +30,17 @@ pub struct SyntheticSettings {
     /// Share of requests that begin where the one before ended.
     #[serde(default)]
     pub sequential_fraction: Ratio,
-    /// Addresses stay below this; the whole device where absent.
+    /// Requests end at or below this address. Default: the capacity of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint: Option<Bytes>,
-    /// Requests that do not continue the one before begin at multiples of this. Where absent: the largest power of two
-    /// that divides every size, at most 4 KiB.
+    /// Requests that do not continue the one before begin at multiples of this. Default: the largest power of two that
+    /// divides every size, at most 4 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alignment: Option<Bytes>,
-    /// When requests arrive. Where absent all arrive at once, which only closed replay makes sense of.
+    /// When requests arrive. Default: all at once, which is only useful in closed-loop replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalPattern>,
-    /// Seed; that of the run where absent.
+    /// Seed of this workload. Default: the seed of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
@@ -73,10 +73,10 @@ fn uniform() -> AddressPattern {
     AddressPattern::Uniform {}
 }
 
-/// Settings of a synthetic workload that make no sense.
+/// Errors in the settings of a synthetic workload.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SyntheticError {
-    /// A share is above one.
+    /// A share above one.
     #[error("`{key}` is {value}, which is more than the whole")]
     Share {
         /// The setting.
@@ -84,7 +84,7 @@ pub enum SyntheticError {
         /// Its value.
         value: Ratio,
     },
-    /// Reads and trims together are more than all.
+    /// The shares of reads and trims exceed one in total.
     #[error("`read_fraction` {read} and `trim_fraction` {trim} are more than the whole together")]
     Fractions {
         /// Share of reads.
@@ -98,10 +98,10 @@ pub enum SyntheticError {
         /// The size.
         size: Bytes,
     },
-    /// No size, or only sizes of weight zero.
+    /// No sizes, or only sizes of weight zero.
     #[error("`size` lists no size with a weight above zero")]
     NoSize,
-    /// An alignment of partial sectors.
+    /// An alignment that is not a whole number of sectors.
     #[error("`alignment` is {alignment}, which is not one or more whole sectors of 512B")]
     Alignment {
         /// The alignment.
@@ -123,13 +123,13 @@ pub enum SyntheticError {
         /// The device's capacity.
         capacity: Bytes,
     },
-    /// An exponent that is no exponent.
+    /// An exponent that is negative, infinite or not a number.
     #[error("a Zipf exponent lies between 0 and 20, not at {0}")]
     Exponent(f64),
-    /// Nothing would ever arrive.
+    /// A rate of zero.
     #[error("the arrival rate is zero")]
     Rate,
-    /// Bursts so short or so rare in requests that nearly all of them would be empty.
+    /// Bursts so short, or so few requests in them, that nearly all bursts would be empty.
     #[error("bursts of {on} every {on} + {off} hold less than a hundredth of a request at this rate")]
     EmptyBursts {
         /// Their length.
@@ -155,15 +155,15 @@ impl Hint for SyntheticError {
 }
 
 impl SyntheticSettings {
-    /// The footprint on a device of `capacity`.
+    /// The footprint if the device has `capacity`.
     pub fn footprint_on(&self, capacity: Bytes) -> Bytes {
         self.footprint.unwrap_or(capacity)
     }
 
-    /// Whether everything makes sense on a device of `capacity`.
+    /// Checks the settings for a device of `capacity`.
     ///
     /// # Errors
-    /// What does not, first.
+    /// The first error.
     pub fn check(&self, capacity: Bytes) -> Result<(), SyntheticError> {
         let shares = [
             ("read_fraction", self.read_fraction),
@@ -224,7 +224,7 @@ impl SyntheticSettings {
         }
     }
 
-    /// The alignment as given, or the one that fits the sizes.
+    /// The alignment, as given or derived from the sizes.
     pub(super) fn alignment(&self) -> u64 {
         self.alignment.map_or_else(
             || {

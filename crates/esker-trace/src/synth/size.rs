@@ -1,4 +1,4 @@
-//! How large requests are.
+//! Sizes of requests.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SizePattern {
-    /// Every request is as large.
+    /// All requests have this size.
     Fixed(Bytes),
-    /// Each size comes with a probability proportional to its weight.
+    /// Each size has a probability proportional to its weight.
     Mixture(Vec<WeightedSize>),
 }
 
@@ -23,7 +23,7 @@ pub enum SizePattern {
 pub struct WeightedSize {
     /// The size, in whole sectors of 512 bytes.
     pub size: Bytes,
-    /// How often it comes, in proportion to the other weights.
+    /// Relative frequency of the size.
     pub weight: u32,
 }
 
@@ -69,13 +69,13 @@ impl<'de> Deserialize<'de> for SizePattern {
 /// Draws sizes.
 #[derive(Clone, Debug)]
 pub(super) struct SizeDraw {
-    /// Sums of the weights up to and with each size.
+    /// For each size, the sum of the weights up to and including it.
     sums: Vec<(u64, u32)>,
     total: u64,
 }
 
 impl SizeDraw {
-    /// Sizes are known to fit into 32 bits and weights to have a sum.
+    /// Sizes have been checked to fit into 32 bits, and weights to have a sum.
     pub(super) fn new(sizes: &[WeightedSize]) -> Self {
         let mut total = 0;
         let sums = sizes

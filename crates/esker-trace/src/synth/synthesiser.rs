@@ -1,4 +1,4 @@
-//! Records from settings.
+//! Generates records from settings.
 
 use esker_core::{Bytes, Nanos, Ratio, Rng};
 
@@ -8,8 +8,8 @@ use super::size::SizeDraw;
 use super::{AddressPattern, SyntheticError, SyntheticSettings};
 use crate::{Operation, Record, VolumeIndex};
 
-/// The records of a synthetic workload: the same ones for the same settings, capacity and seed. O(1) per record, in
-/// constant memory. All are on one volume.
+/// The records of a synthetic workload. The same settings, capacity and seed give the same records. Takes constant time
+/// per record and constant memory. All records are on one volume.
 ///
 /// ```
 /// use esker_core::Bytes;
@@ -32,12 +32,12 @@ pub struct Synthesiser {
     sizes: SizeDraw,
     addresses: AddressDraw,
     arrivals: Option<ArrivalDraw>,
-    /// Where the last request ended.
+    /// End of the last request.
     end: u64,
     rngs: Rngs,
 }
 
-/// One generator per question, so that changing one setting leaves the other draws as they are.
+/// One generator per kind of draw, so that changing one setting does not change the other draws.
 #[derive(Clone, Debug)]
 struct Rngs {
     operation: Rng,
@@ -50,19 +50,20 @@ struct Rngs {
 const WHOLE: u64 = Ratio::ONE.as_parts_per_billion();
 
 impl Synthesiser {
-    /// What a trace without volume names calls its volumes.
+    /// The name of the only volume.
     pub const VOLUME: &str = "synthetic";
 
-    /// Records for a device of `capacity`. `run_seed` counts where the settings have no seed.
+    /// Records for a device of `capacity`. `run_seed` is used if the settings have no seed.
     ///
     /// # Errors
-    /// Where settings make no sense.
+    /// The first error in the settings.
     pub fn new(settings: &SyntheticSettings, capacity: Bytes, run_seed: u64) -> Result<Self, SyntheticError> {
         settings.check(capacity)?;
         let seed = settings.seed.unwrap_or(run_seed);
         let footprint = settings.footprint_on(capacity).0;
         let alignment = settings.alignment();
-        // A place is where a request may begin; the last ones are too near the end for large requests, see `address`.
+        // A place is where a request may begin. The last places are too close to the end for large requests, see
+        // `address`.
         let places = (footprint / alignment).max(1);
         let read_below = settings.read_fraction.as_parts_per_billion();
         let sequential = match settings.address {
@@ -99,7 +100,7 @@ impl Synthesiser {
         match &self.addresses {
             // Exactly uniform over the places where this request fits.
             AddressDraw::Uniform => self.rngs.address.below(last_start / self.alignment + 1) * self.alignment,
-            // The few places at the end where it does not fit move down to the last one where it does.
+            // Places at the end where the request does not fit are moved to the last one where it does.
             draw => {
                 let place = draw.draw(self.places, &mut self.rngs.address);
                 place.min(last_start / self.alignment) * self.alignment
@@ -189,7 +190,7 @@ mod tests {
         );
         let top = profile.skew.top.iter().find(|top| top.page_share == 0.2).unwrap();
         near(top.access_share, 0.8, 0.01);
-        // All areas are about as busy, since hot pages are everywhere.
+        // All areas are about equally busy, because hot pages are everywhere.
         let all = records(
             r#"{ "requests": 100000, "footprint": "16MiB",
                  "address": { "kind": "hot-cold", "hot_share": "20%", "hot_accesses": "80%" } }"#,

@@ -2,22 +2,23 @@
 
 use esker_core::Rng;
 
-/// Ranks `0..count`, rank r with probability proportional to `1 / (r + 1)^exponent`. Exact, and O(1) in time and
+/// Draws ranks `0..count`; rank r has a probability proportional to `1 / (r + 1)^exponent`. Exact, in constant time and
 /// memory: rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
 /// discrete distributions", ACM TOMACS 1996).
 #[derive(Clone, Copy, Debug)]
 pub struct Zipf {
     count: f64,
     exponent: f64,
-    /// The area under the hat function ends here, left and right.
+    /// Bounds of the area under the hat function, left and right.
     low: f64,
     high: f64,
-    /// Up to this distance from the next integer a draw needs no further look.
+    /// A draw that is closer than this to the next integer is accepted without further tests.
     sure: f64,
 }
 
 impl Zipf {
-    /// Over `count` ranks, at least one; `exponent` is finite and not negative (asserted). Zero is uniform.
+    /// A distribution over `count` ranks, at least one. `exponent` is finite and not negative (asserted). Zero is
+    /// uniform.
     pub fn new(count: u64, exponent: f64) -> Self {
         assert!(count > 0, "there is at least one rank");
         assert!(exponent.is_finite() && exponent >= 0.0, "a Zipf exponent is finite and not negative: {exponent}");
@@ -46,7 +47,7 @@ impl Zipf {
         if t.abs() < 1e-8 { (y - power * y * y / 2.0).exp() } else { (t.ln_1p() / power).exp() }
     }
 
-    /// One rank.
+    /// Draws a rank.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
@@ -64,7 +65,7 @@ impl Zipf {
 mod tests {
     use super::*;
 
-    /// Chi-square against the exact probabilities: 99.9 % of right generators stay below the bound.
+    /// Chi-square test against the exact probabilities: 99.9 % of correct generators stay below the bound.
     #[test]
     fn ranks_come_with_their_probabilities() {
         for exponent in [0.0, 0.5, 0.99, 1.0, 1.000_001, 1.2, 2.5] {

@@ -1,4 +1,4 @@
-//! Requests and their completions as events in order of time, for formats that write both.
+//! Writes requests and their completions as events in order of time, for formats that have both.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,65 +10,65 @@ use crate::Record;
 use crate::pairing::{Event, Outlet, Pairing, Step, WAITING_MAX};
 use crate::sink::Found;
 
-/// How a reader finds the request that a completion belongs to.
+/// How a reader finds the request of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// By its range.
-    ByRange,
-    /// Both have the number of the request.
-    ByNumber,
+pub(crate) enum MatchedBy {
+    /// By the range of the request.
+    Range,
+    /// By the number of the request, which both events have.
+    Number,
 }
 
-/// An event to be written, and the number of its request, from 0.
+/// An event to write, with the number of its request, counted from 0.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written<'a> {
+pub(crate) struct WrittenEvent<'a> {
     pub(crate) step: Step,
     pub(crate) at: Nanos,
     pub(crate) record: &'a Record,
     pub(crate) number: u64,
 }
 
-/// Turns records into events. Every event also goes through the pairing that a reader applies, so that response times
-/// which a reader will find otherwise, or not at all, are known when they are written.
+/// Turns records into events. Every event also goes through the pairing that a reader uses. So response times that a
+/// reader will find differently, or not at all, are known when they are written.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// The step that stands for a request's begin.
+    /// The step that starts a request.
     begin: Step,
-    told: Told,
+    matched_by: MatchedBy,
     /// Completions to come, by time and number of the request.
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
     /// Number of the next request.
     next: u64,
     /// Records before the first one with a response time, as many as can still wait for a completion then. Most traces
-    /// without response times have none at all, and there is nothing to mistake.
+    /// without response times have none at all, so there is nothing to mistake.
     unanswered: Option<Vec<Record>>,
-    /// Those before them, of which the pairing does not know: its numbers begin behind them.
+    /// Number of records before those. The pairing does not know them: its numbers begin after them.
     given_up: u64,
-    /// Also keeps the requests whose completion is to come.
+    /// Also keeps the requests whose completions are still to come.
     pairing: Pairing<Option<Nanos>>,
     readback: Readback,
 }
 
-/// What a reader will make of the events.
+/// What a reader will find.
 #[derive(Debug, Default)]
 struct Readback {
     /// The response time of the record that is being written.
     response: Option<Nanos>,
-    /// Requests handed out.
+    /// Number of requests handed out.
     count: u64,
-    /// How many response times came out otherwise, and the first request, from 0, whose did.
+    /// How many response times a reader finds differently, and the number of the first such request, from 0.
     mistaken: Option<(u64, u64)>,
-    /// Time and request of the last completion that was written; completions are written in this order.
+    /// Time and request of the last completion written; completions are written in this order.
     last: Option<(Nanos, u64)>,
-    /// Requests that were handed out before their own completion was written, by number: a reader gives up on them, or
+    /// Requests that were handed out before their own completion was written, by number. A reader gives up on them, or
     /// takes another completion for theirs.
     early: HashMap<u64, Found>,
 }
 
 impl Outlet for Readback {
-    type Place = Option<Nanos>;
+    type Origin = Option<Nanos>;
 
-    fn place(&self) -> Option<Nanos> {
+    fn origin(&self) -> Option<Nanos> {
         self.response
     }
     fn ignore(&mut self, _: &'static str, _: u64) {}
@@ -86,24 +86,24 @@ impl Outlet for Readback {
 }
 
 impl Events {
-    pub(crate) fn new(begin: Step, told: Told) -> Self {
+    pub(crate) fn new(begin: Step, matched_by: MatchedBy) -> Self {
         Self {
             begin,
-            told,
+            matched_by,
             due: BinaryHeap::new(),
             next: 0,
             unanswered: Some(Vec::new()),
             given_up: 0,
-            pairing: match told {
-                Told::ByRange => Pairing::with_known_completions(),
-                Told::ByNumber => Pairing::default(),
+            pairing: match matched_by {
+                MatchedBy::Range => Pairing::with_known_completions(),
+                MatchedBy::Number => Pairing::default(),
             },
             readback: Readback::default(),
         }
     }
 
-    /// Writes what completes before `record`, then its begin.
-    pub(crate) fn record(&mut self, record: &Record, mut write: impl FnMut(Written<'_>)) {
+    /// Writes the completions that come before `record`, then the start of `record`.
+    pub(crate) fn record(&mut self, record: &Record, mut write: impl FnMut(WrittenEvent<'_>)) {
         while let Some(&Reverse((at, number))) = self.due.peek()
             && at < record.at
         {
@@ -111,7 +111,7 @@ impl Events {
         }
         let number = self.next;
         self.next += 1;
-        write(Written { step: self.begin, at: record.at, record, number });
+        write(WrittenEvent { step: self.begin, at: record.at, record, number });
         match &mut self.unanswered {
             Some(unanswered) if record.response.is_none() => {
                 if unanswered.len() == 2 * WAITING_MAX {
@@ -133,33 +133,33 @@ impl Events {
         }
     }
 
-    /// Lets the pairing see that a request begins.
+    /// Passes the start of a request to the pairing.
     fn begin(&mut self, record: &Record) {
         self.readback.response = record.response;
         let event = event(self.begin, record.at, record);
-        let paired = match self.told {
-            Told::ByRange => self.pairing.event(event, &mut self.readback),
-            Told::ByNumber => self.pairing.begin_numbered(event, &mut self.readback).map(drop),
+        let paired = match self.matched_by {
+            MatchedBy::Range => self.pairing.event(event, &mut self.readback),
+            MatchedBy::Number => self.pairing.begin_numbered(event, &mut self.readback).map(drop),
         };
         paired.expect("a record's range is sound");
     }
 
-    /// Writes the completions that are left.
-    pub(crate) fn end(&mut self, mut write: impl FnMut(Written<'_>)) {
+    /// Writes the remaining completions.
+    pub(crate) fn end(&mut self, mut write: impl FnMut(WrittenEvent<'_>)) {
         while let Some(&Reverse((at, number))) = self.due.peek() {
             self.complete(at, number, &mut write);
         }
-        self.pairing.rest(&mut self.readback);
+        self.pairing.hand_out_rest(&mut self.readback);
     }
 
-    /// How many response times a reader will find otherwise or not at all, and the number of the first, from 0.
-    /// Complete after [`Events::end`].
+    /// How many response times a reader will find differently or not at all, and the number of the first such record,
+    /// from 0. Complete after [`Events::end`].
     pub(crate) fn mistaken(&self) -> Option<(u64, u64)> {
         self.readback.mistaken
     }
 
     /// Writes the earliest completion that is due.
-    fn complete(&mut self, at: Nanos, number: u64, write: &mut impl FnMut(Written<'_>)) {
+    fn complete(&mut self, at: Nanos, number: u64, write: &mut impl FnMut(WrittenEvent<'_>)) {
         self.due.pop();
         self.readback.last = Some((at, number));
         let paired = number - self.given_up;
@@ -169,17 +169,17 @@ impl Events {
         let length = u32::try_from(length).expect("that of a record");
         let response = Some(at - issued);
         let record = Record { at: issued, offset, length, volume, operation, response };
-        write(Written { step: Step::Complete, at, record: &record, number });
-        match self.told {
-            Told::ByRange => {
+        write(WrittenEvent { step: Step::Complete, at, record: &record, number });
+        match self.matched_by {
+            MatchedBy::Range => {
                 self.pairing.end_known(paired, &event(Step::Complete, at, &record), &mut self.readback);
             }
-            Told::ByNumber => self.pairing.end_numbered(paired, at, &mut self.readback),
+            MatchedBy::Number => self.pairing.end_numbered(paired, at, &mut self.readback),
         }
     }
 }
 
-/// When a request completes. A completion later than any time that can be written is as good as none.
+/// When a request completes; `None` if that is later than any time that can be written.
 #[inline]
 fn due(issued: Nanos, response: Nanos) -> Option<Nanos> {
     issued.0.checked_add(response.0).map(Nanos)

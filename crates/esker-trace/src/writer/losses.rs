@@ -1,31 +1,31 @@
-//! What a written trace does not keep, counted.
+//! Counts what a written trace does not keep.
 
 use esker_core::Nanos;
 
 use super::remainder;
 use crate::format::{FormatEntry, Responses};
 
-/// A way in which what is read back differs from the records that were written. A record counts once for its time and
-/// once for its response time; only [`LossKind::ResponsesMistaken`] may come on top of another.
+/// A way in which records read back differ from those written. A record counts once for its time and once for its
+/// response time; only [`LossKind::ResponsesMistaken`] may come in addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossKind {
-    /// Times, in a format that has none.
+    /// The format has no times.
     TimesDropped,
-    /// Times finer than the format's unit, rounded down to it.
+    /// Times were finer than the unit of the format, and were rounded down.
     TimesRounded,
-    /// Times of zero of a trace that has no times, in a format that has: they read as if all arrived at once.
+    /// The trace has no times, but the format does: all times are zero, and requests seem to arrive at once.
     TimesMadeUp,
-    /// Response times, in a format that has none.
+    /// The format has no response times.
     ResponsesDropped,
-    /// Response times finer than the format's unit, rounded down to it.
+    /// Response times were finer than the unit of the format, and were rounded down.
     ResponsesRounded,
-    /// Response times cut to the longest that the format holds.
+    /// Response times were longer than the format can hold, and were cut.
     ResponsesClipped,
-    /// Response times of zero, or that would be rounded to it, in a format where zero stands for "not known".
+    /// Response times were zero or rounded to zero, which means "not known" in this format.
     ResponsesUnknown,
-    /// Zeros for response times that are not known, in a format where zero is a time like others.
+    /// Response times were not known and were written as zero, which is an ordinary value in this format.
     ResponsesMadeUp,
-    /// Response times that are read back as another's or not at all: completions do not say which request they end.
+    /// Response times are read back as another request's or not at all: completions do not name their request.
     ResponsesMistaken,
 }
 
@@ -47,26 +47,26 @@ impl LossKind {
 /// How often something was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// What.
+    /// The kind of loss.
     pub kind: LossKind,
-    /// In how many records.
+    /// Number of records.
     pub count: u64,
-    /// The first of them: its number among those written, from 1.
+    /// The first of these records: its number among those written, from 1.
     pub first: u64,
 }
 
-/// What was written, and what of it was not kept.
+/// What was written, and what was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteNotes {
     /// The format.
     pub format: &'static str,
     /// Records written.
     pub records: u64,
-    /// What was not kept, one entry a kind, in the order of [`LossKind`].
+    /// What was not kept, one entry for each kind, in the order of [`LossKind`].
     pub losses: Vec<Loss>,
-    /// What was subtracted from all times, since the format counts from the trace's own start.
+    /// The time subtracted from all times, if the format counts from the start of the trace.
     pub time_origin: Nanos,
-    /// Volumes that are called otherwise in the output: the name, and what it became.
+    /// Volumes with other names in the output: the old name, and the new one.
     pub volumes_renamed: Vec<(String, String)>,
 }
 
@@ -75,12 +75,12 @@ impl WriteNotes {
         Self { format, records: 0, losses: Vec::new(), time_origin: Nanos::ZERO, volumes_renamed: Vec::new() }
     }
 
-    /// How many records lost something of `kind`.
+    /// Number of records with a loss of `kind`.
     pub fn lost(&self, kind: LossKind) -> u64 {
         self.losses.iter().find(|loss| loss.kind == kind).map_or(0, |loss| loss.count)
     }
 
-    /// A line of text for each kind of loss, for people.
+    /// A line of text for each kind of loss.
     pub fn lines(&self) -> Vec<String> {
         let format = crate::format::entry(self.format).expect("it was written in it");
         let mut lines: Vec<String> = self.losses.iter().map(|loss| text(loss, format)).collect();
@@ -108,13 +108,13 @@ impl WriteNotes {
     }
 }
 
-/// What is lost while a trace is written: count and first record of every kind. Most records of a trace may lose
-/// something, so that counting has to cost next to nothing.
+/// The losses while a trace is written: count and first record for each kind. Most records of a trace may have a loss,
+/// so counting has to be very cheap.
 #[derive(Debug, Default)]
 pub(super) struct LossCounts([(u64, u64); LossKind::ALL.len()]);
 
 impl LossCounts {
-    /// Counts a loss of record number `record`, from 1.
+    /// Counts a loss in record number `record`, counted from 1.
     #[inline]
     pub(super) fn lose(&mut self, kind: LossKind, record: u64) {
         self.lose_many(Loss { kind, count: 1, first: record });
@@ -129,12 +129,12 @@ impl LossCounts {
         *count += loss.count;
     }
 
-    /// How many records lost something of `kind`.
+    /// Number of records with a loss of `kind`.
     pub(super) fn lost(&self, kind: LossKind) -> u64 {
         self.0[kind as usize].0
     }
 
-    /// Those that happened, in the order of [`LossKind`].
+    /// The losses that occurred, in the order of [`LossKind`].
     pub(super) fn list(&self) -> Vec<Loss> {
         let all = LossKind::ALL.iter().zip(self.0).map(|(&kind, (count, first))| Loss { kind, count, first });
         all.filter(|loss| loss.count > 0).collect()
@@ -178,7 +178,7 @@ fn text(loss: &Loss, format: &FormatEntry) -> String {
     format!("{what} (the first is record {first})")
 }
 
-/// What becomes of a response time that is written in `format`, and the loss that this is.
+/// The response time as `format` can hold it, and the loss, if any.
 #[inline]
 pub(crate) fn response(format: &FormatEntry, response: Option<Nanos>) -> (Option<Nanos>, Option<LossKind>) {
     let (unit, max) = (format.build.holds.response_unit.0, format.build.holds.response_max.0);

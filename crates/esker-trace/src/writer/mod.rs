@@ -1,4 +1,4 @@
-//! Records back into files.
+//! Writes records into files.
 
 pub(crate) mod events;
 mod losses;
@@ -17,34 +17,34 @@ pub use losses::{Loss, LossKind, WriteNotes};
 pub(crate) use text::{write_decimal, write_hexadecimal, write_number, write_padded};
 use volumes::{Naming, NoPlace};
 
-/// Written in pieces of about this many bytes.
+/// Output is written in pieces of about this many bytes.
 const PIECE: usize = 256 << 10;
-/// A trace whose first time is later than this (1973) has absolute times.
+/// A trace whose first time is later than this (in 1973) has absolute times.
 const ABSOLUTE: Nanos = Nanos::from_secs(100_000_000);
 
-/// What a record is written for.
+/// The volume of a record, as it is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a> {
-    /// The volume's number, in formats that number volumes.
+    /// The number of the volume, for formats that number volumes.
     pub(crate) number: u32,
-    /// The volume's name.
+    /// The name of the volume.
     pub(crate) name: &'a str,
 }
 
-/// Writes one format. Everything that the format's [`format::Holds`] says has been checked before.
+/// Writes one format. The values have been checked against the format's [`format::Holds`].
 pub(crate) trait RecordWriter: Send {
-    /// What stands in front of the first record.
+    /// Writes what comes before the first record.
     fn begin(&mut self, _output: &mut Vec<u8>) {}
-    /// A record will name this volume; they come in the order of their indices in the output.
+    /// Announces a volume before its first record. Volumes come in the order of their indices in the output.
     fn volume(&mut self, _output: &mut Vec<u8>, _target: Target<'_>) {}
-    /// One record.
+    /// Writes one record.
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()>;
-    /// What stands behind the last one.
+    /// Writes what comes after the last record.
     fn end(&mut self, _output: &mut Vec<u8>) -> io::Result<()> {
         Ok(())
     }
-    /// After the end, in formats of events: how many response times are read back otherwise than they were written, and
-    /// the number of the first such record, from 0.
+    /// After the end, for formats with events: how many response times are read back differently from those written,
+    /// and the number of the first such record, from 0.
     fn mistaken(&self) -> Option<(u64, u64)> {
         None
     }
@@ -56,7 +56,7 @@ pub struct TraceWriter {
     writer: Box<dyn RecordWriter>,
     output: Box<dyn Write + Send>,
     buffer: Vec<u8>,
-    /// Names in the trace, and what became of those that a record has used: its index, name and number in the output.
+    /// Names in the trace. Those that a record has used also have their index, name and number in the output.
     volumes: Vec<(String, Option<Placed>)>,
     placed: u32,
     /// A bit for each operation that the format knows.
@@ -81,7 +81,7 @@ impl std::fmt::Debug for TraceWriter {
 }
 
 impl TraceWriter {
-    /// Begins a trace of the format called `format` on `output`, with the volumes known by now.
+    /// Starts a trace in the format called `format` on `output`. `volumes` are the names known so far.
     pub fn create(format: &str, output: Box<dyn Write + Send>, volumes: &[String]) -> Result<Self, TraceError> {
         let format = format::entry(format)?;
         let write = format.build.write.ok_or(TraceError::NotWritable { format: format.name })?;
@@ -102,14 +102,14 @@ impl TraceWriter {
         Ok(this)
     }
 
-    /// Makes volumes known that appeared since: `volumes` begins with those known before. Only volumes of which a
-    /// record is written take a place in the output.
+    /// Makes volumes known that have appeared since: `volumes` begins with those known before. Only volumes of written
+    /// records appear in the output.
     pub fn set_volumes(&mut self, volumes: &[String]) -> Result<(), TraceError> {
         self.volumes.extend(volumes.iter().skip(self.volumes.len()).map(|name| (name.clone(), None)));
         Ok(())
     }
 
-    /// Gives volume number `volume` its place in the output.
+    /// Gives volume number `volume` its name and number in the output.
     #[cold]
     fn place_volume(&mut self, volume: usize) -> Result<(), TraceError> {
         let name = self.volumes[volume].0.clone();
@@ -140,7 +140,7 @@ impl TraceWriter {
         TraceError::CannotHold { format, name: None, number, what: what.into(), remedy }
     }
 
-    /// The trace that the records come from has no times: where the format has some, that the zeros are none is noted.
+    /// States that the records come from a trace without times. If the format has times, the notes will mention it.
     pub fn trace_has_no_times(&mut self) {
         let count = self.notes.records;
         if self.format.build.times != Times::None && count > 0 && self.losses.lost(LossKind::TimesMadeUp) == 0 {
@@ -148,8 +148,8 @@ impl TraceWriter {
         }
     }
 
-    /// Writes one record; records come in order of time. What the format cannot hold is an error, after which other
-    /// records may follow; what it has no place for (response times, fine times) is dropped and noted.
+    /// Writes one record. Records come in order of time. A value that the format cannot hold is an error; other records
+    /// may follow. Response times and fine parts of times that the format cannot hold are dropped and counted.
     pub fn push(&mut self, record: &Record) -> Result<(), TraceError> {
         let mut record = *record;
         if record.operation == Operation::Flush {
@@ -173,7 +173,7 @@ impl TraceWriter {
         if self.buffer.len() >= PIECE { self.write_out() } else { Ok(()) }
     }
 
-    /// Whether the format has room for the record; the time as it counts it.
+    /// Checks that the format can hold the record. Returns the time as the format counts it.
     #[inline]
     fn check(&self, record: &Record) -> Result<Nanos, TraceError> {
         let holds = &self.format.build.holds;
@@ -238,7 +238,7 @@ impl TraceWriter {
         self.cannot_hold(what, format!("write a format that counts in bytes: {others}"))
     }
 
-    /// What is subtracted from the time of `record`.
+    /// The time that is subtracted from the time of `record`.
     fn origin(&self, record: &Record) -> Nanos {
         if self.notes.records > 0 {
             self.notes.time_origin
@@ -249,7 +249,7 @@ impl TraceWriter {
         }
     }
 
-    /// Makes the record's time one that the format has: `since`, or less where that is finer than its unit.
+    /// Sets the time of the record to `since`, rounded down to the unit of the format.
     #[inline]
     fn fit_time(&mut self, record: &mut Record, since: Nanos) {
         match self.format.build.times {
@@ -279,7 +279,7 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// Writes what is left and says what was not kept.
+    /// Writes the rest, and returns what was not kept.
     pub fn finish(mut self) -> Result<WriteNotes, TraceError> {
         self.writer.end(&mut self.buffer).map_err(TraceError::Write)?;
         if let Some((count, first)) = self.writer.mistaken() {
@@ -291,7 +291,7 @@ impl TraceWriter {
     }
 }
 
-/// `value % unit` without a division where the unit is a power of two or a microsecond, as it is in most formats.
+/// `value % unit`, without a division if the unit is a power of two or a microsecond, as in most formats.
 #[inline]
 fn remainder(value: u64, unit: u64) -> u64 {
     const MICROSECOND: u64 = Nanos::from_micros(1).0;
@@ -302,7 +302,7 @@ fn remainder(value: u64, unit: u64) -> u64 {
     }
 }
 
-/// The formats that can be written and whose room satisfies `has`, as a list for people.
+/// The formats that can be written and satisfy `has`, as a list for people.
 fn others(has: impl Fn(&Holds) -> bool) -> String {
     let names: Vec<&str> = FORMATS
         .iter()

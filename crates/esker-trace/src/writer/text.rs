@@ -1,4 +1,4 @@
-//! Numbers as text. Writers put several into each line: `format!` would take most of their time.
+//! Writes numbers as text. Each line has several of them: with `format!` they would take most of the time.
 
 /// Digits of the largest number.
 const DIGITS: usize = 20;
@@ -19,12 +19,12 @@ pub(crate) fn write_number(output: &mut Vec<u8>, number: u64) {
     write_padded(output, number, 1, b' ');
 }
 
-/// Appends a whole number, with `pad` in front of it where it is shorter than `width`, at most 20.
+/// Appends a whole number. If it is shorter than `width` (at most 20), `pad` comes before it.
 #[inline]
 pub(crate) fn write_padded(output: &mut Vec<u8>, mut number: u64, width: usize, pad: u8) {
     let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
     let (start, length) = (output.len(), digits.max(width));
-    // A copy of fixed length, cut afterwards, is faster than one of just the digits.
+    // A copy of fixed length that is cut afterwards is faster than a copy of just the digits.
     output.extend_from_slice(&[pad; DIGITS]);
     let mut pairs = output[start + length - digits..start + length].rchunks_exact_mut(2);
     for pair in &mut pairs {
@@ -44,7 +44,7 @@ pub(crate) fn write_hexadecimal(output: &mut Vec<u8>, number: u64) {
     output.extend((0..places).rev().map(|place| b"0123456789abcdef"[(number >> (4 * place)) as usize & 15]));
 }
 
-/// Appends `value` / 10^`places` with at least `shown` decimals, and all that are not zero.
+/// Appends `value` / 10^`places` with at least `shown` decimals, and all decimals that are not zero.
 pub(crate) fn write_decimal(output: &mut Vec<u8>, value: u64, places: u32, shown: u32) {
     let scale = 10u64.pow(places);
     write_number(output, value / scale);

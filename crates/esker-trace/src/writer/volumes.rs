@@ -1,14 +1,14 @@
-//! What volumes are called in a format.
+//! Names of volumes in each format.
 
 use std::collections::BTreeSet;
 
 use crate::format::VolumeNames;
 
-/// Longest name in formats of names without blanks, and in those of any text, in bytes.
+/// Longest names in bytes, in formats of names without blanks and in those of any text.
 const WORD_MAX: usize = 255;
 const TEXT_MAX: usize = u16::MAX as usize;
 
-/// Names given out so far.
+/// The names given so far.
 #[derive(Debug)]
 pub(super) struct Naming {
     rule: VolumeNames,
@@ -16,7 +16,7 @@ pub(super) struct Naming {
     names: BTreeSet<String>,
 }
 
-/// Why a volume has no place.
+/// Why a volume cannot be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlace {
     OnlyOne,
@@ -28,7 +28,7 @@ impl Naming {
         Self { rule, numbers: BTreeSet::new(), names: BTreeSet::new() }
     }
 
-    /// Name and number in the output of the volume called `name`, the next one.
+    /// Name and number in the output for the next volume, which is called `name`.
     pub(super) fn place(&mut self, name: &str) -> Result<(String, u32), NoPlace> {
         let index = self.names.len() as u32;
         let (becomes, number) = match self.rule {
@@ -49,7 +49,7 @@ impl Naming {
                 (if fits { name.to_string() } else { format!("{}.{index}", to_word(name)) }, index)
             }
             VolumeNames::MajorMinor => {
-                // As Linux has them: 12 and 20 bits.
+                // As in Linux: 12 and 20 bits.
                 let fits = name.split_once(',').is_some_and(|(major, minor)| {
                     number_below(major, 1 << 12).is_some() && number_below(minor, 1 << 20).is_some()
                 });
@@ -64,7 +64,7 @@ impl Naming {
         Ok((becomes, number))
     }
 
-    /// `name`, or something like it where another volume is called so.
+    /// `name`, or a similar name if another volume already has it.
     fn unique(&self, name: String) -> String {
         let taken = |name: &str| self.names.contains(name);
         if !taken(&name) {
@@ -83,7 +83,7 @@ impl Naming {
     }
 }
 
-/// The number that `text` is, written as numbers are.
+/// The number that `text` is, in its usual spelling.
 fn number_below(text: &str, limit: u64) -> Option<u32> {
     let number: u32 = text.parse().ok()?;
     (u64::from(number) < limit && number.to_string() == text).then_some(number)

@@ -11,12 +11,12 @@ use esker_trace::{
 };
 use proptest::prelude::*;
 
-/// A buffer that can be looked at after the writer is gone.
+/// A buffer that can be read after the writer is gone.
 #[derive(Clone, Default)]
 pub(crate) struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Shared {
-    /// What has been written.
+    /// Takes what has been written.
     pub(crate) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
@@ -42,7 +42,7 @@ pub(crate) fn write(format: &str, records: &[Record], volumes: &[String]) -> Res
     Ok((output.take(), notes))
 }
 
-/// Everything that can be read of `bytes`.
+/// Reads all records of `bytes`.
 pub(crate) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<(TraceReader, Vec<Record>), TraceError> {
     let mut reader = TraceReader::from_reader("test", Box::new(Cursor::new(bytes)), options)?;
     let (mut all, mut batch) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ pub(crate) fn forced(format: &str) -> ReadOptions {
 }
 
 /// A trace that `format` can hold exactly: its volumes in order of appearance, and its records in order of time. Ranges
-/// do not overlap, since formats of events could not tell which of two requests for one range completed.
+/// do not overlap, because formats with events could not tell which of two requests for one range completed.
 pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value = (Vec<String>, Vec<Record>)> {
     let holds = format.build.holds;
     let record = (
@@ -97,7 +97,7 @@ pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value =
             if operation == Operation::Flush {
                 (offset, length) = (0, 0);
                 if format.name.starts_with("blk") {
-                    // Flushes have no range to tell them by.
+                    // Flushes have no range by which they could be found.
                     response = None;
                 }
             }

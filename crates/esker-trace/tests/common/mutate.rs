@@ -1,4 +1,4 @@
-//! Valid traces of every format, and what becomes of them by accident. Everything follows from a seed.
+//! Valid traces of every format, and mutations of them. Everything follows from a seed.
 #![allow(dead_code, reason = "tests and the fuzzer use their parts")]
 
 use std::io::{self, Cursor, Write};
@@ -31,7 +31,7 @@ pub(crate) fn corpus(format: &'static FormatEntry) -> Vec<Vec<u8>> {
         false if format.name == "oracle-general" => [1, 3, 12].map(|records| accesses(records, &mut rng)).into(),
         false => [1, 3, 12].map(|numbers| (0..numbers).flat_map(|_| rng.below(1 << 20).to_le_bytes()).collect()).into(),
     };
-    // What writers do not write, but readers understand.
+    // What writers never write, but readers accept.
     for (name, text) in [
         ("spc", "0,20941264,8192,W,0.551706,extra,1e9\r\n1,1,512,r,1e-3\r\n"),
         ("systor", "1455592881.089876,,R,0,32768,4096\n1455592882,1e-05,W,1,0,512"),
@@ -60,7 +60,7 @@ CPU3 (8,0):
  Reads Queued:           0,        0KiB
 ";
 
-/// Records of 24 bytes as libCacheSim has them.
+/// Records of 24 bytes in the layout of libCacheSim.
 fn accesses(records: u64, rng: &mut Rng) -> Vec<u8> {
     let record = |number: u64| {
         let (seconds, object, next) = (number as u32 / 3, rng.below(8) << 30, number + 1 + rng.below(9));
@@ -100,7 +100,7 @@ fn trace(format: &'static FormatEntry, records: u64, rng: &mut Rng) -> Vec<u8> {
     std::mem::take(&mut *output.0.lock().unwrap())
 }
 
-/// Numbers that are on some border.
+/// Numbers at some limit.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -129,7 +129,7 @@ const NUMBERS: &[&str] = &[
     "184467440737.09551615",
 ];
 
-/// Changes `bytes` here and there.
+/// Changes `bytes` in a few random places.
 pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], rng: &mut Rng) {
     for _ in 0..1 + rng.below(4) {
         let length = bytes.len() as u64;
@@ -150,7 +150,7 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], rng: &mut Rng) {
                 bytes.insert(at, byte);
             }
             6 | 7 => {
-                // A number becomes another one.
+                // Replace a number by another one.
                 let digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
                 let Some(start) = bytes[at..].iter().position(digit).map(|skip| at + skip) else { continue };
                 let end = bytes[start..].iter().position(|byte| !digit(byte)).map_or(bytes.len(), |skip| start + skip);
@@ -164,14 +164,14 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], rng: &mut Rng) {
                 bytes.extend_from_slice(&other[from..]);
             }
             9 => {
-                // A binary number becomes an extreme one.
+                // Replace a binary number by an extreme one.
                 let value = [0, u64::MAX, 1 << 63, 1 << 32, 0x7fff_ffff, 0xff][rng.below(6) as usize];
                 let value = if rng.chance(1, 2) { value.to_le_bytes() } else { value.to_be_bytes() };
                 let width = [1, 2, 4, 8][rng.below(4) as usize].min(bytes.len() - at);
                 bytes[at..at + width].copy_from_slice(&value[..width]);
             }
             10 => {
-                // Lines change places.
+                // Swap lines.
                 let mut lines: Vec<Vec<u8>> =
                     bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
                 if lines.len() > 1 {
@@ -189,7 +189,7 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], rng: &mut Rng) {
     }
 }
 
-/// One mutated input of `format`: the `case`-th of `seed`.
+/// One mutated input of `format`: number `case` of `seed`.
 pub(crate) fn case(format: &'static FormatEntry, corpus: &[Vec<u8>], seed: u64, case: u64) -> (Vec<u8>, ReadOptions) {
     let mut rng = Rng::derive(seed.wrapping_add(case.wrapping_mul(0x9E37_79B9_7F4A_7C15)), format.name);
     let mut bytes = match rng.below(40) {
@@ -206,7 +206,7 @@ pub(crate) fn case(format: &'static FormatEntry, corpus: &[Vec<u8>], seed: u64, 
     (bytes, options)
 }
 
-/// Reads `bytes`, which may fail but in no other way; what comes out is checked. Whether it was read to the end.
+/// Reads `bytes`, which may be refused but nothing worse; checks the records. Returns whether all was read.
 pub(crate) fn check(bytes: Vec<u8>, options: &ReadOptions) -> bool {
     let Ok(mut reader) = TraceReader::from_reader("mutated", Box::new(Cursor::new(bytes)), options) else {
         return false;

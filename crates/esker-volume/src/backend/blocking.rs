@@ -1,4 +1,4 @@
-//! Stores whose calls return when the work is done: memory and files.
+//! Stores whose calls return after the work: memory and files.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,28 +7,28 @@ use std::path::Path;
 
 use esker_core::Bytes;
 
-/// A store of bytes that does its work before it returns. What was never written reads as zeroes; ranges lie within the
-/// capacity (the engine sees to that). [`Direct`](super::Direct) and [`Threaded`](super::Threaded) make a
-/// [`Backend`](super::Backend) of it.
+/// A store of bytes whose calls return after the work. Bytes that were never written read as zeroes. Ranges lie within
+/// the capacity (the engine checks that). [`Direct`](super::Direct) and [`Threaded`](super::Threaded) turn it into a
+/// [`Backend`](super::Backend).
 pub trait BlockingBackend: Send {
-    /// Bytes that it holds.
+    /// Capacity in bytes.
     fn capacity(&self) -> Bytes;
 
-    /// Fills `buffer` from byte `offset` on.
+    /// Fills `buffer` with the bytes from `offset` on.
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Writes `data` from byte `offset` on. It may be lost with the power until the next [`flush`](Self::flush), unless
-    /// `durable`.
+    /// Writes `data` from byte `offset` on. Unless `durable`, the data may be lost with the power until the next
+    /// [`flush`](Self::flush).
     fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()>;
 
     /// Makes the range read as zeroes; `durable` as in [`write`](Self::write).
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()>;
 
-    /// Gives up the range's content. What it reads as afterwards is open.
+    /// Discards the content of the range, which may then read as anything.
     fn trim(&mut self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes all writes that have returned durable. After an error, of this or of a durable write, any of them may be
-    /// lost, whatever later calls return.
+    /// Makes all writes that have returned durable. After an error of this call or of a durable write, any of these
+    /// writes may be lost, whatever later calls return.
     fn flush(&mut self) -> io::Result<()>;
 }
 
@@ -39,7 +39,7 @@ pub struct MemoryBackend {
 }
 
 impl MemoryBackend {
-    /// Zeroes.
+    /// A store of zeroes.
     pub fn new(capacity: Bytes) -> Self {
         Self { bytes: vec![0; usize::try_from(capacity.0).expect("it fits into memory")] }
     }
@@ -73,7 +73,7 @@ impl BlockingBackend for MemoryBackend {
     }
 }
 
-/// A file; a new one is sparse.
+/// A store in a file. A new file is sparse.
 #[derive(Debug)]
 pub struct FileBackend {
     file: File,
@@ -84,7 +84,7 @@ pub struct FileBackend {
 static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
 impl FileBackend {
-    /// Makes a new file of `capacity` at `path`, where nothing may be yet.
+    /// Creates a file of `capacity` at `path`, which must not exist.
     pub fn create(path: &Path, capacity: Bytes) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         file.set_len(capacity.0)?;
@@ -119,7 +119,7 @@ impl BlockingBackend for FileBackend {
         }
         if durable { self.file.sync_data() } else { Ok(()) }
     }
-    /// Keeps the content: files are not punched yet.
+    /// Keeps the content: no holes are punched into files yet.
     fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! Operations that are done before they are asked about: for memory.
+//! Runs operations at once: for memory.
 
 use esker_core::Bytes;
 
 use super::{Backend, BlockingBackend, Ended, Operation};
 
-/// A store that does its work when it takes it. For stores that answer at once; a slow one holds up the whole volume.
+/// A back end that performs an operation when it is submitted. For fast stores: a slow one holds up the whole volume.
 #[derive(Debug, Default)]
 pub struct Direct<B> {
     store: B,
@@ -12,7 +12,7 @@ pub struct Direct<B> {
 }
 
 impl<B: BlockingBackend> Direct<B> {
-    /// Over `store`.
+    /// A back end over `store`.
     pub fn new(store: B) -> Self {
         Self { store, ended: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Where the bytes are.
+//! Back ends: where the bytes are.
 
 mod blocking;
 mod direct;
@@ -12,47 +12,47 @@ pub use blocking::{BlockingBackend, FileBackend, MemoryBackend};
 pub use direct::Direct;
 pub use threaded::Threaded;
 
-/// A store of bytes that takes operations and completes them later. Nothing in it blocks.
+/// A store of bytes that takes operations and completes them later. Its methods never block.
 ///
-/// Operations under way do not overlap, but for those of a host that overlaps its own. Flushes and durable writes
-/// complete in the order in which they were performed; everything else in any order.
+/// Operations under way do not overlap, unless the host overlaps its own. Flushes and durable writes complete in the
+/// order in which they are performed, everything else in any order.
 pub trait Backend: Send {
-    /// Bytes that it holds.
+    /// Capacity in bytes.
     fn capacity(&self) -> Bytes;
 
-    /// Takes an operation, which `id` names until it has ended.
+    /// Takes an operation. `id` names it until it has ended.
     fn submit(&mut self, id: u64, operation: Operation);
 
-    /// Appends the operations that have ended since it was asked last.
+    /// Appends the operations that have ended since the last call.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
 }
 
 /// One operation on a store.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// What to do.
+    /// What it does.
     pub kind: RequestKind,
     /// First byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// What a write writes; for a read a buffer that is as long; else empty.
+    /// The data of a write; for a read, a buffer of the same length; otherwise empty.
     pub data: Vec<u8>,
 }
 
 /// An operation that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The name it was given.
+    /// The name that the operation was submitted with.
     pub id: u64,
-    /// How it ended.
+    /// Success, or the error.
     pub result: io::Result<()>,
-    /// The buffer that came with it: what a read has read.
+    /// The buffer of the operation: for a read, the data.
     pub data: Vec<u8>,
 }
 
 impl Operation {
-    /// Performs it on `store`, under the name `id`.
+    /// Performs the operation on `store`, under the name `id`.
     pub fn perform(self, id: u64, store: &mut dyn BlockingBackend) -> Ended {
         let Self { kind, offset, length, mut data } = self;
         let result = match kind {

@@ -1,4 +1,4 @@
-//! Operations that a thread of their own performs: for files.
+//! Runs operations in a thread of their own: for files.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
@@ -8,7 +8,7 @@ use esker_core::Bytes;
 use super::{Backend, BlockingBackend, Ended, Operation};
 use crate::signal::Signal;
 
-/// A store whose operations one thread performs, one after the other.
+/// A back end whose operations are performed by one thread, one after the other.
 #[derive(Debug)]
 pub struct Threaded {
     capacity: Bytes,
@@ -18,14 +18,14 @@ pub struct Threaded {
 }
 
 impl Threaded {
-    /// Over `store`; `signal` is given whenever an operation has ended.
+    /// A back end over `store`. `signal` is given whenever an operation has ended.
     pub fn new<B: BlockingBackend + 'static>(mut store: B, signal: Signal) -> Self {
         let capacity = store.capacity();
         let (work, to_do) = mpsc::channel::<(u64, Operation)>();
         let (done, ended) = mpsc::channel();
         let worker = thread::spawn(move || {
             for (id, operation) in to_do {
-                // Nobody listens any more where the volume was dropped with operations under way.
+                // The receiver is gone if the volume was dropped with operations under way.
                 let _ = done.send(operation.perform(id, &mut store));
                 signal.give();
             }
@@ -48,11 +48,11 @@ impl Backend for Threaded {
 }
 
 impl Drop for Threaded {
-    /// Waits for what is under way: after this, nothing is written any more.
+    /// Waits for the operations under way: after this, nothing is written any more.
     fn drop(&mut self) {
         drop(self.work.take());
         if let Some(worker) = self.worker.take() {
-            // A panic there was reported when it happened.
+            // A panic of the thread was reported when it happened.
             let _ = worker.join();
         }
     }

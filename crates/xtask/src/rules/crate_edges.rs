@@ -1,17 +1,16 @@
-//! Who depends on whom stands in ARCHITECTURE.md, in the table of crates, and nowhere else:
-//! that table is what is checked.
+//! Checks that crates depend on each other as the table in ARCHITECTURE.md says. Only that table counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rule;
 use crate::allow::Settings;
 use crate::finding::Finding;
-use crate::manifest::{Kind, Package};
+use crate::manifest::{DependencyKind, Package};
 use crate::workspace::Workspace;
 
 /// The page with the table.
 const PAGE: &str = "ARCHITECTURE.md";
-/// The head of the table.
+/// The head of the table of crates.
 const HEAD: [&str; 4] = ["crate", "owns", "depends on", "its tests also on"];
 
 pub(super) const RULE: Rule = Rule {
@@ -20,12 +19,12 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// A row of the table.
+/// One row of the table.
 struct Row {
     line: usize,
     krate: String,
-    /// Those of `[dependencies]` and those of `[dev-dependencies]`.
-    allowed: BTreeMap<Kind, Vec<String>>,
+    /// The allowed dependencies: those of `[dependencies]`, and those of `[dev-dependencies]`.
+    allowed: BTreeMap<DependencyKind, Vec<String>>,
 }
 
 fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
@@ -54,7 +53,7 @@ fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// What the manifest has and the row has not, and the other way round.
+/// Reports edges that are only in the manifest, and edges that are only in the row.
 fn compare(package: &Package, row: &Row, ours: &BTreeSet<&str>, findings: &mut Vec<Finding>) {
     let edges = || package.dependencies.iter().filter(|dependency| ours.contains(dependency.name.as_str()));
     for edge in edges() {
@@ -82,7 +81,10 @@ fn rows(text: &str, ours: &BTreeSet<&str>) -> Vec<Row> {
     table
         .map_while(|(line, cells)| {
             let [krate, _, normal, dev] = cells[..] else { return None };
-            let allowed = BTreeMap::from([(Kind::Normal, names(normal, ours)), (Kind::Dev, names(dev, ours))]);
+            let allowed = BTreeMap::from([
+                (DependencyKind::Normal, names(normal, ours)),
+                (DependencyKind::Dev, names(dev, ours)),
+            ]);
             Some(Row { line, krate: krate.trim_matches('`').to_owned(), allowed })
         })
         .collect()
@@ -93,7 +95,7 @@ fn cells(line: &str) -> Vec<&str> {
     inner.map(|inner| inner.split('|').map(str::trim).collect()).unwrap_or_default()
 }
 
-/// `core, sim` are `esker-core` and `esker-sim`; `-` is none.
+/// The crates in a cell: `core, sim` means `esker-core` and `esker-sim`, `-` means none.
 fn names(cell: &str, ours: &BTreeSet<&str>) -> Vec<String> {
     let written = cell.split(',').map(|name| name.trim().trim_matches('`')).filter(|name| *name != "-");
     written

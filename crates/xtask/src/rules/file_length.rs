@@ -1,4 +1,4 @@
-//! Files of Rust are read in one sitting.
+//! Checks that files of Rust are short enough to be read in one sitting.
 
 use super::Rule;
 use crate::allow::Settings;

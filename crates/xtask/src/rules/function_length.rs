@@ -1,5 +1,5 @@
-//! Functions fit on a screen. The lines from `fn` to the closing brace count, not the documentation before it. What
-//! stands inside a macro's call (`proptest!`) is not Rust before the macro has run, and is not seen.
+//! Checks that functions fit on a screen. Lines are counted from `fn` to the closing brace, without documentation.
+//! Functions inside a macro call (`proptest!`) are not checked: they are no Rust code before the macro has run.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -25,7 +25,7 @@ fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
 
 struct Functions<'a> {
     path: &'a str,
-    /// `Type::` within what is implemented for a type.
+    /// `Type::` inside an `impl` of a type.
     owner: String,
     findings: &'a mut Vec<Finding>,
 }

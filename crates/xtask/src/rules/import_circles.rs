@@ -1,7 +1,7 @@
-//! Files side by side do not import from each other in a circle, so that each can be read after those it builds on.
+//! Checks that sibling files do not import from each other in a circle: so each can be read after those it builds on.
 //!
-//! A module's `mod` lines, its re-exports (`pub use`) and tests do not count. A name that is imported by way of a
-//! re-export counts as imported from where it is declared. What a file below a folder imports counts for the folder.
+//! A module's `mod` lines, its re-exports (`pub use`) and tests do not count. A name that is imported through a
+//! re-export counts as imported from where it is declared. An import in a file of a folder counts for the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::workspace::Workspace;
 pub(super) const RULE: Rule =
     Rule { name: "import-circles", demands: "files side by side do not import from each other in a circle", check };
 
-/// Where one module imports from another one beside it: a file and a line.
-type Place = (String, usize);
-/// Of modules with the same parent: from, to, and where first.
-type Edges = BTreeMap<usize, BTreeMap<usize, Place>>;
+/// Where a module imports from a sibling: file and line.
+type ImportLine = (String, usize);
+/// Imports between modules with the same parent: from, to, and the first place.
+type Edges = BTreeMap<usize, BTreeMap<usize, ImportLine>>;
 
 fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
     let trees = workspace.packages.iter().flat_map(|package| modules::trees(workspace, package));
@@ -41,7 +41,7 @@ fn circles_of(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Imports between modules beside each other: a folder imports what is imported below it.
+/// Collects the imports between siblings; a folder imports what files below it import.
 fn edges(tree: &Tree) -> Edges {
     let mut edges = Edges::new();
     for (at, module) in tree.modules.iter().enumerate() {
@@ -49,7 +49,7 @@ fn edges(tree: &Tree) -> Edges {
             let Some(target) = tree.target(at, import) else { continue };
             let (own, other) = (lineage(tree, at), lineage(tree, target));
             let apart = own.iter().zip(&other).find(|(a, b)| a != b);
-            // Modules inside one file are no files side by side.
+            // Modules inside one file are not sibling files.
             let Some((&from, &to)) = apart.filter(|(a, b)| tree.modules[**a].file != tree.modules[**b].file) else {
                 continue;
             };
@@ -59,7 +59,7 @@ fn edges(tree: &Tree) -> Edges {
     edges
 }
 
-/// From the root to the module.
+/// The modules on the way from the root to the module.
 fn lineage(tree: &Tree, module: usize) -> Vec<usize> {
     let mut lineage: Vec<_> = std::iter::successors(Some(module), |&at| tree.modules[at].parent).collect();
     lineage.reverse();
@@ -79,7 +79,7 @@ fn reached(edges: &Edges, from: usize) -> BTreeSet<usize> {
     reached
 }
 
-/// Breadth first from `from` back to it; there is a way.
+/// The shortest way from `from` back to itself, by breadth-first search. There has to be one.
 fn shortest_circle(edges: &Edges, from: usize) -> Vec<usize> {
     let mut ways = std::collections::VecDeque::from([vec![from]]);
     let mut seen = BTreeSet::new();

@@ -1,7 +1,7 @@
-//! Dependencies come from the registry, under licences that `tidy.toml` lists.
+//! Checks that dependencies come from the registry, under licences that `tidy.toml` allows.
 //!
-//! Sources are those of Cargo.lock, for all platforms. Licences are those of the packages that this platform builds:
-//! cargo has the others here only after it fetched them.
+//! Sources are checked in Cargo.lock, for all platforms. Licences are checked only for packages that are built on this
+//! platform, because cargo knows the others only after fetching them.
 
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,7 @@ struct Lock {
 #[derive(Deserialize)]
 struct Locked {
     name: String,
-    /// None for the workspace's own.
+    /// `None` for crates of the workspace.
     source: Option<String>,
 }
 
@@ -114,7 +114,7 @@ fn line_of(lock: &str, name: &str) -> usize {
     lock.lines().position(|it| it == line).map_or(1, |index| index + 1)
 }
 
-/// Whether the allowed licences fulfil an SPDX expression. An old `/` is an `OR`.
+/// Whether the allowed licences satisfy an SPDX expression. The old `/` means `OR`.
 fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<_> = spaced.split_whitespace().collect();
@@ -134,7 +134,7 @@ impl Expression<'_> {
         is_next
     }
 
-    /// `None` where it is no expression.
+    /// `None` if this is no expression.
     fn any(&mut self) -> Option<bool> {
         let mut allowed = self.all()?;
         while self.takes("OR") {
@@ -158,7 +158,7 @@ impl Expression<'_> {
         }
         let (name, rest) = self.words.split_first()?;
         self.words = rest;
-        // An exception only adds permissions.
+        // An exception only adds permissions, so it needs no check.
         if self.takes("WITH") {
             self.words = self.words.split_first()?.1;
         }

@@ -1,4 +1,4 @@
-//! The rules. Each is one file and one line of [`RULES`].
+//! The rules: one file each, and one line each in [`RULES`].
 
 mod crate_edges;
 mod file_length;
@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 /// A rule.
 pub(crate) struct Rule {
     pub(crate) name: &'static str,
-    /// What it demands, in one line.
+    /// What the rule demands, in one line.
     pub(crate) demands: &'static str,
     pub(crate) check: fn(&Workspace, &Settings) -> Vec<Finding>,
 }

@@ -1,5 +1,5 @@
-//! What `scripts/generate-docs.sh` writes from the code is compared with the code by a test, so that it cannot grow
-//! old. The comparing is left to those tests, which `make test` runs; this rule sees that there is one for each page.
+//! Checks that a test compares each page that `scripts/generate-docs.sh` writes with the code, so that no page gets
+//! stale. `make test` runs those tests; this rule only checks that there is one for each page.
 
 use super::Rule;
 use crate::allow::Settings;
@@ -8,9 +8,9 @@ use crate::syntax::is_test_file;
 use crate::workspace::{File, Workspace};
 
 const SCRIPT: &str = "scripts/generate-docs.sh";
-/// What asks a test to write the page instead of comparing it.
+/// The variable that makes such a test write its page.
 const SWITCH: &str = "ESKER_UPDATE_DOCS";
-/// Begins the pages that are made whole.
+/// The first line of pages that are generated as a whole.
 const MARK: &str = "<!-- Made from the code: `";
 
 pub(super) const RULE: Rule = Rule {
@@ -39,7 +39,7 @@ fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// `ESKER_UPDATE_DOCS=1 cargo test ... -p CRATE --test TARGET [NAME]`
+/// Checks the test of a line `ESKER_UPDATE_DOCS=1 cargo test ... -p CRATE --test TARGET [NAME]`.
 fn problem_of_test(workspace: &Workspace, words: &[&str]) -> Option<String> {
     let after = |option: &str| words.iter().skip_while(|word| **word != option).nth(1).copied();
     let (Some(krate), Some(target)) = (after("-p"), after("--test")) else {
@@ -55,7 +55,7 @@ fn problem_of_test(workspace: &Workspace, words: &[&str]) -> Option<String> {
     (!compares).then(missing)
 }
 
-/// A test that is run unasked, with `filter` in its name.
+/// Whether the file has a test, not ignored, with `filter` in its name.
 fn has_test(syntax: &syn::File, filter: &str) -> bool {
     syntax.items.iter().any(|item| {
         let syn::Item::Fn(function) = item else { return false };
@@ -64,7 +64,7 @@ fn has_test(syntax: &syn::File, filter: &str) -> bool {
     })
 }
 
-/// A page that the command line writes is named by a test that reads it.
+/// Checks that a test reads the page, if the command line writes it.
 fn problem_of_page(workspace: &Workspace, page: &str) -> Option<String> {
     let name = page.rsplit('/').next().unwrap_or(page);
     let mut tests = workspace.rust().filter(|(file, _)| is_test_file(&file.path));
@@ -72,7 +72,7 @@ fn problem_of_page(workspace: &Workspace, page: &str) -> Option<String> {
     (!named).then(|| format!("no test names {name}; compare {page} with the code in one"))
 }
 
-/// Whether the script lacks what a page says of how it is made, or writes no schema of this name.
+/// Whether the script lacks the command that a page names, or does not write a schema of this name.
 fn unwritten(file: &File, script: &str) -> Option<String> {
     if let Some((_, command)) = file.text.split_once(MARK) {
         let command = command.split('`').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A dependency is named somewhere where its table applies: what only tests name is a dev-dependency.
+//! Checks that every dependency is used where its table applies. A crate that only tests use is a dev-dependency.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 use super::Rule;
 use crate::allow::Settings;
 use crate::finding::Finding;
-use crate::manifest::{Kind, Package};
+use crate::manifest::{DependencyKind, Package};
 use crate::syntax::{attributes, is_for_tests, is_test_file};
 use crate::workspace::Workspace;
 
@@ -40,10 +40,10 @@ fn check_package(workspace: &Workspace, package: &Package) -> Vec<Finding> {
         let name = dependency.identifier();
         let (in_code, in_tests) = (named.code.contains(&name), named.tests.contains(&name));
         let wrong = match dependency.kind {
-            Kind::Normal if in_code => continue,
-            Kind::Normal if in_tests => "is named by tests only; move it to `[dev-dependencies]`",
-            Kind::Dev if in_tests => continue,
-            Kind::Build if in_build.code.contains(&name) => continue,
+            DependencyKind::Normal if in_code => continue,
+            DependencyKind::Normal if in_tests => "is named by tests only; move it to `[dev-dependencies]`",
+            DependencyKind::Dev if in_tests => continue,
+            DependencyKind::Build if in_build.code.contains(&name) => continue,
             _ => "is never named; delete the line",
         };
         let message = format!("`{}` of `[{}]` {wrong}", dependency.name, dependency.kind.table());
@@ -52,7 +52,7 @@ fn check_package(workspace: &Workspace, package: &Package) -> Vec<Finding> {
     findings
 }
 
-/// The names that paths begin with.
+/// The first names of all paths.
 #[derive(Default)]
 struct Named {
     in_test: bool,
@@ -72,8 +72,8 @@ impl Named {
         self.in_test = before;
     }
 
-    /// Paths in what a macro or an attribute is given: names before `::` or after `use`;
-    /// in an attribute also in strings.
+    /// Collects paths in the tokens of a macro or an attribute: names before `::` or after `use`, and in an attribute
+    /// also those in strings.
     fn read_tokens(&mut self, tokens: TokenStream, in_attribute: bool) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let is_colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');

@@ -1,4 +1,5 @@
-//! Lines of Rust, TOML and shell have at most 120 columns, comments and strings too: rustfmt breaks neither.
+//! Checks that lines of Rust, TOML and shell have at most 120 columns. This includes comments and strings, which
+//! rustfmt does not break.
 
 use super::Rule;
 use crate::allow::Settings;

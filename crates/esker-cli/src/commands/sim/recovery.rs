@@ -1,4 +1,4 @@
-//! What a power failure did to a drive, in words.
+//! Describes in words what a power failure did to a drive.
 
 use esker_core::words;
 use esker_results::{RecoveryReport, RecoveryWay};
@@ -6,8 +6,8 @@ use esker_results::{RecoveryReport, RecoveryWay};
 const PAGES: (&str, &str) = ("page", "pages");
 const BLOCKS: (&str, &str) = ("block", "blocks");
 
-/// A few lines, each beginning on a new one.
-pub(super) fn told(report: &RecoveryReport) -> String {
+/// A few lines, each after a line break.
+pub(super) fn describe_recovery(report: &RecoveryReport) -> String {
     let RecoveryReport { at_s, duration_s, save_s, saved_pages, .. } = *report;
     let mut lines = vec![format!("power failed at {}: {}", words::duration(at_s), under_way(report))];
     if report.torn_pages + report.torn_blocks > 0 {

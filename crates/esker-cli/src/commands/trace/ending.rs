@@ -1,4 +1,4 @@
-//! Which format a trace is written in.
+//! The format in which a trace is written.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use esker_trace::{FORMATS, FormatCapability, FormatEntry, format_to_write};
 use crate::args::WriteArguments;
 use crate::failure::Failure;
 
-/// What standard output, devices and FIFOs get where nothing else is said.
+/// The default format for standard output, devices and FIFOs.
 const OWN: &str = "esker";
-/// Endings of compressions that are undone in reading but not done in writing.
+/// Endings of compressions that can be read but not written.
 const NOT_WRITTEN: &[&str] = &["xz", "bz2", "lz4", "zip", "7z", "lzma", "z"];
 
-/// The format that `--to` names or the output's name ends in.
+/// The format that `--to` names, or that the ending of the output's name stands for.
 pub(super) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEntry, Failure> {
     let shown = arguments.output.display();
     let wanted = arguments.to.as_deref().map(format_to_write).transpose()?;
@@ -50,14 +50,14 @@ fn names(formats: &[&FormatEntry], between: &str) -> String {
     formats.iter().map(|format| format.name).collect::<Vec<_>>().join(between)
 }
 
-/// What the name ends in, in small letters and without the ending of a compression; nothing where it has no ending.
+/// The ending of the name, in small letters and without that of a compression; empty if there is none.
 fn ending_of(path: &Path) -> String {
     let name = path.file_name().map_or(String::new(), |name| name.to_string_lossy().to_lowercase());
     let name = name.strip_suffix(".zst").or(name.strip_suffix(".gz")).unwrap_or(&name);
     name.rsplit_once('.').map_or(String::new(), |(_, ending)| ending.to_string())
 }
 
-/// Whether a file is there or will be, rather than a device, a FIFO or standard output.
+/// Whether the path is or will be a regular file, not a device, a FIFO or standard output.
 fn is_file(path: &Path) -> bool {
     path.as_os_str() != "-" && std::fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }

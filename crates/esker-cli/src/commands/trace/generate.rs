@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::output::Outputs;
 use crate::progress::Progress;
 
-/// Where no `footprint` is given there is no device to take it from.
+/// The default `footprint`, since there is no device to take it from.
 const FOOTPRINT: Bytes = Bytes::gib(1);
 
-/// Makes the trace.
+/// Generates the trace.
 pub(super) fn run(arguments: &GenerateArguments, common: &Common) -> Result<ExitCode, Failure> {
     let seed = common.seed.unwrap_or(1);
     let format = format_of(&arguments.write)?;
@@ -57,7 +57,7 @@ fn fit(path: &Path, arguments: &GenerateArguments, common: &Common) -> Result<Tr
     Ok(model)
 }
 
-/// The `--spec` file with every `--set` laid over it.
+/// The settings of the `--spec` file, overridden by every `--set`.
 fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure> {
     let mut table = match &arguments.spec {
         None => toml::Table::new(),
@@ -72,7 +72,7 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
             Failure::input(format!("--set {assignment}: expected KEY=VALUE"))
                 .with_hint("such as --set read_fraction=0.7")
         })?;
-        // What is no TOML value by itself, such as 4KiB, is meant as text.
+        // A value that is not valid TOML, such as 4KiB, is taken as text.
         let value = format!("value = {value}")
             .parse::<toml::Table>()
             .map_or_else(|_| value.into(), |mut table| table.remove("value").expect("it was just written"));
@@ -96,7 +96,7 @@ fn write(
     records: impl Iterator<Item = Record>,
 ) -> Result<ExitCode, Failure> {
     let bar = Progress::new(common.quiet, "requests");
-    bar.say("generating");
+    bar.set_message("generating");
     for (index, record) in records.enumerate() {
         output.push(&record)?;
         if index % 65_536 == 0 {

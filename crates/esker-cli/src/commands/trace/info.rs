@@ -1,4 +1,4 @@
-//! `esker trace info`: what a trace is like.
+//! `esker trace info`: the profiles of traces.
 
 use std::process::ExitCode;
 
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
         }
     }
     match json {
-        // One trace is one object, as scripts expect; several are a list.
+        // One trace is written as one object, as scripts expect; several are written as a list.
         Some(json) if values.len() == 1 => json.write_json(&values[0])?,
         Some(json) => json.write_json(&values)?,
         None => output::print(&text)?,

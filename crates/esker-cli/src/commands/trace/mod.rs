@@ -1,4 +1,4 @@
-//! `esker trace`: look at traces, convert, cut or make them.
+//! `esker trace`: characterises, converts, filters and generates traces.
 
 mod ending;
 mod formats;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::{Output, remark};
 use crate::progress::Progress;
 
-/// Runs one of the commands.
+/// Runs a command of `esker trace`.
 pub(crate) fn run(command: TraceCommand, common: &Common) -> Result<ExitCode, Failure> {
     match command {
         TraceCommand::Info(arguments) => info::run(&arguments, common),
@@ -28,7 +28,7 @@ pub(crate) fn run(command: TraceCommand, common: &Common) -> Result<ExitCode, Fa
     }
 }
 
-/// How traces are to be read.
+/// The options for reading, from the arguments.
 pub(crate) fn read_options(arguments: &ReadArguments) -> ReadOptions {
     let default = ReadOptions::default();
     ReadOptions {
@@ -39,7 +39,7 @@ pub(crate) fn read_options(arguments: &ReadArguments) -> ReadOptions {
     }
 }
 
-/// Refuses what was given twice: its requests would count twice, which nobody asked for.
+/// Refuses a trace that is given twice: its requests would be counted twice.
 pub(crate) fn check_given_once(traces: &[PathBuf]) -> Result<(), Failure> {
     let mut known = BTreeSet::new();
     for trace in traces {
@@ -57,7 +57,7 @@ pub(crate) fn check_given_once(traces: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What to say of a trace in which no request was found.
+/// The error for a trace without requests.
 pub(crate) fn no_requests(trace: &Path, notes: &ReadNotes) -> Failure {
     let name = if trace.as_os_str() == "-" { "standard input".into() } else { trace.display().to_string() };
     let kinds: Vec<String> = notes.ignored.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
@@ -79,13 +79,13 @@ pub(crate) fn no_requests(trace: &Path, notes: &ReadNotes) -> Failure {
     }
 }
 
-/// A bar over the bytes of a trace.
+/// A progress bar over the bytes of a trace.
 struct ReadProgress(Progress);
 
 impl ReadProgress {
     fn new(common: &Common, what: &str) -> Self {
         let bar = Progress::new(common.quiet, "B");
-        bar.say(what);
+        bar.set_message(what);
         Self(bar)
     }
     fn moved(&self, reader: &TraceReader) {
@@ -93,14 +93,14 @@ impl ReadProgress {
     }
 }
 
-/// A trace writer and the file under it.
+/// A trace writer with its output.
 struct TraceOutput {
     output: Output,
     writer: TraceWriter,
 }
 
 impl TraceOutput {
-    /// Begins a trace in `format` with the volumes known by now.
+    /// Starts a trace in `format`. `volumes` are the names known so far.
     fn begin(mut output: Output, format: &FormatEntry, volumes: &[String]) -> Result<Self, Failure> {
         let writer = TraceWriter::create(format.name, output.writer()?, volumes)?;
         Ok(Self { output, writer })
@@ -110,7 +110,7 @@ impl TraceOutput {
         self.writer.push(record).map_err(|error| failed(&self.output, error))
     }
 
-    /// Writes record `number` of `trace`, which an error names.
+    /// Writes record `number` of `trace`; an error names both.
     fn push_from(&mut self, record: &Record, trace: &str, number: u64) -> Result<(), Failure> {
         self.writer.push(record).map_err(|error| failed(&self.output, error.in_record(trace, number)))
     }
@@ -119,13 +119,13 @@ impl TraceOutput {
         let notes = self.writer.finish().map_err(|error| failed(&self.output, error))?;
         self.output.finish()?;
         if !common.quiet {
-            say(&notes);
+            print_losses(&notes);
         }
         Ok(())
     }
 }
 
-/// An error of a trace writer; one of the file under it names the file.
+/// An error of a trace writer. If its output failed, the error names the output.
 fn failed(output: &Output, error: TraceError) -> Failure {
     match error {
         TraceError::Write(error) => output.failed(error),
@@ -133,8 +133,8 @@ fn failed(output: &Output, error: TraceError) -> Failure {
     }
 }
 
-/// What the output could not hold.
-fn say(notes: &WriteNotes) {
+/// Prints what the output could not hold.
+fn print_losses(notes: &WriteNotes) {
     remark(&format!("wrote {} requests", notes.records));
     for line in notes.lines() {
         remark(&format!("note: {line}"));

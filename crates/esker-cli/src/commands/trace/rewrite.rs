@@ -1,4 +1,4 @@
-//! `esker trace convert` and `esker trace filter`: a trace in, a trace out.
+//! `esker trace convert` and `esker trace filter`: read a trace and write it again.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use esker_trace::{Filter, FilterSettings, Filtered, OperationName, TraceReader};
 
 use super::ending::format_of;
 use super::{ReadProgress, TraceOutput, check_given_once, no_requests, read_options};
-use crate::args::{Common, ConvertArguments, FilterArguments, Kind, ReadArguments, WriteArguments};
+use crate::args::{Common, ConvertArguments, FilterArguments, OperationKind, ReadArguments, WriteArguments};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::output::{Outputs, remark};
@@ -18,13 +18,13 @@ pub(super) fn convert(arguments: &ConvertArguments, common: &Common) -> Result<E
     rewrite(&arguments.traces, &arguments.read, &arguments.write, FilterSettings::default(), common)
 }
 
-/// Cuts, shifts or rescales a trace.
+/// Filters, shifts or rescales a trace.
 pub(super) fn filter(arguments: &FilterArguments, common: &Common) -> Result<ExitCode, Failure> {
-    let operation = |kind: &Kind| match kind {
-        Kind::Read => OperationName::Read,
-        Kind::Write => OperationName::Write,
-        Kind::Trim => OperationName::Trim,
-        Kind::Flush => OperationName::Flush,
+    let operation = |kind: &OperationKind| match kind {
+        OperationKind::Read => OperationName::Read,
+        OperationKind::Write => OperationName::Write,
+        OperationKind::Trim => OperationName::Trim,
+        OperationKind::Flush => OperationName::Flush,
     };
     let settings = FilterSettings {
         volumes: arguments.volume.clone(),
@@ -95,7 +95,7 @@ fn rewrite(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why nothing of a trace that lasts for `duration` has passed the filter.
+/// The error if no request of a trace of this duration has passed the filter.
 fn nothing_left(settings: &FilterSettings, filter: &Filter, duration: Nanos) -> Failure {
     let lasts = words::duration(duration.as_secs_f64());
     match settings.from {

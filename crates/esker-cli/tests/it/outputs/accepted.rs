@@ -1,4 +1,4 @@
-//! What is accepted, and gets the output: new files, files of the same kind, what a link leads to, FIFOs, devices.
+//! Outputs that are accepted: new files, files of the same kind, targets of links, FIFOs, devices.
 
 use std::fs;
 use std::io::Read;
@@ -18,7 +18,7 @@ fn a_link_stays_and_what_it_leads_to_gets_the_output() {
             let target = writing.name("elsewhere/target");
             ground.link(&target, "link");
             ground.link("link", &writing.name("output"));
-            // The link leads nowhere at first, then to what was written.
+            // The link is dangling at first; then it leads to the output.
             for _ in 0..2 {
                 ground.succeeds(&writing.to(&writing.name("output")));
                 assert!(!ground.read(&target).is_empty());
@@ -52,7 +52,7 @@ fn mode_owner_and_group_stay() {
             assert!(after.len() > 0 && after.ino() != before.ino(), "a new file in its place");
             assert_eq!((after.mode(), after.uid(), after.gid()), (before.mode(), before.uid(), before.gid()));
         }
-        // A new file is like any that the user makes.
+        // A new file has the usual permissions of the user's files.
         ground.succeeds(&["devices", "--json=new.json"]);
         assert_eq!(mode(&ground.path("new.json")), mode(&ground.path("small.csv")));
     }
@@ -105,7 +105,7 @@ fn standard_output_by_another_name_is_standard_output() {
     for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         let out = format!("--json={name}");
         assert_eq!(ground.succeeds(&["devices", &out]).stdout, plain, "{name}");
-        // A file that the shell has opened is gone on with, not replaced.
+        // A file opened by the shell is appended to, not replaced.
         ground.write("log", "before\n");
         let log = fs::OpenOptions::new().append(true).open(ground.path("log")).unwrap();
         let mut command = ground.command(&["devices", &out]);
@@ -127,7 +127,7 @@ fn sockets_and_other_descriptors_get_the_output() {
     ground.succeeds(&["devices", "--json=socket"]);
     assert!(fs::symlink_metadata(ground.path("socket")).unwrap().file_type().is_socket(), "the socket was replaced");
     assert_eq!(reader.join().unwrap(), plain);
-    // What `--json=>(command)` and `3>FILE` make of a shell's descriptors.
+    // The descriptors of a shell, as in `--json=>(command)` and `3>FILE`.
     let script = "printf before >third; \"$0\" devices --json=/dev/fd/3 3>>third";
     let mut shell = Command::new("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_esker")]).current_dir(ground.folder.path());
@@ -160,7 +160,7 @@ fn a_disk_is_written_to() {
         return skip("loop devices need root and a kernel that lets it");
     };
     for writing in Writing::quick() {
-        // An empty disk is free for anyone; one with something on it is not.
+        // An empty disk may be written to; one with content may not.
         ground.succeeds(&[writing.to("disk.node"), vec!["--force".to_string()]].concat());
         assert!(fs::symlink_metadata(ground.path("disk.node")).unwrap().file_type().is_block_device());
         ground.succeeds(&writing.to(&writing.name("file")));
@@ -178,7 +178,7 @@ fn a_disk_is_written_to() {
     ground.succeeds(&["devices", out]);
     fs::write(&device.0, b"a file system").unwrap();
     assert!(ground.fails(2, &["devices", out]).contains("--force"));
-    // What is in use is not written to, whatever is said.
+    // A disk in use is never written to, even with `--force`.
     let mount = ground.path("mount");
     fs::create_dir(&mount).unwrap();
     let mount = mount.display().to_string();
@@ -196,7 +196,7 @@ fn a_file_that_cannot_be_replaced_as_it_was_stays() {
         for writing in Writing::quick() {
             let name = writing.name("locked");
             ground.write(&name, "");
-            // Who locks a file means it, though the folder is open.
+            // A read-only file is not replaced, although the folder is writable.
             set_mode(&ground.path(&name), 0o444);
             if !may_do_all {
                 let error = ground.fails(2, &writing.to(&name));
@@ -207,7 +207,7 @@ fn a_file_that_cannot_be_replaced_as_it_was_stays() {
         if may_do_all || !is_root() {
             continue;
         }
-        // A file of somebody else, and one in a folder of somebody else, which the user may write but not replace.
+        // A file of another user, and a file in a folder of another user, which the user may write but not replace.
         for writing in Writing::quick() {
             let name = writing.name("others");
             ground.write(&name, "");

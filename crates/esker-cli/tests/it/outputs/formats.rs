@@ -1,4 +1,4 @@
-//! `--json` takes a file only with `=`; what a name ends in says which format is written.
+//! `--json` takes a file only with `=`; the ending of a name selects the format.
 
 use super::{Ground, WRITING};
 
@@ -38,7 +38,7 @@ fn the_old_way_to_say_json_gets_a_hint() {
     let error = ground.fails(2, &["study", "small.csv", "--json", "-"]);
     assert!(error.contains("`--json` by itself"), "{error}");
     assert_eq!(ground.read("there.json"), b"{}");
-    // Where the file after it is a trace, another fault is not blamed on it.
+    // If the file after it is a trace, another error is not blamed on it.
     assert!(!ground.fails(2, &["mrc", "--json", "small.csv", "--seeds", "2"]).contains("--json="));
 }
 

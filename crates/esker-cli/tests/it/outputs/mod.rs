@@ -1,5 +1,6 @@
-//! What is written where: no input is ever replaced, nor a file of another kind; what is no regular file is written to;
-//! a file appears whole or not at all. For every command that writes, as root (where the tests run as root) and not.
+//! What is written where: no input and no file of another kind is ever replaced; devices and FIFOs are written to; a
+//! file appears as a whole or not at all. For every command that writes, as root (if the tests run as root) and as
+//! another user.
 
 mod accepted;
 mod formats;
@@ -15,19 +16,19 @@ use std::process::{Command, Stdio};
 
 use crate::support::{RECORDED_STUDY, Run, folder_with_trace, run};
 
-/// Who has no rights of his own: "nobody".
+/// The user without rights: "nobody".
 const NOBODY: u32 = 65_534;
 
-/// A command that writes a file: where `OUT` stands.
+/// A command that writes a file; `OUT` stands for its name.
 struct Writing {
     arguments: &'static [&'static str],
-    /// What the command reads.
+    /// Inputs of the command.
     inputs: &'static [&'static str],
-    /// What the name of its output ends in.
+    /// Ending of the output's name.
     ending: &'static str,
 }
 
-/// Every command that writes, each of its outputs once. The quick ones stand first.
+/// Every command that writes, once for each of its outputs. Quick ones come first.
 const WRITING: &[Writing] = &[
     Writing { arguments: &["trace", "info", "small.csv", "--json=OUT"], inputs: &["small.csv"], ending: "json" },
     Writing {
@@ -74,22 +75,22 @@ const WRITING: &[Writing] = &[
 ];
 
 impl Writing {
-    /// Its arguments with `out` for the output, quietly.
+    /// The arguments with `out` as the output, and `--quiet`.
     fn to(&self, out: &str) -> Vec<String> {
         self.arguments.iter().map(|word| word.replace("OUT", out)).chain(["--quiet".to_string()]).collect()
     }
 
-    /// A name that its output may have.
+    /// A valid name for the output.
     fn name(&self, stem: &str) -> String {
         format!("{stem}.{}", self.ending)
     }
 
-    /// Those that take no longer than a moment.
+    /// The commands that take only a moment.
     fn quick() -> impl Iterator<Item = &'static Writing> {
         WRITING.iter().filter(|writing| !writing.is_study())
     }
 
-    /// Those and, on the first ground, a study, which takes seconds.
+    /// The quick commands and, on the first ground, a study, which takes seconds.
     fn on(ground: &Ground) -> impl Iterator<Item = &'static Writing> {
         let study = WRITING.iter().find(|writing| writing.is_study() && ground.user.is_none());
         Self::quick().chain(study)
@@ -100,7 +101,7 @@ impl Writing {
     }
 }
 
-/// A folder with what the commands above read, and who works in it.
+/// A folder with the inputs of the commands above, and the user who works in it.
 struct Ground {
     folder: tempfile::TempDir,
     user: Option<u32>,
@@ -126,7 +127,7 @@ impl Ground {
         ground
     }
 
-    /// One ground as whoever runs the tests and, where that is root, one without root's rights.
+    /// A ground for the user who runs the tests and, if that is root, one for a user without root's rights.
     fn each() -> Vec<Self> {
         let mut all = vec![Self::new(None)];
         if is_root() {
@@ -153,7 +154,7 @@ impl Ground {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Gives `name` to the one who works here.
+    /// Gives `name` to the user of this ground.
     fn own(&self, name: &str) {
         if let Some(user) = self.user {
             std::os::unix::fs::lchown(self.path(name), Some(user), Some(user)).unwrap();
@@ -174,7 +175,7 @@ impl Ground {
         command
     }
 
-    /// Runs the program, where the user may.
+    /// Runs the program, if the user may.
     fn esker(&self, arguments: &[impl AsRef<str>]) -> Option<Run> {
         let shown = arguments.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ");
         run(&mut self.command(arguments), &shown).ok()
@@ -187,7 +188,8 @@ impl Ground {
         run
     }
 
-    /// Runs it and expects one error with this exit status, which names no temporary file and leaves none.
+    /// Runs the program and expects one error with this exit status. It must not name a temporary file or leave one
+    /// behind.
     fn fails(&self, code: i32, arguments: &[impl AsRef<str>]) -> String {
         let run = self.esker(arguments).expect("the program starts");
         assert_eq!(run.code, code, "{}: {}{}", self.shown(arguments), run.stdout, run.stderr);
@@ -219,18 +221,18 @@ impl Ground {
         format!("esker {words} (user {})", self.user.unwrap_or_else(|| rustix::process::geteuid().as_raw()))
     }
 
-    /// One on which a fault of the program cannot do harm outside the folder: nobody's, where that can be.
+    /// A ground on which a faulty program cannot do harm outside the folder: that of "nobody", if possible.
     fn harmless() -> Self {
         Self::each().pop().expect("there is one at least")
     }
 
-    /// A device of this number in the folder, so that a fault of the program does not cost the system its own. Without
-    /// root's rights nothing can harm that, so it is `other` then.
+    /// A device of this number in the folder, so that a faulty program does not destroy the system's own. Without
+    /// root's rights nothing can destroy that, so `other` is returned.
     fn device(&self, name: &str, number: [&str; 3], other: &'static str) -> Option<String> {
         let path = self.path(name).display().to_string();
         let [kind, major, minor] = number;
         let made = is_root() && tool("mknod", &["-m", "666", &path, kind, major, minor]);
-        // Where the file system has no devices, the node is there and cannot be opened.
+        // If the file system does not support devices, the node exists but cannot be opened.
         if made && fs::OpenOptions::new().write(true).open(&path).is_ok() {
             return Some(name.to_string());
         }
@@ -241,7 +243,7 @@ impl Ground {
         Some(other.to_string())
     }
 
-    /// A file that is there and is nothing that esker writes.
+    /// Makes a file that esker would never write.
     fn something(&self, name: &str) -> &'static [u8] {
         let bytes = b"Dear diary,\nnothing happened today.\n";
         self.write(name, bytes);
@@ -258,7 +260,7 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// Runs a tool of the system; false where it is not there or fails.
+/// Runs a tool of the system; false if it is missing or fails.
 fn tool(program: &str, arguments: &[&str]) -> bool {
     let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())

@@ -1,4 +1,4 @@
-//! Exit statuses: a full disk is 1, a reader that went away is nothing to speak of, bad input is 2.
+//! Exit statuses: 1 for a full disk, 2 for bad input; a closed pipe is no error.
 
 use std::fs;
 use std::io::Read;
@@ -42,14 +42,14 @@ fn printing_on_a_full_disk_ends_with_1() {
         let run = crate::support::run(ground.command(arguments).stdout(full), &arguments.join(" ")).unwrap();
         assert_eq!(run.code, 1, "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.contains("error: cannot write standard output: No space left"), "{}", run.stderr);
-        // Errors and remarks that cannot be said are no reason to panic.
+        // Errors and remarks that cannot be printed are no reason to panic.
         let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let run = crate::support::run(ground.command(arguments).stdout(full()).stderr(full()), "both").unwrap();
         assert_eq!(run.code, 1, "{arguments:?}");
     }
 }
 
-/// The read end is closed already.
+/// A pipe whose read end is closed.
 fn closed_pipe() -> Stdio {
     std::io::pipe().unwrap().1.into()
 }
@@ -126,7 +126,7 @@ fn a_full_file_system_keeps_the_old_file() {
         for writing in Writing::quick() {
             let name = writing.name("mounted/there");
             fs::remove_file(ground.path(&name)).ok();
-            // The old one leaves room for only a little more.
+            // The old file leaves room for only a little more.
             let old = match writing.ending {
                 "json" => format!("[\"{}\"]", "x".repeat(61_000)),
                 "html" => format!("<!DOCTYPE html><meta name=\"generator\" content=\"esker 0\">{}", "x".repeat(61_000)),
@@ -149,7 +149,7 @@ fn a_full_file_system_keeps_the_old_file() {
     }
 }
 
-/// Takes what room is left.
+/// Fills up the remaining room.
 fn fill(path: &std::path::Path) {
     use std::io::Write;
     let mut file = fs::File::create(path).unwrap();

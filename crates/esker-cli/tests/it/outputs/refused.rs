@@ -1,11 +1,11 @@
-//! Inputs, other outputs of the command, and files of another kind.
+//! Outputs that are refused: inputs, other outputs of the command, and files of another kind.
 
 use std::fs::{self, OpenOptions};
 use std::process::Command;
 
 use super::{Ground, WRITING, is_root, skip, tool};
 
-/// Ways to name the file at `input`, each made in the folder.
+/// Ways to name the file `input`, each created in the folder.
 fn aliases(ground: &Ground, input: &str) -> Vec<String> {
     let names = ["soft", "soft-to-soft", "hard", "folder"].map(|name| format!("{name}-{input}"));
     ground.link(input, &names[0]);
@@ -66,7 +66,7 @@ fn a_pattern_behind_the_output_costs_no_trace() {
             assert!(ground.read(name) == *bytes, "{} changed {name}", ground.shown(arguments));
         }
     }
-    // Who names it last, or says so, may replace a trace of the same format.
+    // A trace of the same format may be replaced if it is named last, or with `--force`.
     ground.succeeds(&["trace", "filter", "b.spc", "--head", "1", "-o", "a.spc"]);
     ground.succeeds(&["trace", "filter", "--force", "--head", "1", "-o", "c.spc", "b.spc"]);
     assert_eq!(ground.read("a.spc"), ground.read("c.spc"));
@@ -85,7 +85,7 @@ fn a_file_of_another_kind_is_replaced_only_by_force() {
                 assert_eq!(ground.read(&name), before);
             }
             fs::remove_file(ground.path("leads-there")).unwrap();
-            // What another command writes is of another kind, too.
+            // The output of another command is of another kind, too.
             for other in
                 [&b"{\"a\": 1}\n{\"a\": 2}\n"[..], b"<!DOCTYPE html><html></html>", b"0,8,4096,R,0.0\n", b"\0\0"]
             {
@@ -174,7 +174,7 @@ fn standard_streams_are_compared_too() {
     let ground = Ground::new(None);
     let before = ground.read("small.csv");
     let open = || OpenOptions::new().read(true).append(true).open(ground.path("small.csv")).unwrap();
-    // Standard input that was redirected from the output.
+    // Standard input redirected from the output.
     for arguments in
         [&["trace", "convert", "-", "--to", "msr", "-o", "small.csv"][..], &["mrc", "-", "--json=small.csv"]]
     {
@@ -183,7 +183,7 @@ fn standard_streams_are_compared_too() {
         assert_eq!(run.code, 2, "{}", run.stderr);
         assert!(run.stderr.contains("the input standard input"), "{}", run.stderr);
     }
-    // Standard output that goes to the end of an input.
+    // Standard output appended to an input.
     for writing in WRITING.iter().filter(|writing| writing.inputs.contains(&"small.csv")) {
         let mut command = ground.command(&writing.to(&writing.name("elsewhere")));
         let run = crate::support::run(command.stdout(open()), "to an input").unwrap();
@@ -193,11 +193,12 @@ fn standard_streams_are_compared_too() {
     assert!(ground.read("small.csv") == before);
 }
 
-/// A loop device over a file, taken down at the end.
+/// A loop device over a file; detached at the end.
 pub(super) struct Loop(pub(super) String);
 
 impl Loop {
-    /// One over `file`, and a node `FILE.node` for it: a fault of the program should not replace the system's own.
+    /// A loop device over `file`, and a node `FILE.node` for it, so that a faulty program cannot replace the system's
+    /// own node.
     pub(super) fn over(ground: &Ground, file: &str) -> Option<Self> {
         if !is_root() {
             return None;

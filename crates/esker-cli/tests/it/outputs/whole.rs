@@ -1,20 +1,20 @@
-//! A file appears whole or not at all: killed runs, interrupted runs, two runs at once.
+//! A file appears as a whole or not at all: killed runs, interrupted runs, two runs at once.
 
 use std::io::Write;
 use std::process::{Child, Stdio};
 
 use super::Ground;
 
-/// A conversion that has begun to write `out` and waits for the rest of its trace.
+/// Starts a conversion that has begun to write `out` and waits for the rest of its trace.
 fn begun(ground: &Ground, arguments: &[&str], half: &[u8]) -> Child {
     let mut command = ground.command(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    // A pipe holds 64 KiB, so most of this has been read once it is written.
+    // A pipe holds 64 KiB, so most of this has been read when the write returns.
     child.stdin.as_mut().unwrap().write_all(half).unwrap();
     child
 }
 
-/// Lines of an SPC trace that begin at sector `first`, for some megabytes.
+/// Lines of an SPC trace that begin at sector `first`, several megabytes.
 fn trace(first: u32) -> Vec<u8> {
     (0..150_000u32).map(|line| format!("0,{},4096,R,{line}.5\n", first + 8 * line)).collect::<String>().into_bytes()
 }
@@ -42,7 +42,7 @@ fn an_interrupted_run_leaves_the_old_file_and_nothing_else() {
     let mut child = begun(&ground, CONVERT, &trace(0));
     let process = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
-    // The flag is looked at between two pieces of the trace.
+    // The flag is checked between two pieces of the trace.
     let input = child.stdin.take().unwrap();
     let feeder = std::thread::spawn(move || {
         let mut input = input;

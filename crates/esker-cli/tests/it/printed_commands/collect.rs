@@ -1,23 +1,23 @@
-//! Finds the command lines that documents, examples and `--help` print.
+//! Collects the command lines that documents, examples and `--help` print.
 
 use std::path::{Path, PathBuf};
 
 use crate::support::esker_ok;
 
-/// Something printed that begins with `esker`, or leads to it.
+/// A printed command that begins with `esker`, or pipes into it.
 #[derive(Clone, Debug)]
 pub(super) struct Printed {
-    /// The document, or the command whose help it is.
+    /// The document, or the command whose help it is in.
     pub(super) place: String,
     pub(super) line: String,
 }
 
-/// The repository.
+/// The root of the repository.
 pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All of them: of documents, of examples' comments, and of the help of every command.
+/// All printed commands: in documents, in comments of examples, and in the help of every command.
 pub(super) fn all(folder: &Path) -> Vec<Printed> {
     let mut found = Vec::new();
     let mut documents: Vec<PathBuf> =
@@ -38,7 +38,7 @@ pub(super) fn all(folder: &Path) -> Vec<Printed> {
     found
 }
 
-/// Commands in blocks of code, and those between backticks.
+/// Commands in code blocks, and between backticks.
 fn of_markdown(text: &str) -> Vec<String> {
     let (mut found, mut prose, mut in_code) = (Vec::new(), String::new(), false);
     for line in text.lines() {
@@ -55,12 +55,12 @@ fn of_markdown(text: &str) -> Vec<String> {
     found
 }
 
-/// Commands that stand alone on a line of a comment.
+/// Commands that are alone on a line of a comment.
 fn of_comments(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| command(line.strip_prefix('#')?)).collect()
 }
 
-/// Commands of `esker COMMANDS... --help` and of the commands below.
+/// Commands in `esker COMMANDS... --help`, and in the help of its subcommands.
 fn of_help(folder: &Path, commands: &[&str], into: &mut Vec<Printed>) {
     let help = esker_ok(folder, &[commands, &["--help"]].concat()).stdout;
     let place = format!("esker {} --help", commands.join(" "));
@@ -87,7 +87,7 @@ fn of_help(folder: &Path, commands: &[&str], into: &mut Vec<Printed>) {
     }
 }
 
-/// The command on `line` without what is said about it: behind ` # ` or in brackets at the end.
+/// The command on `line`, without remarks after ` # ` or in brackets at the end.
 fn command(line: &str) -> Option<String> {
     let line = line.split(" # ").next().unwrap_or(line);
     let line = line.split("   (").next().unwrap_or(line).trim();
@@ -100,7 +100,7 @@ fn between_backticks(text: &str) -> Vec<String> {
     spans.filter(|span| span.starts_with("esker ")).collect()
 }
 
-/// What sources print or say of commands: `esker ...` between backticks on one line, as far as nothing is filled in.
+/// Commands in sources: `esker ...` between backticks on one line, up to the first placeholder.
 pub(super) fn of_sources() -> Vec<Printed> {
     let mut found = Vec::new();
     let mut folders = vec![root().join("crates")];

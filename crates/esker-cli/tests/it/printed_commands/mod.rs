@@ -1,6 +1,6 @@
-//! Every command that README, documents, examples and `--help` print is run as it is printed, by a shell, on small
-//! files of the names printed there. A new one fails here until its files (`stand_ins`) are there; what would take long
-//! is replaced in `INSTEAD`, with the reason.
+//! Runs every command that README, documents, examples and `--help` print, exactly as printed, in a shell, on small
+//! files with the printed names. A new command fails here until its files are in `stand_ins`. Commands that would take
+//! long are replaced by `INSTEAD`, with the reason.
 
 mod collect;
 mod stand_ins;
@@ -14,7 +14,7 @@ use collect::Printed;
 
 use crate::support::{Run, esker_ok, run_to_its_end};
 
-/// What is printed, what is run instead, and why.
+/// The printed text, its replacement, and the reason.
 const INSTEAD: &[(&str, &str, &str)] = &[
     ("--requests 5000000", "--requests 5000", "the number makes no difference to whether it works"),
     ("--requests 1000000", "--requests 5000", "the number makes no difference to whether it works"),
@@ -71,14 +71,14 @@ fn commands_that_messages_speak_of_exist() {
     assert!(known.len() > 10, "only {} commands were found in the sources", known.len());
 }
 
-/// A command and options alone, such as `esker trace info --json`, are spoken of, not meant to be typed.
+/// A command with options alone, such as `esker trace info --json`, is a mention, and not meant to be typed.
 fn is_mention(line: &str) -> bool {
     let mut words = line.split(' ').skip(1);
     let runs_alone = ["esker devices", "esker trace formats"].contains(&line);
     !runs_alone && words.all(|word| word.starts_with("--") || word.chars().all(|c| c.is_ascii_lowercase() || c == '`'))
 }
 
-/// The commands and options that `printed` names are there.
+/// Checks that the commands and options that `printed` mentions exist.
 fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
     let words: Vec<&str> = printed.line.split(' ').skip(1).collect();
     let is_command = |word: &&&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
@@ -94,7 +94,7 @@ fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
     }
 }
 
-/// The items of `esker reproduce` are there, also those that others stand in for.
+/// Checks that the items of `esker reproduce` exist, even if stand-ins replace them.
 fn assert_items_exist(printed: &Printed) {
     let words = printed.line.split(' ').skip_while(|word| *word != "reproduce").skip(1);
     let placeholder = |word: &&str| word.starts_with(|c: char| c.is_ascii_uppercase());
@@ -105,7 +105,7 @@ fn assert_items_exist(printed: &Printed) {
     }
 }
 
-/// Runs each in a copy of `folder`, two at a time; tells what failed.
+/// Runs each command in a copy of `folder`, two at a time. Returns the failures.
 fn run_all(folder: &Path, commands: &[Printed]) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -135,7 +135,7 @@ fn run_one(from: &Path, line: &str) -> Result<(), String> {
     let words: Vec<&str> = line.split(' ').collect();
     for pair in words.windows(2).filter(|pair| ["-o", "--html"].contains(&pair[0]) && pair[1] != "-") {
         let exists = folder.path().join(pair[1]).exists();
-        // What `blktrace -o -` writes goes into the pipe.
+        // The output of `blktrace -o -` goes into the pipe.
         if !exists {
             return Err(format!("it did not write {}", pair[1]));
         }
@@ -157,7 +157,7 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("the folder of stand-ins") {
         let entry = entry.expect("an entry");
         let to = to.join(entry.file_name());
-        // Links and folders are only read.
+        // Links and folders are only read, so they need no copy.
         if entry.file_type().expect("its type").is_file() {
             std::fs::copy(entry.path(), to).expect("the folder can be written");
         } else {
@@ -166,7 +166,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs `line` as somebody does who typed it.
+/// Runs `line` as if a user had typed it.
 fn shell(folder: &Path, line: &str) -> Run {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("bash");

@@ -1,4 +1,4 @@
-//! Small files under the names that documents print, and programs that stand beside `esker` in pipelines.
+//! Small files with the names that documents print, and stand-ins for programs in pipelines with `esker`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use esker_trace::{Operation, Record, TraceWriter, VolumeIndex};
 
 use crate::support::RECORDED_STUDY;
 
-/// Traces: name, format, hours that they last. The ending packs them.
+/// Traces: name, format, duration in hours. The ending selects the compression.
 const TRACES: &[(&str, &str, u64)] = &[
     ("db.blkparse.zst", "blkparse", 1),
     ("day.csv.zst", "msr", 24),
@@ -21,7 +21,7 @@ const TRACES: &[(&str, &str, u64)] = &[
     ("oltp.spc.zst", "spc", 1),
     ("oltp.lis", "arc", 1),
     ("vm.vscsi", "vscsi", 1),
-    // What `blktrace` records here.
+    // The output of `blktrace`.
     ("recorded.blktrace.0", "blktrace", 1),
 ];
 
@@ -40,14 +40,14 @@ target = "station"
 
 const GRID: &str = "\n[sweep]\n\"device.station.service_time\" = [\"1ms\", \"2ms\", \"3ms\"]\n";
 
-/// Programs that commands are piped from or into.
+/// Programs before or after `esker` in pipelines.
 const PROGRAMS: &[(&str, &str)] = &[
     ("blktrace", "#!/bin/sh\nexec cat recorded.blktrace.0\n"),
-    // What it prints is looked at by the test.
+    // The test checks what it prints.
     ("jq", "#!/bin/sh\nexec cat\n"),
 ];
 
-/// Writes everything into `folder`; programs into its folder `bin`.
+/// Writes all files into `folder`, and the programs into its folder `bin`.
 pub(super) fn write(folder: &Path) {
     for (name, format, hours) in TRACES {
         let bytes = packed(name, trace(format, *hours));
@@ -69,7 +69,7 @@ pub(super) fn write(folder: &Path) {
     link(&super::collect::root().join("examples"), &folder.join("examples"));
 }
 
-/// A trace of a cache, which no writer of ours makes: seconds, object, bytes and no next access.
+/// A trace of a cache, which none of our writers makes: seconds, object, bytes and no next access.
 fn accesses() -> Vec<u8> {
     let mut rng = Rng::new(5);
     let access = |second: u32| {
@@ -103,7 +103,7 @@ fn packed(name: &str, bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// A few requests; reads, which a study simulates fastest.
+/// A few requests. Reads, because a study simulates them fastest.
 fn trace(format: &str, hours: u64) -> Vec<u8> {
     const REQUESTS: u64 = 60;
     let volume = if format == "msr" { "prxy.0" } else { "8,0" };

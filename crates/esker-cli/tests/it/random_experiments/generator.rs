@@ -1,9 +1,9 @@
-//! Random experiment files: sound ones in which some keys have odd values, are misspelt, missing or doubled. What would
-//! make a run long (requests, blocks) stays small.
+//! Random experiment files: valid ones in which some keys have odd values, are misspelt, missing or doubled. Numbers
+//! that would make a run long (requests, blocks) stay small.
 
 use esker_core::Rng;
 
-/// A key with what it may be set to. `bounded` ones never get a number from elsewhere.
+/// A key with its possible values. A `bounded` key never gets other numbers.
 struct Key {
     name: &'static str,
     values: &'static [&'static str],
@@ -26,7 +26,7 @@ const SIZES: &[&str] =
 const RATES: &[&str] = &["\"0B/s\"", "\"1B/s\"", "\"40MB/s\"", "\"1GB/s\""];
 const SWITCHES: &[&str] = &["true", "false"];
 
-/// What any key may be set to by mistake.
+/// Wrong values that any key may get.
 const ODD: &[&str] = &[
     "0",
     "-1",
@@ -203,7 +203,7 @@ const OVER_OTHERS: &[Key] = &[
     key("level", &["\"0\"", "5"]),
 ];
 
-/// The lines of a table: sound ones, and some that change them.
+/// The lines of a table: valid ones, and some that change them.
 struct Table {
     head: &'static str,
     lines: Vec<(String, String)>,
@@ -214,7 +214,7 @@ impl Table {
         Self { head, lines: sound.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect() }
     }
 
-    /// Sets some of `keys`, now and then to what makes no sense.
+    /// Sets some of `keys`, sometimes to nonsense.
     fn vary(&mut self, keys: &[Key], rng: &mut Rng) {
         for _ in 0..rng.below(3) {
             let key = &keys[rng.below(keys.len() as u64) as usize];
@@ -237,7 +237,7 @@ impl Table {
     }
 }
 
-/// One file.
+/// A random experiment file.
 pub(crate) fn experiment(rng: &mut Rng) -> String {
     let requests = ["1", "30", "500", "2000"][rng.below(4) as usize];
     let mut workload = Table::new("workload", &[("synthetic.requests", requests), ("synthetic.size", "\"4KiB\"")]);
@@ -299,7 +299,7 @@ pub(crate) fn experiment(rng: &mut Rng) -> String {
     text
 }
 
-/// Spoils one line: its key misspelt, missing, doubled, or the line cut off.
+/// Breaks one line: its key misspelt, missing or doubled, or the line cut off.
 fn break_one(table: &mut Table, rng: &mut Rng) {
     let at = rng.below(table.lines.len() as u64) as usize;
     match rng.below(5) {

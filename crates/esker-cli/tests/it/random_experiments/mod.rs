@@ -1,5 +1,5 @@
-//! Random experiment files end in 0, 1 or 2, within a bounded time. `ESKER_SOAK_EXPERIMENTS` asks for more of them than
-//! usual, `ESKER_SOAK_SEED` for others.
+//! Random experiment files end in 0, 1 or 2, within a bounded time. `ESKER_SOAK_EXPERIMENTS` sets their number,
+//! `ESKER_SOAK_SEED` their seed.
 
 mod generator;
 #[path = "../../hostile/runner.rs"]

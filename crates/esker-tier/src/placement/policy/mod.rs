@@ -1,4 +1,4 @@
-//! Policies: which device an extent goes to.
+//! Policies: they choose the device for each extent.
 
 mod static_split;
 
@@ -18,135 +18,133 @@ pub use static_split::{StaticSplit, StaticSplitSettings};
 /// Every policy, in the order in which lists show them.
 pub static PLACEMENTS: &[PlacementEntry] = &[static_split::ENTRY];
 
-/// One policy: how it is made, for so many devices, from the keys of its table.
+/// One policy of the registry.
 pub type PlacementEntry = Entry<BuildPlacement>;
 
-/// Makes a policy for so many devices from its table.
+/// Makes a policy for this many devices from the keys of its table.
 pub type BuildPlacement = fn(&PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError>;
 
-/// Decides where extents go. A policy knows what it is told, and nothing of clocks, journals or copies.
+/// Decides where extents go. A policy only knows what it is told: no clocks, journals or copies.
 pub trait Placement: Debug + Send {
-    /// The device that a fresh extent should go to. Where that has no room or takes no writes, the engine takes the
-    /// next one by index that has and does.
+    /// The device for a new extent. If that has no room or takes no writes, the engine takes the next one by index that
+    /// has room and takes writes.
     fn place(&mut self, extent: LogicalExtent, devices: &[DeviceView]) -> DeviceIndex;
 
-    /// How many of the first `extents` logical extents it wants on each of so many devices, where it was told to keep
-    /// to fixed shares.
+    /// How many of the first `extents` logical extents each of the `devices` devices should hold; `None` if the policy
+    /// has no fixed shares.
     fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
         let _ = (extents, devices);
         None
     }
 
-    /// Learns of something that happened, and may wish for something. A policy under which nothing moves needs none of
-    /// it.
+    /// Learns of an event, and may add wishes. A policy that never moves anything can ignore this.
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         let _ = (now, event, devices, wishes);
     }
 
-    /// Whether it wants to be told of events at all.
+    /// Whether [`Placement::observe`] should be called at all.
     fn observes(&self) -> bool {
         false
     }
 }
 
-/// What a policy is told.
+/// An event that a policy is told.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The host asks for something.
+    /// A request of the host.
     Request(&'a Request),
-    /// A request to a device ended, of the host or of a copy.
+    /// A request to a device has ended, of the host or of a copy.
     Completed(Completed),
-    /// A move that it wished for ended, or could not begin.
+    /// A move that the policy asked for has ended, or could not begin.
     Moved {
-        /// Which extent.
+        /// The extent.
         extent: LogicalExtent,
-        /// How.
+        /// How it ended.
         outcome: MoveOutcome,
     },
-    /// What a device says about itself.
+    /// Telemetry of a device.
     Device {
-        /// Which one.
+        /// The device.
         device: DeviceIndex,
-        /// What it says.
+        /// Its telemetry.
         telemetry: &'a Telemetry,
     },
-    /// The time it wished to be woken at has come.
+    /// The time of [`Wishes::wake_at`] has come.
     Timer,
 }
 
-/// A request to a device that ended.
+/// A request to a device that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
     /// The device.
     pub device: DeviceIndex,
-    /// What it was asked for.
+    /// What the request did.
     pub kind: RequestKind,
-    /// How much of it.
+    /// Its length.
     pub length: Bytes,
-    /// When it was sent.
+    /// When it was sent to the device.
     pub sent: Nanos,
     /// When the device ended it. On a real device this is when it happened, not when the engine was told.
     pub at: Nanos,
-    /// Whether it was part of a host's request, not of a copy.
+    /// Whether it was part of a host's request, and not of a copy.
     pub for_host: bool,
-    /// Whether it ended without an error.
+    /// Whether it succeeded.
     pub ok: bool,
 }
 
-/// What a policy wishes for.
+/// What a policy asks of the engine.
 #[derive(Debug, Default)]
 pub struct Wishes {
     /// Extents to copy, and the devices to copy them to.
     pub moves: Vec<(LogicalExtent, DeviceIndex)>,
-    /// When to be told of [`Event::Timer`], at the latest.
+    /// When [`Event::Timer`] should be sent, at the latest.
     pub wake_at: Option<Nanos>,
 }
 
 /// How a move ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveOutcome {
-    /// The extent is there now.
+    /// The extent has moved.
     Done,
-    /// It did not begin: the extent has no data, is there already, or is being copied.
+    /// Not begun: the extent has no data, is there already, or is being copied.
     NothingToDo,
-    /// It did not begin: the device has no free extent or takes no writes, or as many copies are under way as there may
-    /// be.
+    /// Not begun: the device has no free extent or takes no writes, or too many copies are under way.
     NoRoom,
-    /// The host wrote to the extent during each of several tries.
+    /// Given up: the host wrote to the extent during each of several tries.
     WrittenMeanwhile,
-    /// A device failed on the way.
+    /// Failed: a device failed during the copy.
     Failed,
 }
 
-/// What a policy may know of a device.
+/// What a policy may know about a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceView {
-    /// Extents without data.
+    /// Number of free extents.
     pub free_extents: u32,
-    /// Whether it serves.
+    /// Whether the device serves requests.
     pub state: DeviceState,
 }
 
-/// A policy's table: its name, and whatever keys that policy has.
+/// The table of a policy: its name, and the keys of that policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicySettings {
-    /// A name of [`PLACEMENTS`].
+    /// The name of the policy, one of [`PLACEMENTS`].
     pub kind: String,
     /// The policy's own keys.
     #[serde(flatten)]
     pub options: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Why a policy cannot be made.
+/// Why a policy cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacementError {
     /// No policy has this name.
     #[error("{name}{}", if name.nearest.is_none() { format!("; there is: {}", name.list()) } else { String::new() })]
     Unknown {
-        /// The name, and those that there are.
+        /// The name, and those that exist.
         name: NotFound,
     },
-    /// A key is unknown, missing or not what it should be.
+    /// A key is unknown, missing, or has a wrong value.
     #[error("policy `{policy}`: {message}")]
     Settings {
         /// The policy.
@@ -173,7 +171,7 @@ impl PolicySettings {
         (entry.build)(self, devices)
     }
 
-    /// The policy's own keys as settings of type `T`.
+    /// Reads the policy's own keys as settings of type `T`.
     fn options<T: DeserializeOwned>(&self, policy: &'static str) -> Result<T, PlacementError> {
         T::deserialize(serde_json::Value::Object(self.options.clone()))
             .map_err(|error| PlacementError::Settings { policy, message: error.to_string() })

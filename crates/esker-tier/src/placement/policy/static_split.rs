@@ -1,4 +1,4 @@
-//! A fixed share of the extents for each device.
+//! Places a fixed share of the extents on each device.
 
 use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
@@ -23,8 +23,8 @@ const NAME: &str = ENTRY.name;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StaticSplitSettings {
-    /// Shares of the devices, in their order. What they come to has to go into each device (see `capacity`). Where the
-    /// list is empty, the devices take turns, and those that are full are passed over.
+    /// Weights of the devices, in their order. Each device has to be large enough for its share (see `capacity`). With
+    /// an empty list the devices take turns, and full ones are passed over.
     pub weights: Vec<u32>,
 }
 
@@ -48,22 +48,22 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     }
 }
 
-/// Extents go to the devices in turns, each as often as its weight says, its turns spread evenly over the round:
-/// weights 3 and 1 give 0, 0, 1, 0. An extent's device depends on its number alone, so the layout is the same in
-/// whatever order extents are first written.
+/// Extents go to the devices in turns. Each device has as many turns as its weight, spread evenly over the round:
+/// weights 3 and 1 give 0, 0, 1, 0. The device depends only on the number of the extent, so the layout does not depend
+/// on the order of first writes.
 #[derive(Clone, Debug)]
 pub struct StaticSplit {
     turns: Vec<DeviceIndex>,
-    /// Whether somebody wants just these shares.
+    /// Whether the shares were asked for, by weights.
     asked: bool,
 }
 
 impl StaticSplit {
-    /// With these weights, of which at least one is not zero (asserted).
+    /// A split by these weights, at least one of which is not zero (asserted).
     pub fn new(weights: &[u32]) -> Self {
         let total: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
         assert!(total > 0, "a device takes something");
-        // In each turn every device earns its weight, and the one that is owed most pays a whole round for the turn.
+        // In each turn every device earns its weight, and the device that is owed most pays a whole round for the turn.
         let mut owed = vec![0i64; weights.len()];
         let turns = (0..total).map(|_| {
             owed.iter_mut().zip(weights).for_each(|(owed, &weight)| *owed += i64::from(weight));

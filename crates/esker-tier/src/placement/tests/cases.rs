@@ -1,4 +1,4 @@
-//! Flushes, failures, full devices and broken maps, case by case.
+//! Flushes, failures, full devices and broken maps, as single cases.
 
 use esker_core::Telemetry;
 
@@ -6,7 +6,8 @@ use super::*;
 use crate::engine::RecordNumber;
 use crate::extent::PhysicalExtent;
 
-/// Flush: the written device, then the journal, then the reply; with nothing new to record, one flush and no journal.
+/// A flush goes to the written device, then to the journal, then to the reply. With nothing new to record it is one
+/// flush and no journal.
 #[test]
 fn a_flush_goes_to_written_devices_only_and_hardens_only_new_records() {
     let mut engine = engine();
@@ -48,7 +49,7 @@ fn the_first_error_by_address_counts_whichever_comes_first() {
     }
 }
 
-/// What a failed flush held back is lost, so that no later one may say Ok, nor may one that was under way.
+/// Data behind a failed flush are lost, so no later flush may succeed, nor one that was under way.
 #[test]
 fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     let mut engine = engine();
@@ -65,7 +66,7 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     assert_eq!(engine.checkpoint(), Checkpoint::default(), "no record speaks of what was lost");
 }
 
-/// Device 0 fails a flush: what becomes of everything else.
+/// Device 0 fails a flush: what happens to everything else.
 #[test]
 fn a_failed_device_serves_reads_only() {
     let mut engine = engine();
@@ -84,10 +85,10 @@ fn a_failed_device_serves_reads_only() {
     let plain = send(&mut engine, 2, write(false, 0));
     let durable = send(&mut engine, 3, write(true, 2));
     assert!(on(&mut engine, Input::Done { io: flush_0, at: Nanos::ZERO, result: Err(DeviceError::Medium) }).is_empty());
-    // What was under way there ends after the failure, and counts for nothing.
+    // Requests that were under way there end after the failure, and do not count.
     assert_eq!(on(&mut engine, Input::Done { io: durable, at: Nanos::ZERO, result: Ok(()) }), [failed(3)]);
     assert_eq!(on(&mut engine, Input::Done { io: plain, at: Nanos::ZERO, result: Ok(()) }), [failed(2)]);
-    // The other device's part of the flush makes durable what it can; the flush fails all the same.
+    // The part of the flush on the other device makes durable what it can. The flush fails all the same.
     let effects = on(&mut engine, Input::Done { io: flush_1, at: Nanos::ZERO, result: Ok(()) });
     assert!(matches!(effects[0], Effect::Record { record: MapRecord::Mapped { extent: LogicalExtent(1), .. }, .. }));
     let tag = Tag { slot: 9, generation: 0 };
@@ -100,12 +101,12 @@ fn a_failed_device_serves_reads_only() {
     ] {
         assert_eq!(on(&mut engine, host(slot, request)), [failed(slot)]);
     }
-    // A device that says it is well again has not been opened anew.
+    // A device that reports that it is well again has still not been opened anew.
     on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry: Telemetry::default() });
     assert_eq!(on(&mut engine, host(7, FLUSH)), [failed(7)]);
     let read = send(&mut engine, 4, sector(RequestKind::Read, 0));
     assert_eq!(on(&mut engine, Input::Done { io: read, at: Nanos::ZERO, result: Ok(()) }), [reply(4)]);
-    // Fresh extents go to the other device, where a durable write still promises.
+    // New extents go to the other device, where a durable write still succeeds.
     let effects = on(&mut engine, host(5, write(true, 4)));
     let [(io, DeviceIndex(1), _)] = ios(&effects)[..] else { panic!("{effects:?}") };
     let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
@@ -156,7 +157,7 @@ fn a_failed_journal_fails_who_waits_and_everything_but_reads() {
     assert_eq!(engine.state(), DeviceState::Failed);
 }
 
-/// A device that fills up or takes no writes passes its share on; when all are full, the request says so.
+/// A full device, or one that takes no writes, passes its share on. If all are full, the request fails with that error.
 #[test]
 fn fresh_extents_go_where_there_is_room() {
     let mut engine = PlacementEngine::new(&settings(&[8, 16], "[1, 1]")).unwrap();
@@ -185,7 +186,7 @@ fn neighbours_on_one_device_are_one_request() {
 #[test]
 fn a_map_that_contradicts_itself_is_refused() {
     let settings = settings(&[16, 16], "[1, 1]");
-    let place = |device, extent| Place { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
+    let place = |device, extent| ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
     let mapped = |extent, place| MapRecord::Mapped { extent: LogicalExtent(extent), place };
     let restore = |records: &[MapRecord]| {
         PlacementEngine::restore(&settings, Checkpoint::default(), &mut records.iter().copied()).err()

@@ -1,4 +1,4 @@
-//! The engine against an array of sectors, its effects performed in random order, with crashes; and case by case.
+//! The engine against an array of sectors, with effects performed in random order and with crashes; and single cases.
 
 mod cases;
 mod moves;

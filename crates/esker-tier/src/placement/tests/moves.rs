@@ -1,4 +1,4 @@
-//! Moving and freeing extents, case by case.
+//! Moving and freeing extents, as single cases.
 
 use esker_core::Priority;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::engine::RecordNumber;
 use crate::extent::PhysicalExtent;
 
-/// Runs `world` until nothing is left to do, and returns the records of the journal.
+/// Runs `world` until there is nothing left to do, and returns the records of the journal.
 fn records(world: &mut World) -> Vec<MapRecord> {
     world.drain();
     world.journal.values().copied().collect()
@@ -16,12 +16,12 @@ fn records(world: &mut World) -> Vec<MapRecord> {
 #[test]
 fn an_extent_moves_and_its_place_is_used_again() {
     let mut world = World::new(settings(&[4, 12], "[1, 1]"), 1);
-    let place = |device, extent| Place { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
+    let place = |device, extent| ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
     let write = |extent: u64| Request::new(RequestKind::Write { fua: true }, Lba(extent * EXTENT), Bytes(512));
     world.submit(write(0));
     let extent = LogicalExtent(0);
     assert_eq!(records(&mut world), [MapRecord::Mapped { extent, place: place(0, 0) }]);
-    // Device 0 has one extent: the next one goes elsewhere while the first is there.
+    // Device 0 has one extent: the next one goes elsewhere while the first one is there.
     world.submit(write(2));
     world.drain();
     assert_eq!(world.engine.map.place(LogicalExtent(2)), Some(place(1, 0)));
@@ -53,14 +53,14 @@ fn trimmed_extents_are_freed_and_read_as_zeroes() {
     world.drain();
 }
 
-/// Each try of a copy meets a write of the host: after some it is given up, and its place is free again.
+/// Each try of a copy meets a write of the host: after some tries it is given up, and its target is free again.
 #[test]
 fn a_copy_that_the_host_writes_to_again_and_again_is_given_up() {
     let mut engine = engine();
     engine.fill(Ratio::ONE);
     let free = engine.map.free_extents(1);
     engine.map.unmap(LogicalExtent(1));
-    engine.map.release(Place { device: DeviceIndex(1), extent: PhysicalExtent(0) });
+    engine.map.release(ExtentPlace { device: DeviceIndex(1), extent: PhysicalExtent(0) });
     engine.wishes.moves.push((LogicalExtent(0), DeviceIndex(1)));
     let mut reads = ios(&on(&mut engine, Input::Timer));
     let mut tries = 0;
@@ -78,7 +78,7 @@ fn a_copy_that_the_host_writes_to_again_and_again_is_given_up() {
     engine.check();
 }
 
-/// What a policy is told, and that it gets what it wishes for.
+/// A policy is told of events, and its wishes are carried out.
 #[test]
 fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
     #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
         effects
     };
     let [(io, ..)] = ios(&at(10, host(0, Request::write(Lba(0), Bytes(512)))))[..] else { panic!() };
-    // It ended at 30; the engine is told at 50.
+    // The request ended at 30; the engine is told at 50.
     let effects = at(50, Input::Done { io, at: Nanos(30), result: Ok(()) });
     assert_eq!(effects.last(), Some(&Effect::WakeAt(Nanos(100))));
     let [(read, ..)] = ios(&at(100, Input::Timer))[..] else { panic!() };

@@ -1,4 +1,4 @@
-//! What holds under random requests, moves, failures and crashes.
+//! Properties under random requests, moves, failures and crashes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,7 +15,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec((0u8..14, 0u64..64, 1u64..12, any::<bool>(), 0u8..6), 1..60)
 }
 
-/// A request of the host, or a wish to move.
+/// A request of the host, or a move.
 fn submit(world: &mut World, operation: Operation) {
     let (kind, start, sectors, _, effects) = operation;
     match kind {
@@ -55,15 +55,15 @@ proptest! {
         world.drain();
     }
 
-    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds
-    /// a value that was written since.
+    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds that value or
+    /// one that was written later.
     #[test]
     fn what_was_promised_survives_a_crash(operations in operations(), seed: u64) {
         until_a_crash(World::new(settings(&[16, 16], "[1, 1]"), seed), operations).unwrap();
     }
 
-    /// Promises hold after a crash also where flushes, durable writes and the journal fail now and then, and drop what
-    /// they held back.
+    /// Promises hold after a crash even if flushes, durable writes and the journal fail now and then, and drop the data
+    /// that they had not written.
     #[test]
     fn what_was_promised_survives_failures_and_a_crash(operations in operations(), seed: u64, failures in 2u64..12) {
         let world = World::new(settings(&[16, 16], "[1, 1]"), seed);
@@ -87,7 +87,7 @@ fn until_a_crash(mut world: World, operations: Vec<Operation>) -> Result<(), Str
     world.crash_and_check()
 }
 
-/// In how many of 300 runs an engine breaks a promise after `spoil` has made it a wrong one.
+/// In how many of 300 runs an engine breaks a promise after `spoil` has introduced a fault.
 fn losses(failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
     let loses = |seed: &u64| {
         let mut world = World { failures, ..World::new(settings(&[16, 24], "[1, 1]"), *seed) };
@@ -96,16 +96,16 @@ fn losses(failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
         let mut next = |below| rng.below(below);
         let operation = |_| (next(14) as u8, next(64), 1 + next(11), next(2) == 0, next(6) as u8);
         let operations = (0..80).map(operation).collect();
-        // A read of what was never written there fails an assertion on the way.
+        // A read of a place that was never written fails an assertion on the way.
         let run = AssertUnwindSafe(|| until_a_crash(world, operations));
         !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
     };
     (0..300).filter(loses).count()
 }
 
-/// An engine that tries a failed flush again, and believes it the second time, loses what it promised; so does one that
-/// overlooks what the host writes while an extent is copied, and one that uses a place again before its record is
-/// durable. The property above would see each of them.
+/// Three faulty engines lose what they promised: one that tries a failed flush again and believes the second result,
+/// one that overlooks writes of the host while an extent is copied, and one that uses a place again before its record
+/// is durable. The property above would find each of them.
 #[test]
 fn wrong_engines_are_found_out() {
     assert_eq!((losses(0, |_| ()), losses(3, |_| ())), (0, 0));

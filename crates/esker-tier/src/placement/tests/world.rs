@@ -1,4 +1,4 @@
-//! A host, a volume, stores that lose what was not flushed, and a journal.
+//! A host, a volume, stores that lose unflushed data, and a journal.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use esker_core::Rng;
 use super::*;
 use crate::engine::RecordNumber;
 
-/// A device with a volatile cache: what it holds, and what each sector may hold after losing power. A failed flush
-/// drops from the list of what has to be written some of the sectors that it could not write; they read as before.
+/// A device with a volatile cache: its content, and what each sector may hold after losing power. A failed flush
+/// forgets to write some of the sectors that it could not write; they still read as before.
 #[derive(Clone)]
 pub(super) struct Store {
     pub(super) live: Vec<u64>,
@@ -65,7 +65,7 @@ impl Store {
     }
 }
 
-/// A value that was written to a sector, and the step at which the write was acknowledged.
+/// A value that was written to a sector, and the step at which its write was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     pub(super) value: u64,
@@ -86,14 +86,14 @@ pub(super) struct World {
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
-    /// Per sector: from the value that must survive at least, to the latest.
+    /// For each sector: the values from the oldest one that may survive to the latest.
     pub(super) history: Vec<Vec<Written>>,
     pub(super) pending: BTreeMap<Tag, Pending>,
     pub(super) tags: TagSlab<()>,
     pub(super) busy: Vec<bool>,
     /// Buffers of copies.
     pub(super) scratch: BTreeMap<u32, Vec<u64>>,
-    /// One in so many flushes, durable writes and hardenings of the journal fails; none where 0.
+    /// One in this many flushes, durable writes and hardenings of the journal fails; none if 0.
     pub(super) failures: u64,
     pub(super) journal_failed: bool,
     pub(super) step: u64,
@@ -125,8 +125,8 @@ impl World {
         }
     }
 
-    /// Hands an input to the engine. A record that it issues speaks of an extent of which something is durable, and
-    /// nothing is written to what has failed.
+    /// Hands an input to the engine. Checks that every record it issues is of an extent with durable data, and that it
+    /// writes nothing to a failed device.
     pub(super) fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.engine.on(Nanos(self.step), input, &mut effects);
@@ -179,7 +179,7 @@ impl World {
         self.take_replies();
     }
 
-    /// Performs one effect, any one. Returns whether there was one.
+    /// Performs one effect, chosen at random. Returns false if there was none.
     pub(super) fn perform_one(&mut self) -> bool {
         self.step += 1;
         if self.effects.is_empty() {
@@ -202,7 +202,7 @@ impl World {
                     self.tell(Input::JournalFailed);
                 }
             }
-            // The journal waits for the records that are still on their way.
+            // The journal waits for records that are still on their way.
             Effect::Harden { through } if (1..=through.0).all(|n| self.journal.contains_key(&RecordNumber(n))) => {
                 self.effects.swap_remove(index);
                 self.hardened = self.hardened.max(through);
@@ -220,7 +220,7 @@ impl World {
         self.failures > 0 && self.rng.chance(1, self.failures)
     }
 
-    /// A failed durable write may have got into the cache, or not.
+    /// A failed durable write may or may not have reached the cache.
     pub(super) fn perform_io_or_fail(
         &mut self,
         device: usize,
@@ -273,7 +273,7 @@ impl World {
         }
     }
 
-    /// Wishes that an extent were on a device, as a policy would.
+    /// Asks for an extent to be moved to a device, as a policy would.
     pub(super) fn wish(&mut self, extent: u64, device: u64) {
         let extent = LogicalExtent((extent % u64::from(self.engine.map.len())) as u32);
         let device = DeviceIndex((device % self.stores.len() as u64) as u16);
@@ -282,7 +282,7 @@ impl World {
         self.take_replies();
     }
 
-    /// Replies need no performing, so they are looked at right away.
+    /// Checks replies at once: they need not be performed.
     pub(super) fn take_replies(&mut self) {
         let (replies, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.effects).into_iter().partition(|effect| matches!(effect, Effect::Reply { .. }));
@@ -305,7 +305,7 @@ impl World {
             for (sector, value) in range.zip(buffer) {
                 let history = &mut self.history[sector];
                 match request.kind {
-                    // After a write that failed, it may be as before or after.
+                    // A failed write may have changed the sector or not.
                     RequestKind::Read => {
                         let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap();
                         assert!(history[known..].iter().any(|written| written.value == value), "sector {sector}");
@@ -320,7 +320,7 @@ impl World {
             if request.kind == RequestKind::Flush {
                 for history in &mut self.history {
                     let covered = |written: &Written| written.acknowledged.is_some_and(|step| step <= issued);
-                    // None where a FUA write that came after the flush has ended before it.
+                    // Finds none if a FUA write that came after the flush has ended before it.
                     history.drain(..history.iter().rposition(covered).unwrap_or(0));
                 }
             }
@@ -332,14 +332,15 @@ impl World {
         assert!(self.pending.is_empty(), "requests without an answer");
     }
 
-    /// Loses power, restores the engine from what survived, and reads everything: an error names what is not there.
+    /// Loses power, restores the engine from what survived, and reads everything. The error names a sector that is
+    /// wrong.
     pub(super) fn crash_and_check(mut self) -> Result<(), String> {
         let mut through = self.hardened.0;
         while self.journal.contains_key(&RecordNumber(through + 1)) && self.rng.chance(1, 2) {
             through += 1;
         }
         let records: Vec<MapRecord> = (1..=through).map(|n| self.journal[&RecordNumber(n)]).collect();
-        // Half of them by way of a checkpoint.
+        // Half of the records are applied through a checkpoint.
         let half = PlacementEngine::restore(
             &self.settings,
             Checkpoint::default(),

@@ -1,4 +1,4 @@
-//! What the columns of a table mean.
+//! The meaning of columns.
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::ColumnReader;
@@ -6,7 +6,7 @@ use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-/// What one column says about a request.
+/// What a column contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Time,
@@ -17,7 +17,7 @@ pub(super) enum Role {
     Response,
 }
 
-/// Names of columns, most usual first, their role, and what one of their units is in bytes.
+/// Names of columns, the most usual ones first, with their role and the size of one unit in bytes.
 const NAMES: &[(&str, Role, u64)] = &[
     ("ts", Role::Time, 1),
     ("timestamp", Role::Time, 1),
@@ -52,7 +52,7 @@ const NAMES: &[(&str, Role, u64)] = &[
 
 const UNITS: &[(&str, u64)] = &[("_ns", 1), ("_us", 1_000), ("_ms", 1_000_000), ("_s", 1_000_000_000)];
 
-/// One column that is read: its values are whole numbers times `unit` (nanoseconds or bytes), floating-point numbers of
+/// A column to be read. Its values are whole numbers times `unit` (nanoseconds or bytes), floating-point numbers times
 /// `unit`, or text.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
@@ -64,7 +64,7 @@ pub(super) struct Column {
     unsigned: bool,
 }
 
-/// The columns that say something about requests. The error names what is missing.
+/// Finds the columns about requests. The error names what is missing.
 pub(super) fn find(schema: &SchemaDescriptor) -> Result<Vec<Column>, String> {
     let mut columns = Vec::new();
     for role in [Role::Time, Role::Device, Role::Operation, Role::Offset, Role::Length, Role::Response] {
@@ -73,7 +73,7 @@ pub(super) fn find(schema: &SchemaDescriptor) -> Result<Vec<Column>, String> {
             schema.columns().iter().enumerate().find_map(|(index, column)| fit(column, index, role, name, *scale))
         });
         let first = fits.next();
-        // A column that can be read is better than a more usual name that cannot.
+        // A readable column is better than an unreadable one with a more usual name.
         let found = match first {
             Some(Err(_)) => fits.find(|fit| fit.is_ok()).or(first),
             first => first,
@@ -91,7 +91,7 @@ pub(super) fn find(schema: &SchemaDescriptor) -> Result<Vec<Column>, String> {
     Ok(columns)
 }
 
-/// Whether `descriptor` is the column called `name`; the error says why it cannot be read.
+/// Whether `descriptor` is the column called `name`. The error tells why it cannot be read.
 fn fit(
     descriptor: &ColumnDescriptor,
     index: usize,
@@ -144,7 +144,7 @@ fn fit(
     Some(Ok(Column { role, index, name: descriptor.name().to_string(), unit, nullable, unsigned }))
 }
 
-/// Some rows of one column.
+/// Values of some rows of one column.
 pub(super) enum Values {
     Int32(Vec<i32>),
     Int64(Vec<i64>),
@@ -158,7 +158,7 @@ pub(super) struct Rows {
     pub(super) column: Column,
     reader: ColumnReader,
     values: Values,
-    /// 1 where there is a value, 0 where it is null.
+    /// 1 if the row has a value, 0 if it is null.
     levels: Vec<i16>,
     next: usize,
     next_value: usize,
@@ -187,7 +187,7 @@ impl Rows {
         Ok(Self { column, reader, values, levels: Vec::new(), next: 0, next_value: 0 })
     }
 
-    /// Reads up to `count` rows; how many.
+    /// Reads up to `count` rows. Returns how many were read.
     pub(super) fn read(&mut self, count: usize) -> Result<usize, ParquetError> {
         self.levels.clear();
         (self.next, self.next_value) = (0, 0);
@@ -218,7 +218,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The next row's value.
+    /// Takes the value of the next row.
     pub(super) fn next(&mut self) -> Value<'_> {
         let there = !self.column.nullable || self.levels.get(self.next).is_some_and(|level| *level > 0);
         self.next += 1;

@@ -1,4 +1,4 @@
-//! Panics of the decoder are errors of the file.
+//! Turns panics of the Parquet decoder into errors.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -8,9 +8,9 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work`, which calls the decoder. The decoder is not ours and panics on some damaged files (found by our fuzzer in
-/// page headers, delta encodings and column offsets); `None` then, and nothing is printed: other panics are printed as
-/// ever.
+/// Calls `work`, which calls the decoder, and returns `None` if it panics. The decoder is a dependency that panics on
+/// some damaged files (our fuzzer found cases in page headers, delta encodings and column offsets). Such a panic prints
+/// nothing; other panics print as usual.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

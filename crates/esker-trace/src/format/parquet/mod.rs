@@ -45,5 +45,5 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// At the beginning and at the end of a file.
+/// The first and the last bytes of a file.
 const MAGIC: &[u8] = b"PAR1";

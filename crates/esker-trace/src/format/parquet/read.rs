@@ -1,4 +1,4 @@
-//! Rows to records.
+//! Turns rows into records.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,7 +12,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use super::MAGIC;
 use super::columns::{self, Column, Role, Rows, Value};
 use super::guard::guarded;
-use crate::error::{Place, TraceError};
+use crate::error::{InputPosition, TraceError};
 use crate::format::lines::quote;
 use crate::format::{Opened, RecordSource};
 use crate::input::Input;
@@ -29,10 +29,10 @@ struct Reader {
     file: SerializedFileReader<File>,
     columns: Vec<Column>,
     next_group: usize,
-    /// The columns of the current row group, and its rows that have not been read.
+    /// The columns of the current row group, with the rows that have not been read.
     group: Vec<Rows>,
     rows_left: u64,
-    /// Bytes of row groups before the current one; `consumed` shows them.
+    /// Bytes of the row groups before the current one, for `consumed`.
     consumed: Arc<AtomicU64>,
     bytes: u64,
 }
@@ -48,7 +48,7 @@ fn decode<T>(name: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> Resu
 }
 
 fn damaged(name: &str, expected: &'static str, found: String) -> TraceError {
-    TraceError::Damaged { name: name.to_string(), place: Place::Byte(0), expected, found }
+    TraceError::Damaged { name: name.to_string(), place: InputPosition::Byte(0), expected, found }
 }
 
 pub(super) fn open(mut input: Input, _: &ReadOptions) -> Opened {
@@ -79,7 +79,7 @@ pub(super) fn open(mut input: Input, _: &ReadOptions) -> Opened {
 }
 
 impl Reader {
-    /// Goes to the next row group that has rows; false at the end.
+    /// Goes to the next row group that has rows. Returns false at the end.
     fn next_group(&mut self) -> Result<bool, TraceError> {
         let Self { name, file, columns, .. } = self;
         while self.rows_left == 0 {
@@ -125,7 +125,7 @@ impl RecordSource for Reader {
                 Ok(()) => {}
                 Err(RowError::TooMany(too_many)) => return Err(sink.too_many_volumes(too_many)),
                 Err(RowError::Bad(expected, found)) => {
-                    // The other columns of this row have to be passed over, too.
+                    // The other columns of this row have to be skipped, too.
                     sink.bad(expected, found)?;
                 }
             }
@@ -141,7 +141,7 @@ enum RowError {
     TooMany(TooMany),
 }
 
-/// Takes the next value of every column, so that the columns stay in step, and makes a record of them.
+/// Takes the next value of every column, so that the columns stay in step, and makes a record of the values.
 fn row(columns: &mut [Rows], sink: &mut Sink) -> Result<(), RowError> {
     let mut error = None;
     let mut bad = |expected, found: String| {

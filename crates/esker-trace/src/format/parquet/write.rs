@@ -1,4 +1,4 @@
-//! Records to rows.
+//! Turns records into rows.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use parquet::schema::types::ColumnPath;
 use crate::writer::{RecordWriter, Target};
 use crate::{Operation, Record};
 
-/// Rows in a row group: what is held in memory.
+/// Rows of a row group, which are held in memory.
 const GROUP: usize = 256 << 10;
 
 const SCHEMA: &str = "message trace {
@@ -26,7 +26,7 @@ const SCHEMA: &str = "message trace {
     optional int64 lat_ns;
 }";
 
-/// The file writer's end of a buffer that is emptied into the trace's output.
+/// Receives the bytes of the file writer; they are then moved to the output of the trace.
 #[derive(Clone, Default)]
 struct Pipe(Arc<Mutex<Vec<u8>>>);
 

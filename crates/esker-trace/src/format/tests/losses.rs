@@ -1,4 +1,4 @@
-//! Whatever is written and read back is as it was, or the difference has been counted.
+//! What is written and read back is equal, or the difference was counted.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use super::common;
 const NAMES: [&str; 12] =
     ["0", "a b", "host.1", "host.1.x", "8,0", "4096,0", "8,1048576", "\u{e9}", "", "255", "70000", "a_b"];
 
-/// Records at the edges of what formats can hold: units of time, response times that are unknown, zero, tiny and huge,
-/// several requests for one range under way at once, several volumes.
+/// Records at the limits of the formats: units of time; response times that are unknown, zero, tiny and huge; several
+/// requests for one range under way at once; several volumes.
 fn edges() -> impl Strategy<Value = Vec<Record>> {
     let time = || prop::sample::select(vec![0, 0, 0, 1, 99, 100, 999, 1000, 1_000_000_000u64]);
     let start = prop_oneof![
@@ -63,14 +63,14 @@ fn edges() -> impl Strategy<Value = Vec<Record>> {
 }
 
 /// A written trace, and the records that the format could hold.
-struct Written {
+struct WrittenTrace {
     kept: Vec<Record>,
     bytes: Vec<u8>,
     notes: WriteNotes,
 }
 
-/// Writes what `format` can hold of `records`; refuses nothing without saying what to do instead.
-fn write(format: &str, records: &[Record], names: &[String]) -> Result<Written, String> {
+/// Writes those of `records` that `format` can hold. Every refusal has to name a remedy.
+fn write(format: &str, records: &[Record], names: &[String]) -> Result<WrittenTrace, String> {
     let output = common::Shared::default();
     let mut writer = TraceWriter::create(format, Box::new(output.clone()), names).map_err(|e| e.to_string())?;
     let mut kept = Vec::new();
@@ -87,15 +87,15 @@ fn write(format: &str, records: &[Record], names: &[String]) -> Result<Written, 
         }
     }
     let notes = writer.finish().map_err(|error| error.to_string())?;
-    Ok(Written { kept, bytes: output.take(), notes })
+    Ok(WrittenTrace { kept, bytes: output.take(), notes })
 }
 
 fn is_of_time(kind: LossKind) -> bool {
     matches!(kind, LossKind::TimesDropped | LossKind::TimesRounded | LossKind::TimesMadeUp)
 }
 
-/// Holds the records that were written against those read back: differences and what was counted have to agree, in
-/// number and in where they begin.
+/// Compares the records that were written with those read back. The differences have to agree with the counted losses,
+/// in number and in where they begin.
 fn check(format: &str, wrote: &[Record], names: &[String], notes: &WriteNotes, bytes: &[u8]) -> Result<(), String> {
     if wrote.is_empty() && bytes.is_empty() {
         return Ok(());
@@ -126,7 +126,7 @@ fn check(format: &str, wrote: &[Record], names: &[String], notes: &WriteNotes, b
     for (what, found, of_time) in [("times", times, true), ("response times", responses, false)] {
         let losses = || notes.losses.iter().filter(|loss| is_of_time(loss.kind) == of_time);
         let (count, first) = (losses().map(|loss| loss.count).sum::<u64>(), losses().map(|loss| loss.first).min());
-        // A response time may be rounded first and taken for another's then.
+        // A response time may be rounded first and then be taken for that of another request.
         let twice = if of_time { 0 } else { mistaken };
         let differ = found.len() as u64;
         if count < differ || count - differ > twice || (twice == 0 && first != found.first().copied()) {
@@ -182,7 +182,7 @@ fn converting_any_format_to_any_other_counts_what_it_loses() {
     }
 }
 
-/// Changes records before a writer sees them, as one would that drops something without a word.
+/// Changes records before a writer gets them: stands for a writer that drops something without counting it.
 type Twin = (&'static str, fn(&mut Vec<Record>));
 
 #[test]
@@ -224,7 +224,7 @@ fn losses_that_are_not_counted_are_caught() {
     let seen = std::cell::RefCell::new(BTreeMap::<LossKind, u32>::new());
     for format in writable() {
         run(60, format.name, edges(), |records| {
-            let Written { kept, bytes, notes } = write(format.name, &records, &names())?;
+            let WrittenTrace { kept, bytes, notes } = write(format.name, &records, &names())?;
             for index in 0..notes.losses.len() {
                 *seen.borrow_mut().entry(notes.losses[index].kind).or_default() += 1;
                 let mut silent = notes.clone();
@@ -296,7 +296,7 @@ fn each_loss_is_one_line() {
     );
 }
 
-/// After filtering to one volume, a format of one volume holds it, whatever other volumes the trace names.
+/// After filtering to one volume, a format with one volume holds the trace, however many volumes it names.
 #[test]
 fn only_volumes_with_records_take_a_place() {
     let names: Vec<String> = ["a", "b", "c"].map(String::from).into();
@@ -315,7 +315,7 @@ fn only_volumes_with_records_take_a_place() {
     assert_eq!(common::read(bytes, &ReadOptions::default()).unwrap().0.volumes(), ["b"]);
 }
 
-/// Requests before the first response time can take its completion only as long as a reader waits for theirs.
+/// A request before the first response time can only take its completion while a reader would still wait for it.
 #[test]
 fn a_first_response_time_late_in_a_trace_is_held_against_what_waits() {
     const COUNT: u64 = 200_000;
@@ -334,7 +334,7 @@ fn a_first_response_time_late_in_a_trace_is_held_against_what_waits() {
     }
     for (format, mistaken) in [("blkparse", 2), ("blktrace", 2), ("wiscsee", 2), ("nbdkit", 0)] {
         let names = ["8,0".to_string()];
-        let Written { kept, bytes, notes } = write(format, &records, &names).unwrap();
+        let WrittenTrace { kept, bytes, notes } = write(format, &records, &names).unwrap();
         assert_eq!(notes.lost(LossKind::ResponsesMistaken), mistaken, "{format}");
         check(format, &kept, &names, &notes, &bytes).unwrap();
     }

@@ -1,4 +1,4 @@
-//! What holds of every format: of those of the registry and of the worked example, which is one of them in these tests.
+//! What every format has to satisfy: those of the registry, and the worked example, which these tests add to it.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;

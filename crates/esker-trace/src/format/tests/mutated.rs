@@ -1,5 +1,5 @@
-//! No parser panics, hangs or lets anything illegal through, whatever it reads. `cargo run --release --example fuzz`
-//! does a million of these inputs per format.
+//! No parser panics, hangs or accepts anything illegal, whatever it reads. `cargo run --release --example fuzz` tries a
+//! million of these inputs per format.
 
 use esker_trace::ReadOptions;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn mutated_traces_are_read_or_refused() {
             let read = std::panic::catch_unwind(|| mutate::check(bytes, &options));
             whole += u64::from(read.unwrap_or_else(|_| panic!("{} {case}: {}", format.name, shown.escape_ascii())));
         }
-        // The mutations are gentle enough to get behind the first line.
+        // The mutations are mild enough that some inputs are read beyond the first line.
         assert!(whole > CASES / 100 || format.name == "esker", "{}: only {whole} of {CASES} were read", format.name);
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever a format can hold comes back as it was.
+//! A trace that a format can hold is read back unchanged.
 
 use esker_core::Nanos;
 use esker_trace::{FORMATS, FormatCapability, FormatEntry, Operation, ReadOptions, Record, TraceError, VolumeIndex};
@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::common;
 
-/// Runs `check` on traces that the format can hold; reports the format.
+/// Runs `check` on traces that the format can hold, and names the format in errors.
 fn for_legal_traces(
     cases: u32,
     check: impl Fn(&'static FormatEntry, Vec<String>, Vec<esker_trace::Record>) -> Result<(), String>,
@@ -79,13 +79,13 @@ fn every_format_compressed_is_the_same_trace() {
         let packed = zstd::encode_all(&bytes[..], 1).unwrap();
         let (reader, read) = common::read(packed.clone(), &ReadOptions::default()).unwrap();
         assert!(reader.format().name == format.name && read == records, "{}", format.name);
-        // Cut off, it is an error, never a shorter trace.
+        // A compressed trace that is cut off is an error, never a shorter trace.
         let error = common::read(packed[..packed.len() - 1].to_vec(), &ReadOptions::default()).unwrap_err();
         assert!(matches!(error, TraceError::Compressed { .. }), "{}: {error}", format.name);
     }
 }
 
-/// Where each column begins and ends is part of these formats.
+/// The start and end of each column are part of these formats.
 #[test]
 fn events_are_written_as_their_programs_print_them() {
     let record = |operation, offset, length| Record {

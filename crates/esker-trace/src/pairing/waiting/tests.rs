@@ -1,11 +1,11 @@
-//! Every way to find the request of a completion against the one that looks at all of them in order.
+//! Every way to find the request of a completion, against a search of all requests in order.
 
 use proptest::prelude::*;
 
 use super::super::{Begin, Outlet, Pairing, Step};
 use super::*;
 
-/// What was handed out, and how many completions belonged to nothing.
+/// The requests that were handed out, and how many completions belonged to none.
 #[derive(Debug, Default, PartialEq)]
 struct Out {
     found: Vec<(u64, u64, u64, Option<Nanos>)>,
@@ -13,16 +13,16 @@ struct Out {
 }
 
 impl Outlet for Out {
-    type Place = u64;
+    type Origin = u64;
 
-    fn place(&self) -> u64 {
+    fn origin(&self) -> u64 {
         7
     }
     fn ignore(&mut self, _: &'static str, count: u64) {
         self.ignored += count;
     }
-    fn hand_out(&mut self, found: Found, place: u64) {
-        assert_eq!(place, 7);
+    fn hand_out(&mut self, found: Found, origin: u64) {
+        assert_eq!(origin, 7);
         self.found.push((found.at.0, found.offset, found.length, found.response));
     }
 }
@@ -34,7 +34,7 @@ fn pairing(index: Index) -> Pairing {
     pairing
 }
 
-/// Offset and length of requests and completions in units of 512 bytes, `sound` ones complete what is open.
+/// Offset and length of requests and completions in units of 512 bytes. If `sound`, completions are of open requests.
 fn pair(steps: &[(bool, u64, u64)], sound: bool, index: Index) -> (Out, u64, bool) {
     let mut pairing = pairing(index);
     let (mut out, mut open) = (Out::default(), Vec::new());
@@ -59,7 +59,7 @@ fn pair(steps: &[(bool, u64, u64)], sound: bool, index: Index) -> (Out, u64, boo
         }
     }
     let by_start = matches!(pairing.requests.index, Index::Starts(_));
-    pairing.rest(&mut out);
+    pairing.hand_out_rest(&mut out);
     (out, pairing.ambiguous, by_start)
 }
 

@@ -1,18 +1,18 @@
-//! Draws without replacement.
+//! Draws values without replacement.
 
 use esker_core::Rng;
 
-/// Values with counts, like cards of a deck: each is drawn as often as its count says before the deck is shuffled anew.
+/// Values with counts, like a deck of cards. Each is drawn as often as its count before the deck is shuffled again.
 #[derive(Clone, Debug)]
 pub(super) struct Deck<T> {
     cards: Vec<(T, u64)>,
-    /// A Fenwick tree of how many of each are left.
+    /// A Fenwick tree of how many cards of each value are left.
     left: Vec<u64>,
     left_total: u64,
 }
 
 impl<T: Copy> Deck<T> {
-    /// At least one card (asserted).
+    /// A deck of at least one card (asserted).
     pub(super) fn new(cards: impl IntoIterator<Item = (T, u64)>) -> Self {
         let cards: Vec<(T, u64)> = cards.into_iter().filter(|(_, count)| *count > 0).collect();
         assert!(!cards.is_empty(), "a deck has cards");
@@ -21,7 +21,7 @@ impl<T: Copy> Deck<T> {
         deck
     }
 
-    /// Shuffles all cards in again.
+    /// Puts all cards back.
     pub(super) fn refill(&mut self) {
         self.left = self.cards.iter().map(|(_, count)| *count).collect();
         self.left_total = self.left.iter().sum();
@@ -33,12 +33,12 @@ impl<T: Copy> Deck<T> {
         }
     }
 
-    /// How many cards are left before the deck is shuffled anew.
+    /// How many cards are left before the deck is shuffled again.
     pub(super) fn left(&self) -> u64 {
         self.left_total
     }
 
-    /// One card, gone until the deck is shuffled anew, which happens when none is left.
+    /// Draws a card. If none is left, the deck is shuffled first.
     pub(super) fn draw(&mut self, rng: &mut Rng) -> T {
         if self.left_total == 0 {
             self.refill();

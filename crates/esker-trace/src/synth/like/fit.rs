@@ -1,4 +1,4 @@
-//! What is counted of a trace.
+//! Fits a model to a trace by counting.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,21 @@ use crate::{Operation, Record};
 const SEGMENTS_MAX: usize = 64;
 const SEGMENT_REQUESTS_MIN: u64 = 1024;
 
-/// A model of a trace. Its size is bounded by 64 times the trace's footprint.
+/// A model of a trace. Its size is at most 64 times the size of the footprint.
 #[derive(Clone, Debug)]
 pub struct TraceModel {
     pub(super) segments: Vec<Segment>,
     volumes: Vec<String>,
 }
 
-/// Counts of some stretch of the trace.
+/// Counts of one stretch of the trace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Segment {
-    /// Times between the arrivals in it.
+    /// Times between the arrivals of the segment.
     pub(super) gaps: GapCounts,
-    /// Volumes of the requests that arrived in it.
+    /// Volumes of the requests of the segment.
     pub(super) walk: WalkCounts,
-    /// Runs that ended in it, and flushes.
+    /// Runs that ended in the segment, and flushes.
     pub(super) volumes: BTreeMap<u32, VolumeCounts>,
 }
 
@@ -47,32 +47,32 @@ impl TraceModel {
         &self.volumes
     }
 
-    /// How many requests it was fitted to.
+    /// Number of requests that the model was fitted to.
     pub fn requests(&self) -> u64 {
         self.segments.iter().map(|segment| segment.walk.steps()).sum()
     }
 
-    /// `requests` records like those of the trace, beginning at time zero; the same ones for the same seed. With more
-    /// requests than were fitted the trace becomes longer, not denser, and its footprint hardly grows; with fewer,
-    /// every segment becomes shorter. None where the model was fitted to nothing.
+    /// Generates `requests` records like those of the trace, starting at time zero; the same seed gives the same
+    /// records. With more requests than were fitted the trace becomes longer, not denser, and its footprint hardly
+    /// grows. With fewer requests every segment becomes shorter. Generates none if the model was fitted to none.
     pub fn generate(&self, requests: u64, seed: u64) -> GeneratedRecords<'_> {
         GeneratedRecords::new(self, requests, seed)
     }
 }
 
-/// Counts a trace, record by record.
+/// Fits a model to a trace, record by record.
 #[derive(Debug, Default)]
 pub struct TraceModelFitter {
     segments: Vec<Segment>,
-    /// Requests after which a new segment begins.
+    /// Number of requests after which a new segment begins.
     segment_requests: u64,
     in_segment: u64,
     last: Option<Last>,
-    /// By volume: the run that may go on.
+    /// The run of each volume that may still go on.
     open: Vec<Option<Run>>,
 }
 
-/// The record before.
+/// The previous record.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     at: Nanos,
@@ -160,7 +160,7 @@ impl TraceModelFitter {
         }
     }
 
-    /// The model. `volumes` are the names by [`crate::VolumeIndex`].
+    /// Returns the model. `volumes` are the names by [`crate::VolumeIndex`].
     pub fn finish(mut self, volumes: &[String]) -> TraceModel {
         for (volume, run) in std::mem::take(&mut self.open).into_iter().enumerate() {
             if let Some(run) = run {

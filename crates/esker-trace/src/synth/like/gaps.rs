@@ -1,4 +1,4 @@
-//! Times between arrivals that follow each other as in the trace.
+//! Times between arrivals, in an order like that of the trace.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use esker_core::{Nanos, Rng};
 use super::deck::Deck;
 use super::walk::{WalkCounts, WalkDraw};
 
-/// What was counted: which order of magnitude follows which, and the gaps of each in bins of 3 %.
+/// Counts: which order of magnitude follows which, and the gaps of each magnitude in bins of 3 %.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GapCounts {
     magnitudes: WalkCounts,
-    /// Number and sum by (magnitude, bin).
+    /// Number and sum of gaps, by (magnitude, bin).
     bins: BTreeMap<(u32, u8), (u64, u128)>,
 }
 
-/// Zero for no gap at all, else one more than the binary logarithm.
+/// Zero for a gap of zero, else one more than the binary logarithm.
 fn magnitude(gap: Nanos) -> u32 {
     u64::BITS - gap.0.leading_zeros()
 }
 
-/// The five bits below the leading one.
+/// The five bits below the leading bit.
 fn bin(gap: Nanos) -> u8 {
     match magnitude(gap) {
         0 => 0,
@@ -29,7 +29,7 @@ fn bin(gap: Nanos) -> u8 {
 }
 
 impl GapCounts {
-    /// One gap; `before` is the one before it, itself for the very first.
+    /// Adds a gap. `before` is the gap before it; for the very first one it is the gap itself.
     pub(super) fn push(&mut self, before: Nanos, gap: Nanos) {
         self.magnitudes.push(magnitude(before), magnitude(gap));
         let entry = self.bins.entry((magnitude(gap), bin(gap))).or_default();
@@ -46,7 +46,7 @@ impl GapCounts {
         }
     }
 
-    /// How many gaps.
+    /// Number of gaps.
     pub(super) fn count(&self) -> u64 {
         self.magnitudes.steps()
     }
@@ -56,16 +56,16 @@ impl GapCounts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct GapDraw {
     magnitudes: WalkDraw,
-    /// By magnitude: its bins' means.
+    /// For each magnitude, the means of its bins.
     values: BTreeMap<u32, Deck<Nanos>>,
 }
 
 impl GapDraw {
-    /// Continues after `before`'s last gap.
+    /// Continues after the last gap of `before`.
     pub(super) fn new(counts: &GapCounts, before: &Self) -> Self {
         let mut values: BTreeMap<u32, Vec<(Nanos, u64)>> = BTreeMap::new();
         for (&(magnitude, _), &(count, sum)) in &counts.bins {
-            // Mean of the bin, rounded down for some and up for the others so that the sum stays.
+            // Mean of the bin, rounded down for some cards and up for the others, so that the sum stays the same.
             let (mean, rest) = ((sum / u128::from(count)) as u64, (sum % u128::from(count)) as u64);
             let values = values.entry(magnitude).or_default();
             values.push((Nanos(mean), count - rest));
@@ -77,7 +77,7 @@ impl GapDraw {
         }
     }
 
-    /// The next gap; zero where none was counted.
+    /// The next gap; zero if none was counted.
     pub(super) fn draw(&mut self, rng: &mut Rng) -> Nanos {
         let magnitude = self.magnitudes.step(rng);
         self.values.get_mut(&magnitude).map_or(Nanos::ZERO, |deck| deck.draw(rng))
@@ -121,7 +121,7 @@ mod tests {
         let mut draw = GapDraw::new(&counts, &GapDraw::default());
         let drawn: Vec<Nanos> = (1..12_000).map(|_| draw.draw(&mut rng)).collect();
         let pairs = drawn.windows(2).filter(|pair| pair[0] == pair[1] && pair[0].0 == 1_000_000).count();
-        // Half of the long gaps are followed by another.
+        // Half of the long gaps are followed by another one.
         assert!((900..1_100).contains(&pairs), "{pairs}");
     }
 }

@@ -1,4 +1,4 @@
-//! Records drawn from a model.
+//! Draws records from a model.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::runs::RunsDraw;
 use super::walk::WalkDraw;
 use crate::{Record, VolumeIndex};
 
-/// See [`TraceModel::generate`].
+/// Iterates over generated records: see [`TraceModel::generate`].
 #[derive(Clone, Debug)]
 pub struct GeneratedRecords<'a> {
     segments: &'a [Segment],
@@ -23,7 +23,7 @@ pub struct GeneratedRecords<'a> {
     volumes: BTreeMap<u32, (Cursor, Option<RunsDraw>)>,
 }
 
-/// How many records come for one that was fitted.
+/// How many records are generated for each fitted one.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     requests: u64,
@@ -36,21 +36,21 @@ impl Scale {
     }
 }
 
-/// Where one kind of draw is on its way through the segments. Gaps, volumes and each volume's runs go at their own
-/// pace, since a run belongs to the segment that it ends in: so each uses up exactly what was counted.
+/// The progress of one kind of draw through the segments. Gaps, volumes and the runs of each volume progress
+/// separately, because a run belongs to the segment in which it ends. So each of them uses exactly what was counted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
     next: usize,
-    /// Counted in the segments so far.
+    /// Sum of the counts of the segments so far.
     counted: u64,
-    /// Draws before the next segment is due, and those made.
+    /// Number of draws after which the next segment is due; `drawn` of them were made.
     until: u64,
     drawn: u64,
 }
 
 impl Cursor {
-    /// To be asked before each draw: the segment to go on to, where one is due. `count`
-    /// says how much was counted in one.
+    /// Called before each draw. Returns the segment to go on to, if one is due. `count` returns the number of counts in
+    /// a segment.
     fn draw<'a>(
         &mut self,
         segments: &'a [Segment],
@@ -65,8 +65,8 @@ impl Cursor {
             let counted = count(segment);
             self.counted += counted;
             self.until = scale.of(self.counted);
-            // Where few records are asked for, whole segments may go by without one. The last one with anything in it
-            // stays, for draws beyond the end.
+            // If few records are asked for, whole segments may be skipped. The last one with any counts is kept, for
+            // draws beyond the end.
             if counted > 0 {
                 due = Some(segment);
             }

@@ -1,4 +1,4 @@
-//! What runs of sequential requests are like.
+//! Runs of sequential requests.
 
 use std::collections::BTreeMap;
 
@@ -7,43 +7,43 @@ use esker_core::{Nanos, Rng};
 use super::deck::Deck;
 use crate::{Operation, Record, VolumeIndex};
 
-/// One volume's runs in one segment.
+/// Counts of one volume in one segment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VolumeCounts {
     pub(super) flushes: u64,
     runs: BTreeMap<RunClass, RunCounts>,
 }
 
-/// A run as it was found.
+/// A run as it was found in the trace.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    /// Of the first request.
+    /// Operation of the first request.
     pub(super) operation: Operation,
     /// First byte.
     pub(super) offset: u64,
-    /// Of the first request.
+    /// Size of the first request.
     pub(super) size: u32,
     /// First byte after the last request.
     pub(super) end: u64,
-    /// How many requests follow the first.
+    /// Number of requests that follow the first.
     pub(super) followers: u64,
-    /// What they were.
+    /// Counts of the requests that follow.
     pub(super) next: BTreeMap<Follower, u64>,
 }
 
-/// A request within a run: how far into a page it begins, what it does, and its size. Sizes go with alignments: where
-/// a database writes 4 KiB pages at odd sectors, no other order of its sizes would leave none of them aligned.
+/// A request within a run: how far into a page it begins, its operation, and its size. Sizes and alignments are kept
+/// together: if a database writes 4 KiB pages at odd sectors, only their own order leaves none of them aligned.
 pub(super) type Follower = (u16, Operation, u32);
 
-/// How far into a page `offset` lies.
+/// How far into a page `offset` is.
 pub(super) fn phase(offset: u64) -> u16 {
     (offset % 4096) as u16
 }
 
-/// What runs of one class have in common.
+/// What the runs of one class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct RunClass {
-    /// Of the first request.
+    /// Operation of the first request.
     operation: Operation,
     /// Binary logarithm of the first request's size.
     size: u32,
@@ -53,15 +53,15 @@ struct RunClass {
     phase: u16,
 }
 
-/// Distributions within a class.
+/// Counts within a class.
 #[derive(Clone, Debug, Default)]
 struct RunCounts {
-    /// How many requests follow the first.
+    /// Number of requests that follow the first.
     followers: BTreeMap<u64, u64>,
-    /// The first request's size.
+    /// Size of the first request.
     sizes: BTreeMap<u32, u64>,
     next: BTreeMap<Follower, u64>,
-    /// The page that the first request begins in.
+    /// The page in which the first request begins.
     pages: BTreeMap<u64, u64>,
 }
 
@@ -108,19 +108,19 @@ impl VolumeCounts {
         }
     }
 
-    /// Requests of all kinds.
+    /// Number of requests of all kinds.
     pub(super) fn requests(&self) -> u64 {
         self.flushes + self.runs.values().map(RunCounts::requests).sum::<u64>()
     }
 }
 
-/// Draws one volume's requests within one segment.
+/// Draws the requests of one volume within one segment.
 #[derive(Clone, Debug)]
 pub(super) struct RunsDraw {
-    /// What begins next: a run of a class, or (`None`) a flush.
+    /// What begins next: a run of a class, or a flush (`None`).
     begins: Deck<Option<usize>>,
     classes: Vec<ClassDraw>,
-    /// Class, followers still to come, and where the next one begins.
+    /// Class, number of followers still to come, and where the next one begins.
     run: Option<(usize, u64, u64)>,
 }
 
@@ -148,7 +148,7 @@ impl ClassDraw {
     }
 }
 
-/// Draws followers by where in a page they begin.
+/// Draws followers by how far into a page they begin.
 #[derive(Clone, Debug)]
 struct FollowerDraw {
     by_phase: BTreeMap<u16, Deck<(Operation, u32)>>,
@@ -165,8 +165,8 @@ impl FollowerDraw {
         Self { by_phase, left: counts.values().sum() }
     }
 
-    /// A follower that begins at `offset`; where none is left that begins so far into a page, one that begins at the
-    /// next address where one can. The class has followers.
+    /// Draws a follower that begins at `offset`. If none is left that begins this far into a page, one that begins at
+    /// the next possible address. The class must have followers.
     fn draw(&mut self, offset: u64, rng: &mut Rng) -> (u64, Operation, u32) {
         if self.left == 0 {
             self.by_phase.values_mut().for_each(Deck::refill);
@@ -189,7 +189,7 @@ impl FollowerDraw {
 }
 
 impl RunsDraw {
-    /// `counts` has requests.
+    /// Draws from `counts`, which must have requests.
     pub(super) fn new(counts: &VolumeCounts) -> Self {
         let runs = counts.runs.values().enumerate().map(|(index, counts)| (Some(index), counts.runs()));
         Self {

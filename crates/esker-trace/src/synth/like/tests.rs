@@ -1,4 +1,4 @@
-//! The model against hand-made traces; real ones are in `tests/like.rs`.
+//! The model against hand-made traces. Real ones are in `tests/like.rs`.
 
 use esker_core::{Nanos, Rng};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn profile(records: &[Record]) -> Profile {
     characteriser.finish(&[])
 }
 
-/// Two volumes, runs of reads and lone writes, flushes, bursts.
+/// Two volumes with runs of reads, single writes, flushes and bursts.
 fn trace(seed: u64, count: u64) -> Vec<Record> {
     let mut rng = Rng::new(seed);
     let (mut at, mut records, mut end) = (1_000_000_000, Vec::new(), 0);
@@ -70,7 +70,7 @@ fn any_number_of_requests_keeps_the_mix_and_the_rate() {
     let records = trace(2, 5_000);
     let before = profile(&records);
     let model = fit(&records);
-    // One gap in twenty is long, so that few requests leave the rate to chance.
+    // One gap in twenty is long, so with few requests the rate is random.
     for (requests, rates) in [(500u64, 0.5..2.0), (12_345, 0.9..1.1), (50_000, 0.99..1.01)] {
         let generated: Vec<Record> = model.generate(requests, 1).collect();
         assert_eq!(generated.len() as u64, requests);

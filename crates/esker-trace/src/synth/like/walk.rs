@@ -1,4 +1,4 @@
-//! Which state follows which: a walk that takes every step as often as it was counted.
+//! A random walk that takes every step as often as it was counted.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use esker_core::Rng;
 
 use super::deck::Deck;
 
-/// How often each state followed each.
+/// Counts of which state follows which.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WalkCounts(BTreeMap<(u32, u32), u64>);
 
@@ -21,7 +21,7 @@ impl WalkCounts {
         }
     }
 
-    /// How many steps.
+    /// Number of steps.
     pub(super) fn steps(&self) -> u64 {
         self.0.values().sum()
     }
@@ -31,13 +31,13 @@ impl WalkCounts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct WalkDraw {
     follows: BTreeMap<u32, Deck<u32>>,
-    /// Steps that are left in all decks together.
+    /// Steps left in all decks together.
     left: u64,
     state: u32,
 }
 
 impl WalkDraw {
-    /// Goes on from `state`.
+    /// A walk that starts in `state`.
     pub(super) fn new(counts: &WalkCounts, state: u32) -> Self {
         let mut follows: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
         for (&(from, to), &count) in &counts.0 {
@@ -48,12 +48,12 @@ impl WalkDraw {
         Self { left: follows.values().map(Deck::left).sum(), follows, state }
     }
 
-    /// Where the walk is.
+    /// The present state.
     pub(super) fn state(&self) -> u32 {
         self.state
     }
 
-    /// The next state; the same one where no step was counted.
+    /// Goes to the next state and returns it; stays if no step was counted.
     pub(super) fn step(&mut self, rng: &mut Rng) -> u32 {
         if self.left == 0 {
             self.follows.values_mut().for_each(Deck::refill);
@@ -61,7 +61,7 @@ impl WalkDraw {
         }
         let from = match self.follows.get(&self.state) {
             Some(deck) if deck.left() > 0 => self.state,
-            // A dead end: jump to a state with a probability proportional to the steps that are left there.
+            // A dead end: jump to a state with a probability proportional to the steps left there.
             _ if self.left > 0 => self.jump(rng),
             _ => return self.state,
         };

@@ -1,4 +1,4 @@
-//! Where a path leads.
+//! What a path leads to.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -9,42 +9,42 @@ use std::path::{Path, PathBuf};
 use crate::error::FileError;
 use crate::identity::{Identity, identities, of_descriptor};
 
-/// As many links as the system follows.
+/// The number of links that the system follows.
 const LINKS_MAX: usize = 40;
 
-/// What a path leads to, through links.
+/// What a path leads to, after following links.
 #[derive(Debug)]
-pub struct Place {
-    /// As the user gave it; `-` for standard output.
+pub struct FileTarget {
+    /// The path as the user gave it; `-` for standard output.
     pub(crate) given: PathBuf,
-    /// What is there.
-    pub kind: PlaceKind,
+    /// What is at the end of the path.
+    pub kind: TargetKind,
 }
 
-/// What is at a place.
+/// What is at the end of a path.
 #[derive(Debug)]
-pub enum PlaceKind {
-    /// A descriptor that this process has: `-`, `/dev/stdout`, `/dev/fd/3`.
+pub enum TargetKind {
+    /// A descriptor of this process: `-`, `/dev/stdout`, `/dev/fd/3`.
     Descriptor(u32),
-    /// A FIFO, a socket or a device that takes characters.
+    /// A FIFO, a socket or a character device.
     Stream(Metadata),
-    /// A disk, or what looks like one.
+    /// A block device, such as a disk.
     Block(Metadata),
-    /// A regular file: its path with all links of its name followed.
+    /// A regular file: its path after following all links of its name.
     File(PathBuf, Metadata),
-    /// Nothing yet; the path to make, with all links of its name followed.
+    /// Nothing yet: the path to create, after following all links of its name.
     Nothing(PathBuf),
 }
 
-impl Place {
-    /// Where `path` leads; `-` is standard output.
+impl FileTarget {
+    /// Follows `path`; `-` is standard output.
     pub fn find(path: &Path) -> Result<Self, FileError> {
-        let error = |source| FileError::Place { path: path.to_path_buf(), source };
-        let place = |kind| Ok(Self { given: path.to_path_buf(), kind });
+        let error = |source| FileError::Target { path: path.to_path_buf(), source };
+        let found = |kind| Ok(Self { given: path.to_path_buf(), kind });
         if path == Path::new("-") {
-            return place(PlaceKind::Descriptor(1));
+            return found(TargetKind::Descriptor(1));
         }
-        // What the system says first: it may refuse to follow a link.
+        // The system is asked first: it may refuse to follow a link.
         let metadata = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(FileError::Folder { path: path.to_path_buf() }),
             Ok(metadata) => Some(metadata),
@@ -56,20 +56,20 @@ impl Place {
         }
         let end = follow(path).map_err(error)?;
         if let Some(number) = descriptor(&end) {
-            return place(PlaceKind::Descriptor(number));
+            return found(TargetKind::Descriptor(number));
         }
-        place(match metadata {
-            None => PlaceKind::Nothing(end),
-            Some(metadata) if metadata.is_file() => PlaceKind::File(end, metadata),
-            Some(metadata) if metadata.file_type().is_block_device() => PlaceKind::Block(metadata),
-            Some(metadata) => PlaceKind::Stream(metadata),
+        found(match metadata {
+            None => TargetKind::Nothing(end),
+            Some(metadata) if metadata.is_file() => TargetKind::File(end, metadata),
+            Some(metadata) if metadata.file_type().is_block_device() => TargetKind::Block(metadata),
+            Some(metadata) => TargetKind::Stream(metadata),
         })
     }
 
-    /// What it is, to be compared with inputs and other outputs.
+    /// The identities of the target, to be compared with those of inputs and other outputs.
     pub fn identities(&self) -> Vec<Identity> {
         match &self.kind {
-            PlaceKind::Descriptor(number) => {
+            TargetKind::Descriptor(number) => {
                 let metadata = match number {
                     1 => of_descriptor(&io::stdout()),
                     2 => of_descriptor(&io::stderr()),
@@ -79,10 +79,10 @@ impl Place {
                 all.push(Identity::Descriptor(*number));
                 all
             }
-            PlaceKind::Stream(metadata) | PlaceKind::Block(metadata) | PlaceKind::File(_, metadata) => {
+            TargetKind::Stream(metadata) | TargetKind::Block(metadata) | TargetKind::File(_, metadata) => {
                 identities(metadata)
             }
-            PlaceKind::Nothing(path) => {
+            TargetKind::Nothing(path) => {
                 let folder = fs::metadata(folder_of(path));
                 let name = path.file_name().unwrap_or_default().to_os_string();
                 folder.map(|folder| vec![Identity::Name(folder.dev(), folder.ino(), name)]).unwrap_or_default()
@@ -90,22 +90,22 @@ impl Place {
         }
     }
 
-    /// Whether it is a file, or will be one, rather than a device or a descriptor.
+    /// Whether the target is or will be a regular file, not a device or a descriptor.
     pub fn is_regular(&self) -> bool {
-        matches!(self.kind, PlaceKind::File(..) | PlaceKind::Nothing(_))
+        matches!(self.kind, TargetKind::File(..) | TargetKind::Nothing(_))
     }
 
-    /// What is there that writing would put an end to, where it can be read.
+    /// The file whose content writing would destroy, if it can be read.
     pub fn content(&self) -> Option<&Path> {
         match &self.kind {
-            PlaceKind::File(path, _) => Some(path),
-            PlaceKind::Block(_) => Some(&self.given),
+            TargetKind::File(path, _) => Some(path),
+            TargetKind::Block(_) => Some(&self.given),
             _ => None,
         }
     }
 }
 
-/// The folder that a path lies in.
+/// The folder that contains `path`.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -113,12 +113,12 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// `path` with the links that its last name stands for followed, as far as they go.
+/// Follows the links of the last name of `path`, as far as they lead.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut at = path.to_path_buf();
     for _ in 0..LINKS_MAX {
         let is_link = fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_symlink());
-        // Links of /proc/self/fd lead to what is open there, not to a name.
+        // Links of /proc/self/fd lead to an open file, not to a name.
         if !is_link || descriptor(&at).is_some() {
             return Ok(at);
         }
@@ -127,7 +127,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::from(rustix::io::Errno::LOOP))
 }
 
-/// The number of the descriptor that `path` means.
+/// The number of the descriptor that `path` names.
 fn descriptor(path: &Path) -> Option<u32> {
     let number = path.file_name()?.to_str()?.parse().ok()?;
     let own = fs::canonicalize("/proc/self/fd").ok()?;
