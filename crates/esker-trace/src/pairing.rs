@@ -3,6 +3,7 @@
 mod waiting;
 
 use esker_core::Nanos;
+pub(crate) use waiting::MixHasher;
 use waiting::Requests;
 
 use crate::sink::{Found, Sink, TOO_LONG};

@@ -124,8 +124,7 @@ impl<'a> Scanner<'a> {
             self.position += 1;
             let (value, count) = eight_digits(&self.bytes[self.position..]);
             if count == 6 && PLACES >= 6 {
-                // Most programs print six decimals. As in `number`, the next field need not wait for the number of
-                // digits.
+                // Most programs print six decimals. As in `number`, the next field need not wait.
                 self.position += 6;
                 fraction = value * const { POWERS_OF_TEN[(PLACES.saturating_sub(6)) as usize] };
             } else {
@@ -226,8 +225,7 @@ impl<'a> Scanner<'a> {
         Ok(if byte == read { Operation::Read } else { Operation::Write })
     }
 
-    /// Reads one of two words of up to eight bytes that stand for reads and writes (given in lower case, matched in any
-    /// case).
+    /// Reads one of two words for reads and writes, of up to eight bytes: given in lower case, matched in any.
     #[inline(always)]
     pub(crate) fn either<const R: usize, const W: usize>(
         &mut self,

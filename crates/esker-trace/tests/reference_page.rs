@@ -10,39 +10,57 @@ const HEAD: &str = "\
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page`. Changes by hand are lost. -->
 # Trace formats
 
-Every command that takes a trace takes any of these. The format is found from the beginning of the input; only the
-headerless ones that caches are traced in go by the ending of the name (`.oracleGeneral`, `.u32`, `.u64`, also with
-`.bin` or a compression's behind it). `--format NAME` forces one. gzip, zstd and xz are undone on the way (also by what
-is in the file), `-` is standard input. zstd with a window above 32 MiB (`--long`, `-22`) and xz with a dictionary above
-32 MiB (`-9`) are refused, since a small file could ask for gigabytes of memory: `zstd -dc --long=31 FILE | esker ... -`
-and `xz -dc FILE | esker ... -` read them. Zeros behind gzip data are padding, a byte order mark in front of text in
-UTF-8 is passed over, text in UTF-16 has to be converted. The files per CPU of one blktrace recording are one trace;
-every other file is one by itself.
+Every command that takes a trace takes any of these formats, and detects which one it is.
 
-Reading is strict: a line that does not read as its format demands is an error with its place, what was expected and
-what was found. `--lenient N` skips and counts up to N such lines. Compressed input that is cut off, an empty file, a
-file that is no block trace and a recording of completions only are errors, too. A trace has at most 65,536 volumes.
+## Input
+- **Detection** reads the beginning of the input. Only the formats of cache traces without a header are recognised
+  by the ending of the file name (`.oracleGeneral`, `.u32`, `.u64`, also followed by `.bin` or the ending of a
+  compression). `--format NAME` forces a format.
+- **Compression**: gzip, zstd and xz are recognised by their content, and decompressed. zstd with a window above 32
+  MiB (`--long`, `-22`) and xz with a dictionary above 32 MiB (`-9`) are refused, because a small file could ask for
+  gigabytes of memory: `zstd -dc --long=31 FILE | esker ... -` and `xz -dc FILE | esker ... -` read them. Zeros
+  behind gzip data are padding.
+- **Text**: a byte order mark before text in UTF-8 is skipped. Text in UTF-16 has to be converted.
+- **Files**: `-` is standard input. The files per CPU of one blktrace recording are one trace; every other file is a
+  trace of its own.
 
-Records come out in order of time. One that comes late is put into its place if it is at most a second late and passes
-at most 65,536 records (to within 256), or what `--reorder` and `--reorder-records` say; how many there were is said.
-Anything farther out of order is an error. Equal times keep their order. Requests that read, write or trim nothing are
-counted and left out. Trims of 4 GiB and more become several, which is said; reads and writes are shorter.
+## Reading
+- **Errors**: a line that does not follow its format is an error with its position, what was expected and what was
+  found. `--lenient N` skips and counts up to N such lines. Also errors are compressed input that is cut off, an
+  empty file, a file that is no block trace, a recording with completions only, and a trace with more than 65,536
+  volumes.
+- **Order**: records come out in order of time. A late record is sorted into its place if it is at most a second
+  late and passes at most 65,536 records (to within 256); `--reorder` and `--reorder-records` change these limits.
+  The number of such records is reported. A record farther out of order is an error. Records with equal times keep
+  their order.
+- **Sizes**: requests that read, write or trim nothing are counted and left out. Trims of 4 GiB and more are split,
+  which is reported; reads and writes of 4 GiB and more are errors.
+- **Events**: requests and completions that come as separate events are paired by an identifier that both have.
+  Without one they are paired by range: a completion ends the oldest request for its range, or those that were
+  merged into it, or a part of one that was split. A request waits for at most 10 s and 65,536 requests. The number
+  of completions that could have belonged to several requests is reported.
+- **Times** are kept to the nanosecond: since 1970 if the format has absolute times, otherwise since the zero of the
+  trace.
 
-Requests and completions that come as events are paired by what names both, else by their range: a completion ends the
-oldest request for that range, and the part of a merged or split one. A request waits at most 10 s and 65,536 requests
-for it. How many completions could have been those of several requests is said.
+## Writing
+- The **format** is the one that the ending of the output's name stands for (`.spc`, `.esker`), also before `.zst`
+  or `.gz`. If several formats share an ending (`.csv`), or none has it, `--to NAME` selects one. A `--to` that
+  contradicts the ending is an error.
+- **Errors**: an operation, an address or a length that the format cannot hold is an error. It names the record, and
+  the formats that can hold it.
+- **Losses**: any other difference that would be read back is counted, and reported in one line with the first such
+  record:
+  - times and response times that are dropped, rounded down, or cut to the longest that the format holds;
+  - response times of 0 (or below the unit) if 0 means unknown, and unknown ones if the format must have one, so
+    that 0 is written;
+  - response times that a reader will pair with another request;
+  - times of a trace that has none;
+  - names of volumes that the format cannot hold.
+- Formats that count time from the start of the trace begin at zero when they are written from absolute times, which
+  is reported.
+- Only volumes with requests are written.
 
-Times are kept to the nanosecond, since 1970 where the format has absolute times, else since the trace's own zero.
-What a writer has no place for is an error if it is an operation, an address or a length; the error names the record
-and the formats that hold it. Anything else that is not read back as it was is counted, and said in a line each with
-the first record: times and response times that are dropped, rounded down or cut to the longest; response times of 0
-(or below the unit) where 0 stands for unknown; unknown ones where the format has to have one, so that 0 is written;
-response times that a reader will pair otherwise; times of a trace that has none; names of volumes that the format
-cannot hold. Formats that count time from the trace's own start begin at zero when they are written from absolute
-times, which is said. Only volumes of which there are requests take a place.
-
-What is written has the format that the output's name ends in (`.spc`, `.esker`), also before `.zst` or `.gz`. Where
-several formats share an ending (`.csv`), or none has it, `--to NAME` says which; a `--to` that contradicts it is an error.
+## Formats
 ";
 
 fn times(format: &FormatEntry) -> String {
@@ -104,7 +122,7 @@ fn page() -> String {
         ];
         writeln!(page, "| {} |", row.join(" | ")).unwrap();
     }
-    page += "\nR reads, W writes, T trims, F flushes: what can be written; see below for what is made of the rest in reading.\n";
+    page += "\nR reads, W writes, T trims, F flushes: the operations that can be written. The sections below say what reading makes of others.\n";
     for format in FORMATS {
         let Format { endings, layout, remarks, binary, .. } = &format.build;
         let kind = if *binary { "Binary" } else { "Text" };

@@ -59,19 +59,19 @@ impl Hash for Start {
     }
 }
 
-/// A hasher that is the same on every machine. It need not resist chosen keys.
+/// Hashes one 64-bit number, in the same way on every machine. It need not resist chosen keys.
 #[derive(Clone, Copy, Debug, Default)]
-struct StartHasher(u64);
+pub(crate) struct MixHasher(u64);
 
-impl Hasher for StartHasher {
+impl Hasher for MixHasher {
     fn finish(&self) -> u64 {
         self.0
     }
     fn write(&mut self, _: &[u8]) {
-        unreachable!("starts are hashed as one u64");
+        unreachable!("starts and numbers are hashed as one u64");
     }
-    fn write_u64(&mut self, start: u64) {
-        self.0 = mix64(start);
+    fn write_u64(&mut self, value: u64) {
+        self.0 = mix64(value);
     }
 }
 
@@ -92,7 +92,7 @@ enum Index {
     /// completion belongs to, and the question is only whether it could be taken for that of another one.
     Counted(Box<[u32; COUNTERS]>),
     /// By their start.
-    Starts(HashMap<Start, Chain, BuildHasherDefault<StartHasher>>),
+    Starts(HashMap<Start, Chain, BuildHasherDefault<MixHasher>>),
     /// In order of start and number.
     Ordered(BTreeMap<(Start, u64), u64>),
 }

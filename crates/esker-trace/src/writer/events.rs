@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::BuildHasherDefault;
 
 use esker_core::Nanos;
 use hashbrown::HashMap;
 
 use crate::Record;
-use crate::pairing::{Event, Outlet, Pairing, Step, WAITING_MAX};
+use crate::pairing::{Event, MixHasher, Outlet, Pairing, Step, WAITING_MAX};
 use crate::sink::Found;
 
 /// How a reader finds the request of a completion.
@@ -62,7 +63,7 @@ struct Readback {
     last: Option<(Nanos, u64)>,
     /// Requests that were handed out before their own completion was written, by number. A reader gives up on them, or
     /// takes another completion for theirs.
-    early: HashMap<u64, Found>,
+    early: HashMap<u64, Found, BuildHasherDefault<MixHasher>>,
 }
 
 impl Outlet for Readback {
