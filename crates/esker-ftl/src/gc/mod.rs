@@ -6,6 +6,7 @@
 //!
 //! ```
 //! use esker_core::registry::ParameterSource;
+//! use esker_ftl::PoolBlock;
 //! use esker_ftl::gc::{Judgement, VictimEntry, VictimPolicy};
 //!
 //! pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -19,15 +20,15 @@
 //!
 //! #[derive(Debug)]
 //! struct Newest {
-//!     closed: Vec<u32>,
+//!     closed: Vec<PoolBlock>,
 //! }
 //!
 //! impl VictimPolicy for Newest {
-//!     fn closed(&mut self, block: u32, _valid: u32) {
+//!     fn closed(&mut self, block: PoolBlock, _valid: u32) {
 //!         self.closed.push(block);
 //!     }
-//!     fn superseded(&mut self, _block: u32, _valid: u32) {}
-//!     fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+//!     fn superseded(&mut self, _block: PoolBlock, _valid: u32) {}
+//!     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
 //!         for index in (0..self.closed.len()).rev() {
 //!             match judge(self.closed[index]) {
 //!                 Judgement::Take => return Some(self.closed.remove(index)),
@@ -37,11 +38,11 @@
 //!         }
 //!         None
 //!     }
-//!     fn remove(&mut self, block: u32) {
+//!     fn remove(&mut self, block: PoolBlock) {
 //!         self.closed.retain(|other| *other != block);
 //!     }
 //!     fn memory_bytes(&self) -> usize {
-//!         self.closed.capacity() * size_of::<u32>()
+//!         self.closed.capacity() * size_of::<PoolBlock>()
 //!     }
 //! }
 //! ```
@@ -62,6 +63,7 @@ use std::fmt;
 
 use esker_core::registry::{self, Capability, Entry};
 
+use crate::PoolBlock;
 use crate::{BuildError, Choice, Parameters};
 
 pub(crate) use stationary::Stationary;
@@ -80,25 +82,25 @@ pub static VICTIM_POLICIES: &[VictimEntry] = &[
 /// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
 pub trait VictimPolicy: fmt::Debug + Send {
     /// `block` was filled, and may be picked from now on. It has `valid` valid pages.
-    fn closed(&mut self, block: u32, valid: u32);
+    fn closed(&mut self, block: PoolBlock, valid: u32);
 
     /// A page of `block` was superseded; `valid` are left. `block` is closed and was not taken.
-    fn superseded(&mut self, block: u32, valid: u32);
+    fn superseded(&mut self, block: PoolBlock, valid: u32);
 
     /// Picks the best closed block that `judge` takes, which is then no longer closed; `None` where there is none.
     ///
     /// Blocks are offered to `judge` the best one first, each at most once: next comes what the policy would pick if
     /// those that were spared were not there. They stay closed, and keep their order and age, as if nobody had looked
     /// at them.
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32>;
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock>;
 
     /// Picks the best closed block, which is then no longer closed; `None` where there is none.
-    fn take(&mut self) -> Option<u32> {
+    fn take(&mut self) -> Option<PoolBlock> {
         self.take_where(&mut |_| Judgement::Take)
     }
 
     /// Takes out `block`, which is closed.
-    fn remove(&mut self, block: u32);
+    fn remove(&mut self, block: PoolBlock);
 
     /// Bytes of memory that this takes.
     fn memory_bytes(&self) -> usize;
