@@ -113,7 +113,7 @@ impl Last {
 
     /// Whether page `slot` was written to a shared log block not long ago.
     fn is_hot(&self, slot: u32, pool: &BlockPool, flash: &FlashState) -> bool {
-        let opened = pool.block_of(slot, flash).map_or(0, |block| self.opened[pool.local(block)]);
+        let opened = pool.block_of(slot, flash).map_or(0, |block| self.opened[pool.local(block).index()]);
         opened > 0 && self.opens - opened <= self.window
     }
 
@@ -131,7 +131,7 @@ impl Last {
         let oldest =
             || (0..log.blocks().len().min(*candidates)).min_by_key(|&index| log.data_blocks(index, pool, cells.flash));
         let index = dead.or_else(oldest).expect("all log blocks are in use");
-        opened[pool.local(log.blocks()[index])] = 0;
+        opened[pool.local(log.blocks()[index]).index()] = 0;
         log.empty(index, pool, cells, |block, last, pool, cells| {
             // The pages of its sequential log block were gathered, too.
             if let Some(log) = sequential.remove(block) {
@@ -191,7 +191,7 @@ impl Scheme for Last {
         }
         let (block, offset) = if hot { &mut self.hot } else { &mut self.cold }.open(pool, cells.flash)?;
         self.opens += 1;
-        self.opened[pool.local(block)] = self.opens;
+        self.opened[pool.local(block).index()] = self.opens;
         Ok((block, offset))
     }
 
@@ -206,7 +206,7 @@ impl Scheme for Last {
         self.cold.adopt(kept, pool, cells.flash);
         for shared in kept.iter().filter(is_shared) {
             self.opens += 1;
-            self.opened[pool.local(shared.block)] = self.opens;
+            self.opened[pool.local(shared.block).index()] = self.opens;
         }
         for beside in pool.assign_data(kept.iter().filter(|kept| !is_shared(kept)).copied()) {
             if pool.data(beside.logical).is_none() || beside.blocks.len() > 1 {
@@ -267,7 +267,7 @@ impl Scheme for Last {
             );
         }
         let shared: Vec<usize> =
-            self.hot.blocks().iter().chain(self.cold.blocks()).map(|block| pool.local(*block)).collect();
+            self.hot.blocks().iter().chain(self.cold.blocks()).map(|block| pool.local(*block).index()).collect();
         for (block, opened) in self.opened.iter().enumerate() {
             assert_eq!(shared.contains(&block), *opened > 0, "block {block} is a shared log block in one list only");
         }

@@ -163,7 +163,7 @@ impl Ssd {
     pub(super) fn tell_of_changes(&mut self) {
         if self.power.as_ref().is_some_and(Power::is_followed) {
             let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
-            self.array.get_mut().followed().expect_waits(self.flash.last_that_wait(changes));
+            self.array.get_mut().expect_waits(self.flash.last_that_wait(changes));
         }
     }
 
@@ -197,7 +197,7 @@ impl Ssd {
         if !power.is_followed() {
             return;
         }
-        let array = self.array.get_mut().followed();
+        let array = self.array.get_mut();
         let (pushed, performed) = array.changes();
         let fails = match power.moment {
             Moment::Requests(_) => false,
@@ -214,7 +214,7 @@ impl Ssd {
     /// What was under way is lost, but for what a protected buffer holds.
     fn lose_power(&mut self, now: Nanos) {
         let versions: Vec<u64> = self.versions().collect();
-        let array = self.array.get_mut().followed();
+        let array = self.array.get_mut();
         let (pushed, performed) = array.changes();
         let rest = array.rest(now);
         let mut fates = array.cut();

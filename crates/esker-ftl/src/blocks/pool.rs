@@ -9,6 +9,7 @@ use esker_nand::state::{Cause, FlashState, OpIndex, OpSink};
 
 use super::Place;
 use super::space::Layout;
+use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
 use crate::{Cells, FtlContext, FtlCounters, FtlError, Part, WriteFrontiers};
 
 /// A copy after which a block may be erased.
@@ -36,9 +37,8 @@ struct Run {
 /// The data blocks and free blocks of one pool.
 #[derive(Debug)]
 pub(crate) struct BlockPool {
-    first_block: u32,
     /// Parts are the pool's dies; or its planes, where pages are to stay in theirs.
-    blocks_per_part: u32,
+    numbers: PoolBlocks,
     pages: u32,
     summary: bool,
     updates: u32,
@@ -49,11 +49,11 @@ pub(crate) struct BlockPool {
     /// Logical blocks without a data block.
     absent: u32,
     /// The pool's parts in the order in which they take turns.
-    turns: Vec<u32>,
+    turns: Vec<PoolPart>,
     /// The part of the next update block that belongs to no logical block.
     turn: usize,
     /// Free blocks per part; the one that was erased first is used first, so that all take turns.
-    free: Vec<VecDeque<u32>>,
+    free: Vec<VecDeque<PoolBlock>>,
     /// Merges.
     pub(crate) counters: FtlCounters,
 }
@@ -67,22 +67,21 @@ impl BlockPool {
         };
         // A pool is a plane at least, or several whole dies.
         let parts = (all_parts / space.pools).max(1);
-        let blocks_per_part = space.blocks_per_pool / parts;
+        let numbers = PoolBlocks::new(first_block, space.blocks_per_pool, parts);
         let first_part = first_block / (geometry.blocks() / all_parts);
-        let turns = geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
+        let turns = geometry.turns(first_part, parts, all_parts).into_iter();
         let pages = space.data_pages_per_block;
         Self {
-            first_block,
-            blocks_per_part,
+            numbers,
             pages,
             summary: geometry.block_summary(),
             updates: layout.updates,
             map: zeroed(layout.logical as usize * pages as usize),
             data: zeroed(layout.logical as usize),
             absent: layout.logical,
-            turns,
+            turns: turns.map(|part| PoolPart(part - first_part)).collect(),
             turn: 0,
-            free: (0..parts).map(|part| (part * blocks_per_part..(part + 1) * blocks_per_part).collect()).collect(),
+            free: numbers.parts().map(|part| numbers.of_part(part).collect()).collect(),
             counters: FtlCounters::merging(),
         }
     }
@@ -106,12 +105,12 @@ impl BlockPool {
     }
     /// All blocks.
     pub(crate) fn blocks(&self) -> u32 {
-        self.blocks_per_part * self.free.len() as u32
+        self.numbers.count()
     }
     /// Which of the pool's blocks `block` is.
     #[inline(always)]
-    pub(crate) fn local(&self, block: BlockIndex) -> usize {
-        (block.0 - self.first_block) as usize
+    pub(crate) fn local(&self, block: BlockIndex) -> PoolBlock {
+        self.numbers.in_pool(block)
     }
 
     /// The logical block of page `slot`.
@@ -140,7 +139,8 @@ impl BlockPool {
     }
     /// All blocks.
     pub(super) fn all(&self) -> impl Iterator<Item = BlockIndex> + use<> {
-        (self.first_block..self.first_block + self.blocks()).map(BlockIndex)
+        let numbers = self.numbers;
+        numbers.all().map(move |block| numbers.on_device(block))
     }
     /// The data of page `slot` lie in `page`.
     pub(super) fn set_page(&mut self, slot: u32, page: PhysicalPage) {
@@ -161,8 +161,8 @@ impl BlockPool {
         }
     }
     fn put_back(&mut self, block: BlockIndex) {
-        let local = block.0 - self.first_block;
-        self.free[(local / self.blocks_per_part) as usize].push_back(local);
+        let local = self.local(block);
+        self.free[self.numbers.part(local).index()].push_back(local);
     }
     /// Fetches the entries of a page into the processor's caches.
     pub(super) fn expect(&self, at: Place) {
@@ -223,14 +223,14 @@ impl BlockPool {
         self.take(self.turns[self.turn])
     }
 
-    fn take(&mut self, part: u32) -> Result<BlockIndex, FtlError> {
-        let part = match self.free[part as usize].is_empty() {
-            false => part as usize,
+    fn take(&mut self, part: PoolPart) -> Result<BlockIndex, FtlError> {
+        let part = match self.free[part.index()].is_empty() {
+            false => part.index(),
             // Among equals the first one, as for everything that results depend on.
             true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
         let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
-        Ok(BlockIndex(self.first_block + block))
+        Ok(self.numbers.on_device(block))
     }
 
     /// Erases `block`, which holds nothing valid, after the last copy that may have come from it.
@@ -425,7 +425,7 @@ impl BlockPool {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
+        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<PoolBlock>()).sum();
         size_of_val(&*self.map) + size_of_val(&*self.data) + free
     }
 
@@ -437,15 +437,15 @@ impl BlockPool {
         const FREE: u32 = u32::MAX - 2;
         const DATA: u32 = 1 << 31;
         let mut roles = vec![UNSEEN; self.blocks() as usize];
-        let mut give = |local: usize, role: u32| {
-            assert_eq!(roles[local], UNSEEN, "block {local} of the pool has two roles");
-            roles[local] = role;
+        let mut give = |local: PoolBlock, role: u32| {
+            assert_eq!(roles[local.index()], UNSEEN, "{local:?} has two roles");
+            roles[local.index()] = role;
         };
-        for (part, blocks) in self.free.iter().enumerate() {
+        for (part, blocks) in self.numbers.parts().zip(&self.free) {
             for &block in blocks {
-                assert_eq!(block / self.blocks_per_part, part as u32, "block {block} is on another part's free list");
-                assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
-                give(block as usize, FREE);
+                assert_eq!(self.numbers.part(block), part, "{block:?} is on another part's free list");
+                assert_eq!(flash.written_in(self.numbers.on_device(block)), 0, "a free block is not erased");
+                give(block, FREE);
             }
         }
         let mut absent = 0;
@@ -467,7 +467,7 @@ impl BlockPool {
             assert_eq!(flash.owner(page), slot, "slot {slot} maps to data of another");
             let (lies_in, at) = flash.geometry().split_page(page);
             let (block, offset) = (slot / self.pages, slot % self.pages);
-            match roles[self.local(lies_in)] {
+            match roles[self.local(lies_in).index()] {
                 SHARED => {}
                 role if role == DATA | block => assert_eq!(at, offset, "a page of a data block is out of place"),
                 role => assert_eq!(role, block, "slot {slot} lies in a block of another logical block"),

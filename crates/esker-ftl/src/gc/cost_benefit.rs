@@ -3,6 +3,7 @@
 use esker_core::registry::ParameterSource;
 
 use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
+use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "cost-benefit",
@@ -20,7 +21,7 @@ struct CostBenefit {
     /// Changes so far.
     now: u64,
     /// Closed blocks, oldest first.
-    closed: Vec<u32>,
+    closed: Vec<PoolBlock>,
     blocks: Vec<Block>,
 }
 
@@ -40,20 +41,20 @@ impl CostBenefit {
         }
     }
 
-    fn change(&mut self, block: u32, valid: u32) {
+    fn change(&mut self, block: PoolBlock, valid: u32) {
         self.now += 1;
-        self.blocks[block as usize] = Block { valid, changed: self.now };
+        self.blocks[block.index()] = Block { valid, changed: self.now };
     }
 
     /// Benefit and cost, whose ratio counts. The factor 2 is the same for all.
-    fn merit(&self, block: u32) -> (u128, u128) {
-        let Block { valid, changed } = self.blocks[block as usize];
+    fn merit(&self, block: PoolBlock) -> (u128, u128) {
+        let Block { valid, changed } = self.blocks[block.index()];
         let benefit = u128::from(self.data_pages.saturating_sub(u64::from(valid))) * u128::from(self.now - changed + 1);
         (benefit, u128::from(valid))
     }
 
     /// Whether `a` is the better victim. A block without valid pages costs nothing and is better than any with some.
-    fn better(&self, a: u32, b: u32) -> bool {
+    fn better(&self, a: PoolBlock, b: PoolBlock) -> bool {
         let ((benefit_a, cost_a), (benefit_b, cost_b)) = (self.merit(a), self.merit(b));
         match (cost_a, cost_b) {
             (0, 0) => benefit_a > benefit_b,
@@ -63,16 +64,16 @@ impl CostBenefit {
 }
 
 impl VictimPolicy for CostBenefit {
-    fn closed(&mut self, block: u32, valid: u32) {
+    fn closed(&mut self, block: PoolBlock, valid: u32) {
         self.change(block, valid);
         self.closed.push(block);
     }
 
-    fn superseded(&mut self, block: u32, valid: u32) {
+    fn superseded(&mut self, block: PoolBlock, valid: u32) {
         self.change(block, valid);
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         // By place in the list; as long as that once there are any.
         let mut spared: Vec<bool> = Vec::new();
         loop {
@@ -90,12 +91,12 @@ impl VictimPolicy for CostBenefit {
         }
     }
 
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: PoolBlock) {
         self.closed.retain(|other| *other != block);
     }
 
     fn memory_bytes(&self) -> usize {
-        self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.blocks)
+        self.closed.capacity() * size_of::<PoolBlock>() + size_of_val(&*self.blocks)
     }
 }
 
@@ -110,32 +111,32 @@ mod tests {
     #[test]
     fn a_block_without_valid_pages_goes_first() {
         let mut policy = policy();
-        policy.closed(0, 1);
-        policy.closed(1, 1);
-        policy.superseded(1, 0);
-        assert_eq!(policy.take(), Some(1));
+        policy.closed(PoolBlock(0), 1);
+        policy.closed(PoolBlock(1), 1);
+        policy.superseded(PoolBlock(1), 0);
+        assert_eq!(policy.take(), Some(PoolBlock(1)));
     }
 
     #[test]
     fn among_equally_full_blocks_the_one_unchanged_for_longest_goes_first() {
         let mut policy = policy();
-        policy.closed(0, 6);
-        policy.closed(1, 5);
-        policy.superseded(0, 5);
-        assert_eq!(policy.take(), Some(1));
+        policy.closed(PoolBlock(0), 6);
+        policy.closed(PoolBlock(1), 5);
+        policy.superseded(PoolBlock(0), 5);
+        assert_eq!(policy.take(), Some(PoolBlock(1)));
     }
 
     #[test]
     fn age_outweighs_emptiness_as_the_formula_says() {
         let mut policy = policy();
-        policy.closed(0, 5);
-        policy.closed(1, 10);
+        policy.closed(PoolBlock(0), 5);
+        policy.closed(PoolBlock(1), 10);
         for valid in (2..10).rev() {
-            policy.superseded(1, valid);
+            policy.superseded(PoolBlock(1), valid);
         }
         // Block 0: age 10, (10 - 5) / 5 = 1. Block 1: age 1, (10 - 2) / 2 = 4.
-        assert_eq!(policy.merit(0), (50, 5));
-        assert_eq!(policy.merit(1), (8, 2));
-        assert_eq!(policy.take(), Some(0));
+        assert_eq!(policy.merit(PoolBlock(0)), (50, 5));
+        assert_eq!(policy.merit(PoolBlock(1)), (8, 2));
+        assert_eq!(policy.take(), Some(PoolBlock(0)));
     }
 }

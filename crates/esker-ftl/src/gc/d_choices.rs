@@ -4,6 +4,7 @@ use esker_core::Rng;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use super::{Compared, Judgement, PoolShape, VictimCapability, VictimEntry, VictimPolicy};
+use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "d-choices",
@@ -29,7 +30,7 @@ pub(super) struct Sampled {
     draws: u32,
     rng: Rng,
     /// Closed blocks in no order.
-    closed: Vec<u32>,
+    closed: Vec<PoolBlock>,
     valid: Vec<u32>,
 }
 
@@ -50,7 +51,7 @@ impl Sampled {
         let mut best = self.rng.below(count) as usize;
         for _ in 1..self.draws {
             let other = self.rng.below(count) as usize;
-            if self.valid[self.closed[other] as usize] < self.valid[self.closed[best] as usize] {
+            if self.valid[self.closed[other].index()] < self.valid[self.closed[best].index()] {
                 best = other;
             }
         }
@@ -59,17 +60,17 @@ impl Sampled {
 }
 
 impl VictimPolicy for Sampled {
-    fn closed(&mut self, block: u32, valid: u32) {
+    fn closed(&mut self, block: PoolBlock, valid: u32) {
         self.closed.push(block);
-        self.valid[block as usize] = valid;
+        self.valid[block.index()] = valid;
     }
 
     #[inline]
-    fn superseded(&mut self, block: u32, valid: u32) {
-        self.valid[block as usize] = valid;
+    fn superseded(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         // What was spared lies behind these.
         for count in (1..=self.closed.len()).rev() {
             let best = self.draw(count as u64);
@@ -82,12 +83,12 @@ impl VictimPolicy for Sampled {
         None
     }
 
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: PoolBlock) {
         self.closed.retain(|other| *other != block);
     }
 
     fn memory_bytes(&self) -> usize {
-        self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.valid)
+        self.closed.capacity() * size_of::<PoolBlock>() + size_of_val(&*self.valid)
     }
 
     fn compares(&self) -> Option<Compared> {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use esker_core::registry::ParameterSource;
 
 use super::{Judgement, VictimEntry, VictimPolicy};
+use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "fifo",
@@ -17,15 +18,15 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 
 #[derive(Debug)]
 struct Fifo {
-    closed: VecDeque<u32>,
+    closed: VecDeque<PoolBlock>,
 }
 
 impl VictimPolicy for Fifo {
-    fn closed(&mut self, block: u32, _valid: u32) {
+    fn closed(&mut self, block: PoolBlock, _valid: u32) {
         self.closed.push_back(block);
     }
-    fn superseded(&mut self, _block: u32, _valid: u32) {}
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn superseded(&mut self, _block: PoolBlock, _valid: u32) {}
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         for index in 0..self.closed.len() {
             match judge(self.closed[index]) {
                 Judgement::Take => return self.closed.remove(index),
@@ -35,11 +36,11 @@ impl VictimPolicy for Fifo {
         }
         None
     }
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: PoolBlock) {
         self.closed.retain(|other| *other != block);
     }
 
     fn memory_bytes(&self) -> usize {
-        self.closed.capacity() * size_of::<u32>()
+        self.closed.capacity() * size_of::<PoolBlock>()
     }
 }

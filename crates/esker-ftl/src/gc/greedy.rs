@@ -3,6 +3,7 @@
 use esker_core::registry::ParameterSource;
 
 use super::{Compared, Judgement, VictimCapability, VictimEntry, VictimPolicy};
+use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "greedy",
@@ -39,8 +40,8 @@ impl Greedy {
     }
 
     #[inline]
-    fn lower(&mut self, block: u32, valid: u32) {
-        let mut index = block as usize;
+    fn lower(&mut self, block: PoolBlock, valid: u32) {
+        let mut index = block.index();
         let valid = valid as u16;
         self.levels[0][index] = valid;
         for level in &mut self.levels[1..] {
@@ -53,7 +54,7 @@ impl Greedy {
     }
 
     /// The block with the fewest valid pages, and how many it has.
-    fn first(&self) -> Option<(u32, u32)> {
+    fn first(&self) -> Option<(PoolBlock, u32)> {
         let least = self.levels[self.levels.len() - 1][0];
         if least == NOT_CLOSED {
             return None;
@@ -64,7 +65,7 @@ impl Greedy {
             let first = group.iter().position(|valid| *valid == least).expect("a group has the least of its members");
             index = index * WIDTH + first;
         }
-        Some((index as u32, u32::from(least)))
+        Some((PoolBlock(index as u32), u32::from(least)))
     }
 
     fn group(level: &[u16], index: usize) -> &[u16] {
@@ -73,22 +74,22 @@ impl Greedy {
 }
 
 impl VictimPolicy for Greedy {
-    fn closed(&mut self, block: u32, valid: u32) {
+    fn closed(&mut self, block: PoolBlock, valid: u32) {
         self.lower(block, valid);
     }
 
     #[inline]
-    fn superseded(&mut self, block: u32, valid: u32) {
+    fn superseded(&mut self, block: PoolBlock, valid: u32) {
         self.lower(block, valid);
     }
 
-    fn take(&mut self) -> Option<u32> {
+    fn take(&mut self) -> Option<PoolBlock> {
         let (block, _) = self.first()?;
         self.remove(block);
         Some(block)
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         // What is spared is out of the tree meanwhile. The tree knows no more than numbers, so it is then as it was.
         let mut spared = Vec::new();
         let mut taken = None;
@@ -110,8 +111,8 @@ impl VictimPolicy for Greedy {
         taken
     }
 
-    fn remove(&mut self, block: u32) {
-        let mut index = block as usize;
+    fn remove(&mut self, block: PoolBlock) {
+        let mut index = block.index();
         self.levels[0][index] = NOT_CLOSED;
         for level in 1..self.levels.len() {
             index /= WIDTH;

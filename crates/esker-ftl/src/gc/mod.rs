@@ -27,6 +27,7 @@ use std::fmt;
 
 use esker_core::registry::{self, Capability, Entry};
 
+use crate::PoolBlock;
 use crate::{BuildError, Choice, Parameters};
 
 pub(crate) use stationary::Stationary;
@@ -47,25 +48,25 @@ pub static VICTIM_POLICIES: &[VictimEntry] = &[
 /// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
 pub trait VictimPolicy: fmt::Debug + Send {
     /// `block` was filled, and may be picked from now on. It has `valid` valid pages.
-    fn closed(&mut self, block: u32, valid: u32);
+    fn closed(&mut self, block: PoolBlock, valid: u32);
 
     /// A page of `block` was superseded; `valid` are left. `block` is closed and was not taken.
-    fn superseded(&mut self, block: u32, valid: u32);
+    fn superseded(&mut self, block: PoolBlock, valid: u32);
 
     /// Picks the best closed block that `judge` takes, which is then no longer closed; `None` where there is none.
     ///
     /// Blocks are offered to `judge` the best one first, each at most once: next comes what the policy would pick if
     /// those that were spared were not there. They stay closed, and keep their order and age, as if nobody had looked
     /// at them.
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32>;
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock>;
 
     /// Picks the best closed block, which is then no longer closed; `None` where there is none.
-    fn take(&mut self) -> Option<u32> {
+    fn take(&mut self) -> Option<PoolBlock> {
         self.take_where(&mut |_| Judgement::Take)
     }
 
     /// Takes out `block`, which is closed.
-    fn remove(&mut self, block: u32);
+    fn remove(&mut self, block: PoolBlock);
 
     /// Bytes of memory that this takes.
     fn memory_bytes(&self) -> usize;

@@ -4,6 +4,7 @@ use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use esker_core::{Ratio, Rng};
 
 use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
+use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "search-fraction",
@@ -28,7 +29,7 @@ struct SearchFraction {
     fraction: Ratio,
     rng: Rng,
     /// Closed blocks in no order.
-    closed: Vec<u32>,
+    closed: Vec<PoolBlock>,
     valid: Vec<u32>,
 }
 
@@ -44,24 +45,24 @@ impl SearchFraction {
 }
 
 impl VictimPolicy for SearchFraction {
-    fn closed(&mut self, block: u32, valid: u32) {
+    fn closed(&mut self, block: PoolBlock, valid: u32) {
         self.closed.push(block);
-        self.valid[block as usize] = valid;
+        self.valid[block.index()] = valid;
     }
 
     #[inline]
-    fn superseded(&mut self, block: u32, valid: u32) {
-        self.valid[block as usize] = valid;
+    fn superseded(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         // What was spared lies behind these.
         for count in (1..=self.closed.len()).rev() {
             let start = self.rng.below(count as u64) as usize;
             let length = (self.fraction.of(count as u64) as usize).clamp(1, count);
             let run = (start..start + length).map(|index| index % count);
             // Among equals the first one looked at: `min_by_key` keeps it.
-            let index = run.min_by_key(|&index| self.valid[self.closed[index] as usize])?;
+            let index = run.min_by_key(|&index| self.valid[self.closed[index].index()])?;
             match judge(self.closed[index]) {
                 Judgement::Take => return Some(self.closed.swap_remove(index)),
                 Judgement::Spare => self.closed.swap(index, count - 1),
@@ -71,12 +72,12 @@ impl VictimPolicy for SearchFraction {
         None
     }
 
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: PoolBlock) {
         self.closed.retain(|other| *other != block);
     }
 
     fn memory_bytes(&self) -> usize {
-        self.closed.capacity() * size_of::<u32>() + size_of_val(&*self.valid)
+        self.closed.capacity() * size_of::<PoolBlock>() + size_of_val(&*self.valid)
     }
 }
 
@@ -89,8 +90,8 @@ mod tests {
         let shape = PoolShape { blocks: 100, data_pages_per_block: 200 };
         let taken = |percent| {
             let mut policy = SearchFraction::new(&shape, Ratio::percent(percent), 5);
-            (0..100).for_each(|block| policy.closed(block, 199 - block));
-            policy.take().unwrap()
+            (0..100).for_each(|block| policy.closed(PoolBlock(block), 199 - block));
+            policy.take().unwrap().0
         };
         assert_eq!(taken(100), 99);
         assert_ne!(taken(0), 99);
@@ -105,8 +106,8 @@ mod tests {
             let mut sum = 0;
             for round in 0..50 {
                 let valid: Vec<u32> = (0..100).map(|_| rng.below(200) as u32).collect();
-                (0..100).for_each(|block| policy.closed(block, valid[block as usize]));
-                sum += valid[policy.take().unwrap() as usize];
+                (0..100).for_each(|block| policy.closed(PoolBlock(block), valid[block as usize]));
+                sum += valid[policy.take().unwrap().index()];
                 while policy.take().is_some() {}
                 assert!(policy.closed.is_empty(), "round {round}");
             }

@@ -4,11 +4,12 @@ use esker_core::Rng;
 use proptest::prelude::*;
 
 use super::*;
+use crate::PoolBlock;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Close {
-        block: u32,
+        block: PoolBlock,
         valid: u32,
     },
     Supersede {
@@ -27,7 +28,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (0..SHAPE.blocks, 0u32..=8).prop_map(|(block, valid)| Step::Close { block, valid }),
+        4 => (0..SHAPE.blocks, 0u32..=8).prop_map(|(block, valid)| Step::Close { block: PoolBlock(block), valid }),
         4 => any::<usize>().prop_map(|index| Step::Supersede { index }),
         1 => any::<usize>().prop_map(|index| Step::Remove { index }),
         2 => Just(Step::Take),
@@ -75,7 +76,7 @@ fn rule(name: &str) -> (Choice, Rule) {
 
 #[derive(Clone, Copy, Debug)]
 struct Closed {
-    block: u32,
+    block: PoolBlock,
     valid: u32,
     changed: u64,
 }
@@ -88,7 +89,7 @@ struct Model {
 }
 
 impl Model {
-    fn place(&self, block: u32) -> Option<usize> {
+    fn place(&self, block: PoolBlock) -> Option<usize> {
         self.closed.iter().position(|closed| closed.block == block)
     }
 
@@ -98,7 +99,7 @@ impl Model {
     }
 
     /// Whether the policy may offer `offered`, or nothing, once it has offered `spared`.
-    fn allows(&self, rule: Rule, spared: &[u32], offered: Option<u32>) -> bool {
+    fn allows(&self, rule: Rule, spared: &[PoolBlock], offered: Option<PoolBlock>) -> bool {
         let left: Vec<Closed> = self.closed.iter().filter(|closed| !spared.contains(&closed.block)).copied().collect();
         let Some(found) = left.iter().find(|closed| Some(closed.block) == offered) else {
             return left.is_empty() && offered.is_none();
@@ -161,7 +162,7 @@ fn follow(policy: &mut dyn VictimPolicy, rule: Rule, steps: &[Step]) -> Result<(
                 let offered = RefCell::new(Vec::new());
                 let taken = policy.take_where(&mut |block| {
                     offered.borrow_mut().push(block);
-                    match spared >> block & 1 == 1 {
+                    match spared >> block.0 & 1 == 1 {
                         false => Judgement::Take,
                         true if offered.borrow().len() == patience => Judgement::Stop,
                         true => Judgement::Spare,
@@ -173,7 +174,7 @@ fn follow(policy: &mut dyn VictimPolicy, rule: Rule, steps: &[Step]) -> Result<(
                         return Err(format!("{offered:?} were offered of {model:?}"));
                     }
                 }
-                let last = offered.last().copied().filter(|block| spared >> block & 1 == 0);
+                let last = offered.last().copied().filter(|block| spared >> block.0 & 1 == 0);
                 let ended = last.is_some() || offered.len() == patience || model.allows(rule, &offered, None);
                 if taken != last || !ended {
                     return Err(format!("{taken:?} was taken of {offered:?}, which were offered of {model:?}"));
@@ -207,15 +208,15 @@ struct GivesBack {
 }
 
 impl VictimPolicy for GivesBack {
-    fn closed(&mut self, block: u32, valid: u32) {
-        self.valid[block as usize] = valid;
+    fn closed(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
         self.inner.closed(block, valid);
     }
-    fn superseded(&mut self, block: u32, valid: u32) {
-        self.valid[block as usize] = valid;
+    fn superseded(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
         self.inner.superseded(block, valid);
     }
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         let (mut spared, mut taken) = (Vec::new(), None);
         while let Some(block) = self.inner.take() {
             match judge(block) {
@@ -229,10 +230,10 @@ impl VictimPolicy for GivesBack {
             }
             break;
         }
-        spared.into_iter().for_each(|block| self.inner.closed(block, self.valid[block as usize]));
+        spared.into_iter().for_each(|block| self.inner.closed(block, self.valid[block.index()]));
         taken
     }
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: PoolBlock) {
         self.inner.remove(block);
     }
     fn memory_bytes(&self) -> usize {
@@ -247,7 +248,7 @@ fn policies_that_go_by_age_may_not_be_given_back_what_they_spared() {
         (0..100).any(|_| {
             let steps: Vec<Step> = (0..60)
                 .map(|_| match rng.below(4) {
-                    0 | 1 => Step::Close { block: rng.below(24) as u32, valid: rng.below(9) as u32 },
+                    0 | 1 => Step::Close { block: PoolBlock(rng.below(24) as u32), valid: rng.below(9) as u32 },
                     2 => Step::Supersede { index: rng.below(24) as usize },
                     _ => Step::TakeWhere { spared: rng.below(1 << 24) as u32, patience: 1 + rng.below(20) as usize },
                 })
@@ -267,9 +268,9 @@ fn many_choices_are_greedy() {
     choice.parameters.insert("d".into(), crate::Parameter::Integer(1000));
     let mut policy = build(&choice, &SHAPE, 1).unwrap();
     for block in 0..20 {
-        policy.closed(block, 8 - (block == 13) as u32);
+        policy.closed(PoolBlock(block), 8 - (block == 13) as u32);
     }
-    assert_eq!(policy.take(), Some(13));
+    assert_eq!(policy.take(), Some(PoolBlock(13)));
 }
 
 #[test]

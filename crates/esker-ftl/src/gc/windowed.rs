@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use super::{Judgement, VictimEntry, VictimPolicy};
+use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "windowed",
@@ -30,26 +31,26 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 struct Windowed {
     window: usize,
     /// Oldest first.
-    closed: VecDeque<u32>,
+    closed: VecDeque<PoolBlock>,
     /// Per block, while it is closed.
     valid: Vec<u32>,
 }
 
 impl VictimPolicy for Windowed {
-    fn closed(&mut self, block: u32, valid: u32) {
-        self.valid[block as usize] = valid;
+    fn closed(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
         self.closed.push_back(block);
     }
-    fn superseded(&mut self, block: u32, valid: u32) {
-        self.valid[block as usize] = valid;
+    fn superseded(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
     }
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         // By place in the list; as long as that once there are any.
         let mut spared: Vec<bool> = Vec::new();
         loop {
             // Among equals the oldest: `min_by_key` keeps the first.
             let window = (0..self.closed.len()).filter(|index| spared.get(*index) != Some(&true)).take(self.window);
-            let index = window.min_by_key(|index| self.valid[self.closed[*index] as usize])?;
+            let index = window.min_by_key(|index| self.valid[self.closed[*index].index()])?;
             match judge(self.closed[index]) {
                 Judgement::Take => return self.closed.remove(index),
                 Judgement::Spare => {
@@ -60,7 +61,7 @@ impl VictimPolicy for Windowed {
             }
         }
     }
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: PoolBlock) {
         self.closed.retain(|other| *other != block);
     }
 

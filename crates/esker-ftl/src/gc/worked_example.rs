@@ -3,6 +3,7 @@
 use esker_core::registry::ParameterSource;
 
 use super::{Judgement, VictimEntry, VictimPolicy};
+use crate::PoolBlock;
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
     name: "newest",
@@ -17,27 +18,27 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
 struct Newest {
     /// In the order of filling.
     closed: Vec<Closed>,
-    pages_per_block: u32,
+    pages_per_block: PoolBlock,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Closed {
-    block: u32,
+    block: PoolBlock,
     /// Whether cleaning it gives space.
     gains: bool,
 }
 
 impl VictimPolicy for Newest {
-    fn closed(&mut self, block: u32, valid: u32) {
+    fn closed(&mut self, block: PoolBlock, valid: u32) {
         self.closed.push(Closed { block, gains: valid < self.pages_per_block });
     }
 
-    fn superseded(&mut self, block: u32, _valid: u32) {
+    fn superseded(&mut self, block: PoolBlock, _valid: u32) {
         self.closed.iter_mut().filter(|closed| closed.block == block).for_each(|closed| closed.gains = true);
     }
 
     /// Blocks that give no space come last: a pool that is offered one of those first takes none.
-    fn take_where(&mut self, judge: &mut dyn FnMut(u32) -> Judgement) -> Option<u32> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         for gains in [true, false] {
             for index in (0..self.closed.len()).rev().filter(|&index| self.closed[index].gains == gains) {
                 match judge(self.closed[index].block) {
@@ -50,7 +51,7 @@ impl VictimPolicy for Newest {
         None
     }
 
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: PoolBlock) {
         self.closed.retain(|closed| closed.block != block);
     }
 

@@ -11,6 +11,7 @@ use esker_core::{LogicalPage, PhysicalPage};
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
+use crate::PoolBlock;
 use crate::gc::{self, PoolShape};
 use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError};
 use pool::{MapBlocks, Pool};
@@ -159,7 +160,7 @@ impl Pools {
     #[inline]
     pub fn superseded(&mut self, block: BlockIndex, valid: u32) {
         let (pool, local) = self.blocks_per_pool.divide(block.0);
-        self.pools[pool as usize].superseded(local, valid);
+        self.pools[pool as usize].superseded(PoolBlock(local), valid);
     }
 
     /// What wear-levelling did and what wore out.

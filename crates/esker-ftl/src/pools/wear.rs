@@ -1,9 +1,9 @@
 //! Even wear, and what wears out (Agrawal 2008, section 5).
 
 use esker_core::{Ratio, Rng};
-use esker_nand::BlockIndex;
 use esker_nand::state::FlashState;
 
+use crate::numbers::{PoolBlock, PoolBlocks};
 use crate::{EndOfLife, WearLevelling, WearSettings};
 
 /// Candidates that are drawn anew before a worn block is cleaned all the same.
@@ -14,8 +14,7 @@ const DRAWS_MAX: usize = 64;
 pub(super) struct Wear {
     settings: WearSettings,
     rng: Rng,
-    first_block: u32,
-    blocks: u32,
+    numbers: PoolBlocks,
     /// Rated erases per block.
     endurance: u64,
     /// Erases of all blocks since new.
@@ -52,16 +51,16 @@ impl WearCounts {
 }
 
 impl Wear {
-    /// Blocks `first_block..first_block + blocks`, of which `bad` are bad from the start and `spare` more may go bad.
+    /// The blocks of a pool, of which `bad` are bad from the start and `spare` more may go bad.
     pub(super) fn new(
         settings: &WearSettings,
-        first_block: u32,
-        blocks: u32,
+        numbers: PoolBlocks,
         bad: u32,
         spare: u32,
         endurance: u64,
         seed: u64,
     ) -> Self {
+        let blocks = numbers.count();
         let mut rng = Rng::derive(seed, "wear");
         let mut bits = vec![0u64; blocks.div_ceil(64) as usize];
         let mut left = bad;
@@ -74,8 +73,7 @@ impl Wear {
         Self {
             settings: *settings,
             rng,
-            first_block,
-            blocks,
+            numbers,
             endurance,
             erases: u64::from(blocks) * u64::from(settings.initial_erases),
             erased_at: vec![0; blocks as usize],
@@ -88,11 +86,11 @@ impl Wear {
     /// Takes over after a power failure what marks on flash say. When blocks were erased is not known any more.
     pub(super) fn recover(&mut self, flash: &FlashState) {
         self.erases = 0;
-        for block in 0..self.blocks {
-            let index = BlockIndex(self.first_block + block);
+        for block in self.numbers.all() {
+            let index = self.numbers.on_device(block);
             self.erases += u64::from(flash.erases_of(index));
             if flash.is_marked_bad(index) {
-                self.bad[block as usize / 64] |= 1 << (block % 64);
+                self.bad[block.index() / 64] |= 1 << (block.0 % 64);
                 self.counts.retired += 1;
             }
         }
@@ -101,8 +99,8 @@ impl Wear {
     pub(super) fn counts(&self) -> &WearCounts {
         &self.counts
     }
-    pub(super) fn is_bad(&self, block: u32) -> bool {
-        self.bad[block as usize / 64] >> (block % 64) & 1 == 1
+    pub(super) fn is_bad(&self, block: PoolBlock) -> bool {
+        self.bad[block.index() / 64] >> (block.0 % 64) & 1 == 1
     }
     pub(super) fn bad_blocks(&self) -> u32 {
         (self.counts.factory_bad + self.counts.retired) as u32
@@ -118,25 +116,25 @@ impl Wear {
         size_of_val(&*self.erased_at) + size_of_val(&*self.bad)
     }
 
-    fn remaining(&self, block: u32, flash: &FlashState) -> u64 {
-        let erases = flash.erases_of(BlockIndex(self.first_block + block));
+    fn remaining(&self, block: PoolBlock, flash: &FlashState) -> u64 {
+        let erases = flash.erases_of(self.numbers.on_device(block));
         self.endurance.saturating_sub(u64::from(erases))
     }
 
     /// `share` of the mean remaining life, times the number of blocks; so that nothing is rounded.
     fn share_of_mean(&self, share: Ratio) -> u128 {
-        let whole = u128::from(self.endurance) * u128::from(self.blocks);
+        let whole = u128::from(self.endurance) * u128::from(self.numbers.count());
         let left = whole.saturating_sub(u128::from(self.erases));
         left * u128::from(share.as_parts_per_billion()) / 1_000_000_000
     }
 
     /// Whether `block` may be cleaned now. Below (1 - age variance) of the mean remaining life the probability falls
     /// from 1 to 0 with the block's own.
-    pub(super) fn allows(&mut self, block: u32, flash: &FlashState) -> bool {
+    pub(super) fn allows(&mut self, block: PoolBlock, flash: &FlashState) -> bool {
         if self.settings.levelling == WearLevelling::None {
             return true;
         }
-        let own = u128::from(self.remaining(block, flash)) * u128::from(self.blocks);
+        let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
         let limit = self.share_of_mean(self.settings.age_variance.complement());
         // Where nothing is left on average, nothing can be evened out.
         if own >= limit || limit == 0 {
@@ -153,32 +151,32 @@ impl Wear {
     }
 
     /// `block` was erased. Says what becomes of it.
-    pub(super) fn erased(&mut self, block: u32, flash: &FlashState) -> Fate {
+    pub(super) fn erased(&mut self, block: PoolBlock, flash: &FlashState) -> Fate {
         self.erases += 1;
-        self.erased_at[block as usize] = self.erases;
+        self.erased_at[block.index()] = self.erases;
         let failed = self.settings.erase_failures > Ratio::ZERO
             && self.rng.below(1_000_000_000) < self.settings.erase_failures.as_parts_per_billion();
         let worn = self.settings.end_of_life == EndOfLife::Retire && self.remaining(block, flash) == 0;
         if failed || worn {
-            self.bad[block as usize / 64] |= 1 << (block % 64);
+            self.bad[block.index() / 64] |= 1 << (block.0 % 64);
             self.counts.retired += 1;
             return Fate::Retired;
         }
         if self.settings.levelling != WearLevelling::Migration {
             return Fate::Free;
         }
-        let own = u128::from(self.remaining(block, flash)) * u128::from(self.blocks);
+        let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
         if own < self.share_of_mean(self.settings.retirement_age) { Fate::TakesColdData } else { Fate::Free }
     }
 
     /// The coldest of the closed blocks `candidates`: of those with more than the mean life left, the one with most of
     /// it, and among equals the one erased longest ago.
-    pub(super) fn coldest(&self, candidates: impl Iterator<Item = u32>, flash: &FlashState) -> Option<u32> {
+    pub(super) fn coldest(&self, candidates: impl Iterator<Item = PoolBlock>, flash: &FlashState) -> Option<PoolBlock> {
         let mean = self.share_of_mean(Ratio::ONE);
         candidates
             .map(|block| (self.remaining(block, flash), block))
-            .filter(|(remaining, _)| u128::from(*remaining) * u128::from(self.blocks) > mean)
-            .min_by_key(|&(remaining, block)| (std::cmp::Reverse(remaining), self.erased_at[block as usize], block))
+            .filter(|(remaining, _)| u128::from(*remaining) * u128::from(self.numbers.count()) > mean)
+            .min_by_key(|&(remaining, block)| (std::cmp::Reverse(remaining), self.erased_at[block.index()], block))
             .map(|(_, block)| block)
     }
 

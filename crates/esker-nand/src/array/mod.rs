@@ -1,14 +1,14 @@
 //! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
 //!
-//! There are two schedulers. [`granted`] holds the rules for the usual drive, first in, first out, and decides in long
-//! runs: millions of operations a second. [`queued`] goes from event to event, and so can do what needs a look at all
+//! There are two schedulers. [`in_runs`] holds the rules for the usual drive, first in, first out, and decides in long
+//! runs: millions of operations a second. [`by_event`] goes from event to event, and so can do what needs a look at all
 //! that waits: reads first, several planes at once, suspended programs, gangs with shared control, pages that span
 //! dies. Where the first can do what is asked, it is used.
 
 mod audit;
+mod by_event;
 mod delivery;
-mod granted;
-mod queued;
+mod in_runs;
 mod register;
 mod tally;
 #[cfg(test)]
@@ -18,10 +18,10 @@ mod waiter;
 
 use esker_core::{Nanos, PhysicalPage};
 
-use crate::state::{Cause, Cover, FlashOp};
+use crate::state::{Cause, Cover, Fate, FlashOp};
 use crate::{CopyBack, Geometry, Wiring};
-use granted::Granted;
-use queued::{Layout, Queued};
+use by_event::{ByEvent, Layout};
+use in_runs::InRuns;
 
 pub use tally::{Done, Step, Tally};
 pub use timing::{Decoding, DecodingStep, STEPS_MAX, Timing};
@@ -65,75 +65,109 @@ pub struct Performed {
 
 /// The dies and buses of one device.
 #[derive(Debug)]
-pub enum Array {
-    /// First in, first out.
-    Granted(Box<Granted>),
-    /// Anything.
-    Queued(Box<Queued>),
+pub struct Array(Scheduler);
+
+/// What decides when operations are done.
+#[derive(Debug)]
+enum Scheduler {
+    /// First in, first out, decided in long runs.
+    InRuns(Box<InRuns>),
+    /// Any order, decided from event to event.
+    ByEvent(Box<ByEvent>),
 }
 
 impl Array {
-    /// `geometry` is what the translation layer sees.
+    /// The fast scheduler where it can do what `wiring` asks for. `geometry` is what the translation layer sees.
     pub fn new(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         match wiring.array.is_simple() {
-            true => Self::Granted(Box::new(Granted::new(geometry, timing, wiring))),
-            false => Self::queued(geometry, timing, wiring),
+            true => Self(Scheduler::InRuns(Box::new(InRuns::new(geometry, timing, wiring)))),
+            false => Self::by_event(geometry, timing, wiring),
         }
     }
 
     /// The scheduler that goes from event to event, even where the settings do not need it.
-    fn queued(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
+    fn by_event(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         let (array, span, depth) = wiring.layout();
         let layout = Layout::new(&array, &span, depth);
-        Self::Queued(Box::new(Queued::new(geometry, layout, timing, wiring.array)))
+        Self(Scheduler::ByEvent(Box::new(ByEvent::new(geometry, layout, timing, wiring.array))))
     }
 
     /// The same array with nothing under way, which keeps what it performs for [`Self::performed`].
     pub fn recording(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
-        let mut array = Self::queued(geometry, timing, wiring);
-        if let Self::Queued(queued) = &mut array {
-            queued.record();
-        }
+        let mut array = Self::by_event(geometry, timing, wiring);
+        array.as_by_event().record();
         array
+    }
+
+    /// Whether it decides in long runs.
+    pub fn decides_in_runs(&self) -> bool {
+        matches!(self.0, Scheduler::InRuns(_))
     }
 
     /// Operations that ended since this was last asked, where they are recorded.
     pub fn performed(&mut self) -> impl Iterator<Item = Performed> {
-        let performed = match self {
-            Self::Granted(_) => None,
-            Self::Queued(array) => array.performed(),
+        let performed = match &mut self.0 {
+            Scheduler::InRuns(_) => None,
+            Scheduler::ByEvent(array) => array.performed(),
         };
         performed.into_iter().flatten()
     }
 
     /// Follows from now on which programs and erases were performed. Nothing was pushed yet.
     pub fn follow(&mut self, geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>, blocks_per_pool: u32) {
-        if matches!(self, Self::Granted(_)) {
-            *self = Self::queued(geometry, timing, wiring);
+        if self.decides_in_runs() {
+            *self = Self::by_event(geometry, timing, wiring);
         }
-        self.followed().follow(blocks_per_pool);
+        self.as_by_event().follow(blocks_per_pool);
     }
 
-    /// The scheduler that can follow what is performed.
-    pub fn followed(&mut self) -> &mut Queued {
-        match self {
-            Self::Granted(_) => unreachable!("changes are followed from event to event"),
-            Self::Queued(queued) => queued,
+    /// Where changes are followed: whether each change of the next push has to wait for all before it of its pool.
+    pub fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
+        self.as_by_event().expect_waits(waits);
+    }
+
+    /// How many of the changes that are followed were pushed, and how many before the first that was not performed.
+    pub fn changes(&mut self) -> (u64, u64) {
+        self.as_by_event().changes()
+    }
+
+    /// How many operations ended since changes are followed.
+    pub fn operations(&mut self) -> u64 {
+        self.as_by_event().operations()
+    }
+
+    /// Where changes are followed: how long dies take after `now` to end the programs and erases that they have begun,
+    /// without waiting for buses.
+    pub fn rest(&mut self, now: Nanos) -> Nanos {
+        self.as_by_event().rest(now)
+    }
+
+    /// Power fails: all dies stop, and forget what they were given. Tells what became of each change after those that
+    /// [`Self::changes`] counts as performed. Changes are not followed any more.
+    pub fn cut(&mut self) -> Vec<Fate> {
+        self.as_by_event().cut()
+    }
+
+    /// The scheduler that follows and records.
+    fn as_by_event(&mut self) -> &mut ByEvent {
+        match &mut self.0 {
+            Scheduler::InRuns(_) => unreachable!("changes are followed from event to event"),
+            Scheduler::ByEvent(array) => array,
         }
     }
 
     /// When an operation for a host request may next end.
     #[inline]
     pub fn next_event(&self) -> Nanos {
-        match self {
-            Self::Granted(array) => array.next_event(),
-            Self::Queued(array) => array.next_event(),
+        match &self.0 {
+            Scheduler::InRuns(array) => array.next_event(),
+            Scheduler::ByEvent(array) => array.next_event(),
         }
     }
 
     /// Whether copies of pages side by side may be one operation.
     pub fn takes_runs(&self) -> bool {
-        matches!(self, Self::Granted(array) if array.takes_runs())
+        matches!(&self.0, Scheduler::InRuns(array) if array.takes_runs())
     }
 
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited
@@ -150,90 +184,90 @@ impl Array {
         waiter: Waiter,
         cover: Option<&Cover>,
     ) -> u32 {
-        match self {
-            Self::Granted(array) => array.push(now, ops, more_steps, waiter),
-            Self::Queued(array) => array.push(now, ops, more_steps, waiter, cover),
+        match &mut self.0 {
+            Scheduler::InRuns(array) => array.push(now, ops, more_steps, waiter),
+            Scheduler::ByEvent(array) => array.push(now, ops, more_steps, waiter, cover),
         }
     }
 
     /// Operations of the translation layer's `die` that it has before it; where that is several dies, of the one with
     /// the fewest. All of them are ones that somebody waits for.
     pub fn waiting(&self, die: u32) -> u32 {
-        match self {
-            Self::Granted(array) => array.waiting(die),
-            Self::Queued(array) => array.waiting(die),
+        match &self.0 {
+            Scheduler::InRuns(array) => array.waiting(die),
+            Scheduler::ByEvent(array) => array.waiting(die),
         }
     }
 
     /// The place of the next operation in the order of pushing, which settles ties.
     pub fn next_place(&self) -> u64 {
-        match self {
-            Self::Granted(array) => array.next_place(),
-            Self::Queued(array) => array.next_place(),
+        match &self.0 {
+            Scheduler::InRuns(array) => array.next_place(),
+            Scheduler::ByEvent(array) => array.next_place(),
         }
     }
 
     /// Gives the next operation the place in the order of pushing that comes `reads` reads after `place`.
     pub fn go_to_place(&mut self, place: u64, reads: u64) {
-        match self {
-            Self::Granted(array) => array.go_to_place(place + reads),
-            Self::Queued(array) => array.go_to_place(place, reads),
+        match &mut self.0 {
+            Scheduler::InRuns(array) => array.go_to_place(place + reads),
+            Scheduler::ByEvent(array) => array.go_to_place(place, reads),
         }
     }
 
     /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     #[inline]
     pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
-        match self {
-            Self::Granted(array) => array.advance(now, ended),
-            Self::Queued(array) => array.advance(now, ended),
+        match &mut self.0 {
+            Scheduler::InRuns(array) => array.advance(now, ended),
+            Scheduler::ByEvent(array) => array.advance(now, ended),
         }
     }
 
     /// Brings busy times up to `now`.
     pub fn settle(&mut self, now: Nanos) {
-        if let Self::Granted(array) = self {
+        if let Scheduler::InRuns(array) = &mut self.0 {
             array.settle(now);
         }
     }
 
     /// Per die of the translation layer, for how long after `now` what it was given will keep it busy, as far as known.
     pub fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
-        match self {
-            Self::Granted(array) => array.backlog(now, into),
-            Self::Queued(array) => array.backlog(now, into),
+        match &mut self.0 {
+            Scheduler::InRuns(array) => array.backlog(now, into),
+            Scheduler::ByEvent(array) => array.backlog(now, into),
         }
     }
 
     /// Busy times so far of all dies.
     pub fn die_busy(&self) -> Vec<Nanos> {
-        match self {
-            Self::Granted(array) => array.die_busy().collect(),
-            Self::Queued(array) => array.die_busy().collect(),
+        match &self.0 {
+            Scheduler::InRuns(array) => array.die_busy().collect(),
+            Scheduler::ByEvent(array) => array.die_busy().collect(),
         }
     }
 
     /// Busy times so far of all buses.
     pub fn bus_busy(&self) -> Vec<Nanos> {
-        match self {
-            Self::Granted(array) => array.bus_busy().collect(),
-            Self::Queued(array) => array.bus_busy().collect(),
+        match &self.0 {
+            Scheduler::InRuns(array) => array.bus_busy().collect(),
+            Scheduler::ByEvent(array) => array.bus_busy().collect(),
         }
     }
 
     /// What was done since measuring began, by kind and cause.
     pub fn tally(&self) -> Tally {
-        match self {
-            Self::Granted(array) => array.tally(),
-            Self::Queued(array) => array.tally(),
+        match &self.0 {
+            Scheduler::InRuns(array) => array.tally(),
+            Scheduler::ByEvent(array) => array.tally(),
         }
     }
 
     /// Begins to count busy times anew.
     pub fn reset_busy(&mut self) {
-        match self {
-            Self::Granted(array) => array.reset_busy(),
-            Self::Queued(array) => array.reset_busy(),
+        match &mut self.0 {
+            Scheduler::InRuns(array) => array.reset_busy(),
+            Scheduler::ByEvent(array) => array.reset_busy(),
         }
     }
 

@@ -218,11 +218,13 @@ impl FlashState {
     }
 
     /// The sequence number of the next program; zero without a journal.
+    #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.journal.as_ref().map_or(0, |journal| journal.next)
     }
 
     /// The open blocks of data of `pool` begin with `sequence` or later.
+    #[inline]
     pub fn set_oldest_open(&mut self, pool: u32, sequence: u64) {
         if let Some(journal) = &mut self.journal {
             journal.oldest_open[pool as usize] = sequence;
@@ -231,6 +233,7 @@ impl FlashState {
 
     /// Data that are programmed for `pool` from now on lie in blocks that begin with this
     /// sequence number or a later one.
+    #[inline]
     pub fn oldest_open(&self, pool: u32) -> u64 {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.oldest_open[pool as usize].min(journal.next)
@@ -264,6 +267,7 @@ impl FlashState {
 
     /// `block`, which is erased, is opened for what the translation layer calls `role`; 0 where it says nothing. Spare
     /// areas of its pages will say so.
+    #[inline]
     pub fn open_as(&mut self, block: BlockIndex, role: u8) {
         if let Some(journal) = &mut self.journal {
             journal.roles[block.0 as usize] = role;

@@ -6,6 +6,7 @@ use esker_nand::state::{Cause, FlashState, OpSink};
 
 use super::{COLD, Pool, Victim, bit, clear};
 use crate::gc::Judgement;
+use crate::numbers::PoolBlock;
 use crate::pools::wear::{Fate, Wear};
 use crate::pools::{Content, PageMap};
 use crate::{Cells, FtlError};
@@ -86,7 +87,7 @@ impl Pool {
             self.take_data(gainful, flash).or_else(|| self.take_map(gainful, flash))
         }?;
         clear(&mut self.closed, block);
-        let index = BlockIndex(self.first_block + block);
+        let index = self.numbers.on_device(block);
         // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
         flash.expect_owners(index);
         for page in valid_pages(flash, index) {
@@ -99,25 +100,25 @@ impl Pool {
     }
 
     /// The frontier of the part of `block` that takes what `block` holds; of data, that of the first kind.
-    fn frontier_for(&self, block: u32) -> usize {
+    fn frontier_for(&self, block: PoolBlock) -> usize {
         if bit(&self.holds_map, block) {
             return self.map_frontier_for(block);
         }
-        self.frontier_of_part[(block / self.blocks_per_part) as usize] as usize
+        self.frontier_of_part[self.numbers.part(block).index()] as usize
     }
 
     /// The frontier of the part of `block` that takes pages of the map.
-    fn map_frontier_for(&self, block: u32) -> usize {
-        (self.first_map_frontier + self.frontier_of_part[(block / self.blocks_per_part) as usize]) as usize
+    fn map_frontier_for(&self, block: PoolBlock) -> usize {
+        (self.first_map_frontier + self.frontier_of_part[self.numbers.part(block).index()]) as usize
     }
 
     /// Which kind of data the page of `owner` is that is copied out of `block`, where kinds are kept apart.
     #[inline]
-    pub(super) fn kind_of_copy(&self, owner: u32, block: u32) -> usize {
+    pub(super) fn kind_of_copy(&self, owner: u32, block: PoolBlock) -> usize {
         match &self.temperature {
             Some(temperature) if temperature.is_hot(owner) => 0,
             Some(_) => COLD,
-            None => self.stream_of_block.get(block as usize).map_or(self.copied, |stream| usize::from(*stream)),
+            None => self.stream_of_block.get(block.index()).map_or(self.copied, |stream| usize::from(*stream)),
         }
     }
 
@@ -133,7 +134,7 @@ impl Pool {
         let victim = self.under_cleaning.expect("a block is under cleaning").block;
         let map = bit(&self.holds_map, victim);
         let cause = if map { Cause::Mapping } else { Cause::Cleaning };
-        let block = BlockIndex(self.first_block + victim);
+        let block = self.numbers.on_device(victim);
         let first_kind = self.frontier_for(victim);
         let separate = !map && self.apart;
         let first_page = cells.flash.geometry().first_page(block).0;
@@ -204,21 +205,21 @@ impl Pool {
     }
 
     /// `block`, which is erased, takes writes again.
-    fn free(&mut self, block: u32) {
-        self.free[(block / self.blocks_per_part) as usize].push_back(block);
+    fn free(&mut self, block: PoolBlock) {
+        self.free[self.numbers.part(block).index()].push_back(block);
         self.free_blocks += 1;
     }
 
     /// Whether cleaning a block makes space.
     #[inline]
-    fn gains<'a>(&self, flash: &'a FlashState) -> impl Fn(u32) -> bool + use<'a> {
-        let (first_block, most) = (self.first_block, self.data_pages_per_block);
-        move |block| flash.valid_in(BlockIndex(first_block + block)) < most
+    fn gains<'a>(&self, flash: &'a FlashState) -> impl Fn(PoolBlock) -> bool + use<'a> {
+        let (numbers, most) = (self.numbers, self.data_pages_per_block);
+        move |block| flash.valid_in(numbers.on_device(block)) < most
     }
 
     /// The policy's choice among blocks of data; with `gainful` only if it makes space.
     #[inline]
-    fn take_data(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+    fn take_data(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         if self.wear.is_some() {
             return self.take_unworn(gainful, flash);
         }
@@ -227,13 +228,13 @@ impl Pool {
     }
 
     /// Takes a victim among the blocks of the map.
-    fn take_map(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+    fn take_map(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
         self.map.as_mut()?.victims.take_where(&mut |block| take_if(!gainful || gains(block)))
     }
 
     /// The policy's choice among blocks of data that the rate limit allows; the first one where it allows none.
-    fn take_unworn(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+    fn take_unworn(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
         let wear = self.wear.as_mut().expect("wear is counted");
         let (mut first, mut spared) = (None, 0);
@@ -259,21 +260,21 @@ impl Pool {
     #[cold]
     fn migrate<S: OpSink>(
         &mut self,
-        worn: u32,
+        worn: PoolBlock,
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        let closed = |block: &u32| bit(&self.closed, *block) && !bit(&self.holds_map, *block);
+        let closed = |block: &PoolBlock| bit(&self.closed, *block) && !bit(&self.holds_map, *block);
         let wear = self.wear.as_ref().expect("wear is counted");
-        let Some(cold) = wear.coldest((0..self.blocks() as u32).filter(closed), cells.flash) else {
+        let Some(cold) = wear.coldest(self.numbers.all().filter(closed), cells.flash) else {
             self.free(worn);
             return Ok(());
         };
         self.victims.remove(cold);
         clear(&mut self.closed, cold);
-        let (from, to) = (BlockIndex(self.first_block + cold), BlockIndex(self.first_block + worn));
+        let (from, to) = (self.numbers.on_device(cold), self.numbers.on_device(worn));
         if !self.stream_of_block.is_empty() {
-            self.stream_of_block[worn as usize] = self.stream_of_block[cold as usize];
+            self.stream_of_block[worn.index()] = self.stream_of_block[cold.index()];
         }
         let pages: Vec<PhysicalPage> = valid_pages(cells.flash, from).collect();
         for page in pages {
@@ -315,7 +316,7 @@ impl Pool {
                 self.open(index, cells)?;
             }
             if let Some((block, valid)) = page_map.update(self.index, self.take_room(index), cells) {
-                self.superseded(block.0 - self.first_block, valid);
+                self.superseded(self.numbers.in_pool(block), valid);
             }
         }
         Ok(())
@@ -324,14 +325,14 @@ impl Pool {
     /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: one without valid
     /// pages; or the block of the map that gains most, since that never needs the map to follow; or the block of data
     /// with the fewest valid pages. Among equals it is the lowest block. With `gainful` it stays if it makes no space.
-    fn take_most_certain(&mut self, gainful: bool, flash: &FlashState) -> Option<u32> {
+    fn take_most_certain(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
-        let rank = |block: &u32| {
-            let valid = flash.valid_in(BlockIndex(self.first_block + block));
+        let rank = |block: &PoolBlock| {
+            let valid = flash.valid_in(self.numbers.on_device(*block));
             let map = bit(&self.holds_map, *block);
             (valid > 0, !(map && gains(*block)), valid, map)
         };
-        let closed = (0..self.blocks() as u32).filter(|block| bit(&self.closed, *block));
+        let closed = self.numbers.all().filter(|block| bit(&self.closed, *block));
         let chosen = closed.min_by_key(rank).filter(|block| !gainful || gains(*block))?;
         self.policy_for(chosen).remove(chosen);
         Some(chosen)

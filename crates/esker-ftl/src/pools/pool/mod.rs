@@ -15,6 +15,7 @@ use esker_nand::state::FlashState;
 use super::temperature::Temperature;
 use super::wear::{Wear, WearCounts};
 use crate::gc::VictimPolicy;
+use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
 use crate::{FtlContext, STREAMS_MAX, Separation, WriteFrontiers};
 
 /// Kinds of data that are kept apart, at most: those of the host's streams, and what cleaning copies.
@@ -25,8 +26,8 @@ const COLD: usize = 1;
 /// A block that takes writes.
 #[derive(Clone, Copy, Debug)]
 struct Frontier {
-    /// The part whose blocks it prefers, counted within the pool.
-    home: u32,
+    /// The part whose blocks it prefers.
+    home: PoolPart,
     /// `None` before the first write.
     block: Option<BlockIndex>,
     /// Data pages that it can still take.
@@ -38,9 +39,8 @@ struct Frontier {
 #[derive(Debug)]
 pub(super) struct Pool {
     index: u32,
-    first_block: u32,
     /// Parts are the pool's dies; or its planes, where each plane has a frontier.
-    blocks_per_part: u32,
+    numbers: PoolBlocks,
     data_pages_per_block: u32,
     reserve: u32,
     summary: bool,
@@ -71,7 +71,7 @@ pub(super) struct Pool {
     /// The frontier of the next write of the map.
     map_turn: u32,
     /// Free blocks per part; the one that was erased first is used first, so that all take turns.
-    free: Vec<VecDeque<u32>>,
+    free: Vec<VecDeque<PoolBlock>>,
     free_blocks: u32,
     /// Whether a block is closed: full, and a candidate for cleaning.
     closed: Vec<u64>,
@@ -112,23 +112,22 @@ impl MapBlocks {
 /// A block under cleaning.
 #[derive(Clone, Copy, Debug)]
 struct Victim {
-    /// Counted within the pool.
-    block: u32,
+    block: PoolBlock,
     /// Pages copied per page written, so that the block is clean once the host has written as many pages as it gains.
     pace: u32,
 }
 
 #[inline(always)]
-fn bit(words: &[u64], index: u32) -> bool {
-    words[index as usize / 64] >> (index % 64) & 1 == 1
+fn bit(words: &[u64], block: PoolBlock) -> bool {
+    words[block.index() / 64] >> (block.0 % 64) & 1 == 1
 }
 #[inline(always)]
-fn set(words: &mut [u64], index: u32) {
-    words[index as usize / 64] |= 1 << (index % 64);
+fn set(words: &mut [u64], block: PoolBlock) {
+    words[block.index() / 64] |= 1 << (block.0 % 64);
 }
 #[inline(always)]
-fn clear(words: &mut [u64], index: u32) {
-    words[index as usize / 64] &= !(1 << (index % 64));
+fn clear(words: &mut [u64], block: PoolBlock) {
+    words[block.index() / 64] &= !(1 << (block.0 % 64));
 }
 
 impl Pool {
@@ -148,10 +147,10 @@ impl Pool {
             WriteFrontiers::Die | WriteFrontiers::Pool => geometry.dies(),
         };
         let parts = (all_parts / space.pools).max(1);
-        let blocks_per_part = space.blocks_per_pool / parts;
+        let numbers = PoolBlocks::new(first_block, space.blocks_per_pool, parts);
         let first_part = first_block / (geometry.blocks() / all_parts);
-        let turns: Vec<u32> =
-            geometry.turns(first_part, parts, all_parts).into_iter().map(|part| part - first_part).collect();
+        let turns = geometry.turns(first_part, parts, all_parts).into_iter();
+        let turns: Vec<PoolPart> = turns.map(|part| PoolPart(part - first_part)).collect();
         let data_frontiers = space.frontiers;
         let mut frontiers: Vec<Frontier> = turns
             .iter()
@@ -161,7 +160,7 @@ impl Pool {
         let mut frontier_of_part = vec![0; parts as usize];
         if data_frontiers > 1 {
             for (index, frontier) in frontiers.iter().enumerate() {
-                frontier_of_part[frontier.home as usize] = index as u32;
+                frontier_of_part[frontier.home.index()] = index as u32;
             }
         }
         for _ in 0..space.kinds - 1 + u32::from(map.is_some()) {
@@ -173,18 +172,16 @@ impl Pool {
         }
         let wear = context.settings.wear.as_ref().map(|wear| {
             let (bad, spare) = (space.bad_blocks_per_pool, space.spare_blocks_per_pool());
-            Wear::new(wear, first_block, space.blocks_per_pool, bad, spare, context.settings.endurance_cycles, seed)
+            Wear::new(wear, numbers, bad, spare, context.settings.endurance_cycles, seed)
         });
-        let is_good = |block: &u32| wear.as_ref().is_none_or(|wear| !wear.is_bad(*block));
-        let part_blocks = |part| part * blocks_per_part..(part + 1) * blocks_per_part;
-        let free = (0..parts).map(|part| part_blocks(part).filter(is_good).collect()).collect();
+        let is_good = |block: &PoolBlock| wear.as_ref().is_none_or(|wear| !wear.is_bad(*block));
+        let free = numbers.parts().map(|part| numbers.of_part(part).filter(is_good).collect()).collect();
         let ahead = |blocks: u32| if blocks == 0 { 0 } else { blocks.max(reserve + 1) };
         let words = space.blocks_per_pool.div_ceil(64) as usize;
         let streams_stay = context.settings.streams > 1 && context.settings.cleaning.separate == Separation::None;
         Self {
             index,
-            first_block,
-            blocks_per_part,
+            numbers,
             data_pages_per_block: space.data_pages_per_block,
             reserve,
             summary: geometry.block_summary(),
@@ -215,14 +212,14 @@ impl Pool {
     }
 
     /// `block`, which has `valid` valid pages, takes no more writes.
-    fn close(&mut self, block: u32, valid: u32) {
+    fn close(&mut self, block: PoolBlock, valid: u32) {
         set(&mut self.closed, block);
         self.policy_for(block).closed(block, valid);
     }
 
     /// The policy that chooses among blocks such as `block`.
     #[inline(always)]
-    fn policy_for(&mut self, block: u32) -> &mut dyn VictimPolicy {
+    fn policy_for(&mut self, block: PoolBlock) -> &mut dyn VictimPolicy {
         match &mut self.map {
             Some(map) if bit(&self.holds_map, block) => &mut *map.victims,
             _ => &mut *self.victims,
@@ -234,7 +231,7 @@ impl Pool {
     }
 
     #[inline]
-    pub(super) fn superseded(&mut self, local: u32, valid: u32) {
+    pub(super) fn superseded(&mut self, local: PoolBlock, valid: u32) {
         if bit(&self.closed, local) {
             self.policy_for(local).superseded(local, valid);
         }
@@ -252,7 +249,7 @@ impl Pool {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum();
+        let free: usize = self.free.iter().map(|blocks| blocks.capacity() * size_of::<PoolBlock>()).sum();
         let map = self.map.as_ref().map_or(0, |map| map.victims.memory_bytes());
         let wear = self.wear.as_ref().map_or(0, Wear::memory_bytes)
             + self.temperature.as_ref().map_or(0, Temperature::memory_bytes)
@@ -262,10 +259,10 @@ impl Pool {
 
     pub(super) fn check(&self, flash: &FlashState) {
         let mut free = 0;
-        for (part, blocks) in self.free.iter().enumerate() {
+        for (part, blocks) in self.numbers.parts().zip(&self.free) {
             for &block in blocks {
-                assert_eq!(block / self.blocks_per_part, part as u32, "block {block} is on another part's free list");
-                assert_eq!(flash.written_in(BlockIndex(self.first_block + block)), 0, "a free block is not erased");
+                assert_eq!(self.numbers.part(block), part, "{block:?} is on another part's free list");
+                assert_eq!(flash.written_in(self.numbers.on_device(block)), 0, "a free block is not erased");
                 assert!(!bit(&self.holds_map, block), "a free block holds the map");
             }
             free += blocks.len();
@@ -282,12 +279,12 @@ impl Pool {
         for (index, frontier) in self.frontiers.iter().enumerate() {
             if let Some(block) = frontier.block {
                 assert_eq!(flash.written_in(block) + frontier.room, self.data_pages_per_block);
-                assert_eq!(bit(&self.holds_map, block.0 - self.first_block), self.is_map_frontier(index));
+                assert_eq!(bit(&self.holds_map, self.numbers.in_pool(block)), self.is_map_frontier(index));
             }
         }
     }
 
     fn blocks(&self) -> usize {
-        self.blocks_per_part as usize * self.free.len()
+        self.numbers.count() as usize
     }
 }

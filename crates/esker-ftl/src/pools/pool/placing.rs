@@ -30,7 +30,7 @@ impl Pool {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
-        let kind = if self.apart { self.kind_of_copy(owner, at.0 - self.first_block) } else { 0 };
+        let kind = if self.apart { self.kind_of_copy(owner, self.numbers.in_pool(at)) } else { 0 };
         self.place_in(kind, cells, page_map)
     }
 
@@ -63,7 +63,7 @@ impl Pool {
         let in_turn = (0..count).map(|step| (self.turns[kind] + step) % count);
         let backlog = |index: &u32| {
             let frontier = &self.frontiers[self.of_kind(kind, *index)];
-            let home = BlockIndex(self.first_block + frontier.home * self.blocks_per_part);
+            let home = self.numbers.on_device(self.numbers.first_of(frontier.home));
             flash.backlog(frontier.block.filter(|_| frontier.room > 0).unwrap_or(home))
         };
         in_turn.min_by_key(backlog).expect("a pool has frontiers")
@@ -165,29 +165,29 @@ impl Pool {
             if self.summary {
                 cells.program_summary(full);
             }
-            let local = full.0 - self.first_block;
+            let local = self.numbers.in_pool(full);
             let valid = cells.flash.valid_in(full);
             self.close(local, valid);
             let frontier = &mut self.frontiers[index];
             if single {
-                frontier.home = if frontier.home + 1 == self.free.len() as u32 { 0 } else { frontier.home + 1 };
+                frontier.home = self.numbers.part_after(frontier.home);
             }
         }
         let frontier = &mut self.frontiers[index];
-        let part = match self.free[frontier.home as usize].is_empty() {
-            false => frontier.home as usize,
+        let part = match self.free[frontier.home.index()].is_empty() {
+            false => frontier.home.index(),
             // Among equals the first one, as for everything that results depend on.
             true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
         let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
         self.free_blocks -= 1;
-        frontier.block = Some(BlockIndex(self.first_block + block));
+        frontier.block = Some(self.numbers.on_device(block));
         frontier.room = self.data_pages_per_block;
         if cells.flash.keeps_journal() {
             frontier.opened = cells.flash.next_sequence();
             self.tell_oldest_open(cells.flash);
         }
-        if let (false, Some(stream)) = (map, self.stream_of_block.get_mut(block as usize)) {
+        if let (false, Some(stream)) = (map, self.stream_of_block.get_mut(block.index())) {
             *stream = (index as u32 / self.data_frontiers) as u8;
         }
         if let (true, Some(map)) = (map, &mut self.map) {
@@ -212,7 +212,7 @@ impl Pool {
             if page_map.has_updates(self.index)
                 && let Some((block, valid)) = page_map.update(self.index, self.take_room(index), cells)
             {
-                self.superseded(block.0 - self.first_block, valid);
+                self.superseded(self.numbers.in_pool(block), valid);
             }
         }
         Ok(())

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
 use super::{Pool, set};
+use crate::numbers::PoolBlock;
 use crate::pools::PageMap;
 use crate::{Cells, FoundBlock, FtlError};
 
@@ -18,16 +18,16 @@ impl Pool {
             wear.recover(flash);
         }
         // Policies may go by the order in which blocks were closed.
-        let mut in_order: Vec<u32> = (0..found.len() as u32).collect();
-        in_order.sort_by_key(|block| found[*block as usize].opened);
+        let mut in_order: Vec<PoolBlock> = self.numbers.all().collect();
+        in_order.sort_by_key(|block| found[block.index()].opened);
         let mut open = Vec::new();
         for block in in_order {
-            let state = found[block as usize];
+            let state = found[block.index()];
             if self.wear.as_ref().is_some_and(|wear| wear.is_bad(block)) {
                 continue;
             }
             if state.programmed == 0 {
-                self.free[(block / self.blocks_per_part) as usize].push_back(block);
+                self.free[self.numbers.part(block).index()].push_back(block);
                 self.free_blocks += 1;
                 continue;
             }
@@ -36,7 +36,7 @@ impl Pool {
                 map.in_use += 1;
             }
             if state.full {
-                let valid = flash.valid_in(BlockIndex(self.first_block + block));
+                let valid = flash.valid_in(self.numbers.on_device(block));
                 self.close(block, valid);
             } else {
                 open.push(block);
@@ -44,24 +44,24 @@ impl Pool {
         }
         self.free.iter_mut().for_each(|blocks| blocks.make_contiguous().sort_unstable());
         // Those with most room are written on.
-        open.sort_by_key(|block| (found[*block as usize].programmed, *block));
+        open.sort_by_key(|block| (found[block.index()].programmed, *block));
         for block in open {
-            let state = found[block as usize];
-            let home = block / self.blocks_per_part;
+            let state = found[block.index()];
+            let home = self.numbers.part(block);
             let is_map = state.map;
             let vacant =
                 |index: &usize| self.frontiers[*index].block.is_none() && self.is_map_frontier(*index) == is_map;
             let place = (0..self.frontiers.len()).filter(vacant).min_by_key(|i| self.frontiers[*i].home != home);
             let Some(index) = place else {
-                let valid = flash.valid_in(BlockIndex(self.first_block + block));
+                let valid = flash.valid_in(self.numbers.on_device(block));
                 self.close(block, valid);
                 continue;
             };
             let frontier = &mut self.frontiers[index];
-            frontier.block = Some(BlockIndex(self.first_block + block));
+            frontier.block = Some(self.numbers.on_device(block));
             frontier.room = self.data_pages_per_block - state.programmed;
             frontier.opened = state.opened;
-            if let (false, Some(stream)) = (is_map, self.stream_of_block.get_mut(block as usize)) {
+            if let (false, Some(stream)) = (is_map, self.stream_of_block.get_mut(block.index())) {
                 *stream = (index as u32 / self.data_frontiers) as u8;
             }
         }

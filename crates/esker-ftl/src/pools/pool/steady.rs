@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use esker_core::{PhysicalPage, Rng};
-use esker_nand::BlockIndex;
 use esker_nand::state::FlashState;
 
 use super::cleaning::pace;
 use super::{Frontier, Pool, set};
 use crate::gc::Stationary;
+use crate::numbers::{PoolBlock, PoolPart};
 use crate::pools::steady::{Contents, Laws, Run};
 use crate::pools::{PageMap, Temperature};
 
@@ -20,7 +20,7 @@ const CANDIDATES_MIN: u32 = 512;
 #[derive(Clone, Copy, Debug)]
 struct Holding {
     /// Counted within the pool.
-    block: u32,
+    block: PoolBlock,
     written: u32,
     valid: u32,
 }
@@ -30,7 +30,7 @@ struct Holding {
 pub(in crate::pools) struct Plan {
     data: Vec<Holding>,
     map: Vec<Holding>,
-    free: Vec<VecDeque<u32>>,
+    free: Vec<VecDeque<PoolBlock>>,
     /// Programs of data per page that the host writes.
     pub(in crate::pools) amplification: f64,
 }
@@ -51,17 +51,17 @@ struct Balance {
 }
 
 /// Erased blocks of a pool by part, in random order.
-struct Erased(Vec<Vec<u32>>);
+struct Erased(Vec<Vec<PoolBlock>>);
 
 impl Erased {
-    fn new(free: &[VecDeque<u32>], rng: &mut Rng) -> Self {
+    fn new(free: &[VecDeque<PoolBlock>], rng: &mut Rng) -> Self {
         Self(free.iter().map(|blocks| shuffled(blocks.iter().copied().collect(), rng)).collect())
     }
 
     /// One of `part`, or where that has none, of the part that has most.
-    fn take(&mut self, part: u32) -> Option<u32> {
+    fn take(&mut self, part: PoolPart) -> Option<PoolBlock> {
         let most = || (0..self.0.len()).rev().max_by_key(|&part| self.0[part].len());
-        let part = if self.0[part as usize].is_empty() { most()? } else { part as usize };
+        let part = if self.0[part.index()].is_empty() { most()? } else { part.index() };
         self.0[part].pop()
     }
 }
@@ -87,7 +87,7 @@ impl Pool {
         let free = (0..parts)
             .map(|part| {
                 let share = |parts_before| (u64::from(kept) * u64::from(parts_before) / u64::from(parts)) as u32;
-                (share(part)..share(part + 1)).map(|_| erased.take(part)).collect()
+                (share(part)..share(part + 1)).map(|_| erased.take(PoolPart(part))).collect()
             })
             .collect::<Option<_>>()?;
         let mut holdings = Vec::with_capacity(candidates as usize + open.len());
@@ -198,7 +198,7 @@ impl Pool {
             holdings.push(Holding { block: erased.take(frontier.home)?, written, valid: written });
         }
         let parts = self.free.len() as u32;
-        let closed: Option<Vec<u32>> = (0..closed).map(|block| erased.take(block % parts)).collect();
+        let closed: Option<Vec<PoolBlock>> = (0..closed).map(|block| erased.take(PoolPart(block % parts))).collect();
         holdings.extend(by_age(&counts, closed?, pages));
         Some(holdings)
     }
@@ -257,7 +257,7 @@ impl Pool {
         let mut mask = vec![0; flash.words_per_block()];
         let mut placer = Placer { run, placed: 0, pending: [(0, PhysicalPage(0)); 64], waiting: 0 };
         for (index, holding) in holdings.iter().enumerate() {
-            let block = BlockIndex(self.first_block + holding.block);
+            let block = self.numbers.on_device(holding.block);
             let open = index < frontiers.len();
             let summary = self.summary && !open;
             *after -= u64::from(holding.written) + u64::from(summary);
@@ -329,7 +329,7 @@ fn staggered(pages: u32, count: u32) -> u32 {
 }
 
 /// `blocks` that are full, with as many valid pages as `counts` says, the most first.
-fn by_age(counts: &[u32], blocks: Vec<u32>, written: u32) -> impl Iterator<Item = Holding> {
+fn by_age(counts: &[u32], blocks: Vec<PoolBlock>, written: u32) -> impl Iterator<Item = Holding> {
     let levels = (0..=written).rev().flat_map(|valid| (0..counts[valid as usize]).map(move |_| valid));
     blocks.into_iter().zip(levels).map(move |(block, valid)| Holding { block, written, valid })
 }
@@ -361,7 +361,7 @@ fn warm(temperature: &mut Temperature, run: &Run, rng: &mut Rng) {
     }
 }
 
-fn shuffled(mut blocks: Vec<u32>, rng: &mut Rng) -> Vec<u32> {
+fn shuffled(mut blocks: Vec<PoolBlock>, rng: &mut Rng) -> Vec<PoolBlock> {
     for last in (1..blocks.len()).rev() {
         blocks.swap(last, rng.below(last as u64 + 1) as usize);
     }

@@ -105,7 +105,7 @@ fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
     let mut pool = Pool::new(0, &context, None, space.reserve, victims, 1);
     let mut flash = FlashState::new(&geometry);
     let free: [&[u32]; 4] = [&[], &[9, 10], &[22, 17, 20], &[25, 24, 28]];
-    pool.free = free.iter().map(|blocks| blocks.iter().copied().collect()).collect();
+    pool.free = free.iter().map(|blocks| blocks.iter().map(|block| PoolBlock(*block)).collect()).collect();
     pool.free_blocks = 8;
     let mut opened = |frontier: usize| {
         pool.frontiers[frontier].room = 0;

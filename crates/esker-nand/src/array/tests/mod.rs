@@ -48,9 +48,9 @@ fn settings(pool: PoolScope, copy_back: CopyBack) -> Settings {
 }
 
 /// The scheduler that goes from event to event, whatever the settings ask for.
-fn queued(settings: &Settings, timing: &Timing) -> Array {
+fn by_event(settings: &Settings, timing: &Timing) -> Array {
     let geometry = Geometry::new(&settings.wiring().seen(), false).unwrap();
-    Array::queued(&geometry, timing, &settings.wiring())
+    Array::by_event(&geometry, timing, &settings.wiring())
 }
 
 const PAGES_PER_DIE: u32 = 8;
@@ -283,7 +283,7 @@ fn compare(
     for (request, start, end) in &log {
         prop_assert!(starts.contains(&(*request, *start)) && ends.contains(&(*request, *end)));
     }
-    if matches!(array, Array::Queued(_)) {
+    if !array.decides_in_runs() {
         prop_assert_eq!(&log, &reference.log);
     }
     array.settle(Nanos(u64::MAX - 1));
@@ -335,13 +335,13 @@ proptest! {
         settings.geometry = GeometrySettings { units_per_page, ..shape(channels, packages, dies) };
         let geometry = Geometry::new(&settings.geometry, false).unwrap();
         let array = Array::new(&geometry, &timing, &settings.wiring());
-        prop_assert!(matches!(array, Array::Granted(_)));
+        prop_assert!(array.decides_in_runs());
         compare(array, &lists, &timing, &settings)?;
-        compare(queued(&settings, &timing), &lists, &timing, &settings)?;
+        compare(by_event(&settings, &timing), &lists, &timing, &settings)?;
         settings.array.gang = Gang::SharedControl;
         for control in [GangControl::Strobes, GangControl::Commands] {
             settings.array.gang_control = control;
-            compare(queued(&settings, &timing), &lists, &timing, &settings)?;
+            compare(by_event(&settings, &timing), &lists, &timing, &settings)?;
         }
     }
 }
@@ -381,7 +381,7 @@ fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     settings.array.gang = Gang::SharedControl;
     settings.geometry = shape(1, 2, 1);
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
-    let mut array = queued(&settings, &small_timing());
+    let mut array = by_event(&settings, &small_timing());
     let op = |kind| FlashOp { kind, cause: Cause::Host, after: None, awaited: true };
     let read = |die: u32| op(FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) });
     let erase = op(FlashOpKind::Erase { block: geometry.block_of(PhysicalPage(0)) });
@@ -420,9 +420,9 @@ fn units_of_one_flash_page_are_sensed_once() {
             run_until(&mut array, u64::MAX);
             ends
         };
-        let granted = run(Array::new(&geometry, &small_timing(), &settings.wiring()));
-        assert_eq!(granted, run(queued(&settings, &small_timing())));
-        granted
+        let in_runs = run(Array::new(&geometry, &small_timing(), &settings.wiring()));
+        assert_eq!(in_runs, run(by_event(&settings, &small_timing())));
+        in_runs
     };
     // Sensing takes 3, a transfer 2: the second unit is in the register, and that of the other plane is not.
     assert_eq!(times(&[(0, &[read(0), read(1), read(4), read(2)])]), [5, 7, 12, 14]);

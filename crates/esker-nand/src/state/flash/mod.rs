@@ -117,6 +117,7 @@ impl FlashState {
     }
 
     /// Fetches the owners of the pages of `block` into the processor's caches.
+    #[inline]
     pub fn expect_owners(&self, block: BlockIndex) {
         let first = self.geometry.first_page(block).0 as usize;
         for page in (0..self.geometry.pages_per_block() as usize).step_by(16) {

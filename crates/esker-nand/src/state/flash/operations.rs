@@ -285,6 +285,7 @@ impl FlashState {
 }
 
 /// Bits `first..first + count` of a sequence of words: which word has which of them.
+#[inline]
 fn words_of(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
     let end = first + count;
     (first / 64..end.div_ceil(64)).map(move |word| {

@@ -58,6 +58,7 @@ impl FlashState {
     }
     /// The next program of `block` goes to page `offset` at the earliest: behind what recovery found there, or, to
     /// leave pages unused until the next erase, beyond.
+    #[inline]
     pub fn set_written(&mut self, block: BlockIndex, offset: u32) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);

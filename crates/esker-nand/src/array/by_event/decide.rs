@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Queued;
+use super::ByEvent;
 use super::op::{Op, Touch};
 use super::phases::{Phase, Suspended};
 use crate::array::register::{Register, Use};
@@ -38,7 +38,7 @@ impl PassedOver {
     }
 }
 
-impl Queued {
+impl ByEvent {
     /// Lets each of `dies` begin something, where it can. Says whether anything changed.
     pub(super) fn pick_all(&mut self, dies: Range<u32>, now: u64) -> bool {
         let mut changed = false;

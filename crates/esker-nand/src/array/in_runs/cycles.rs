@@ -5,7 +5,7 @@
 //! same times as when the first of them began its last copy, relative to it, the cycle goes on until one of them has
 //! nothing left to repeat, or until something else may come.
 
-use super::Granted;
+use super::InRuns;
 use super::op::NEVER;
 
 /// A bus when the first of its dies that does anything asked for the next copy.
@@ -35,7 +35,7 @@ impl Cycle {
     }
 }
 
-impl Granted {
+impl InRuns {
     /// Grants at once all cycles that end before `now`, where die `first` asks before all others behind `bus`, and is
     /// about to begin a copy that is not its last. Says whether there were any.
     #[inline(never)]

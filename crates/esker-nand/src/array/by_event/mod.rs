@@ -55,7 +55,7 @@ enum Decoded {
 
 /// Dies and buses that decide at the last moment.
 #[derive(Debug)]
-pub struct Queued {
+pub(in crate::array) struct ByEvent {
     geometry: Geometry,
     layout: Layout,
     timing: Timing,
@@ -89,7 +89,7 @@ pub struct Queued {
     change: (u64, bool),
 }
 
-impl Queued {
+impl ByEvent {
     pub(in crate::array) fn new(
         geometry: &Geometry,
         layout: Layout,
@@ -128,23 +128,23 @@ impl Queued {
     }
 
     /// Keeps from now on what ends, for [`Self::performed`].
-    pub fn record(&mut self) {
+    pub(in crate::array) fn record(&mut self) {
         self.performed = Some(Vec::new());
     }
 
     /// What ended since this was last asked.
-    pub fn performed(&mut self) -> Option<Vec<Performed>> {
+    pub(in crate::array) fn performed(&mut self) -> Option<Vec<Performed>> {
         self.performed.as_mut().map(std::mem::take)
     }
 
     /// When anything may next happen.
     #[inline]
-    pub fn next_event(&self) -> Nanos {
+    pub(in crate::array) fn next_event(&self) -> Nanos {
         self.times.next().min(Nanos(self.decide_at.min(self.decoded.next())))
     }
 
     /// See [`super::Array::push`].
-    pub fn push(
+    pub(in crate::array) fn push(
         &mut self,
         now: Nanos,
         ops: &[FlashOp],
@@ -382,7 +382,7 @@ impl Queued {
     }
 
     /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
-    pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+    pub(in crate::array) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
         while self.times.next() == now {
             let die = self.times.first().expect("something is due");
             self.times.set(die, Nanos::NEVER);
@@ -404,22 +404,22 @@ impl Queued {
     }
 
     /// Busy times so far of all dies.
-    pub fn die_busy(&self) -> impl Iterator<Item = Nanos> {
+    pub(in crate::array) fn die_busy(&self) -> impl Iterator<Item = Nanos> {
         self.dies.iter().map(|die| Nanos(die.busy))
     }
 
     /// Busy times so far of all buses.
-    pub fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
+    pub(in crate::array) fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
         self.buses.iter().map(|bus| Nanos(bus.busy))
     }
 
     /// What was done since measuring began, by kind and cause.
-    pub fn tally(&self) -> Tally {
+    pub(in crate::array) fn tally(&self) -> Tally {
         self.tally
     }
 
     /// Per die of the translation layer, for how long after `now` what it was given will keep it busy, without waiting.
-    pub fn backlog(&self, now: Nanos, into: &mut Vec<u64>) {
+    pub(in crate::array) fn backlog(&self, now: Nanos, into: &mut Vec<u64>) {
         into.clear();
         into.resize(self.geometry.dies() as usize, 0);
         for (index, backlog) in into.iter_mut().enumerate() {
@@ -432,23 +432,23 @@ impl Queued {
     }
 
     /// See [`super::Array::waiting`].
-    pub fn waiting(&self, die: u32) -> u32 {
+    pub(in crate::array) fn waiting(&self, die: u32) -> u32 {
         let dies = self.layout.dies_of(die).map(|die| self.dies[die as usize].queue.len());
         dies.min().unwrap_or(0) as u32
     }
 
     /// See [`super::Array::next_place`].
-    pub fn next_place(&self) -> u64 {
+    pub(in crate::array) fn next_place(&self) -> u64 {
         self.sequence
     }
 
     /// See [`super::Array::go_to_place`].
-    pub fn go_to_place(&mut self, place: u64, reads: u64) {
+    pub(in crate::array) fn go_to_place(&mut self, place: u64, reads: u64) {
         self.sequence = place + reads * u64::from(self.layout.parts());
     }
 
     /// Begins to count busy times anew.
-    pub fn reset_busy(&mut self) {
+    pub(in crate::array) fn reset_busy(&mut self) {
         self.dies.iter_mut().for_each(|die| die.busy = 0);
         self.buses.iter_mut().for_each(|bus| bus.busy = 0);
         self.tally = Tally::default();

@@ -7,11 +7,11 @@ use esker_core::Nanos;
 use super::control::Control;
 use super::op::{How, NO_CHANGE, Op};
 use super::phases::Die;
-use super::{Deliveries, NEVER, Ops, Queued};
+use super::{ByEvent, Deliveries, NEVER, Ops};
 use crate::state::{Fate, FlashOp, FlashOpKind};
 
 /// Programs and erases that were pushed, in order. Those that have to wait for all before them of their pool do so
-/// here, where others only promise it (see `nand/journal.rs`).
+/// here, where others only promise it (see `state/journal.rs`).
 #[derive(Debug)]
 pub(super) struct Followed {
     /// Of all parts of a pool.
@@ -69,9 +69,9 @@ impl FlashOp {
     }
 }
 
-impl Queued {
+impl ByEvent {
     /// Follows changes from now on. Nothing is under way.
-    pub fn follow(&mut self, blocks_per_pool: u32) {
+    pub(in crate::array) fn follow(&mut self, blocks_per_pool: u32) {
         self.followed = Some(Followed {
             blocks_per_pool: blocks_per_pool * self.layout.parts(),
             first: 0,
@@ -82,22 +82,22 @@ impl Queued {
     }
 
     /// Whether each of the changes of the next push has to wait for all before it of its pool.
-    pub fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
+    pub(in crate::array) fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
         self.followed.as_mut().expect("changes are followed").waits.extend(waits);
     }
 
     /// How many changes were pushed and how many before the first that was not performed; of those that are followed.
-    pub fn changes(&self) -> (u64, u64) {
+    pub(in crate::array) fn changes(&self) -> (u64, u64) {
         self.followed.as_ref().map_or((0, 0), |followed| (followed.pushed(), followed.first))
     }
 
     /// How many operations ended since changes are followed.
-    pub fn operations(&self) -> u64 {
+    pub(in crate::array) fn operations(&self) -> u64 {
         self.followed.as_ref().map_or(0, |followed| followed.operations)
     }
 
     /// How long dies take after `now` to end the programs and erases that they are amid, without waiting for buses.
-    pub fn rest(&self, now: Nanos) -> Nanos {
+    pub(in crate::array) fn rest(&self, now: Nanos) -> Nanos {
         let rest = |die: &Die| {
             let ends = die.group.first().filter(|op| self.ops[**op].touches.how != How::Read);
             let ahead = ends.map_or(0, |op| self.ahead(die, *op));
@@ -109,7 +109,7 @@ impl Queued {
 
     /// Power fails: all dies stop, and forget what they were given. What they are amid was counted whole. Says what
     /// became of each change after those that [`Self::changes`] says were performed. Changes are not followed any more.
-    pub fn cut(&mut self) -> Vec<Fate> {
+    pub(in crate::array) fn cut(&mut self) -> Vec<Fate> {
         for index in 0..self.dies.len() {
             let die = &self.dies[index];
             self.dies[index] = Die { busy: die.busy, ..Die::new(die.registers.len() as u32) };

@@ -5,7 +5,7 @@ use esker_core::PhysicalPage;
 use super::super::Waiter;
 use super::super::register::{Register, Use};
 use super::op::{DieOp, Kind, NOBODY};
-use super::{Granted, Nanos};
+use super::{InRuns, Nanos};
 use crate::state::{FlashOp, FlashOpKind, OpIndex, Transfer};
 use crate::{CopyBack, DieIndex};
 
@@ -44,11 +44,11 @@ impl Link {
     }
 }
 
-impl Granted {
+impl InRuns {
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those for the host belong to
     /// `request`; says how many ends of operations that will be told.
     #[inline]
-    pub fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], waiter: Waiter) -> u32 {
+    pub(in crate::array) fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], waiter: Waiter) -> u32 {
         let count = match ops {
             [op] => {
                 let more = more_steps.first().copied().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Deciding who is granted the bus when.
 
 use super::op::{DieOp, NEVER, NOBODY};
-use super::{Done, Granted};
+use super::{Done, InRuns};
 
 /// The die that asks for a bus first.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ struct First {
     second: u64,
 }
 
-impl Granted {
+impl InRuns {
     /// Decides all grants of `bus` to dies that asked before `now`.
     #[inline]
     pub(super) fn catch_up(&mut self, bus: u32, now: u64) {

@@ -8,7 +8,7 @@ use super::super::register::Register;
 use super::super::tally::{STEPS, Step};
 use super::super::{Ended, Performed, Waiter};
 use super::op::Op;
-use super::{Decoded, Known, NOBODY, Queued};
+use super::{ByEvent, Decoded, Known, NOBODY};
 use crate::array::Timing;
 
 /// A bus.
@@ -121,7 +121,7 @@ impl Shape {
     }
 }
 
-impl Queued {
+impl ByEvent {
     #[inline]
     fn shape(&self, op: &Op) -> Shape {
         if op.step == Step::ReadAgain {

@@ -1,6 +1,6 @@
 //! Control lines that the packages of a gang share: when commands may be issued, and which transfers run together.
 
-use super::Queued;
+use super::ByEvent;
 use super::phases::Phase;
 use crate::array::tally::Direction;
 use crate::{Gang, GangControl};
@@ -24,7 +24,7 @@ impl Control {
     }
 }
 
-impl Queued {
+impl ByEvent {
     /// Whether packages hold control lines that they share, and how.
     fn gang_control(&self) -> Option<GangControl> {
         (self.settings.gang == Gang::SharedControl).then_some(self.settings.gang_control)

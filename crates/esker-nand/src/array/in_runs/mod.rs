@@ -43,7 +43,7 @@ use push::Link;
 
 /// Dies and buses whose grants are decided late.
 #[derive(Debug)]
-pub struct Granted {
+pub(in crate::array) struct InRuns {
     geometry: Geometry,
     timing: Timing,
     parts: Parts,
@@ -81,8 +81,8 @@ pub struct Granted {
     audit: Audit,
 }
 
-impl Granted {
-    pub fn new(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
+impl InRuns {
+    pub(in crate::array) fn new(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         let dies = geometry.dies() as usize;
         let buses_per_island = if wiring.pool == PoolScope::Device { geometry.channels() } else { 1 };
         Self {
@@ -116,7 +116,7 @@ impl Granted {
 
     /// When an operation for a host request may next end.
     #[inline]
-    pub fn next_event(&self) -> Nanos {
+    pub(in crate::array) fn next_event(&self) -> Nanos {
         self.wakes.next().min(Nanos(self.decoded.next()))
     }
 
@@ -150,7 +150,7 @@ impl Granted {
 
     /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     #[inline]
-    pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+    pub(in crate::array) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
         while self.wakes.next() == now {
             let index = self.wakes.first().expect("something is due");
             self.catch_up(self.dies[index].bus, now.0);
@@ -172,24 +172,24 @@ impl Granted {
     }
 
     /// Decides every grant to a die that asked before `now`, so that busy times are complete.
-    pub fn settle(&mut self, now: Nanos) {
+    pub(in crate::array) fn settle(&mut self, now: Nanos) {
         for bus in 0..self.geometry.channels() {
             self.catch_up(bus, now.0);
         }
     }
 
     /// Busy times so far of all dies.
-    pub fn die_busy(&self) -> impl Iterator<Item = Nanos> {
+    pub(in crate::array) fn die_busy(&self) -> impl Iterator<Item = Nanos> {
         self.dies.iter().map(|die| Nanos(die.busy))
     }
 
     /// Busy times so far of all buses.
-    pub fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
+    pub(in crate::array) fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
         self.buses.iter().map(|bus| Nanos(bus.busy))
     }
 
     /// What was decided since measuring began, by kind and cause.
-    pub fn tally(&self) -> Tally {
+    pub(in crate::array) fn tally(&self) -> Tally {
         let mut tally = Tally::of_steps(&self.steps, &self.timing);
         tally.done[Step::ReadAgain as usize] = self.again;
         tally
@@ -197,7 +197,7 @@ impl Granted {
 
     /// Per die, for how long after `now` what it was given will keep it busy, as far as that is known: waiting for the
     /// bus is left out beyond the next transfer.
-    pub fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
+    pub(in crate::array) fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
         self.settle(now);
         into.clear();
         into.extend(
@@ -209,27 +209,27 @@ impl Granted {
     }
 
     /// See [`super::Array::takes_runs`]: not where some copies of a run take longer than others.
-    pub fn takes_runs(&self) -> bool {
+    pub(in crate::array) fn takes_runs(&self) -> bool {
         self.registers.is_empty()
     }
 
     /// See [`super::Array::waiting`].
-    pub fn waiting(&self, die: u32) -> u32 {
+    pub(in crate::array) fn waiting(&self, die: u32) -> u32 {
         self.dies[die as usize].waiting() as u32
     }
 
     /// See [`super::Array::next_place`].
-    pub fn next_place(&self) -> u64 {
+    pub(in crate::array) fn next_place(&self) -> u64 {
         self.sequence
     }
 
     /// The next operation has this place in the order of pushing.
-    pub fn go_to_place(&mut self, place: u64) {
+    pub(in crate::array) fn go_to_place(&mut self, place: u64) {
         self.sequence = place;
     }
 
     /// Begins to count busy times anew.
-    pub fn reset_busy(&mut self) {
+    pub(in crate::array) fn reset_busy(&mut self) {
         self.steps.fill(0);
         self.again.fill(Done::default());
         self.dies.iter_mut().for_each(|die| die.busy = 0);
