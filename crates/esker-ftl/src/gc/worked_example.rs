@@ -18,7 +18,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
 struct Newest {
     /// In the order of filling.
     closed: Vec<Closed>,
-    pages_per_block: PoolBlock,
+    pages_per_block: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
