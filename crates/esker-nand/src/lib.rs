@@ -1,8 +1,8 @@
 //! NAND flash: its shape, what its cells hold, and what its operations take.
 //!
 //! There are three doors. [`state`] is what cells hold and which operations change it; it knows no time, and
-//! translation layers use nothing else. [`array`] performs operations in time: dies, buses, registers. [`ecc`] finds
-//! how many bits of a page are wrong, and which decoding step corrects them.
+//! translation layers use nothing else. [`mod@array`] performs operations in time: dies, buses, registers. [`ecc`]
+//! finds how many bits of a page are wrong, and which decoding step corrects them.
 
 pub mod array;
 mod divide;

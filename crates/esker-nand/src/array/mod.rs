@@ -1,7 +1,7 @@
 //! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
 //!
-//! There are two schedulers. [`in_runs`] holds the rules for the usual drive, first in, first out, and decides in long
-//! runs: millions of operations a second. [`by_event`] goes from event to event, and so can do what needs a look at all
+//! There are two schedulers. `in_runs` holds the rules for the usual drive, first in, first out, and decides in long
+//! runs: millions of operations a second. `by_event` goes from event to event, and so can do what needs a look at all
 //! that waits: reads first, several planes at once, suspended programs, gangs with shared control, pages that span
 //! dies. Where the first can do what is asked, it is used.
 

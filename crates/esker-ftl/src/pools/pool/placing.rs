@@ -197,7 +197,7 @@ impl Pool {
         Ok(())
     }
 
-    /// See [`super::Pools::write_updates`].
+    /// See [`crate::Pools::write_updates`].
     pub(in crate::pools) fn write_updates<S: OpSink>(
         &mut self,
         cells: &mut Cells<'_, S>,

@@ -10,7 +10,7 @@ use crate::pools::PageMap;
 use crate::{Cells, FoundBlock, FtlError};
 
 impl Pool {
-    /// See [`super::Pools::take_over`].
+    /// See [`crate::Pools::take_over`].
     pub(in crate::pools) fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
         self.free.iter_mut().for_each(VecDeque::clear);
         self.free_blocks = 0;
@@ -68,7 +68,7 @@ impl Pool {
         self.tell_oldest_open(flash);
     }
 
-    /// See [`super::Pools::restore`].
+    /// See [`crate::Pools::restore`].
     pub(in crate::pools) fn restore<S: OpSink>(
         &mut self,
         cells: &mut Cells<'_, S>,

@@ -5,7 +5,7 @@
 //! picks the die that asked first, ties by the order in which operations were pushed. Since picking waits until all of
 //! an instant's operations are known, it sees all of one request.
 //!
-//! First in, first out and without anything else this gives the times of [`super::granted`]; a property
+//! First in, first out and without anything else this gives the times of [`super::in_runs`]; a property
 //! holds them against each other.
 
 mod control;
