@@ -236,6 +236,8 @@ pub enum SsdError {
     /// Two settings exclude each other.
     #[error("{first} and {second} exclude each other: {reason}")]
     Contradiction {
+        /// The keys.
+        keys: Vec<&'static str>,
         /// A key with its value.
         first: String,
         /// Another one with its value.
@@ -300,6 +302,43 @@ pub enum SsdError {
         /// As given.
         found: String,
     },
+}
+
+impl SsdError {
+    /// The dotted keys of the settings that it is about, the one that says most about it first. None where it is about
+    /// the drive as a whole.
+    pub fn keys(&self) -> Vec<String> {
+        let keys: &[&str] = match self {
+            Self::Zero { key }
+            | Self::TooLarge { key, .. }
+            | Self::TooLong { key, .. }
+            | Self::TooMuch { key, .. }
+            | Self::NotAShare { key, .. } => &[*key],
+            Self::NotAboveThreshold { key, .. } => &[*key, "cleaning.threshold"],
+            Self::NeverFree { key, .. } => &[*key],
+            Self::PageSize { .. } => &["geometry.page_size"],
+            Self::UnitsPerPage { .. } => &["geometry.units_per_page", "geometry.pages_per_block"],
+            Self::NoDataPages { .. } => &["block_summary", "geometry.pages_per_block"],
+            Self::TwoSpareSpaces { .. } => &["over_provisioning", "spare_factor"],
+            Self::WaterMarks { .. } => &["write_buffer.low_water", "write_buffer.high_water"],
+            Self::BufferTooSmall { .. } => &["write_buffer.size"],
+            Self::NoWearIn { .. } => &["wear", "ftl"],
+            Self::BornWornOut { .. } => &["wear.initial_erases", "endurance_cycles"],
+            Self::NoSpareSpace { remedy: (key, _), .. } => &[*key, "cleaning.threshold"],
+            Self::NoUpdateBlocks { .. } | Self::NoRoomForMap { .. } => &["ftl"],
+            Self::StripeOrder { .. } => &["array.stripe"],
+            Self::SpanTwice { .. } => &["array.span"],
+            Self::Contradiction { keys, .. } => keys,
+            Self::UnknownKind { key, .. } => &[*key],
+            Self::UnknownParameter { key, unknown, .. } => return vec![format!("{key}.{unknown}"), (*key).to_string()],
+            Self::Parameter { key, .. } => &[key.as_str()],
+            Self::TooManyPages { .. }
+            | Self::NoSpareSpaceStated
+            | Self::NoHostPages { .. }
+            | Self::PoolTooSmall { .. } => &[],
+        };
+        keys.iter().map(|key| (*key).to_string()).collect()
+    }
 }
 
 impl Hint for SsdError {

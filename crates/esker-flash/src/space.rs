@@ -45,6 +45,7 @@ fn kinds(settings: &SsdSettings) -> Result<u32, SsdError> {
         (_, Separation::Copied) => Ok(streams + 1),
         (1, Separation::HotCold) => Ok(2),
         (_, Separation::HotCold) => Err(SsdError::Contradiction {
+            keys: vec!["streams", "cleaning.separate"],
             first: format!("`streams` = {streams}"),
             second: "`cleaning.separate` = \"hot-cold\"".to_string(),
             reason: "a page goes either where its stream does or where its temperature says".to_string(),

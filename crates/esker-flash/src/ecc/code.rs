@@ -73,6 +73,7 @@ impl Code {
         let parity = settings.parity.unwrap_or(needed);
         if parity < needed {
             return Err(SsdError::Contradiction {
+                keys: vec!["ecc.parity", "ecc.steps"],
                 first: format!("`ecc.parity` = {parity}"),
                 second: format!("`ecc.steps` with {} errors in {}", steps[0].corrects, settings.codeword),
                 reason: format!("a BCH code takes {needed} of parity for them"),
@@ -81,6 +82,7 @@ impl Code {
         }
         if parity.0 > share {
             return Err(SsdError::Contradiction {
+                keys: vec!["geometry.spare_size", "ecc"],
                 first: format!("`geometry.spare_size` = {}", Bytes(spare)),
                 second: format!("{codewords} codewords with {parity} of parity each (`ecc`)"),
                 reason: "the parity of a page lies in its spare bytes".to_string(),
@@ -97,6 +99,7 @@ impl Code {
             let most = (hard_limit(data_bits as f64 / bits as f64) * bits as f64) as u32;
             if steps[0].corrects > most {
                 return Err(SsdError::Contradiction {
+                    keys: vec!["ecc.steps", "ecc.parity"],
                     first: format!("`ecc.steps` with {} errors in the first", steps[0].corrects),
                     second: format!("{parity} of parity for {}", settings.codeword),
                     reason: format!("no code corrects more than {most} errors by hard decisions (Shannon's limit)"),

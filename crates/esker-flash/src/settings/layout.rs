@@ -83,29 +83,40 @@ impl SsdSettings {
         self.check_span()?;
         self.array.energy.map_or(Ok(()), |energy| energy.check())?;
         let array = &self.array;
-        let contradiction = |first: String, second: String, reason: String, remedy: &str| {
-            Err(SsdError::Contradiction { first, second, reason, remedy: remedy.to_string() })
+        let contradiction = |keys: [&'static str; 2], first: String, second: String, reason: String, remedy: &str| {
+            Err(SsdError::Contradiction { keys: keys.into(), first, second, reason, remedy: remedy.to_string() })
         };
         // What leaves the register of a plane only for the cells of the same plane.
         let inside = if array.copy_back != CopyBack::Off {
-            Some(format!("`array.copy_back` = {}", name(&array.copy_back)))
+            Some(("array.copy_back", format!("`array.copy_back` = {}", name(&array.copy_back))))
         } else if array.rewrite != Rewrite::Controller {
-            Some(format!("`array.rewrite` = {}", name(&array.rewrite)))
+            Some(("array.rewrite", format!("`array.rewrite` = {}", name(&array.rewrite))))
         } else {
             None
         };
         if let Some(ecc) = &self.ecc {
             let remedy = "leave one of them out";
-            if let Some(first) = &inside {
+            if let Some((key, first)) = &inside {
                 let reason = "what is copied inside a plane goes past the decoder and keeps its errors, and their sum over copies is \
                               not modelled";
-                return contradiction(first.clone(), "`ecc`".to_string(), reason.to_string(), remedy);
+                return contradiction([key, "ecc"], first.clone(), "`ecc`".to_string(), reason.to_string(), remedy);
             }
-            let several = !array.span.is_empty() || array.logical_page.is_some();
-            if let (Some(share), true) = (ecc.refresh_above, several) {
+            let several = match (array.span.is_empty(), array.logical_page) {
+                (false, _) => Some("array.span"),
+                (true, Some(_)) => Some("array.logical_page"),
+                (true, None) => None,
+            };
+            if let (Some(share), Some(several)) = (ecc.refresh_above, several) {
                 let reason = "a read of some of these flash pages does not bring the others, which would have to be written again too";
                 let first = "`array.span` or `array.logical_page`".to_string();
-                return contradiction(first, format!("`ecc.refresh_above` = {share}"), reason.to_string(), remedy);
+                let keys = [several, "ecc.refresh_above"];
+                return contradiction(
+                    keys,
+                    first,
+                    format!("`ecc.refresh_above` = {share}"),
+                    reason.to_string(),
+                    remedy,
+                );
             }
         }
         let planes = self.seen().planes_per_die;
@@ -114,8 +125,9 @@ impl SsdSettings {
             WriteFrontiers::Die => planes == 1 || self.pool == PoolScope::Plane,
             WriteFrontiers::Pool => self.pool == PoolScope::Plane || planes == 1 && self.pool == PoolScope::Die,
         };
-        if let (Some(first), false) = (&inside, in_plane) {
+        if let (Some((key, first)), false) = (&inside, in_plane) {
             return contradiction(
+                [key, "write_frontiers"],
                 first.clone(),
                 format!("`write_frontiers` = {}", name(&self.write_frontiers)),
                 format!(
@@ -126,6 +138,7 @@ impl SsdSettings {
         }
         if array.multi_plane != MultiPlane::Off && self.geometry.planes_per_die == 1 {
             return contradiction(
+                ["array.multi_plane", "geometry.planes_per_die"],
                 format!("`array.multi_plane` = {}", name(&array.multi_plane)),
                 "`geometry.planes_per_die` = 1".to_string(),
                 "no two planes of a die can work at once".to_string(),
@@ -134,6 +147,7 @@ impl SsdSettings {
         }
         if array.gang_control != GangControl::default() && array.gang != Gang::SharedControl {
             return contradiction(
+                ["array.gang_control", "array.gang"],
                 format!("`array.gang_control` = {}", name(&array.gang_control)),
                 format!("`array.gang` = {}", name(&array.gang)),
                 "packages that share no control lines alone do not hold them".to_string(),
@@ -142,6 +156,7 @@ impl SsdSettings {
         }
         if array.gang_data != GangData::default() && array.gang != Gang::Synchronous {
             return contradiction(
+                ["array.gang_data", "array.gang"],
                 format!("`array.gang_data` = {}", name(&array.gang_data)),
                 format!("`array.gang` = {}", name(&array.gang)),
                 "only packages in synchrony have one wide page that crosses in pieces".to_string(),
@@ -151,8 +166,10 @@ impl SsdSettings {
         let depth = self.layout().2;
         let units = self.geometry.units_per_page;
         if units > 1 && (inside.is_some() || array.logical_page.is_some()) {
+            let (key, first) = inside.unwrap_or_else(|| ("array.logical_page", "`array.logical_page`".to_string()));
             return contradiction(
-                inside.unwrap_or_else(|| "`array.logical_page`".to_string()),
+                [key, "geometry.units_per_page"],
+                first,
                 format!("`geometry.units_per_page` = {units}"),
                 "the register of a plane holds all units of a flash page, and these are mapped one by one".to_string(),
                 "leave one of the two out",
@@ -160,6 +177,7 @@ impl SsdSettings {
         }
         if array.rewrite != Rewrite::Controller && depth > 1 {
             return contradiction(
+                ["array.rewrite", "array.logical_page"],
                 format!("`array.rewrite` = {}", name(&array.rewrite)),
                 format!("`array.logical_page` of {depth} flash pages one after the other"),
                 "the register of a plane holds one flash page".to_string(),
@@ -169,6 +187,7 @@ impl SsdSettings {
         let Some(suspend) = array.suspend else { return Ok(()) };
         if array.scheduling == Scheduling::Fifo {
             return contradiction(
+                ["array.suspend", "array.scheduling"],
                 "`array.suspend`".to_string(),
                 "`array.scheduling` = \"fifo\"".to_string(),
                 "nothing goes ahead of what came first".to_string(),
@@ -177,6 +196,7 @@ impl SsdSettings {
         }
         if array.gang_control == GangControl::Rounds {
             return contradiction(
+                ["array.suspend", "array.gang_control"],
                 "`array.suspend`".to_string(),
                 "`array.gang_control` = \"rounds\"".to_string(),
                 "nothing begins in a gang before all of a round have ended".to_string(),
@@ -196,8 +216,8 @@ impl SsdSettings {
 
     fn check_span(&self) -> Result<(), SsdError> {
         let array = &self.array;
-        let contradiction = |first: String, second: String, reason: String, remedy: String| {
-            Err(SsdError::Contradiction { first, second, reason, remedy })
+        let contradiction = |keys: [&'static str; 2], first: String, second: String, reason: String, remedy: String| {
+            Err(SsdError::Contradiction { keys: keys.into(), first, second, reason, remedy })
         };
         let mut levels = array.span.clone();
         levels.sort_unstable();
@@ -207,6 +227,7 @@ impl SsdSettings {
         }
         if array.gang == Gang::Synchronous && array.span.contains(&ArrayLevel::Package) {
             return contradiction(
+                ["array.gang", "array.span"],
                 "`array.gang` = \"synchronous\"".to_string(),
                 "\"package\" in `array.span`".to_string(),
                 "pages span all packages of a synchronous gang as it is".to_string(),
@@ -218,6 +239,7 @@ impl SsdSettings {
         if part.0 != 0 && !part.0.saturating_mul(width).is_power_of_two() && self.geometry.page_size.0.is_power_of_two()
         {
             return contradiction(
+                ["array.span", "array.gang"],
                 format!("`array.span` or `array.gang` over {width} x {part}"),
                 "logical pages".to_string(),
                 "their size has to be a power of two".to_string(),
@@ -231,6 +253,7 @@ impl SsdSettings {
         if !page.0.is_power_of_two() || depth == 0 || depth > pages || !pages.is_multiple_of(depth) {
             let most = unit.0.saturating_mul(1 << pages.trailing_zeros().min(31));
             return contradiction(
+                ["array.logical_page", "geometry.pages_per_block"],
                 format!("`array.logical_page` = {page}"),
                 format!("{width} x {part} with {pages} pages a block"),
                 "a logical page is a power of two of those, and a block holds a whole number of them".to_string(),

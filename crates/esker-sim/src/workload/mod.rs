@@ -18,9 +18,10 @@ use esker_results::LeftOut;
 use esker_trace::{DenseMap, Record, Spool, Synthesiser, SyntheticSettings, TouchedAreas};
 use thiserror::Error;
 
-use crate::config::{BeyondCapacity, ConfigError, Problem, WorkloadSettings};
+use crate::config::{BeyondCapacity, ConfigError, WorkloadSettings};
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
+use esker_core::Problem;
 use marks::Marks;
 use passes::Passes;
 use read::Collected;

@@ -9,8 +9,9 @@ use esker_trace::{
 };
 
 use super::together::{Extent, TraceInput, Traces};
-use crate::config::{ConfigError, Problem, WorkloadSettings};
+use crate::config::{ConfigError, WorkloadSettings};
 use crate::run_error::RunError;
+use esker_core::Problem;
 
 /// Batches that may wait between the two threads.
 const BATCHES_WAITING: usize = 8;
