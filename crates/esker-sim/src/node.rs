@@ -158,8 +158,8 @@ impl Node {
         }
     }
 
-    /// Where `error`, which is about this table or something in it, was written: at the key that is unknown, else at the
-    /// value. Where the way leads to nothing that was written, at the last thing on it that was.
+    /// Where the cause of `error`, which came of reading this table, was written: the key that is unknown, else the
+    /// value. Where the path leads to nothing that was written, the last thing on it that was.
     pub(crate) fn place_of(&self, error: &ReadError) -> Span {
         let (mut node, mut at) = (self, &self.at);
         for step in &error.path {

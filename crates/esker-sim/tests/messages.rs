@@ -185,8 +185,8 @@ fn values() {
     ]);
 }
 
-/// Tables whose `kind` says what their other keys are, lists in lists, and keys of policies: the place is that of the key
-/// or value, however deep it lies.
+/// Tables whose `kind` says what their other keys are, lists in lists, and keys of policies: the place is that of the
+/// key or value, however deep it lies.
 #[test]
 fn places_within_tables_that_have_a_kind() {
     const SYNTHETIC: &str = "synthetic = { requests = 10, size = \"4KiB\" }";
@@ -203,7 +203,8 @@ fn places_within_tables_that_have_a_kind() {
         ),
         synthetic(
             "arrivals = { kind = \"poison\", rate = \"5/s\" }",
-            "x.toml:3:50: workload.synthetic.arrivals.kind: `poison` is not one of the choices; did you mean `poisson`?",
+            "x.toml:3:50: workload.synthetic.arrivals.kind: `poison` is not one of the choices; did you mean \
+             `poisson`?",
         ),
         synthetic(
             "arrivals = { kind = \"bursty\", rate = \"5/s\", on = \"5/s\", off = \"1s\" }",
@@ -250,8 +251,8 @@ fn places_within_tables_that_have_a_kind() {
         (
             "cleaning = {".to_string(),
             "ftl = \"fast\"\ncleaning = { gradual = \"10%\",".to_string(),
-            "x.toml:8:14: device.flash.cleaning.gradual: `cleaning.gradual` and `ftl` = `fast` exclude each other: this \
-             layer cleans whole blocks when it has to"
+            "x.toml:8:14: device.flash.cleaning.gradual: `cleaning.gradual` and `ftl` = `fast` exclude each other: \
+             this layer cleans whole blocks when it has to"
                 .to_string(),
         ),
     ];
