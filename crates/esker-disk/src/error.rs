@@ -55,6 +55,19 @@ pub enum DiskError {
     Scheduler(NotFound),
 }
 
+impl DiskError {
+    /// The dotted key of the settings that it is about.
+    pub fn key(&self) -> String {
+        match self {
+            Self::OutOfRange { key, .. } => (*key).to_string(),
+            Self::Zone { zone, key, .. } => format!("zones[{zone}].{key}"),
+            Self::Capacity { .. } => "capacity".to_string(),
+            Self::SeekPoints | Self::SeekTime { .. } => "seek".to_string(),
+            Self::Scheduler(_) => "scheduler".to_string(),
+        }
+    }
+}
+
 impl Hint for DiskError {
     fn hint(&self) -> Option<String> {
         match self {

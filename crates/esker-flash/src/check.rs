@@ -10,23 +10,29 @@ impl SsdSettings {
     pub fn check_array(&self) -> Result<(), SsdError> {
         self.wiring().check_pages()?;
         let array = &self.array;
-        let contradiction = |first: String, second: String, reason: String, remedy: &str| {
-            Err(ValueError::Contradiction { first, second, reason, remedy: remedy.to_string() }.into())
+        let contradiction = |keys: [&'static str; 2], first: String, second: String, reason: String, remedy: &str| {
+            Err(ValueError::Contradiction { keys: keys.into(), first, second, reason, remedy: remedy.to_string() }
+                .into())
         };
         let inside = self.wiring().copies_inside();
         if let Some(ecc) = &self.ecc {
             let remedy = "leave one of them out";
-            if let Some(first) = &inside {
+            if let Some((key, first)) = &inside {
                 let reason = "what is copied inside a plane goes past the decoder and keeps its errors, and their sum \
                               over copies is not modelled";
-                return contradiction(first.clone(), "`ecc`".to_string(), reason.to_string(), remedy);
+                return contradiction([key, "ecc"], first.clone(), "`ecc`".to_string(), reason.to_string(), remedy);
             }
-            let several = !array.span.is_empty() || array.logical_page.is_some();
-            if let (Some(share), true) = (ecc.refresh_above, several) {
+            let several = match (array.span.is_empty(), array.logical_page) {
+                (false, _) => Some("array.span"),
+                (true, Some(_)) => Some("array.logical_page"),
+                (true, None) => None,
+            };
+            if let (Some(share), Some(several)) = (ecc.refresh_above, several) {
                 let reason = "a read of some of these flash pages does not bring the others, which would have to be \
                               written again too";
                 let first = "`array.span` or `array.logical_page`".to_string();
-                return contradiction(first, format!("`ecc.refresh_above` = {share}"), reason.to_string(), remedy);
+                let (keys, second) = ([several, "ecc.refresh_above"], format!("`ecc.refresh_above` = {share}"));
+                return contradiction(keys, first, second, reason.to_string(), remedy);
             }
         }
         let planes = self.wiring().seen().planes_per_die;
@@ -35,8 +41,9 @@ impl SsdSettings {
             WriteFrontiers::Die => planes == 1 || self.pool == PoolScope::Plane,
             WriteFrontiers::Pool => self.pool == PoolScope::Plane || planes == 1 && self.pool == PoolScope::Die,
         };
-        if let (Some(first), false) = (&inside, in_plane) {
+        if let (Some((key, first)), false) = (&inside, in_plane) {
             return contradiction(
+                [key, "write_frontiers"],
                 first.clone(),
                 format!("`write_frontiers` = {}", setting_name(&self.write_frontiers)),
                 format!(

@@ -69,6 +69,22 @@ impl From<BuildError> for SsdError {
     }
 }
 
+impl SsdError {
+    /// The dotted keys of the settings that it is about, the one that tells most about it first. None where it is about
+    /// the drive as a whole.
+    pub fn keys(&self) -> Vec<String> {
+        let keys = match self {
+            Self::Value(value) => value.keys(),
+            Self::Nand(error) => error.keys(),
+            Self::Layer(error) => return error.keys(),
+            Self::WaterMarks { .. } => vec!["write_buffer.low_water", "write_buffer.high_water"],
+            Self::BufferTooSmall { .. } => vec!["write_buffer.size"],
+            Self::BornWornOut { .. } => vec!["wear.initial_erases", "endurance_cycles"],
+        };
+        keys.into_iter().map(str::to_string).collect()
+    }
+}
+
 impl Hint for SsdError {
     fn hint(&self) -> Option<String> {
         Some(match self {

@@ -93,31 +93,39 @@ pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<
         (
             settings.refresh,
             "`ecc.refresh_above`",
-            "`ecc.refresh_above`",
+            "ecc.refresh_above",
             LayerCapability::Refresh,
             "this layer does not write pages again on its own",
         ),
         (
             settings.streams > 1,
             &*streams,
-            "`streams`",
+            "streams",
             LayerCapability::Streams,
             "this layer does not tell streams apart",
         ),
         (
             separate,
             "`cleaning.separate`",
-            "`cleaning.separate`",
+            "cleaning.separate",
             LayerCapability::Separate,
             "this layer places pages by its own rules",
+        ),
+        (
+            settings.cleaning.gradual.is_some(),
+            "`cleaning.gradual`",
+            "cleaning.gradual",
+            LayerCapability::GradualCleaning,
+            "this layer cleans whole blocks when it has to",
         ),
     ] {
         if asked && !entry.can(capability) {
             return Err(ValueError::Contradiction {
+                keys: vec![key, "ftl"],
                 first: first.to_string(),
                 second: format!("`ftl` = `{}`", entry.name),
                 reason: reason.to_string(),
-                remedy: or_use(key, capability),
+                remedy: or_use(&format!("`{key}`"), capability),
             }
             .into());
         }
@@ -227,12 +235,18 @@ mod tests {
     #[test]
     fn those_that_clean_gradually_spread_what_cleaning_takes_over_writes() {
         for layer in FTLS {
-            let took = |gradual: Option<u64>| {
-                let gradual = gradual.map(Ratio::percent);
+            let gradual = Some(Ratio::percent(10));
+            if !layer.can(LayerCapability::GradualCleaning) {
+                let mut settings = settings();
+                settings.cleaning.gradual = gradual;
+                let error = check(layer, &settings).unwrap_err();
+                assert_eq!(error.keys(), ["cleaning.gradual", "ftl"], "{}", layer.name);
+                continue;
+            }
+            let took = |gradual: Option<Ratio>| {
                 World::new(layer, |settings| settings.cleaning.gradual = gradual).write(20_000)
             };
-            let differs = took(None) != took(Some(10));
-            assert_eq!(differs, layer.can(LayerCapability::GradualCleaning), "{}", layer.name);
+            assert_ne!(took(None), took(gradual), "{}", layer.name);
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Choice {
 
 /// A value of a [`Choice`]'s parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected true or false, a number, or text in quotes")]
 pub enum Parameter {
     /// Yes or no.
     Flag(bool),

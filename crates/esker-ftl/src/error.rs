@@ -166,6 +166,25 @@ pub enum BuildError {
     },
 }
 
+impl BuildError {
+    /// The dotted keys of the settings that it is about, the one that tells most about it first. None where it is about
+    /// the layer as a whole.
+    pub fn keys(&self) -> Vec<String> {
+        let keys: Vec<&str> = match self {
+            Self::Value(value) => value.keys(),
+            Self::TwoSpareSpaces { .. } => vec!["over_provisioning", "spare_factor"],
+            Self::NotAboveThreshold { key, .. } => vec![key, "cleaning.threshold"],
+            Self::NeverFree { key, .. } | Self::UnknownKind { key, .. } => vec![key],
+            Self::NoWearIn { .. } => vec!["wear", "ftl"],
+            Self::NoSpareSpace { remedy: (key, _), .. } => vec![key, "cleaning.threshold"],
+            Self::NoUpdateBlocks { .. } | Self::NoRoomForMap { .. } => vec!["ftl"],
+            Self::UnknownParameter { key, unknown, .. } => return vec![format!("{key}.{unknown}"), (*key).to_string()],
+            Self::NoSpareSpaceStated | Self::NoHostPages { .. } | Self::PoolTooSmall { .. } => Vec::new(),
+        };
+        keys.into_iter().map(str::to_string).collect()
+    }
+}
+
 impl Hint for BuildError {
     fn hint(&self) -> Option<String> {
         match self {

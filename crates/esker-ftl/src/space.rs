@@ -45,6 +45,7 @@ fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
         (_, Separation::Copied) => Ok(streams + 1),
         (1, Separation::HotCold) => Ok(2),
         (_, Separation::HotCold) => Err(ValueError::Contradiction {
+            keys: vec!["streams", "cleaning.separate"],
             first: format!("`streams` = {streams}"),
             second: "`cleaning.separate` = \"hot-cold\"".to_string(),
             reason: "a page goes either where its stream does or where its temperature says".to_string(),

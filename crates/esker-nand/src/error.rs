@@ -63,6 +63,22 @@ pub enum NandError {
     },
 }
 
+impl NandError {
+    /// The dotted keys of the settings that it is about, the one that tells most about it first. None where it is about
+    /// the array as a whole.
+    pub fn keys(&self) -> Vec<&str> {
+        match self {
+            Self::Value(value) => value.keys(),
+            Self::PageSize { .. } => vec!["geometry.page_size"],
+            Self::UnitsPerPage { .. } => vec!["geometry.units_per_page", "geometry.pages_per_block"],
+            Self::NoDataPages { .. } => vec!["block_summary", "geometry.pages_per_block"],
+            Self::StripeOrder { .. } => vec!["array.stripe"],
+            Self::SpanTwice { .. } => vec!["array.span"],
+            Self::TooManyPages { .. } => Vec::new(),
+        }
+    }
+}
+
 impl Hint for NandError {
     fn hint(&self) -> Option<String> {
         Some(match self {

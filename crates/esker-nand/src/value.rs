@@ -64,6 +64,8 @@ pub enum ValueError {
     /// Two settings exclude each other.
     #[error("{first} and {second} exclude each other: {reason}")]
     Contradiction {
+        /// The keys.
+        keys: Vec<&'static str>,
         /// A key with its value.
         first: String,
         /// Another one with its value.
@@ -73,6 +75,21 @@ pub enum ValueError {
         /// What would work.
         remedy: String,
     },
+}
+
+impl ValueError {
+    /// The dotted keys of the settings that it is about, the one that tells most about it first.
+    pub fn keys(&self) -> Vec<&str> {
+        match self {
+            Self::Zero { key }
+            | Self::TooLarge { key, .. }
+            | Self::TooLong { key, .. }
+            | Self::TooMuch { key, .. }
+            | Self::NotAShare { key, .. } => vec![key],
+            Self::Parameter { key, .. } => vec![key],
+            Self::Contradiction { keys, .. } => keys.clone(),
+        }
+    }
 }
 
 impl Hint for ValueError {

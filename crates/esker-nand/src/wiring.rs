@@ -89,13 +89,14 @@ impl Wiring<'_> {
         seen
     }
 
-    /// What leaves the register of a plane only for the cells of the same plane: the setting that asks for it.
-    pub fn copies_inside(&self) -> Option<String> {
+    /// What leaves the register of a plane only for the cells of the same plane: the key that asks for it, and the key
+    /// with its value.
+    pub fn copies_inside(&self) -> Option<(&'static str, String)> {
         let array = self.array;
         if array.copy_back != CopyBack::Off {
-            Some(format!("`array.copy_back` = {}", name(&array.copy_back)))
+            Some(("array.copy_back", format!("`array.copy_back` = {}", name(&array.copy_back))))
         } else if array.rewrite != Rewrite::Controller {
-            Some(format!("`array.rewrite` = {}", name(&array.rewrite)))
+            Some(("array.rewrite", format!("`array.rewrite` = {}", name(&array.rewrite))))
         } else {
             None
         }
@@ -110,11 +111,12 @@ impl Wiring<'_> {
     /// Refuses what excludes each other in how the array is driven.
     pub fn check_parts(&self) -> Result<(), ValueError> {
         let (array, inside) = (self.array, self.copies_inside());
-        let contradiction = |first: String, second: String, reason: String, remedy: &str| {
-            Err(ValueError::Contradiction { first, second, reason, remedy: remedy.to_string() })
+        let contradiction = |keys: [&'static str; 2], first: String, second: String, reason: String, remedy: &str| {
+            Err(ValueError::Contradiction { keys: keys.into(), first, second, reason, remedy: remedy.to_string() })
         };
         if array.multi_plane != MultiPlane::Off && self.geometry.planes_per_die == 1 {
             return contradiction(
+                ["array.multi_plane", "geometry.planes_per_die"],
                 format!("`array.multi_plane` = {}", name(&array.multi_plane)),
                 "`geometry.planes_per_die` = 1".to_string(),
                 "no two planes of a die can work at once".to_string(),
@@ -123,6 +125,7 @@ impl Wiring<'_> {
         }
         if array.gang_control != GangControl::default() && array.gang != Gang::SharedControl {
             return contradiction(
+                ["array.gang_control", "array.gang"],
                 format!("`array.gang_control` = {}", name(&array.gang_control)),
                 format!("`array.gang` = {}", name(&array.gang)),
                 "packages that share no control lines alone do not hold them".to_string(),
@@ -131,6 +134,7 @@ impl Wiring<'_> {
         }
         if array.gang_data != GangData::default() && array.gang != Gang::Synchronous {
             return contradiction(
+                ["array.gang_data", "array.gang"],
                 format!("`array.gang_data` = {}", name(&array.gang_data)),
                 format!("`array.gang` = {}", name(&array.gang)),
                 "only packages in synchrony have one wide page that crosses in pieces".to_string(),
@@ -140,8 +144,10 @@ impl Wiring<'_> {
         let depth = self.layout().2;
         let units = self.geometry.units_per_page;
         if units > 1 && (inside.is_some() || array.logical_page.is_some()) {
+            let (key, first) = inside.unwrap_or_else(|| ("array.logical_page", "`array.logical_page`".to_string()));
             return contradiction(
-                inside.unwrap_or_else(|| "`array.logical_page`".to_string()),
+                [key, "geometry.units_per_page"],
+                first,
                 format!("`geometry.units_per_page` = {units}"),
                 "the register of a plane holds all units of a flash page, and these are mapped one by one".to_string(),
                 "leave one of the two out",
@@ -149,6 +155,7 @@ impl Wiring<'_> {
         }
         if array.rewrite != Rewrite::Controller && depth > 1 {
             return contradiction(
+                ["array.rewrite", "array.logical_page"],
                 format!("`array.rewrite` = {}", name(&array.rewrite)),
                 format!("`array.logical_page` of {depth} flash pages one after the other"),
                 "the register of a plane holds one flash page".to_string(),
@@ -158,6 +165,7 @@ impl Wiring<'_> {
         let Some(suspend) = array.suspend else { return Ok(()) };
         if array.scheduling == Scheduling::Fifo {
             return contradiction(
+                ["array.suspend", "array.scheduling"],
                 "`array.suspend`".to_string(),
                 "`array.scheduling` = \"fifo\"".to_string(),
                 "nothing goes ahead of what came first".to_string(),
@@ -166,6 +174,7 @@ impl Wiring<'_> {
         }
         if array.gang_control == GangControl::Rounds {
             return contradiction(
+                ["array.suspend", "array.gang_control"],
                 "`array.suspend`".to_string(),
                 "`array.gang_control` = \"rounds\"".to_string(),
                 "nothing begins in a gang before all of a round have ended".to_string(),
@@ -185,8 +194,8 @@ impl Wiring<'_> {
 
     fn check_span(&self) -> Result<(), NandError> {
         let array = self.array;
-        let contradiction = |first: String, second: String, reason: String, remedy: String| {
-            Err(ValueError::Contradiction { first, second, reason, remedy }.into())
+        let contradiction = |keys: [&'static str; 2], first: String, second: String, reason: String, remedy: String| {
+            Err(ValueError::Contradiction { keys: keys.into(), first, second, reason, remedy }.into())
         };
         let mut levels = array.span.clone();
         levels.sort_unstable();
@@ -196,6 +205,7 @@ impl Wiring<'_> {
         }
         if array.gang == Gang::Synchronous && array.span.contains(&ArrayLevel::Package) {
             return contradiction(
+                ["array.gang", "array.span"],
                 "`array.gang` = \"synchronous\"".to_string(),
                 "\"package\" in `array.span`".to_string(),
                 "pages span all packages of a synchronous gang as it is".to_string(),
@@ -207,6 +217,7 @@ impl Wiring<'_> {
         if part.0 != 0 && !part.0.saturating_mul(width).is_power_of_two() && self.geometry.page_size.0.is_power_of_two()
         {
             return contradiction(
+                ["array.span", "array.gang"],
                 format!("`array.span` or `array.gang` over {width} x {part}"),
                 "logical pages".to_string(),
                 "their size has to be a power of two".to_string(),
@@ -220,6 +231,7 @@ impl Wiring<'_> {
         if !page.0.is_power_of_two() || depth == 0 || depth > pages || !pages.is_multiple_of(depth) {
             let most = unit.0.saturating_mul(1 << pages.trailing_zeros().min(31));
             return contradiction(
+                ["array.logical_page", "geometry.pages_per_block"],
                 format!("`array.logical_page` = {page}"),
                 format!("{width} x {part} with {pages} pages a block"),
                 "a logical page is a power of two of those, and a block holds a whole number of them".to_string(),

@@ -7,8 +7,9 @@ use esker_core::{Control, Device, Hint, Nanos, Precondition, Rng};
 use esker_results::Reporting;
 use thiserror::Error;
 
-use crate::config::{ConfigError, DeviceDescription, Experiment, PreconditionKind, Problem, System};
+use crate::config::{ConfigError, DeviceDescription, Experiment, PreconditionKind, System};
 use crate::device::{Child, DeviceFault, Instance};
+use esker_core::Problem;
 
 /// A tree of devices that is ready to serve.
 pub struct Assembly {
@@ -96,7 +97,7 @@ impl Builder<'_> {
             let begin = Instant::now();
             let answer = device.control(Nanos::ZERO, Control::Precondition(condition));
             self.precondition_time += begin.elapsed();
-            answer.map_err(|unsupported| fault(DeviceFault::new(unsupported.to_string()).at("precondition")))?;
+            answer.map_err(|unsupported| fault(DeviceFault::new(unsupported.to_string()).at(["precondition"])))?;
         }
         Ok(Child { name, device })
     }

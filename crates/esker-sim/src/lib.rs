@@ -4,6 +4,7 @@ mod assembly;
 mod config;
 mod device;
 mod measured;
+mod node;
 mod reference;
 mod remarks;
 mod run;
@@ -15,8 +16,8 @@ mod workload;
 pub use assembly::{Assembly, AssemblyError};
 pub use config::{
     BeyondCapacity, CommonSettings, ConfigError, DeviceDescription, Dimension, Experiment, OneOrMore, Position,
-    PreconditionKind, Problem, RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
-    VolumeSettings, WorkloadSettings,
+    PreconditionKind, RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, System, VolumeSettings,
+    WorkloadSettings,
 };
 pub use device::{
     Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,

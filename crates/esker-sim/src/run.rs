@@ -11,11 +11,12 @@ use esker_core::{
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
 use crate::assembly::Assembly;
-use crate::config::{ConfigError, Experiment, Problem, SettleSettings, WorkloadSettings};
+use crate::config::{ConfigError, Experiment, SettleSettings, WorkloadSettings};
 use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
 use crate::remarks::remarks;
 use crate::run_error::RunError;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
+use esker_core::Problem;
 
 /// What the caller of a run wants to hear of it.
 #[derive(Clone, Copy, Default)]

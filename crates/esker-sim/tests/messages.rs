@@ -145,7 +145,7 @@ fn values() {
         (
             "children = [",
             "allocate = 5\nchildren = [",
-            "x.toml:15:12: device.volume.allocate: expected one of its choices, as text in quotes",
+            "x.toml:15:12: device.volume.allocate: expected one of its choices, as text in quotes, found `5`",
         ),
         (
             "\"greedy\"",
@@ -174,12 +174,8 @@ fn values() {
             "static-slip",
             "x.toml:16:19: device.volume.policy.kind: `static-slip` is no policy; did you mean `static-split`?",
         ),
-        (
-            "static-split",
-            "best",
-            "x.toml:16:19: device.volume.policy.kind: `best` is no policy; there is: static-split",
-        ),
-        ("[1, 1]", "[1, 1, 1]", "x.toml:16:35: device.volume.policy.weights: `weights` has 3 entries for 2 devices"),
+        ("static-split", "best", "x.toml:16:19: device.volume.policy.kind: `best` is no policy"),
+        ("[1, 1]", "[1, 1, 1]", "x.toml:16:45: device.volume.policy.weights: `weights` has 3 entries for 2 devices"),
         (
             "= \"station\"",
             "= \"sation\"",
@@ -187,6 +183,88 @@ fn values() {
         ),
         ("[workload]", "[workload", "x.toml:2:10: this is not TOML: unclosed table, expected `]`"),
     ]);
+}
+
+/// Tables whose `kind` says what their other keys are, lists in lists, and keys of policies: the place is that of the
+/// key or value, however deep it lies.
+#[test]
+fn places_within_tables_that_have_a_kind() {
+    const SYNTHETIC: &str = "synthetic = { requests = 10, size = \"4KiB\" }";
+    let with = |rest: &str| format!("synthetic = {{ requests = 10, {rest} }}");
+    let synthetic = |rest: &str, expected: &str| (SYNTHETIC.to_string(), with(rest), expected.to_string());
+    let cases = [
+        synthetic(
+            "arrivals = { rate = \"5 \", kind = \"poisson\" }",
+            "x.toml:3:50: workload.synthetic.arrivals.rate: `5 ` needs a unit: /us, /ms, /s, /min or /h",
+        ),
+        synthetic(
+            "arrivals = { kind = \"poisson\", rte = \"5/s\" }",
+            "x.toml:3:61: workload.synthetic.arrivals.rte: unknown key; did you mean `rate`?",
+        ),
+        synthetic(
+            "arrivals = { kind = \"poison\", rate = \"5/s\" }",
+            "x.toml:3:50: workload.synthetic.arrivals.kind: `poison` is not one of the choices; did you mean \
+             `poisson`?",
+        ),
+        synthetic(
+            "arrivals = { kind = \"bursty\", rate = \"5/s\", on = \"5/s\", off = \"1s\" }",
+            "x.toml:3:79: workload.synthetic.arrivals.on: `5/s` has the unknown unit `/s`: use ns, µs (or us), ms, s, \
+             min, h, d or y (365 days)",
+        ),
+        synthetic("arrivals = { rate = \"5/s\" }", "x.toml:3:41: workload.synthetic.arrivals: `kind` is missing"),
+        synthetic(
+            "address = { kind = \"zipf\", exponent = \"one\" }",
+            "x.toml:3:68: workload.synthetic.address.exponent: expected a number, found the text \"one\"",
+        ),
+        synthetic("address = \"zipf\"", "x.toml:3:40: workload.synthetic.address: `exponent` is missing"),
+        synthetic(
+            "size = [{ size = \"4KiB\", weight = 1 }, { size = \"8KiB\", weight = -1 }]",
+            "x.toml:3:95: workload.synthetic.size[1].weight: expected a whole number that is zero or more, found `-1`",
+        ),
+        (
+            "[1, 1]".to_string(),
+            "[1, \"1\"]".to_string(),
+            "x.toml:16:49: device.volume.policy.weights[1]: expected a whole number that is zero or more, found the \
+             text \"1\""
+                .to_string(),
+        ),
+        (
+            "victim = \"greedy\"".to_string(),
+            "victim = { kind = \"greedy\", deep = [1] }".to_string(),
+            "x.toml:7:49: device.flash.cleaning.victim.deep: expected true or false, a number, or text in quotes"
+                .to_string(),
+        ),
+        (
+            "victim = \"greedy\"".to_string(),
+            "victim = { kind = \"d-choices\", e = 1 }".to_string(),
+            "x.toml:7:45: device.flash.cleaning.victim.e: `cleaning.victim` of kind `d-choices` has no parameter `e`; \
+             it has d"
+                .to_string(),
+        ),
+        (
+            "cleaning = {".to_string(),
+            "array = { gang = \"synchronous\", gang_control = \"commands\" }\ncleaning = {".to_string(),
+            "x.toml:7:33: device.flash.array.gang_control: `array.gang_control` = \"commands\" and `array.gang` = \
+             \"synchronous\" exclude each other: packages that share no control lines alone do not hold them"
+                .to_string(),
+        ),
+        (
+            "cleaning = {".to_string(),
+            "ftl = \"fast\"\ncleaning = { gradual = \"10%\",".to_string(),
+            "x.toml:8:14: device.flash.cleaning.gradual: `cleaning.gradual` and `ftl` = `fast` exclude each other: \
+             this layer cleans whole blocks when it has to"
+                .to_string(),
+        ),
+    ];
+    let mut differences = String::new();
+    for (from, to, expected) in cases {
+        let text = GOOD.replacen(&from, &to, 1).replace("target = \"station\"", "target = \"flash\"");
+        let found = message_of(&text);
+        if found != expected {
+            differences += &format!("expected {expected}\n   found {found}\n");
+        }
+    }
+    assert!(differences.is_empty(), "\n{differences}");
 }
 
 /// What each key allows for itself but not together with the others, in the devices' own words.
@@ -402,6 +480,7 @@ fn hints() {
     );
     let presets = hint("preset = \"ibm-ultrastar-36z15\"", "");
     assert!(presets.starts_with("name a preset, which gives all of them: ibm-ultrastar-36z15, "), "{presets}");
+    assert_eq!(hint("static-split", "best"), "there is: static-split");
     let presets = hint("\"ibm-ultrastar-36z15\"", "\"unheard-of\"");
     assert!(presets.starts_with("there is: ibm-ultrastar-36z15, "), "{presets}");
 }
@@ -437,11 +516,42 @@ mod any_text {
         prop_oneof![4 => line, 1 => odd.prop_map(str::to_string)]
     }
 
+    /// Whether the dotted `key`, or the table around it, is in `document`. Keys of the sweep are keys of other tables.
+    fn stands_in(key: &str, document: &toml::Value) -> bool {
+        let mut steps: Vec<&str> = key.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
+        if key.is_empty() || document.get("sweep").is_some() {
+            return true;
+        }
+        steps.pop();
+        let mut value = document;
+        steps.into_iter().all(|step| {
+            let next = value.get(step).or_else(|| value.get(step.parse::<usize>().ok()?));
+            next.inspect(|next| value = next).is_some()
+        })
+    }
+
     proptest! {
         #[test]
         fn lines_in_any_order(lines in prop::collection::vec(pieces(), 0..30)) {
             if let Ok(experiment) = Experiment::from_str(&lines.join("\n"), "x.toml") {
                 let _ = experiment.resolved();
+            }
+        }
+
+        /// The key of an error stands in the file, or its table does.
+        #[test]
+        fn errors_are_about_keys_that_are_there(
+            changes in prop::collection::vec((0usize..GOOD.len(), "[a-z0-9\"\\[\\]{}=., \n]"), 1..4),
+            lines in prop::collection::vec(pieces(), 0..3),
+        ) {
+            let mut text = GOOD.to_string();
+            for (at, with) in changes {
+                text.replace_range(at..at + 1, &with);
+            }
+            let text = format!("{}\n{text}", lines.join("\n"));
+            let found = Experiment::from_str(&text, "x.toml").and_then(|experiment| experiment.assemble().map(drop));
+            if let (Err(error), Ok(table)) = (found, text.parse::<toml::Table>()) {
+                prop_assert!(stands_in(&error.key, &table.into()), "{error}\n{text}");
             }
         }
 

@@ -6,10 +6,10 @@ use esker_core::{Arrival, Bytes, Device, RequestKind, words};
 use esker_results::{FlashReport, LeftOut, SettledResults, Settling};
 use esker_sim::{RunError, SettleSettings, settle};
 
+use crate::arrivals::{Load, arrivals};
 use crate::lifetime::{Wear, lifetime_years};
 use crate::load::Workload;
 use crate::run::Run;
-use crate::simulate::{Load, arrivals};
 use crate::{Hooks, StudyError};
 use esker_results::study::Endurance;
 

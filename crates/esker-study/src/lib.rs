@@ -1,5 +1,6 @@
 //! From traces to a verdict: characterise, simulate candidate designs, judge them.
 
+mod arrivals;
 mod assumptions;
 mod candidates;
 mod curve;

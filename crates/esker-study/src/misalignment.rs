@@ -4,10 +4,11 @@ use std::cell::Cell;
 
 use esker_core::Bytes;
 
+use crate::arrivals::{Load, arrivals};
 use crate::candidates::Design;
 use crate::load::Workload;
 use crate::run::Run;
-use crate::simulate::{Load, arrivals, flash_report, measured_run};
+use crate::simulate::{flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
 

@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
-use esker_core::{Arrival, Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
-use esker_results::{FlashReport, LatencySummary, LeftOut, Report, Reporting, RequestStatistics};
+use esker_core::{Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
+use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
 use esker_sim::{
-    BeyondCapacity, Experiment, Measured, OneOrMore, RunSettings, SettleSettings, Slowest, TargetLayout, Watch,
-    WorkloadSettings,
+    BeyondCapacity, Experiment, Measured, OneOrMore, RunSettings, SettleSettings, Slowest, Watch, WorkloadSettings,
 };
 use esker_trace::ReadOptions;
 
+use crate::arrivals::{Load, arrivals};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
 use crate::load::Workload;
@@ -120,24 +120,6 @@ fn translation_layer(config: &serde_json::Value, sold: Bytes, run: &Run, report:
     })
 }
 
-/// How the workload is laid on a design.
-#[derive(Clone, Copy)]
-pub(crate) struct Load<'a> {
-    /// Bytes to add to the addresses of each volume.
-    pub(crate) shifts: &'a [u64],
-    /// What the trace's times are multiplied by.
-    pub(crate) time_scale: Ratio,
-}
-
-impl Load<'_> {
-    pub(crate) const AS_TRACED: Load<'static> = Load { shifts: &[], time_scale: Ratio::ONE };
-
-    /// A moment of the trace under this load.
-    fn scaled(&self, at: Nanos) -> Nanos {
-        esker_sim::scaled(at, self.time_scale)
-    }
-}
-
 /// A design that is ready to be measured, and how.
 pub(crate) struct Setup {
     pub(crate) device: Box<dyn Reporting>,
@@ -196,18 +178,6 @@ fn experiment(
         ..RunSettings::default()
     };
     Experiment::of(design.system.clone(), workload, run).map_err(StudyError::design)
-}
-
-/// The workload's requests under `load` on a design of `capacity`, as the experiment of [`experiment`] has them.
-pub(crate) fn arrivals<'a>(
-    workload: &'a Workload,
-    load: &Load<'a>,
-    capacity: Bytes,
-    left_out: &'a Cell<LeftOut>,
-) -> Result<impl Iterator<Item = Arrival> + use<'a>, StudyError> {
-    let layout =
-        TargetLayout { beyond_capacity: BeyondCapacity::Dense, time_scale: load.time_scale, shifts: load.shifts };
-    workload.requests.arrivals(capacity, &layout, left_out).map_err(StudyError::design)
 }
 
 /// Builds the design and replays the workload on it once.

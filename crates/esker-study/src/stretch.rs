@@ -11,9 +11,10 @@ use esker_core::{Completion, Control, Device, Nanos, Observer, Request, Stretch,
 use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use esker_sim::{Slowest, Watch};
 
+use crate::arrivals::{Load, arrivals};
 use crate::candidates::Design;
 use crate::load::Workload;
-use crate::simulate::{Load, Setup, arrivals, flash_report, set_up};
+use crate::simulate::{Setup, flash_report, set_up};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{ResponseParts, SlowRequest, SlowStretch};
 

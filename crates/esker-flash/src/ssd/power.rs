@@ -26,24 +26,31 @@ enum Moment {
     Operations(u64),
 }
 
+const AFTER_REQUESTS: &str = "power_failure.after_requests";
+const AT: &str = "power_failure.at";
+const AFTER_OPERATIONS: &str = "power_failure.after_operations";
+
 impl Moment {
     fn new(settings: &PowerFailureSettings) -> Result<Self, SsdError> {
         let PowerFailureSettings { after_requests, at, after_operations } = *settings;
         let mut given = [
-            after_requests.map(|requests| (Self::Requests(requests), format!("`after_requests` = {requests}"))),
-            at.map(|at| (Self::At(at), format!("`at` = {at}"))),
-            after_operations.map(|count| (Self::Operations(count), format!("`after_operations` = {count}"))),
+            after_requests.map(|count| (Self::Requests(count), AFTER_REQUESTS, format!("`after_requests` = {count}"))),
+            at.map(|at| (Self::At(at), AT, format!("`at` = {at}"))),
+            after_operations
+                .map(|count| (Self::Operations(count), AFTER_OPERATIONS, format!("`after_operations` = {count}"))),
         ]
         .into_iter()
         .flatten();
         let remedy = "give one of `after_requests`, `at` and `after_operations`".to_string();
         match (given.next(), given.next()) {
-            (Some((moment, _)), None) => Ok(moment),
-            (Some((_, first)), Some((_, second))) => {
+            (Some((moment, ..)), None) => Ok(moment),
+            (Some((_, one, first)), Some((_, other, second))) => {
                 let reason = "power fails once".to_string();
-                Err(ValueError::Contradiction { first, second, reason, remedy }.into())
+                let keys = vec![other, one];
+                Err(ValueError::Contradiction { keys, first, second, reason, remedy }.into())
             }
             (None, _) => Err(ValueError::Contradiction {
+                keys: vec!["power_failure"],
                 first: "`power_failure`".to_string(),
                 second: "a table without a moment".to_string(),
                 reason: "power has to fail at some time".to_string(),
@@ -85,6 +92,7 @@ impl Power {
         let moment = Moment::new(power_failure)?;
         if !esker_ftl::entry(&settings.layer())?.can(LayerCapability::Recover) {
             return Err(ValueError::Contradiction {
+                keys: vec!["power_failure", "ftl"],
                 first: "`power_failure`".to_string(),
                 second: format!("`ftl` = `{}`", settings.ftl.kind),
                 reason: "this layer has no recovery".to_string(),

@@ -72,6 +72,7 @@ impl Code {
         let parity = settings.parity.unwrap_or(needed);
         if parity < needed {
             return Err(ValueError::Contradiction {
+                keys: vec!["ecc.parity", "ecc.steps"],
                 first: format!("`ecc.parity` = {parity}"),
                 second: format!("`ecc.steps` with {} errors in {}", steps[0].corrects, settings.codeword),
                 reason: format!("a BCH code takes {needed} of parity for them"),
@@ -80,6 +81,7 @@ impl Code {
         }
         if parity.0 > share {
             return Err(ValueError::Contradiction {
+                keys: vec!["geometry.spare_size", "ecc"],
                 first: format!("`geometry.spare_size` = {}", Bytes(spare)),
                 second: format!("{codewords} codewords with {parity} of parity each (`ecc`)"),
                 reason: "the parity of a page lies in its spare bytes".to_string(),
@@ -96,6 +98,7 @@ impl Code {
             let most = (hard_limit(data_bits as f64 / bits as f64) * bits as f64) as u32;
             if steps[0].corrects > most {
                 return Err(ValueError::Contradiction {
+                    keys: vec!["ecc.steps", "ecc.parity"],
                     first: format!("`ecc.steps` with {} errors in the first", steps[0].corrects),
                     second: format!("{parity} of parity for {}", settings.codeword),
                     reason: format!("no code corrects more than {most} errors by hard decisions (Shannon's limit)"),

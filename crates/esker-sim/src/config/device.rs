@@ -5,11 +5,11 @@ use esker_core::{Preset, Ratio, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::Problem;
-use super::node::{Entry, Node, Span, Table};
-use super::read::{Finding, join, read, read_with};
+use super::read::{Finding, join, read};
 use super::system::{DeviceDescription, PreconditionKind};
 use crate::device::{DEVICE_KINDS, DeviceKind, device_kind};
+use crate::node::{Entry, Node, Span, Table};
+use esker_core::Problem;
 
 /// The keys that every device table may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,9 +41,9 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, 
     let mut common = Node::empty_table(node.at.clone());
     let mut own = node.clone();
     own.move_keys(COMMON_KEYS, &mut common);
-    let settings: CommonSettings = read(&common, path)?;
-    let kind = settings.kind.as_deref().map(|name| known_kind(name, &table["kind"], path)).transpose()?;
-    let preset = settings.preset.as_deref().map(|name| known_preset(name, kind, &table["preset"], path)).transpose()?;
+    let common: CommonSettings = read(&common, path)?;
+    let kind = common.kind.as_deref().map(|name| known_kind(name, &table["kind"], path)).transpose()?;
+    let preset = common.preset.as_deref().map(|name| known_preset(name, kind, &table["preset"], path)).transpose()?;
     let kind = match (kind, preset) {
         (Some(kind), _) => kind,
         (None, Some(preset)) => device_kind(preset.kind).expect("a preset is registered with its kind"),
@@ -58,8 +58,8 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, 
             merged
         }
     };
-    let read_kind = read_with(&merged, path, kind.build.read);
-    let settings_of_kind = read_kind.map_err(|mut finding| {
+    let settings = (kind.build.read)(&merged).map_err(|error| {
+        let mut finding = Finding::read(&merged, path, error);
         finding.also_knows(path, COMMON_KEYS);
         if let (Problem::MissingKey { hint, .. }, None, false) =
             (&mut finding.problem, preset, (kind.build.presets)().is_empty())
@@ -70,9 +70,9 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, 
         finding
     })?;
     Ok(DeviceDescription {
-        settings: settings_of_kind.into(),
-        precondition: settings.precondition,
-        utilisation: settings.utilisation,
+        settings: settings.into(),
+        precondition: common.precondition,
+        utilisation: common.utilisation,
     })
 }
 

@@ -8,13 +8,15 @@ use esker_core::registry::NotFound;
 use serde_json::json;
 
 use super::device::read_device;
-use super::error::{ConfigError, Problem};
-use super::node::{Node, Span, Value};
+use esker_core::Problem;
+
+use super::error::ConfigError;
 use super::read::{Document, Finding, join, key_places, read};
 use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
 use super::system::{DeviceDescription, System};
 use super::workload::{OneOrMore, WorkloadSettings, path_of};
+use crate::node::{Node, Span, Value};
 
 /// An experiment. Everything is checked but what only building a device or opening a trace can find out.
 #[derive(Clone, Debug)]

@@ -3,7 +3,6 @@
 mod device;
 mod error;
 mod experiment;
-mod node;
 mod read;
 mod run;
 mod sweep;
@@ -11,7 +10,7 @@ mod system;
 mod workload;
 
 pub use device::CommonSettings;
-pub use error::{ConfigError, Position, Problem};
+pub use error::{ConfigError, Position};
 pub use experiment::Experiment;
 pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};

@@ -6,7 +6,9 @@ use esker_core::{Nanos, Ratio, ReplaySettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ConfigError, Problem};
+use esker_core::Problem;
+
+use super::error::ConfigError;
 
 /// What `[run]` says of the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

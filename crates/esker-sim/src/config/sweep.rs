@@ -1,7 +1,7 @@
 //! The `[sweep]` table: keys and the values that each of them takes.
 
-use super::node::{Node, Span, Value};
 use super::read::{Finding, join};
+use crate::node::{Node, Span, Value};
 
 /// One key that is swept.
 #[derive(Clone, Debug)]

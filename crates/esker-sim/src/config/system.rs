@@ -8,7 +8,9 @@ use esker_core::registry::NotFound;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ConfigError, Problem};
+use esker_core::Problem;
+
+use super::error::ConfigError;
 use crate::device::DeviceSettings;
 
 /// A tree of devices: what a workload runs on.

@@ -9,7 +9,9 @@ use esker_trace::{FilterSettings, SyntheticSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ConfigError, Problem};
+use esker_core::Problem;
+
+use super::error::ConfigError;
 
 /// What is asked of the target: a trace or a synthetic workload, and how it is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

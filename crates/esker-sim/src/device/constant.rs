@@ -71,28 +71,29 @@ impl DeviceSettings for ConstantSettings {
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
+        let refuse = |key: &str, message: String| Err(DeviceFault::new(message).at([key]));
         if self.service_time == Nanos::ZERO {
-            return Err(DeviceFault::new("`service_time` is zero; a request takes at least 1ns"));
+            return refuse("service_time", "`service_time` is zero; a request takes at least 1ns".to_string());
         }
         if self.service_time > SERVICE_TIME_MAX {
             let message = format!("`service_time` is {}, longer than {SERVICE_TIME_MAX}", self.service_time);
-            return Err(DeviceFault::new(message));
+            return refuse("service_time", message);
         }
         if self.servers == 0 {
-            return Err(DeviceFault::new("`servers` is 0; a device needs at least one"));
+            return refuse("servers", "`servers` is 0; a device needs at least one".to_string());
         }
         if self.servers > SERVERS_MAX {
-            return Err(DeviceFault::new(format!("`servers` is {}, more than {SERVERS_MAX}", self.servers)));
+            return refuse("servers", format!("`servers` is {}, more than {SERVERS_MAX}", self.servers));
         }
         if self.queue_depth() < self.servers {
-            return Err(DeviceFault::new(format!(
-                "`queue_depth` is {}, less than its {} servers, so some could never work",
-                self.queue_depth(),
-                self.servers
-            )));
+            let (depth, servers) = (self.queue_depth(), self.servers);
+            let message =
+                format!("`queue_depth` is {depth}, less than its {servers} servers, so some could never work");
+            return refuse("queue_depth", message);
         }
         if self.capacity < Bytes::SECTOR {
-            return Err(DeviceFault::new(format!("`capacity` is {}, less than one sector of 512B", self.capacity)));
+            let message = format!("`capacity` is {}, less than one sector of 512B", self.capacity);
+            return refuse("capacity", message);
         }
         Ok(Box::new(Constant::new(&instance.name, self)))
     }

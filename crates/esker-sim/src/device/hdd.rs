@@ -1,5 +1,6 @@
 //! Disks, from `esker-disk`.
 
+use esker_core::Hint;
 use esker_core::registry::ParameterSource;
 use esker_disk::{Disk, DiskSettings, PRESETS};
 use esker_results::Reporting;
@@ -30,7 +31,8 @@ impl DeviceSettings for DiskSettings {
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
-        let disk = Disk::new(&instance.name, self).map_err(|error| DeviceFault::from_error(&error))?;
+        let disk = Disk::new(&instance.name, self)
+            .map_err(|error| DeviceFault::new(error.to_string()).at([error.key()]).with_hint(error.hint()))?;
         Ok(Box::new(disk))
     }
 }

@@ -27,11 +27,12 @@ use esker_results::Reporting;
 use std::fmt;
 
 use esker_core::registry::{self, Entry, NotFound};
-use esker_core::{Hint, Preset};
+use esker_core::{Preset, ReadError};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
-use toml::de::ValueDeserializer;
+
+use crate::node::Node;
 
 pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings};
@@ -59,7 +60,7 @@ pub struct DeviceReader {
     /// Named sets of parameters.
     pub presets: fn() -> &'static [Preset],
     /// Reads the kind's own keys of a device table, a preset's already laid under them.
-    pub read: for<'a> fn(ValueDeserializer<'a>) -> Result<Box<dyn DeviceSettings>, toml::de::Error>,
+    pub read: fn(&Node) -> Result<Box<dyn DeviceSettings>, ReadError>,
     /// The table of a device called `example`, and those of its children. The reference page shows it, tests build it.
     pub example: &'static str,
 }
@@ -114,7 +115,7 @@ pub struct Child {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct DeviceFault {
-    /// The keys that it is about, within the device's table, the first one before the others.
+    /// The keys that it is about, within the device's table: the one that says most about it first.
     pub keys: Vec<String>,
     /// What is contradictory or impossible.
     pub message: String,
@@ -125,19 +126,17 @@ pub struct DeviceFault {
 impl DeviceFault {
     /// A fault of the device as a whole, without a hint.
     pub fn new(message: impl Into<String>) -> Self {
-        let message = message.into();
-        let keys = message.split('`').nth(1).map(str::to_string).into_iter().collect();
-        Self { keys, message, hint: None }
+        Self { keys: Vec::new(), message: message.into(), hint: None }
     }
 
-    /// This fault, about the key `key` of the device's table.
-    pub fn at(self, key: &str) -> Self {
-        Self { keys: vec![key.to_string()], ..self }
+    /// This fault, about these keys of the device's table.
+    pub fn at(self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { keys: keys.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// The fault that a device's own error amounts to.
-    pub fn from_error(error: &(impl std::error::Error + Hint)) -> Self {
-        Self { hint: error.hint(), ..Self::new(error.to_string()) }
+    /// This fault, with what would do.
+    pub fn with_hint(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
     }
 }
 
@@ -159,9 +158,9 @@ pub fn preset<S: DeserializeOwned + DeviceSettings>(name: &str) -> Result<S, Not
 
 /// For [`DeviceReader::read`].
 pub(crate) fn read_settings<T: DeserializeOwned + DeviceSettings + 'static>(
-    input: ValueDeserializer<'_>,
-) -> Result<Box<dyn DeviceSettings>, toml::de::Error> {
-    Ok(Box::new(T::deserialize(input)?))
+    table: &Node,
+) -> Result<Box<dyn DeviceSettings>, ReadError> {
+    Ok(Box::new(esker_core::read::<T, _>(table)?))
 }
 
 /// For the parameters of a [`DeviceKind`].

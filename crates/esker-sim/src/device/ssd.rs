@@ -1,5 +1,6 @@
 //! Solid-state drives, from `esker-flash`.
 
+use esker_core::Hint;
 use esker_core::registry::ParameterSource;
 use esker_flash::{PRESETS, Ssd, SsdSettings};
 use esker_results::Reporting;
@@ -31,7 +32,8 @@ impl DeviceSettings for SsdSettings {
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
-        let ssd = Ssd::new(&instance.name, self, instance.seed).map_err(|error| DeviceFault::from_error(&error))?;
+        let ssd = Ssd::new(&instance.name, self, instance.seed)
+            .map_err(|error| DeviceFault::new(error.to_string()).at(error.keys()).with_hint(error.hint()))?;
         Ok(Box::new(ssd))
     }
 }

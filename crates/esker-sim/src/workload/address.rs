@@ -161,8 +161,8 @@ fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
     parts
 }
 
-/// Where `record` lies once `map` has closed up the areas that nothing touches. Nowhere for a request of no bytes, and for
-/// a trim that covers such areas alone; at several places for a trim over several areas.
+/// Where `record` lies once `map` has closed up the areas that nothing touches. Nowhere for a request of no bytes, and
+/// for a trim that covers such areas alone; at several places for a trim over several areas.
 #[inline]
 fn dense(map: &DenseMap, record: &Record) -> Places {
     let length = u64::from(record.length);

@@ -1,5 +1,5 @@
-//! What is asked of the target: records of traces or of a generator, turned into arrivals within its capacity. This is the
-//! one way from a record to requests.
+//! What is asked of the target: records of traces or of a generator, turned into arrivals within its capacity. This is
+//! the one way from a record to requests.
 
 mod address;
 mod marks;
@@ -18,9 +18,10 @@ use esker_results::LeftOut;
 use esker_trace::{DenseMap, Record, Spool, Synthesiser, SyntheticSettings, TouchedAreas};
 use thiserror::Error;
 
-use crate::config::{BeyondCapacity, ConfigError, Problem, WorkloadSettings};
+use crate::config::{BeyondCapacity, ConfigError, WorkloadSettings};
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
+use esker_core::Problem;
 use marks::Marks;
 use passes::Passes;
 use read::Collected;
@@ -92,8 +93,8 @@ impl From<WorkloadError> for ConfigError {
 }
 
 impl Workload {
-    /// Reads the trace that `settings` name, from `folder` on, or gets ready to make its synthetic requests with `seed`.
-    /// `cancel` ends that early, with [`RunError::Cancelled`].
+    /// Reads the trace that `settings` name, from `folder` on, or gets ready to make its synthetic requests with
+    /// `seed`. `cancel` ends that early, with [`RunError::Cancelled`].
     pub fn open(settings: &WorkloadSettings, folder: &Path, seed: u64, cancel: &AtomicBool) -> Result<Self, RunError> {
         if let Some(synthetic) = &settings.synthetic {
             let source = Source::Synthetic { settings: synthetic.clone(), seed };

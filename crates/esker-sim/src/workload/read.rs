@@ -9,15 +9,16 @@ use esker_trace::{
 };
 
 use super::together::{Extent, TraceInput, Traces};
-use crate::config::{ConfigError, Problem, WorkloadSettings};
+use crate::config::{ConfigError, WorkloadSettings};
 use crate::run_error::RunError;
+use esker_core::Problem;
 
 /// Batches that may wait between the two threads.
 const BATCHES_WAITING: usize = 8;
 
-/// Reads a trace and keeps its records. Parsing and `filter` have a thread of their own; meanwhile `each` is shown every
-/// batch: what it leaves in there is kept, and its answer says whether it wants more. `go_on` is asked after each batch
-/// was parsed; where it answers no, reading ends as if the trace did.
+/// Reads a trace and keeps its records. Parsing and `filter` have a thread of their own. Meanwhile `each` is shown
+/// every batch: what it leaves in there is kept, and reading goes on while it returns true. `go_on` is called after
+/// each batch was parsed; where it returns false, reading ends as if the trace did.
 pub fn read_trace(
     name: &str,
     reader: &mut TraceReader,

@@ -61,6 +61,18 @@ pub enum SettingsError {
     Policy(#[from] PlacementError),
 }
 
+impl SettingsError {
+    /// The dotted key that it is about, as configurations call it.
+    pub fn key(&self) -> Option<String> {
+        match self {
+            Self::Extent(_) | Self::Small { .. } | Self::TooMany { .. } => Some("extent".to_string()),
+            Self::Capacity { .. } => Some("capacity".to_string()),
+            Self::Policy(error) => Some(error.below("policy").key()),
+            Self::Devices(_) => None,
+        }
+    }
+}
+
 impl Hint for SettingsError {
     fn hint(&self) -> Option<String> {
         match self {

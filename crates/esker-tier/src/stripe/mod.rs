@@ -42,6 +42,16 @@ pub enum StripeError {
     Vast,
 }
 
+impl StripeError {
+    /// The key of [`StripeSettings`] that it is about, as configurations call it.
+    pub fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::Unit(_) | Self::Small { .. } => Some("stripe"),
+            Self::Devices(_) | Self::Vast => None,
+        }
+    }
+}
+
 /// Sends each request of the host to the devices of its units, at most one request to each: the parts of a range on one
 /// device are contiguous there.
 #[derive(Debug)]

@@ -4,12 +4,12 @@ use esker_core::{Ratio, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::named::name_or_table;
+use super::named::{Written, by_kind};
 use super::{Permutation, Zipf};
 
 /// Where requests begin that do not continue the one before. A kind without settings may be given by its name alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AddressPattern {
     /// Anywhere, with equal probability.
     Uniform {},
@@ -34,16 +34,18 @@ pub enum AddressPattern {
 impl<'de> Deserialize<'de> for AddressPattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "AddressPattern")]
+        enum Variants {
+            Uniform {},
+            Sequential {},
+            Zipf { exponent: f64 },
+            HotCold { hot_share: Ratio, hot_accesses: Ratio },
+        }
+        #[derive(Deserialize)]
         #[serde(transparent)]
-        struct Table(#[serde(with = "AddressPattern")] AddressPattern);
+        struct Table(#[serde(with = "Variants")] AddressPattern);
         let expected = "\"uniform\", \"sequential\", or a table { kind = \"zipf\" or \"hot-cold\", ... }";
-        name_or_table::<Table, D>(deserializer, expected).map(|table| table.0)
-    }
-}
-
-impl Serialize for AddressPattern {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, serializer)
+        by_kind::<Table, D>(deserializer, Written::NameOrTable, expected).map(|table| table.0)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use esker_core::{Nanos, Rng};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Rate;
+use super::named::{Written, by_kind};
 
 /// When requests arrive in open-loop replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ArrivalPattern {
     /// Independently of each other: exponentially distributed gaps.
@@ -30,6 +31,22 @@ pub enum ArrivalPattern {
         /// Mean time between bursts.
         off: Nanos,
     },
+}
+
+impl<'de> Deserialize<'de> for ArrivalPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "ArrivalPattern")]
+        enum Variants {
+            Poisson { rate: Rate },
+            Fixed { rate: Rate },
+            Bursty { rate: Rate, on: Nanos, off: Nanos },
+        }
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Table(#[serde(with = "Variants")] ArrivalPattern);
+        by_kind::<Table, D>(deserializer, Written::Table, "a table with `kind`").map(|table| table.0)
+    }
 }
 
 impl ArrivalPattern {

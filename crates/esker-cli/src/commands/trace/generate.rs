@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use esker_core::Bytes;
+use esker_core::{Bytes, ReadError};
 use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader};
 
 use super::ending::format_of;
@@ -86,7 +86,8 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
             Failure::input("how many requests?").with_hint("say --requests N, or --like TRACE for as many as it has")
         );
     }
-    table.try_into().map_err(|error: toml::de::Error| Failure::input(error.message()))
+    let table = serde_json::to_value(table).expect("a table of settings is JSON, too");
+    esker_core::read(&table).map_err(|error: ReadError| error.into())
 }
 
 fn write(

@@ -130,22 +130,23 @@ impl DeviceSettings for ArraySettings {
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
+        let refuse = |keys: &[&str], message: &str| Err(DeviceFault::new(message).at(keys.iter().copied()));
         match (self.children.is_empty(), &self.child, self.count) {
             (false, None, None) | (true, Some(_), Some(1..)) => {}
-            (true, Some(_), None) => return Err(DeviceFault::new("`child` needs a `count`")),
-            (true, Some(_), Some(0)) => return Err(DeviceFault::new("`count` is 0; an array has at least one child")),
-            (_, None, Some(_)) => return Err(DeviceFault::new("`count` goes with `child`, not with `children`")),
-            (false, Some(_), _) => return Err(DeviceFault::new("`children` and `child` exclude each other")),
+            (true, Some(_), None) => return refuse(&["child"], "`child` needs a `count`"),
+            (true, Some(_), Some(0)) => return refuse(&["count"], "`count` is 0; an array has at least one child"),
+            (_, None, Some(_)) => return refuse(&["count"], "`count` goes with `child`, not with `children`"),
+            (false, Some(_), _) => return refuse(&["children", "child"], "`children` and `child` exclude each other"),
             (true, None, None) => {
-                return Err(DeviceFault::new("it has no devices: give `children`, or `child` and `count`"));
+                return refuse(&["children"], "it has no devices: give `children`, or `child` and `count`");
             }
         }
         if self.queue_depth == Some(0) {
-            return Err(DeviceFault::new("`queue_depth` is 0; an array takes at least one request"));
+            return refuse(&["queue_depth"], "`queue_depth` is 0; an array takes at least one request");
         }
         let devices = instance.children.iter().map(|child| child.device.capacity()).collect();
         let engine = StripeEngine::new(&StripeSettings { unit: self.stripe, devices })
-            .map_err(|error| DeviceFault::new(error.to_string()))?;
+            .map_err(|error| DeviceFault::new(error.to_string()).at(error.key()))?;
         Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth)))
     }
 }

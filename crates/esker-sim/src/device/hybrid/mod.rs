@@ -1,16 +1,15 @@
 //! Hybrids: devices of different kinds as one, by a placement engine.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Ratio};
+use esker_core::{Bytes, Hint, Ratio, ReadError};
 use esker_results::Reporting;
-use esker_tier::{Engine, PlacementEngine, PlacementError, PlacementSettings, PolicySettings, UnmetShare};
+use esker_tier::{Engine, PlacementEngine, PlacementSettings, PolicySettings, SettingsError, UnmetShare};
 use schemars::JsonSchema;
-use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
-use toml::de::ValueDeserializer;
 
 use super::engine::EngineDevice;
 use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, schema_of};
+use crate::node::Node;
 
 /// The `hybrid` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -71,12 +70,9 @@ const fn default_extent() -> Bytes {
 }
 
 /// The policy's keys are its own; only it can say whether they are right.
-fn read(input: ValueDeserializer<'_>) -> Result<Box<dyn DeviceSettings>, toml::de::Error> {
-    let settings = HybridSettings::deserialize(input)?;
-    settings.policy.build(settings.children.len()).map_err(|error| match error {
-        PlacementError::Settings { message, .. } => toml::de::Error::custom(message),
-        error => toml::de::Error::custom(error),
-    })?;
+fn read(table: &Node) -> Result<Box<dyn DeviceSettings>, ReadError> {
+    let settings: HybridSettings = esker_core::read(table)?;
+    settings.policy.build(settings.children.len()).map_err(|error| error.below("policy"))?;
     Ok(Box::new(settings))
 }
 
@@ -100,10 +96,11 @@ impl DeviceSettings for HybridSettings {
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         if self.queue_depth == Some(0) {
-            return Err(DeviceFault::new("`queue_depth` is 0; a hybrid takes at least one request"));
+            return Err(DeviceFault::new("`queue_depth` is 0; a hybrid takes at least one request").at(["queue_depth"]));
         }
         if self.capacity.is_some() && self.reserve.is_some() {
-            return Err(DeviceFault::new("`capacity` and `reserve` exclude each other; give one of them"));
+            let fault = DeviceFault::new("`capacity` and `reserve` exclude each other; give one of them");
+            return Err(fault.at(["capacity", "reserve"]));
         }
         let mut engine = self.engine(&instance.children)?;
         if self.allocate == Allocate::AtStart {
@@ -117,12 +114,17 @@ impl DeviceSettings for HybridSettings {
     }
 }
 
+fn fault_of(error: &SettingsError) -> DeviceFault {
+    DeviceFault::new(error.to_string()).at(error.key()).with_hint(error.hint())
+}
+
 impl HybridSettings {
     /// The engine over `children`, in which no extent has a place yet.
     pub fn engine(&self, children: &[Child]) -> Result<PlacementEngine, DeviceFault> {
         let used = self.reserve.unwrap_or(Ratio::ZERO).complement();
         if used == Ratio::ZERO {
-            return Err(DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%"));
+            let fault = DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%");
+            return Err(fault.at(["reserve"]));
         }
         let whole = |capacity: Bytes| capacity.0.checked_div(self.extent.0).map_or(capacity.0, |extents| extents);
         let part = |capacity: Bytes| match self.reserve {
@@ -132,9 +134,9 @@ impl HybridSettings {
         let devices = children.iter().map(|child| part(child.device.capacity())).collect();
         let policy = self.policy.clone();
         let settings = PlacementSettings { extent: self.extent, devices, policy, free_on_trim: false };
-        let mut engine = PlacementEngine::new(&settings).map_err(|error| DeviceFault::from_error(&error))?;
+        let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error))?;
         if let Some(capacity) = self.capacity {
-            engine.offer(capacity).map_err(|error| DeviceFault::from_error(&error))?;
+            engine.offer(capacity).map_err(|error| fault_of(&error))?;
         }
         Ok(engine)
     }
@@ -162,7 +164,7 @@ impl HybridSettings {
             fitting => format!("`capacity = \"{fitting}\"` or less would do, "),
         };
         let hint = format!("{fitting}or `weights` in proportion to what the devices hold");
-        DeviceFault { hint: Some(hint), ..DeviceFault::new(message) }
+        DeviceFault::new(message).at(["policy.weights"]).with_hint(Some(hint))
     }
 }
 

@@ -4,8 +4,8 @@ mod static_split;
 
 use std::fmt::Debug;
 
-use esker_core::registry::{self, Entry, NotFound};
-use esker_core::{Bytes, DeviceState, Hint, Nanos, Request, RequestKind, Telemetry};
+use esker_core::registry::{self, Entry};
+use esker_core::{Bytes, DeviceState, Hint, Nanos, Problem, ReadError, Request, RequestKind, Telemetry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -135,46 +135,40 @@ pub struct PolicySettings {
     pub options: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Why a policy cannot be built.
+/// Why a policy cannot be made: which key of its table, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum PlacementError {
-    /// No policy has this name.
-    #[error("{name}{}", if name.nearest.is_none() { format!("; there is: {}", name.list()) } else { String::new() })]
-    Unknown {
-        /// The name, and those that exist.
-        name: NotFound,
-    },
-    /// A key is unknown, missing, or has a wrong value.
-    #[error("policy `{policy}`: {message}")]
-    Settings {
-        /// The policy.
-        policy: &'static str,
-        /// What is wrong.
-        message: String,
-    },
+#[error(transparent)]
+pub struct PlacementError(#[from] ReadError);
+
+impl PlacementError {
+    /// What is wrong with the policy's own key `key`.
+    fn new(key: &str, message: impl Into<String>) -> Self {
+        Self(ReadError::new(Problem::new(message)).below(key))
+    }
+
+    /// This error as one of the settings that have the policy's table at `key`.
+    pub fn below(&self, key: &str) -> ReadError {
+        self.0.clone().below(key)
+    }
 }
 
 impl Hint for PlacementError {
     fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unknown { name } => Some(format!("the policies are: {}", name.list())),
-            Self::Settings { .. } => None,
-        }
+        self.0.hint()
     }
 }
 
 impl PolicySettings {
     /// Makes the policy for `devices` devices.
     pub fn build(&self, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-        let entry =
-            registry::find(PLACEMENTS, "policy", &self.kind).map_err(|name| PlacementError::Unknown { name })?;
+        let entry = registry::find(PLACEMENTS, "policy", &self.kind)
+            .map_err(|name| ReadError::new(name.into()).below("kind"))?;
         (entry.build)(self, devices)
     }
 
-    /// Reads the policy's own keys as settings of type `T`.
-    fn options<T: DeserializeOwned>(&self, policy: &'static str) -> Result<T, PlacementError> {
-        T::deserialize(serde_json::Value::Object(self.options.clone()))
-            .map_err(|error| PlacementError::Settings { policy, message: error.to_string() })
+    /// The policy's own keys as settings of type `T`.
+    fn options<T: DeserializeOwned>(&self) -> Result<T, PlacementError> {
+        Ok(esker_core::read(&serde_json::Value::Object(self.options.clone()))?)
     }
 }
 
@@ -195,10 +189,11 @@ mod tests {
     fn mistakes_are_named() {
         let policy =
             |text: &str| serde_json::from_str::<PolicySettings>(text).unwrap().build(2).unwrap_err().to_string();
-        assert_eq!(policy(r#"{"kind":"static-slit"}"#), "`static-slit` is no policy; did you mean `static-split`?");
         assert_eq!(
-            policy(r#"{"kind":"static-split","wieghts":[1]}"#),
-            "policy `static-split`: unknown field `wieghts`, expected `weights`"
+            policy(r#"{"kind":"static-slit"}"#),
+            "kind: `static-slit` is no policy; did you mean `static-split`?"
         );
+        let found = policy(r#"{"kind":"static-split","wieghts":[1]}"#);
+        assert_eq!(found, "wieghts: unknown key; did you mean `weights`?");
     }
 }

@@ -17,8 +17,6 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     build,
 };
 
-const NAME: &str = ENTRY.name;
-
 /// Settings of [`StaticSplit`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -32,12 +30,12 @@ pub struct StaticSplitSettings {
 const WEIGHT_SUM_MAX: u64 = 65_536;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let StaticSplitSettings { mut weights } = settings.options(NAME)?;
+    let StaticSplitSettings { mut weights } = settings.options()?;
     let asked = !weights.is_empty();
     if !asked {
         weights = vec![1; devices];
     }
-    let error = |message| Err(PlacementError::Settings { policy: NAME, message });
+    let error = |message: String| Err(PlacementError::new("weights", message));
     if weights.len() != devices {
         return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use esker_core::{Branch, Problem, ReadError, Step, Tree};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml::value::Datetime;
@@ -11,8 +12,9 @@ use toml::value::Datetime;
 /// Bytes of the document that a key or a value was written in.
 pub(crate) type Span = Range<usize>;
 
+/// A value of an experiment file, and where it was written.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct Node {
     pub(crate) at: Span,
     pub(crate) value: Value,
 }
@@ -156,6 +158,26 @@ impl Node {
         }
     }
 
+    /// Where the cause of `error`, which came of reading this table, was written: the key that is unknown, else the
+    /// value. Where the path leads to nothing that was written, the last thing on it that was.
+    pub(crate) fn place_of(&self, error: &ReadError) -> Span {
+        let (mut node, mut at) = (self, &self.at);
+        for step in &error.path {
+            match (&node.value, step) {
+                (Value::Table(table), Step::Key(key)) if let Some(entry) = table.get(key) => {
+                    at = &entry.key_at;
+                    node = &entry.node;
+                }
+                (Value::Array(items), Step::Item(index)) if let Some(item) = items.get(*index) => {
+                    at = &item.at;
+                    node = item;
+                }
+                _ => return at.clone(),
+            }
+        }
+        if matches!(error.problem, Problem::UnknownKey { .. }) { at.clone() } else { node.at.clone() }
+    }
+
     /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of
     /// one kind mean nothing to another.
     pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
@@ -184,5 +206,27 @@ impl Node {
             entry.key_at = key_at.clone();
         }
         entry.node.set(rest, key_at, node)
+    }
+}
+
+impl Tree for Node {
+    fn branch(&self) -> Branch<'_, Self> {
+        match &self.value {
+            Value::String(text) => Branch::Text(text),
+            Value::Number(text) => match DeValue::parse(text).expect("a number once read is a number").into_inner() {
+                DeValue::Integer(integer) => {
+                    let whole = i128::from_str_radix(integer.as_str(), integer.radix());
+                    whole.map_or(Branch::Number(f64::INFINITY), Branch::Whole)
+                }
+                DeValue::Float(float) => Branch::Number(float.as_str().parse().unwrap_or(f64::NAN)),
+                _ => unreachable!("a number is an integer or a float"),
+            },
+            Value::Boolean(value) => Branch::Flag(*value),
+            Value::Datetime(_) => Branch::Other("a date"),
+            Value::Array(items) => Branch::List(items),
+            Value::Table(table) => {
+                Branch::Table(table.iter().map(|(key, entry)| (key.as_str(), &entry.node)).collect())
+            }
+        }
     }
 }
