@@ -137,7 +137,8 @@ fn the_line_that_steps_back_too_far_is_named() {
 #[test]
 fn a_wrong_name_of_a_format_suggests_the_right_one() {
     let error = common::read(b"x\n".to_vec(), &common::forced("blkprase")).unwrap_err();
-    assert!(error.hint().unwrap().starts_with("did you mean `blkparse`?"), "{:?}", error.hint());
+    assert_eq!(error.to_string(), "`blkprase` is no trace format; did you mean `blkparse`?");
+    assert!(error.hint().unwrap().starts_with("there is: spc, msr, "), "{:?}", error.hint());
 }
 
 #[test]

@@ -2,15 +2,15 @@
 //!
 //! # How to add a policy
 //!
-//! One file, `gc/newest.rs`; in the tests of this crate this one is in the registry, and passes what they ask of every
+//! One file, `gc/emptiest_newest.rs`; in the tests of this crate this one is in the registry, and passes what they ask of every
 //! policy:
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("worked_example.rs")]
 #![doc = "```"]
 //!
-//! and two lines here: `mod newest;`, and `newest::ENTRY` in [`VICTIM_POLICIES`]. The tests that walk the registry cover
-//! it from then on, and `cleaning = { victim = "newest" }` selects it.
+//! and two lines here: `mod emptiest_newest;`, and `emptiest_newest::ENTRY` in [`VICTIM_POLICIES`]. The tests that walk
+//! the registry cover it from then on, and `cleaning = { victim = "emptiest-newest" }` selects it.
 
 mod cost_benefit;
 mod d_choices;

@@ -1,4 +1,4 @@
-//! The block that was filled last (a bad idea, but a short one).
+//! The block with the fewest valid pages, and among equals the one that was filled last.
 
 use esker_core::registry::ParameterSource;
 
@@ -6,46 +6,44 @@ use super::{Judgement, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
-    name: "newest",
-    summary: "the block that was filled last",
+    name: "emptiest-newest",
+    summary: "the block with the fewest valid pages, among equals the newest",
     source: "none: an example",
     parameters: ParameterSource::NONE,
     capabilities: &[],
-    build: |shape, _, _| Ok(Box::new(Newest { closed: Vec::new(), pages_per_block: shape.data_pages_per_block })),
+    build: |_, _, _| Ok(Box::new(EmptiestNewest { closed: Vec::new() })),
 };
 
 #[derive(Debug)]
-struct Newest {
+struct EmptiestNewest {
     /// In the order of filling.
     closed: Vec<Closed>,
-    pages_per_block: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Closed {
     block: PoolBlock,
-    /// Whether cleaning it gives space.
-    gains: bool,
+    valid: u32,
 }
 
-impl VictimPolicy for Newest {
+impl VictimPolicy for EmptiestNewest {
     fn closed(&mut self, block: PoolBlock, valid: u32) {
-        self.closed.push(Closed { block, gains: valid < self.pages_per_block });
+        self.closed.push(Closed { block, valid });
     }
 
-    fn superseded(&mut self, block: PoolBlock, _valid: u32) {
-        self.closed.iter_mut().filter(|closed| closed.block == block).for_each(|closed| closed.gains = true);
+    fn superseded(&mut self, block: PoolBlock, valid: u32) {
+        self.closed.iter_mut().filter(|closed| closed.block == block).for_each(|closed| closed.valid = valid);
     }
 
-    /// Blocks that give no space come last: a pool that is offered one of those first takes none.
+    /// Offers the best block first, then the next best. Looking through all of them is slow; `greedy` shows a faster way.
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
-        for gains in [true, false] {
-            for index in (0..self.closed.len()).rev().filter(|&index| self.closed[index].gains == gains) {
-                match judge(self.closed[index].block) {
-                    Judgement::Take => return Some(self.closed.remove(index).block),
-                    Judgement::Spare => {}
-                    Judgement::Stop => return None,
-                }
+        let mut newest_first: Vec<usize> = (0..self.closed.len()).rev().collect();
+        newest_first.sort_by_key(|&index| self.closed[index].valid);
+        for index in newest_first {
+            match judge(self.closed[index].block) {
+                Judgement::Take => return Some(self.closed.remove(index).block),
+                Judgement::Spare => {}
+                Judgement::Stop => return None,
             }
         }
         None
