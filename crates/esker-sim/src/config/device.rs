@@ -62,7 +62,7 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, 
         let mut finding = Finding::read(&merged, path, error);
         finding.also_knows(path, COMMON_KEYS);
         if let (Problem::MissingKey { hint, .. }, None, false) =
-            (&mut finding.problem, preset, (kind.build.presets)().is_empty())
+            (&mut *finding.problem, preset, (kind.build.presets)().is_empty())
         {
             let presets = (kind.build.presets)().iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
             *hint = Some(format!("name a preset, which gives all of them: {presets}"));

@@ -25,13 +25,13 @@ pub struct ConfigError {
     /// The dotted key that it is about; empty where it is about the whole.
     pub key: String,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 impl ConfigError {
     /// An error about the dotted `key` of a configuration that is no text, or of which the text is not known here.
     pub fn new(key: impl Into<String>, problem: Problem) -> Self {
-        Self { origin: String::new(), position: None, key: key.into(), problem }
+        Self { origin: String::new(), position: None, key: key.into(), problem: Box::new(problem) }
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Finding {
     /// `None` where it is at no place of the text.
     pub(crate) at: Option<Span>,
     pub(crate) key: String,
-    pub(crate) problem: Problem,
+    pub(crate) problem: Box<Problem>,
 }
 
 impl Finding {
@@ -31,7 +31,7 @@ impl Finding {
     }
 
     pub(crate) fn of(at: &Span, key: impl Into<String>, problem: Problem) -> Self {
-        Self { at: Some(at.clone()), key: key.into(), problem }
+        Self { at: Some(at.clone()), key: key.into(), problem: Box::new(problem) }
     }
 
     /// What is wrong with the settings in `node`, which stands at the dotted `path`.
@@ -40,13 +40,13 @@ impl Finding {
             below if below.is_empty() => path.to_string(),
             below => join(path, &below),
         };
-        Self { at: Some(node.place_of(&error)), key, problem: error.problem }
+        Self { at: Some(node.place_of(&error)), key, problem: Box::new(error.problem) }
     }
 
     /// Where a key of the table at `path` is unknown: the table knows these keys, too,
     /// which are read before the others.
     pub(crate) fn also_knows(&mut self, path: &str, more: &[&str]) {
-        if let Problem::UnknownKey { found, known } = &mut self.problem
+        if let Problem::UnknownKey { found, known } = &mut *self.problem
             && self.key == join(path, found)
         {
             known.extend(more.iter().map(|key| (*key).to_string()));
@@ -79,7 +79,7 @@ impl Document {
     pub(crate) fn parse(&self) -> Result<Node, ConfigError> {
         Node::parse(&self.text).map_err(|error| {
             let message = format!("this is not TOML: {}", one_line(error.message()));
-            self.error(Finding { at: error.span(), key: String::new(), problem: Problem::new(message) })
+            self.error(Finding { at: error.span(), key: String::new(), problem: Box::new(Problem::new(message)) })
         })
     }
 }

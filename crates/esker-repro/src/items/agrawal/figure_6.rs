@@ -44,8 +44,11 @@ fn two_dies_and_pairs(ssd: &mut SsdSettings) {
     pairs(ssd);
 }
 
-/// Ways to interleave, and what they change; the first is the baseline.
-const WAYS: [(&str, fn(&mut SsdSettings)); 4] = [
+/// A way to interleave: its name, and what it changes.
+type Way = (&'static str, fn(&mut SsdSettings));
+
+/// All ways; the first is the baseline.
+const WAYS: [Way; 4] = [
     ("none", |_| {}),
     ("dies", two_dies),
     ("pairs of planes", pairs),
