@@ -111,13 +111,6 @@ pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<
             LayerCapability::Separate,
             "this layer places pages by its own rules",
         ),
-        (
-            settings.cleaning.gradual.is_some(),
-            "`cleaning.gradual`",
-            "cleaning.gradual",
-            LayerCapability::GradualCleaning,
-            "this layer cleans whole blocks when it has to",
-        ),
     ] {
         if asked && !entry.can(capability) {
             return Err(ValueError::Contradiction {
@@ -235,18 +228,12 @@ mod tests {
     #[test]
     fn those_that_clean_gradually_spread_what_cleaning_takes_over_writes() {
         for layer in FTLS {
-            let gradual = Some(Ratio::percent(10));
-            if !layer.can(LayerCapability::GradualCleaning) {
-                let mut settings = settings();
-                settings.cleaning.gradual = gradual;
-                let error = check(layer, &settings).unwrap_err();
-                assert_eq!(error.keys(), ["cleaning.gradual", "ftl"], "{}", layer.name);
-                continue;
-            }
             let took = |gradual: Option<Ratio>| {
                 World::new(layer, |settings| settings.cleaning.gradual = gradual).write(20_000)
             };
-            assert_ne!(took(None), took(gradual), "{}", layer.name);
+            // Others ignore it, since presets set it whatever layer is chosen over them.
+            let differs = took(None) != took(Some(Ratio::percent(10)));
+            assert_eq!(differs, layer.can(LayerCapability::GradualCleaning), "{}", layer.name);
         }
     }
 

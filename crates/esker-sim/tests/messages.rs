@@ -248,13 +248,6 @@ fn places_within_tables_that_have_a_kind() {
              \"synchronous\" exclude each other: packages that share no control lines alone do not hold them"
                 .to_string(),
         ),
-        (
-            "cleaning = {".to_string(),
-            "ftl = \"fast\"\ncleaning = { gradual = \"10%\",".to_string(),
-            "x.toml:8:14: device.flash.cleaning.gradual: `cleaning.gradual` and `ftl` = `fast` exclude each other: \
-             this layer cleans whole blocks when it has to"
-                .to_string(),
-        ),
     ];
     let mut differences = String::new();
     for (from, to, expected) in cases {

@@ -213,6 +213,6 @@ fn impossible_settings_say_what_is_wrong() {
         "the devices hold 549755813892 pieces of one `extent` of 2KiB, more than 2^26 (a map of 1 GiB)"
     );
     assert_eq!(error(&settings(&[], "[]")), "there are 0 devices; an engine takes 1 to 1024");
-    assert_eq!(error(&settings(&[16], "[1, 1]")), "policy `static-split`: `weights` has 2 entries for 1 devices");
-    assert_eq!(error(&settings(&[16], "[0]")), "policy `static-split`: `weights` are all zero");
+    assert_eq!(error(&settings(&[16], "[1, 1]")), "weights: `weights` has 2 entries for 1 devices");
+    assert_eq!(error(&settings(&[16], "[0]")), "weights: `weights` are all zero");
 }
