@@ -2,8 +2,8 @@
 //!
 //! # How to add a policy
 //!
-//! One file, `gc/emptiest_newest.rs`; in the tests of this crate this one is in the registry, and passes what they ask of every
-//! policy:
+//! One file, `gc/emptiest_newest.rs`; in the tests of this crate this one is in the registry, and passes what they ask
+//! of every policy:
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("worked_example.rs")]
