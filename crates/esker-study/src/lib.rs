@@ -5,7 +5,6 @@ mod assumptions;
 mod candidates;
 mod curve;
 mod endurance;
-mod jobs;
 mod lifetime;
 mod load;
 mod misalignment;
@@ -17,7 +16,7 @@ mod verdict;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use esker_core::{Bytes, Hint, Ratio};
+use esker_core::{Bytes, Hint, Ratio, jobs};
 use esker_sim::Slowest;
 use esker_trace::{ReadOptions, TraceError, group_inputs};
 use thiserror::Error;
@@ -213,19 +212,19 @@ fn study_workload(
     };
     let inner = Hooks { progress: &report, cancel: hooks.cancel, simulated: hooks.simulated };
     let inner = &inner;
-    let mut work: Vec<jobs::Job<'_, Result<Outcome, StudyError>>> = Vec::new();
-    for design in &designs {
-        work.push(Box::new(move || {
-            inner.tell(&format!("simulating {}", design.name), 0, None);
-            let (candidate, slowest) = simulate::simulate(workload, design, settings, inner)?;
-            inner.tell(&format!("simulated {}", design.name), 0, None);
-            Ok(Outcome::Candidate(Box::new(candidate), slowest))
-        }));
-    }
-    work.push(Box::new(move || curve::curve(workload, settings.seed, inner).map(Outcome::Curve)));
+    // The designs, and behind them the curve.
+    let outcomes = jobs::collect(settings.threads, designs.len() + 1, |index| {
+        let Some(design) = designs.get(index) else {
+            return curve::curve(workload, settings.seed, inner).map(Outcome::Curve);
+        };
+        inner.tell(&format!("simulating {}", design.name), 0, None);
+        let (candidate, slowest) = simulate::simulate(workload, design, settings, inner)?;
+        inner.tell(&format!("simulated {}", design.name), 0, None);
+        Ok::<_, StudyError>(Outcome::Candidate(Box::new(candidate), slowest))
+    });
     let (mut simulated, mut slowest) = (Vec::new(), Vec::new());
     let mut miss_ratio_curve = None;
-    for outcome in jobs::run(settings.threads, work) {
+    for outcome in outcomes {
         match outcome? {
             Outcome::Candidate(candidate, request) => {
                 simulated.push(*candidate);
