@@ -200,18 +200,18 @@ impl Array {
     }
 
     /// The place of the next operation in the order of pushing, which settles ties.
-    pub fn next_place(&self) -> u64 {
+    pub fn next_in_order(&self) -> u64 {
         match &self.0 {
-            Scheduler::InRuns(array) => array.next_place(),
-            Scheduler::ByEvent(array) => array.next_place(),
+            Scheduler::InRuns(array) => array.next_in_order(),
+            Scheduler::ByEvent(array) => array.next_in_order(),
         }
     }
 
     /// Gives the next operation the place in the order of pushing that comes `reads` reads after `place`.
-    pub fn go_to_place(&mut self, place: u64, reads: u64) {
+    pub fn continue_order(&mut self, place: u64, reads: u64) {
         match &mut self.0 {
-            Scheduler::InRuns(array) => array.go_to_place(place + reads),
-            Scheduler::ByEvent(array) => array.go_to_place(place, reads),
+            Scheduler::InRuns(array) => array.continue_order(place + reads),
+            Scheduler::ByEvent(array) => array.continue_order(place, reads),
         }
     }
 
