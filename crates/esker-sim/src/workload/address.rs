@@ -84,17 +84,11 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// The requests that `record` stands for, within `capacity` bytes, in whole sectors. None where nothing is left of
-    /// it, several for a trim that falls into pieces. What does not reach the target whole is counted.
+    /// Where `record` lies within `capacity` bytes. What does not reach the target whole is counted.
     #[inline]
-    pub(super) fn requests(
-        &self,
-        record: &Record,
-        capacity: u64,
-        left_out: &Cell<LeftOut>,
-    ) -> impl Iterator<Item = Request> + use<> {
+    pub(super) fn places(&self, record: &Record, capacity: u64, left_out: &Cell<LeftOut>) -> Places {
         let length = u64::from(record.length);
-        let (one, many) = match (record.operation, self) {
+        let places = match (record.operation, self) {
             (Operation::Flush, _) => NO_PLACE,
             (_, _) if length == 0 => (None, Vec::new()),
             (_, Self::AsTheyAre) => (Some((record.offset, length)), Vec::new()),
@@ -109,11 +103,12 @@ impl<'a> Addresses<'a> {
             }
             (_, Self::Dense(map)) => dense(map, record),
         };
+        let (one, many) = &places;
         let reached = one.map_or(0, |(_, length)| length) + many.iter().map(|(_, length)| length).sum::<u64>();
         if reached < length || record.operation == Operation::Trim || length == 0 {
-            self.count(record, reached, one.iter().chain(&many), left_out);
+            self.count(record, reached, one.iter().chain(many), left_out);
         }
-        requests_at(record, one.into_iter().chain(many))
+        places
     }
 
     /// Counts `record` if it does not reach the target whole; `reached` of its bytes have places.
@@ -144,7 +139,7 @@ impl<'a> Addresses<'a> {
 }
 
 /// Where a request lies in the target, as (byte, length): most have one place, a trim may have many, or none.
-type Places = (Option<(u64, u64)>, Vec<(u64, u64)>);
+pub(super) type Places = (Option<(u64, u64)>, Vec<(u64, u64)>);
 
 /// A flush is sent, but has no range.
 const NO_PLACE: Places = (Some((0, 0)), Vec::new());
@@ -176,14 +171,12 @@ fn dense(map: &DenseMap, record: &Record) -> Places {
     }
 }
 
-/// The requests of `record` for these (byte, length) of the target.
+/// The request that `record` makes of `length` bytes from byte `start` of the target on, in whole sectors. None where a
+/// trim covers no whole sector.
 #[inline]
-fn requests_at<I: Iterator<Item = (u64, u64)>>(record: &Record, places: I) -> impl Iterator<Item = Request> + use<I> {
-    let (kind, stream) = (kind(record.operation), StreamId(record.volume.0 as u16));
-    places.filter_map(move |(start, length)| {
-        let request = whole_sectors(kind, start, length)?;
-        Some(Request { stream, ..request })
-    })
+pub(super) fn request_at(record: &Record, (start, length): (u64, u64)) -> Option<Request> {
+    let request = whole_sectors(kind(record.operation), start, length)?;
+    Some(Request { stream: StreamId(record.volume.0 as u16), ..request })
 }
 
 /// Devices know whole sectors only. Reads and writes take every sector that they touch. A trim takes those that lie
@@ -216,6 +209,13 @@ mod tests {
 
     use super::*;
 
+    impl Addresses<'_> {
+        fn requests(&self, record: &Record, capacity: u64, left_out: &Cell<LeftOut>) -> Vec<Request> {
+            let (one, many) = self.places(record, capacity, left_out);
+            one.into_iter().chain(many).filter_map(|place| request_at(record, place)).collect()
+        }
+    }
+
     fn record(volume: u32, offset: u64, length: u32) -> Record {
         let volume = VolumeIndex(volume);
         Record { at: Nanos::ZERO, offset, length, volume, operation: Operation::Write, response: None }
@@ -229,7 +229,7 @@ mod tests {
         let requests = |volume, offset, length| -> Vec<(u64, u64)> {
             let record = record(volume, offset, length);
             let requests = Addresses::Clip(&space).requests(&record, 2 << 20, &left_out);
-            requests.map(|r| (r.start.0, r.length.0)).collect()
+            requests.iter().map(|r| (r.start.0, r.length.0)).collect()
         };
         assert_eq!(requests(0, 600, 100), [(1, 512)]);
         assert_eq!(requests(0, 500, 100), [(0, 1024)]);
@@ -259,7 +259,7 @@ mod tests {
             Addresses::Dense(Cow::Owned(DenseMap::new(&touched))),
         ];
         let sectors = |addresses: &Addresses<'_>, record: &Record| -> Vec<(u64, u64)> {
-            addresses.requests(record, 1 << 20, &left_out).map(|r| (r.start.0, r.length.0 / 512)).collect()
+            addresses.requests(record, 1 << 20, &left_out).iter().map(|r| (r.start.0, r.length.0 / 512)).collect()
         };
         for addresses in &all {
             assert_eq!(sectors(addresses, &trim(0, 100, 1436)), [(1, 2)]);
