@@ -14,10 +14,14 @@ pub(super) struct Departures {
     own: u32,
     /// Pages on their way beyond that, in all pools together.
     beyond: u32,
-    /// When the next page of each pool was last used, by number instead of time: of pools that have room, and of those
-    /// that do not. All of it changes with every page, and in a timetable that takes a few steps.
-    next: [Timetable; 2],
+    /// When the next page of each pool was last used, by number instead of time. Pools without room stand behind all
+    /// others: their numbers have the bit [`FULL`]. All of it changes with every page, and in a timetable that takes a
+    /// few steps.
+    next: Timetable,
 }
+
+/// See [`Departures::next`]. No simulation uses a page so often.
+const FULL: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Pool {
@@ -29,16 +33,14 @@ struct Pool {
 impl Departures {
     /// For `pools` pools, of which each may always have `own` pages on their way.
     pub(super) fn new(pools: u32, own: u32) -> Self {
-        let next = [Timetable::new(pools as usize), Timetable::new(pools as usize)];
-        Self { pools: vec![Pool::default(); pools as usize], own, beyond: 0, next }
+        Self { pools: vec![Pool::default(); pools as usize], own, beyond: 0, next: Timetable::new(pools as usize) }
     }
 
     /// The pool whose next page may leave, where `more` pages may be on their way beyond those that each pool always
     /// may have.
     pub(super) fn first(&self, more: u64) -> Option<u32> {
-        let [room, full] = &self.next;
-        let first = room.first().or_else(|| full.first().filter(|_| u64::from(self.beyond) < more));
-        first.map(|pool| pool as u32)
+        let has_room = self.next.next() < Nanos(FULL) || u64::from(self.beyond) < more;
+        self.next.first().filter(|_| has_room).map(|pool| pool as u32)
     }
 
     /// The next page of `pool` is one that was last used at `next`; `None` where there is none.
@@ -75,13 +77,9 @@ impl Departures {
     #[inline]
     fn change(&mut self, pool: u32, change: impl FnOnce(&mut Pool)) {
         let state = &mut self.pools[pool as usize];
-        let was_full = state.leaving >= self.own;
         change(state);
-        let (full, next) = (state.leaving >= self.own, state.next.map_or(Nanos::NEVER, Nanos));
-        if full != was_full {
-            self.next[usize::from(was_full)].set(pool as usize, Nanos::NEVER);
-        }
-        self.next[usize::from(full)].set(pool as usize, next);
+        let full = if state.leaving >= self.own { FULL } else { 0 };
+        self.next.set(pool as usize, state.next.map_or(Nanos::NEVER, |used| Nanos(used | full)));
     }
 }
 
