@@ -7,7 +7,8 @@ mod traces;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use esker_core::{Hint, did_you_mean};
+use esker_core::{Hint, ReplayEnd, ReplayError, Unsupported, did_you_mean};
+use esker_sim::{AssemblyError, ConfigError, RunError};
 use thiserror::Error;
 
 pub use esker_results::reproduction::{
@@ -67,16 +68,65 @@ pub enum ReproduceError {
         name: String,
     },
     /// The experiment could not be run.
-    #[error("{item}: {message}")]
+    #[error("{item}: {fault}")]
     Experiment {
         /// The item.
         item: &'static str,
         /// Why.
-        message: String,
+        fault: Box<ItemFault>,
     },
     /// The user asked for the end.
     #[error("interrupted")]
     Cancelled,
+}
+
+impl ReproduceError {
+    /// Why `item` could not be run, or that the user asked for the end.
+    pub(crate) fn of(item: &Item, fault: impl Into<ItemFault>) -> Self {
+        match fault.into() {
+            ItemFault::Run(RunError::Cancelled) => Self::Cancelled,
+            fault => Self::Experiment { item: item.name, fault: Box::new(fault) },
+        }
+    }
+}
+
+/// Why the experiment of an item could not be run.
+#[derive(Debug, Error)]
+pub enum ItemFault {
+    /// Its devices cannot be built.
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+    /// Its trace cannot be read, or its replay not go on.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The drive refused requests, or lost their data.
+    #[error("{0} requests failed")]
+    RequestsFailed(u64),
+    /// Requests were left over.
+    #[error("the run ended early: {0:?}")]
+    EndedEarly(ReplayEnd),
+    /// The drive could not keep up with the trace.
+    #[error("the drive saturated")]
+    Saturated,
+    /// The drive does not report what the item needs.
+    #[error("the drive has no account of {0}")]
+    NotReported(&'static str),
+}
+
+impl From<ConfigError> for ItemFault {
+    fn from(error: ConfigError) -> Self {
+        Self::Run(error.into())
+    }
+}
+impl From<ReplayError> for ItemFault {
+    fn from(error: ReplayError) -> Self {
+        Self::Run(error.into())
+    }
+}
+impl From<Unsupported> for ItemFault {
+    fn from(error: Unsupported) -> Self {
+        Self::Run(error.into())
+    }
 }
 
 impl Hint for ReproduceError {
@@ -90,7 +140,11 @@ impl Hint for ReproduceError {
                     None => format!("PAPER, PAPER/chN[.M] or PAPER/ITEM; there are: {}", known.join(", ")),
                 })
             }
-            _ => None,
+            Self::Experiment { fault, .. } => match &**fault {
+                ItemFault::Run(error) => error.hint(),
+                _ => None,
+            },
+            Self::Cancelled => None,
         }
     }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use esker_core::{Bytes, Request};
 use esker_results::RunResults;
 use esker_sim::{
-    Experiment, OneOrMore, RunError, RunOptions, RunSettings, System, TargetLayout, Workload, WorkloadSettings,
+    ConfigError, Experiment, OneOrMore, RunOptions, RunSettings, System, TargetLayout, Workload, WorkloadSettings,
 };
 
-use crate::{Context, Item, ReproduceError};
+use crate::{Context, Item, ItemFault, ReproduceError};
 
 /// A trace that a paper used, or that stands in for one.
 pub(crate) struct PaperTrace {
@@ -85,16 +85,19 @@ pub(crate) fn run(
     plan: Plan,
     part: (usize, usize),
 ) -> Result<RunResults, ReproduceError> {
-    let error = |message: String| ReproduceError::Experiment { item: item.name, message };
+    let error = |fault: ItemFault| ReproduceError::of(item, fault);
     let settings = RunSettings { seed: context.seed, timeline: plan.timeline, ..RunSettings::default() };
-    let experiment = Experiment::of(plan.system, plan.workload, settings).map_err(|fault| error(fault.to_string()))?;
+    let experiment = Experiment::of(plan.system, plan.workload, settings).map_err(|fault| error(fault.into()))?;
     let progress = |ended: u64, all: u64| {
         (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
     };
     let options = RunOptions { progress: Some(&progress), cancel: Some(context.cancel), cost: false };
-    let results = esker_sim::run(&experiment, &options).map_err(|error| failed(item, error))?;
-    if results.requests.errors > 0 || results.saturated.is_some() {
-        return Err(error(format!("{} requests failed or the drive saturated", results.requests.errors)));
+    let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
+    if results.saturated.is_some() {
+        return Err(error(ItemFault::Saturated));
+    }
+    if results.requests.errors > 0 {
+        return Err(error(ItemFault::RequestsFailed(results.requests.errors)));
     }
     Ok(results)
 }
@@ -102,19 +105,12 @@ pub(crate) fn run(
 /// All requests of the trace at `path`, in order, without their times and without trims and flushes.
 pub(crate) fn requests(item: &Item, context: &Context<'_>, path: &Path) -> Result<Vec<Request>, ReproduceError> {
     let opened = Workload::open(&workload(path), Path::new(""), context.seed, context.cancel);
-    let opened = opened.map_err(|error| failed(item, error))?;
+    let opened = opened.map_err(|fault| ReproduceError::of(item, fault))?;
     let left_out = Cell::default();
     let arrivals = opened.arrivals(Bytes(u64::MAX), &TargetLayout::default(), &left_out);
     let requests =
-        arrivals.map_err(|error| failed(item, RunError::Config(error.into())))?.map(|arrival| arrival.request);
+        arrivals.map_err(|fault| ReproduceError::of(item, ConfigError::from(fault)))?.map(|arrival| arrival.request);
     Ok(requests.filter(|request| request.kind.has_data()).collect())
-}
-
-fn failed(item: &Item, error: RunError) -> ReproduceError {
-    match error {
-        RunError::Cancelled => ReproduceError::Cancelled,
-        other => ReproduceError::Experiment { item: item.name, message: other.to_string() },
-    }
 }
 
 #[cfg(test)]

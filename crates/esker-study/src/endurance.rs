@@ -4,13 +4,13 @@ use std::cell::Cell;
 
 use esker_core::{Arrival, Bytes, Device, RequestKind, words};
 use esker_results::{FlashReport, LeftOut, SettledResults, Settling};
-use esker_sim::{RunError, SettleSettings, settle};
+use esker_sim::{SettleSettings, settle};
 
 use crate::arrivals::{Load, arrivals};
 use crate::lifetime::{Wear, lifetime_years};
 use crate::load::Workload;
 use crate::run::Run;
-use crate::{Hooks, StudyError};
+use crate::{DesignFault, Hooks, StudyError};
 use esker_results::study::Endurance;
 
 /// What the workload writes per day, and how that grows.
@@ -44,11 +44,8 @@ pub(crate) fn judge(
     let (capacity, left_out) = (run.device.capacity(), Cell::default());
     let changes = || changes(workload, capacity, &left_out);
     let settled = settle(&mut run.device, run.replay.last_event, &settle_settings, changes, &mut go_on);
-    let settled = settled.map_err(|error| match error {
-        RunError::Cancelled => StudyError::Cancelled,
-        error => StudyError::design(error),
-    })?;
-    let settled = settled.ok_or_else(|| StudyError::design("a drive does not report its flash"))?;
+    let settled = settled.map_err(StudyError::design)?;
+    let settled = settled.ok_or_else(|| StudyError::design(DesignFault::NoFlash))?;
     let (judged, basis) = (settled.outcome.may_be_judged(), basis(&settled, &settle_settings));
     let write_amplification = settled.write_amplification;
     let simulated_raw = Bytes(flash.pages.raw * page_bytes(run, host_pages));

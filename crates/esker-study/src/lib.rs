@@ -16,8 +16,9 @@ mod verdict;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use esker_core::{Bytes, Hint, Ratio, jobs};
-use esker_sim::Slowest;
+use esker_core::registry::NotFound;
+use esker_core::{Bytes, Hint, Ratio, ReplayError, Unsupported, jobs};
+use esker_sim::{AssemblyError, ConfigError, RunError, Slowest, WorkloadError};
 use esker_trace::{ReadOptions, TraceError, group_inputs};
 use thiserror::Error;
 
@@ -110,19 +111,57 @@ pub enum StudyError {
         message: String,
     },
     /// A design could not be built.
-    #[error("a design could not be simulated: {message}")]
-    Design {
-        /// Why.
-        message: String,
-    },
+    #[error("a design could not be simulated: {0}")]
+    Design(Box<DesignFault>),
     /// The user asked for the end.
     #[error("interrupted")]
     Cancelled,
 }
 
 impl StudyError {
-    fn design(error: impl std::fmt::Display) -> Self {
-        Self::Design { message: error.to_string() }
+    fn design(fault: impl Into<DesignFault>) -> Self {
+        match fault.into() {
+            DesignFault::Run(RunError::Cancelled) => Self::Cancelled,
+            fault => Self::Design(Box::new(fault)),
+        }
+    }
+}
+
+/// Why a design could not be simulated.
+#[derive(Debug, Error)]
+pub enum DesignFault {
+    /// Its devices cannot be built.
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+    /// Its replay cannot go on.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its drive's preset is unknown.
+    #[error(transparent)]
+    Preset(#[from] NotFound),
+    /// Its drive does not report its flash.
+    #[error("a drive does not report its flash")]
+    NoFlash,
+}
+
+impl From<ConfigError> for DesignFault {
+    fn from(error: ConfigError) -> Self {
+        Self::Run(error.into())
+    }
+}
+impl From<WorkloadError> for DesignFault {
+    fn from(error: WorkloadError) -> Self {
+        ConfigError::from(error).into()
+    }
+}
+impl From<ReplayError> for DesignFault {
+    fn from(error: ReplayError) -> Self {
+        Self::Run(error.into())
+    }
+}
+impl From<Unsupported> for DesignFault {
+    fn from(error: Unsupported) -> Self {
+        Self::Run(error.into())
     }
 }
 

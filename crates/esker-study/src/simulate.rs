@@ -43,8 +43,8 @@ pub(crate) fn simulate(
     let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
     let mut run = match measured_run(workload, design, &Load::AS_TRACED, settings, hooks) {
         Ok(run) => run,
-        Err(StudyError::Design { message }) => {
-            candidate.outcome = Outcome::Failed { reason: message };
+        Err(StudyError::Design(fault)) => {
+            candidate.outcome = Outcome::Failed { reason: fault.to_string() };
             return Ok((candidate, None));
         }
         Err(error) => return Err(error),

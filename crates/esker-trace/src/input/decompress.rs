@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use flate2::bufread::GzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
+use zstd::zstd_safe::get_error_name;
 
 use super::{BLOCK, HEADROOM, read_full};
 use crate::error::TraceError;
@@ -38,19 +39,25 @@ impl Compression {
 
     /// If `error` means that decompression needs more memory than is allowed: what was found, and what to do.
     pub(super) fn too_large(self, error: &io::Error) -> Option<(&'static str, &'static str)> {
-        let text = error.to_string();
         match self {
-            Self::Zstd if text.contains("too much memory") => Some((
+            Self::Zstd if error.to_string() == get_error_name(ZSTD_WINDOW_TOO_LARGE) => Some((
                 "zstd data that take more than 32 MiB of memory to decompress",
                 "decompress it on the way: zstd -dc --long=31 FILE | esker ... -",
             )),
-            Self::Xz if text.contains("memory limit") => Some((
+            Self::Xz if is_memory_limit(error) => Some((
                 "xz data that take more than 32 MiB of memory to decompress",
                 "decompress it on the way: xz -dc FILE | esker ... -",
             )),
             _ => None,
         }
     }
+}
+
+/// The library's error for a window beyond the limit; it comes to us as text alone.
+const ZSTD_WINDOW_TOO_LARGE: usize = 0usize.wrapping_sub(16);
+
+fn is_memory_limit(error: &io::Error) -> bool {
+    error.get_ref().and_then(|error| error.downcast_ref()) == Some(&liblzma::stream::Error::MemLimit)
 }
 
 /// Containers that have to be unpacked first: where their magic bytes are, what they are, what to do.

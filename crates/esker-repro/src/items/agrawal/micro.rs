@@ -9,7 +9,7 @@ use esker_core::{
 use esker_results::{FlashReport, Report, Reporting};
 
 use crate::drive::Drive;
-use crate::{Context, Item, ReproduceError};
+use crate::{Context, Item, ItemFault, ReproduceError};
 
 /// Size of every request.
 pub(super) const PAGE: Bytes = Bytes::kib(4);
@@ -51,8 +51,8 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn error(&self, message: impl std::fmt::Display) -> ReproduceError {
-        ReproduceError::Experiment { item: self.item.name, message: message.to_string() }
+    fn error(&self, fault: impl Into<ItemFault>) -> ReproduceError {
+        ReproduceError::of(self.item, fault)
     }
 
     /// The drive in `condition`.
@@ -76,9 +76,9 @@ impl Work<'_> {
         let run = replay(drive, arrivals, &settings, &mut times).map_err(|error| self.error(error))?;
         match run.end {
             ReplayEnd::Complete if times.failed == 0 => {}
-            ReplayEnd::Complete => return Err(self.error(format!("{} requests failed", times.failed))),
+            ReplayEnd::Complete => return Err(self.error(ItemFault::RequestsFailed(times.failed))),
             ReplayEnd::Stopped => return Err(ReproduceError::Cancelled),
-            end => return Err(self.error(format!("the run ended early: {end:?}"))),
+            end => return Err(self.error(ItemFault::EndedEarly(end))),
         }
         let report = Report::of(drive);
         Ok(Measured {

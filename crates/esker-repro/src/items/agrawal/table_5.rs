@@ -12,7 +12,7 @@ use esker_sim::{BeyondCapacity, PreconditionKind, WorkloadSettings};
 
 use super::drives::with_block_per_plane;
 use crate::traces::{self, PaperTrace, Plan};
-use crate::{Claim, Context, Item, Outcome, ReproduceError};
+use crate::{Claim, Context, Item, ItemFault, Outcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -114,7 +114,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
 fn cleaning(item: &Item, context: &Context<'_>, plan: Plan, part: usize) -> Result<CleaningReport, ReproduceError> {
     let results = traces::run(item, context, plan, (part, RUNS))?;
     let report = results.devices.into_values().find_map(|device| device.flash?.cleaning);
-    report.ok_or_else(|| ReproduceError::Experiment { item: item.name, message: "no block was cleaned".to_string() })
+    report.ok_or_else(|| ReproduceError::of(item, ItemFault::NotReported("cleaned blocks")))
 }
 
 /// What a moved page took.

@@ -20,7 +20,7 @@ use esker_flash::WearLevelling;
 use esker_results::{Report, Reporting, WearReport};
 
 use super::drives;
-use crate::{Claim, Context, Item, Outcome, ReproduceError, traces};
+use crate::{Claim, Context, Item, ItemFault, Outcome, ReproduceError, traces};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -216,11 +216,11 @@ fn wear_out(
     technique: usize,
     length: Option<usize>,
 ) -> Result<Worn, ReproduceError> {
-    let error = |message: String| ReproduceError::Experiment { item: item.name, message };
+    let error = |fault: ItemFault| ReproduceError::of(item, fault);
     let published = &PUBLISHED[technique];
     let system = drives::wearing_out(published.levelling).system();
-    let mut drive = system.assemble(context.seed).map_err(|fault| error(fault.to_string()))?.device;
-    drive.control(Nanos::ZERO, Control::StartMeasuring).map_err(|fault| error(fault.to_string()))?;
+    let mut drive = system.assemble(context.seed).map_err(|fault| error(fault.into()))?.device;
+    drive.control(Nanos::ZERO, Control::StartMeasuring).map_err(|fault| error(fault.into()))?;
 
     let mut worn = Worn { served: 0, one_pass: WearReport::default(), end: WearReport::default() };
     let mut settings = ReplaySettings::closed(1);
@@ -230,18 +230,18 @@ fn wear_out(
         let next = requests.iter().cycle().skip(worn.served % requests.len()).take(stride);
         let arrivals = next.map(|&request| Arrival { at: Nanos::ZERO, request });
         let mut failures = Failures { context, failed: 0 };
-        let end = replay(&mut drive, arrivals, &settings, &mut failures).map_err(|fault| error(fault.to_string()))?;
+        let end = replay(&mut drive, arrivals, &settings, &mut failures).map_err(|fault| error(fault.into()))?;
         match end.end {
             ReplayEnd::Complete if failures.failed == 0 => {}
-            ReplayEnd::Complete => return Err(error(format!("{} requests failed", failures.failed))),
+            ReplayEnd::Complete => return Err(error(ItemFault::RequestsFailed(failures.failed))),
             ReplayEnd::Stopped => return Err(ReproduceError::Cancelled),
-            other => return Err(error(format!("the run ended early: {other:?}"))),
+            other => return Err(error(ItemFault::EndedEarly(other))),
         }
         settings.start = end.last_event;
         let before = worn.served;
         worn.served += stride;
         let at_pass = before < requests.len() && worn.served >= requests.len();
-        let look = || wear(&drive).ok_or_else(|| error("the drive keeps no account of wear".to_string()));
+        let look = || wear(&drive).ok_or_else(|| error(ItemFault::NotReported("wear")));
         if at_pass {
             worn.one_pass = look()?;
         }

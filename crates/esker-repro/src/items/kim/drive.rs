@@ -10,7 +10,7 @@ use esker_results::{FlashReport, Report, Reporting};
 
 use super::workload::Workload;
 use crate::drive::{Drive, choice};
-use crate::{Context, Item, ReproduceError};
+use crate::{Context, Item, ItemFault, ReproduceError};
 
 /// The layers that chapter 3 compares, by the paper's names; FAST's log is the workload's.
 pub(super) const LAYERS: [&str; 3] = ["Baseline", "DFTL", "FAST"];
@@ -124,10 +124,10 @@ impl Run {
 
 /// Runs `setup`: the warm-up one request at a time, the rest by arrival times.
 pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) -> Result<Run, ReproduceError> {
-    let error = |message: String| ReproduceError::Experiment { item: item.name, message };
+    let error = |fault: ItemFault| ReproduceError::of(item, fault);
     let workload = setup.workload;
     let system = setup.drive().system();
-    let mut drive = system.assemble(context.seed).map_err(|fault| error(fault.to_string()))?.device;
+    let mut drive = system.assemble(context.seed).map_err(|fault| error(fault.into()))?.device;
 
     let mut arrivals = workload.arrivals(context.seed);
     let mut watch = Watch {
@@ -142,7 +142,7 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
     let warm_up: Vec<Arrival> = arrivals.by_ref().take(workload.warm_up as usize).collect();
     let begin = warm_up.last().map_or(Nanos::ZERO, |last| last.at);
     let end = play(&mut drive, warm_up, &ReplaySettings::closed(1), &mut watch).map_err(&error)?;
-    drive.control(end, Control::StartMeasuring).map_err(|fault| error(fault.to_string()))?;
+    drive.control(end, Control::StartMeasuring).map_err(|fault| error(fault.into()))?;
     watch.served.clear();
     let measured = arrivals.map(|arrival| Arrival { at: Nanos(end.0 + arrival.at.0 - begin.0), ..arrival });
     play(&mut drive, measured, &ReplaySettings { start: end, ..ReplaySettings::OPEN }, &mut watch).map_err(&error)?;
@@ -150,7 +150,7 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
         return Err(ReproduceError::Cancelled);
     }
     if watch.failed > 0 {
-        return Err(error(format!("{} requests failed", watch.failed)));
+        return Err(error(ItemFault::RequestsFailed(watch.failed)));
     }
     let report = Report::of(&drive);
     let flash = report.devices.into_values().find_map(|device| device.flash).unwrap_or_default();
@@ -163,11 +163,11 @@ fn play(
     arrivals: impl IntoIterator<Item = Arrival>,
     settings: &ReplaySettings,
     watch: &mut Watch<'_>,
-) -> Result<Nanos, String> {
-    let end = replay(drive, arrivals, settings, watch).map_err(|fault| fault.to_string())?;
+) -> Result<Nanos, ItemFault> {
+    let end = replay(drive, arrivals, settings, watch)?;
     match end.end {
         ReplayEnd::Complete | ReplayEnd::Stopped => Ok(end.last_event),
-        other => Err(format!("the run ended early: {other:?}")),
+        other => Err(ItemFault::EndedEarly(other)),
     }
 }
 
