@@ -20,6 +20,7 @@ pub struct DiskSettings {
     /// Speed of the platters.
     pub rotation_speed: RotationSpeed,
     /// Recorded surfaces, one head each.
+    #[schemars(range(min = 1, max = 64))]
     pub surfaces: u32,
     /// Groups of cylinders with the same number of sectors per track, from the outer edge inwards.
     pub zones: Vec<ZoneSettings>,
@@ -50,7 +51,8 @@ pub struct DiskSettings {
     /// wait for any of them.
     #[serde(default = "default_priority_aging", skip_serializing_if = "is_default_priority_aging")]
     pub priority_aging: Nanos,
-    /// Requests that the disk holds at once, including the one in service: 1 to 65,536.
+    /// Requests that the disk holds at once, including the one in service.
+    #[schemars(range(min = 1, max = 65_536))]
     #[serde(default = "default_queue_depth")]
     pub queue_depth: u32,
 }

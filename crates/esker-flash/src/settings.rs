@@ -38,15 +38,18 @@ pub struct SsdSettings {
     /// How many blocks of a pool take writes at the same time.
     #[serde(default)]
     pub write_frontiers: WriteFrontiers,
-    /// How many streams of the host are kept apart in blocks of their own, 1 (the default) to 16: each then has as many
+    /// How many streams of the host are kept apart in blocks of their own (the default is 1, none): each then has as many
     /// write frontiers as `write_frontiers` says, and writes of stream s go to those of number s modulo this. What
     /// cleaning copies stays with its stream, unless `cleaning.separate` = "copied" keeps it apart from all. For layer
     /// `page`.
+    #[schemars(range(min = 1, max = 16))]
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub streams: u32,
     /// Requests that the drive takes at once.
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub queue_depth: u32,
     /// Rated erases per block.
+    #[schemars(range(min = 1))]
     pub endurance_cycles: u64,
     /// The flash array.
     pub geometry: GeometrySettings,
@@ -151,6 +154,7 @@ pub struct LinkSettings {
     /// Rate in each direction; the two directions do not disturb each other.
     pub rate: ByteRate,
     /// What each request spends in the controller before anything else. Requests pass it at the same time.
+    #[schemars(extend("most" = "60s"))]
     pub overhead: Nanos,
 }
 
@@ -164,8 +168,10 @@ pub struct WriteBufferSettings {
     #[serde(default)]
     pub mode: BufferMode,
     /// What a request takes that needs nothing but the memory.
+    #[schemars(extend("most" = "60s"))]
     pub latency: Nanos,
     /// Writing to flash begins when more than this share of the memory holds what the flash lacks.
+    #[schemars(extend("most" = "100%"))]
     #[serde(default = "three_quarters")]
     pub high_water: Ratio,
     /// It ends when no more than this share does. The pages that were used longest ago go first, at most one for each
@@ -219,6 +225,7 @@ pub struct CleaningSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Ratio>,
     /// How long the drive has had no requests before it begins with `background`.
+    #[schemars(extend("most" = "1d"))]
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_before_background: Nanos,
     /// Which pages are kept apart in blocks of their own: each kind then has as many write frontiers as

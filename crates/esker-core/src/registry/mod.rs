@@ -34,7 +34,7 @@ use crate::{Hint, did_you_mean};
 
 pub use check::check;
 pub use parameter::{Accepted, Fallback, Parameter, ParameterSource};
-pub use schema::{Described, described, plain};
+pub use schema::{Described, LEAST, MOST, described, plain};
 
 /// Something that can be chosen by name. `B` holds what its registry needs to build it, usually a function. `C` lists
 /// capabilities that only some entries of the registry have.

@@ -36,7 +36,12 @@ fn collect(root: &Value, table: &Value, prefix: &str, into: &mut Vec<Described>)
             Some(value) => format!("`{}`", toml_like(value)),
         };
         let meaning = property.get("description").and_then(Value::as_str).unwrap_or_default();
-        into.push(Described { kind: describe(root, property), default, meaning: plain(meaning), name: name.clone() });
+        into.push(Described {
+            kind: bounded(describe(root, property), property),
+            default,
+            meaning: plain(meaning),
+            name: name.clone(),
+        });
         collect_within(root, target, &name, into);
     }
 }
@@ -129,6 +134,31 @@ fn describe(root: &Value, schema: &Value) -> String {
     }
 }
 
+/// `kind` with the bounds that `property` states: numbers by `minimum` and `maximum`, quantities with a unit by
+/// [`LEAST`] and [`MOST`].
+fn bounded(kind: String, property: &Value) -> String {
+    let of_type = match property.get("format").and_then(Value::as_str) {
+        Some("uint8") => Some(u64::from(u8::MAX)),
+        Some("uint16") => Some(u64::from(u16::MAX)),
+        _ => None,
+    };
+    let number = |key| property.get(key).and_then(Value::as_u64);
+    let quantity = |key| property.get(key).and_then(Value::as_str).map(|quantity| format!("`\"{quantity}\"`"));
+    let least = number("minimum").filter(|least| *least > 0).map(|least| format!("{least}"));
+    let most = number("maximum").filter(|most| Some(*most) != of_type).map(|most| format!("{most}"));
+    match (least.or_else(|| quantity(LEAST)), most.or_else(|| quantity(MOST))) {
+        (Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
+        (Some(least), None) => format!("{kind}, at least {least}"),
+        (None, Some(most)) => format!("{kind}, at most {most}"),
+        (None, None) => kind,
+    }
+}
+
+/// The key of a schema that has the least value of a quantity with a unit.
+pub const LEAST: &str = "least";
+/// The key of a schema that has the largest value of a quantity with a unit.
+pub const MOST: &str = "most";
+
 /// A JSON value as it is written in TOML.
 fn toml_like(value: &Value) -> String {
     match value {
@@ -160,6 +190,7 @@ mod tests {
     struct Outer {
         /// How long
         /// it takes, see [`crate::X`].
+        #[schemars(extend("most" = "60s"))]
         time: crate::Nanos,
         /// Which one.
         #[serde(default = "blue")]
@@ -178,6 +209,7 @@ mod tests {
     #[derive(JsonSchema, Serialize)]
     struct Inner {
         /// How many.
+        #[schemars(range(min = 1, max = 9))]
         count: u32,
     }
     #[derive(JsonSchema, Serialize)]
@@ -204,12 +236,12 @@ mod tests {
         assert_eq!(
             found,
             [
-                "time | a time with its unit, such as \"25us\" or \"5y\" | required | How long it takes, see `X`.",
+                "time | a time with its unit, such as \"25us\" or \"5y\", at most `\"60s\"` | required | How long it takes, see `X`.",
                 "colour | `\"red\"` or `\"dark-blue\"` | `\"dark-blue\"` | Which one.",
                 "inner | a table |  | ",
-                "inner.count | a whole number | required | How many.",
+                "inner.count | a whole number, 1 to 9 | required | How many.",
                 "named | a table | required | ",
-                "named.NAME.count | a whole number | required | How many.",
+                "named.NAME.count | a whole number, 1 to 9 | required | How many.",
                 "shape | `{ kind = \"round\", ... }` | required | ",
                 "shape.radius | a number | required | With `kind = \"round\"`: Across.",
             ]

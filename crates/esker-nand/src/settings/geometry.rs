@@ -9,26 +9,35 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct GeometrySettings {
     /// Serial buses.
+    #[schemars(range(min = 1))]
     pub channels: u32,
     /// Packages that share a channel's bus (a shared-bus gang).
+    #[schemars(range(min = 1))]
     pub packages_per_channel: u32,
     /// Dies of a package: what works on its own.
+    #[schemars(range(min = 1))]
     pub dies_per_package: u32,
     /// Planes of a die.
+    #[schemars(range(min = 1))]
     pub planes_per_die: u32,
     /// Erase blocks of a plane.
+    #[schemars(range(min = 1))]
     pub blocks_per_plane: u32,
     /// Pages of a block.
+    #[schemars(range(min = 1, max = 65_534))]
     pub pages_per_block: u32,
     /// Data bytes of a page: a power of two, at least one sector.
+    #[schemars(extend("least" = "512B", "most" = "1GiB"))]
     pub page_size: Bytes,
     /// How many consecutive pages of a block are read from the cells together. Above 1 a page here is the unit
     /// that is mapped and transferred, and this many of them make a page of the flash: units of one flash page
     /// that wait for a die one behind the other are sensed once. `timing.page_program` is then a unit's share of
     /// the program. Divides `pages_per_block`.
+    #[schemars(range(min = 1))]
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub units_per_page: u32,
     /// Bytes of a page beside its data (identification, error correction). They cross the bus with the data.
+    #[schemars(extend("most" = "1GiB"))]
     pub spare_size: Bytes,
 }
 

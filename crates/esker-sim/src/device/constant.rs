@@ -33,11 +33,14 @@ pub(super) const KIND: DeviceKind = DeviceKind {
 #[serde(deny_unknown_fields)]
 pub struct ConstantSettings {
     /// Time that a server spends on any request, flushes and trims included.
+    #[schemars(extend("least" = "1ns", "most" = "365d"))]
     pub service_time: Nanos,
     /// Servers that share the queue.
+    #[schemars(range(min = 1, max = 65_536))]
     #[serde(default = "one")]
     pub servers: u32,
     /// Bytes that the host can address.
+    #[schemars(extend("least" = "512B"))]
     pub capacity: Bytes,
     /// Requests under way at most, those in service included (default: 32, or one per server where that is more).
     #[serde(skip_serializing_if = "Option::is_none")]
