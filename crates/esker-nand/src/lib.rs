@@ -24,4 +24,4 @@ pub use settings::{
     Stripe, SuspendSettings, TimingSettings,
 };
 pub use value::ValueError;
-pub use wiring::{Wiring, name as setting_name};
+pub use wiring::{Wiring, setting_name};

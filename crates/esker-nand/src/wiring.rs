@@ -1,9 +1,8 @@
 //! What the wiring of the array comes to: which array the translation layer sees, and which
 //! combinations exclude each other.
 
-use std::fmt;
-
 use esker_core::{Bytes, Nanos};
+use serde::Serialize;
 
 use crate::{
     ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GangData, GeometrySettings, MultiPlane, NandError,
@@ -94,9 +93,9 @@ impl Wiring<'_> {
     pub fn copies_inside(&self) -> Option<(&'static str, String)> {
         let array = self.array;
         if array.copy_back != CopyBack::Off {
-            Some(("array.copy_back", format!("`array.copy_back` = {}", name(&array.copy_back))))
+            Some(("array.copy_back", format!("`array.copy_back` = {}", setting_name(&array.copy_back))))
         } else if array.rewrite != Rewrite::Controller {
-            Some(("array.rewrite", format!("`array.rewrite` = {}", name(&array.rewrite))))
+            Some(("array.rewrite", format!("`array.rewrite` = {}", setting_name(&array.rewrite))))
         } else {
             None
         }
@@ -117,7 +116,7 @@ impl Wiring<'_> {
         if array.multi_plane != MultiPlane::Off && self.geometry.planes_per_die == 1 {
             return contradiction(
                 ["array.multi_plane", "geometry.planes_per_die"],
-                format!("`array.multi_plane` = {}", name(&array.multi_plane)),
+                format!("`array.multi_plane` = {}", setting_name(&array.multi_plane)),
                 "`geometry.planes_per_die` = 1".to_string(),
                 "no two planes of a die can work at once".to_string(),
                 "leave `array.multi_plane` out",
@@ -126,8 +125,8 @@ impl Wiring<'_> {
         if array.gang_control != GangControl::default() && array.gang != Gang::SharedControl {
             return contradiction(
                 ["array.gang_control", "array.gang"],
-                format!("`array.gang_control` = {}", name(&array.gang_control)),
-                format!("`array.gang` = {}", name(&array.gang)),
+                format!("`array.gang_control` = {}", setting_name(&array.gang_control)),
+                format!("`array.gang` = {}", setting_name(&array.gang)),
                 "packages that share no control lines alone do not hold them".to_string(),
                 "leave `array.gang_control` out, or gang = \"shared-control\"",
             );
@@ -135,8 +134,8 @@ impl Wiring<'_> {
         if array.gang_data != GangData::default() && array.gang != Gang::Synchronous {
             return contradiction(
                 ["array.gang_data", "array.gang"],
-                format!("`array.gang_data` = {}", name(&array.gang_data)),
-                format!("`array.gang` = {}", name(&array.gang)),
+                format!("`array.gang_data` = {}", setting_name(&array.gang_data)),
+                format!("`array.gang` = {}", setting_name(&array.gang)),
                 "only packages in synchrony have one wide page that crosses in pieces".to_string(),
                 "leave `array.gang_data` out, or gang = \"synchronous\"",
             );
@@ -156,7 +155,7 @@ impl Wiring<'_> {
         if array.rewrite != Rewrite::Controller && depth > 1 {
             return contradiction(
                 ["array.rewrite", "array.logical_page"],
-                format!("`array.rewrite` = {}", name(&array.rewrite)),
+                format!("`array.rewrite` = {}", setting_name(&array.rewrite)),
                 format!("`array.logical_page` of {depth} flash pages one after the other"),
                 "the register of a plane holds one flash page".to_string(),
                 "leave one of the two out",
@@ -251,14 +250,7 @@ fn count(geometry: &mut GeometrySettings, level: ArrayLevel) -> &mut u32 {
     }
 }
 
-/// A value as configurations have it.
-pub fn name(value: &impl fmt::Debug) -> String {
-    let mut name = String::from("\"");
-    for letter in format!("{value:?}").chars() {
-        if letter.is_uppercase() && name.len() > 1 {
-            name.push('-');
-        }
-        name.extend(letter.to_lowercase());
-    }
-    name + "\""
+/// A value as configurations write it, in quotes.
+pub fn setting_name(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("settings are plain data")
 }
