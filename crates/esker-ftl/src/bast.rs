@@ -9,13 +9,13 @@ use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "bast",
-    summary: "data blocks mapped by block, and a log block for each of the few that were written again",
+    summary: "data blocks mapped by block, and a log block for each of the few that were rewritten",
     source: "Kim 2009, sections 2.3.3 and 2.4, and table 3.1, after Kim et al. 2002 (BAST)",
     parameters: ParameterSource::Listed(&[
         LOG,
         Parameter {
             name: "eviction",
-            meaning: "whose log block is merged when another needs it: `lru`, written longest ago, or `fifo`, given longest ago",
+            meaning: "the log block that is merged when none is free: `lru`, that of the data block written longest ago, or `fifo`, the oldest",
             value: Accepted::OneOf(&["lru", "fifo"]),
         },
     ]),

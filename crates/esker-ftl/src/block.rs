@@ -10,11 +10,11 @@ use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "block",
-    summary: "a map of blocks; a page that is written again sets off a copy of its block",
+    summary: "a map of blocks; rewriting a page copies its block",
     source: "Kim 2009, section 2.3.2, block-level FTL schemes",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "open",
-        meaning: "logical blocks of a pool that can be amid being rewritten",
+        meaning: "logical blocks of a pool that can be rewritten at the same time",
         value: Accepted::Count { default: Fallback::Value(1), least: 1, most: 1 << 20 },
     }]),
     capabilities: &[LayerCapability::Recover],

@@ -57,16 +57,18 @@ impl Capability for LayerCapability {
 
     fn meaning(self) -> &'static str {
         match self {
-            Self::Wear => "counts erases, evens them out and takes worn blocks out of use (`wear`)",
-            Self::Separate => "keeps pages apart by how soon they are written again (`cleaning.separate`)",
-            Self::Streams => "keeps what the host's streams write in blocks of their own (`streams`)",
-            Self::Refresh => "writes data elsewhere before they become unreadable (`ecc.refresh_above`)",
+            Self::Wear => "counts erases, levels wear and takes worn blocks out of use (`wear`)",
+            Self::Separate => {
+                "writes pages to different blocks by how soon they are likely to be rewritten (`cleaning.separate`)"
+            }
+            Self::Streams => "writes each stream of the host to blocks of its own (`streams`)",
+            Self::Refresh => "rewrites data before they become unreadable (`ecc.refresh_above`)",
             Self::GradualCleaning => "cleans a little with each write before space runs out (`cleaning.gradual`)",
             Self::KnownSteady => "preconditioning can begin in the steady state rather than write its way there",
-            Self::Recover => "finds its data again after a power failure (`power_failure`)",
-            Self::RecoverByMap => "recovery finds most data through pages of the map",
+            Self::Recover => "recovers its map after a power failure (`power_failure`)",
+            Self::RecoverByMap => "recovers most of its map from map pages on flash",
             Self::AsksOwner => {
-                "asks whoever the pages belong to before cleaning copies them; a drive keeps all of its own"
+                "asks the owner of a page before cleaning copies it; a drive by itself needs all of its pages"
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "fast",
-    summary: "data blocks mapped by block, a sequential log block, and log blocks that all of them share",
+    summary: "data blocks mapped by block, a sequential log block, and log blocks shared by all data blocks",
     source: "Kim 2009, sections 2.3.3 and 2.4, and table 3.1, after Lee et al. 2007 (FAST)",
     parameters: ParameterSource::Listed(&[LOG]),
     capabilities: &[LayerCapability::Recover],

@@ -10,7 +10,7 @@ use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "last",
-    summary: "data blocks mapped by block, and log blocks apart for sequential, hot and cold writes",
+    summary: "data blocks mapped by block, and separate log blocks for sequential, hot and cold writes",
     source: "Kim 2009, section 2.4 and table 3.1, after Lee et al. 2008 (LAST)",
     parameters: ParameterSource::Listed(&[
         LOG,
@@ -26,7 +26,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         },
         Parameter {
             name: "sequential_pages",
-            meaning: "a write of so many pages or more is sequential",
+            meaning: "a write of at least this many pages is sequential",
             value: Accepted::Count { default: Fallback::Value(4), least: 1, most: 1 << 30 },
         },
         Parameter {

@@ -9,7 +9,7 @@ use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "replacement-block",
-    summary: "a map of blocks; pages that are written again go to their offsets in a chain of replacement blocks",
+    summary: "a map of blocks; rewritten pages go to their offsets in a chain of replacement blocks",
     source: "Kim 2009, section 2.3.2 and table 3.1, after Ban 1995",
     parameters: ParameterSource::Listed(&[
         Parameter {
@@ -18,7 +18,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
             value: Accepted::Count { default: Fallback::Value(2), least: 1, most: 1 << 16 },
         },
         Parameter {
-            meaning: "replacement blocks of all logical blocks together, as a share of those, rounded up",
+            meaning: "replacement blocks of all logical blocks together, as a share of the logical blocks, rounded up",
             ..LOG
         },
     ]),

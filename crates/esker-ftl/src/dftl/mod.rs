@@ -24,7 +24,7 @@ use tables::Tables;
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "dftl",
-    summary: "a map of all pages on flash, of which single entries are cached",
+    summary: "a map of all pages on flash, with a cache of single entries",
     source: "Kim 2009, section 3.3 (DFTL)",
     parameters: ParameterSource::Listed(&[
         Parameter {
@@ -48,7 +48,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         },
         Parameter {
             name: "batch_evictions",
-            meaning: "whether writing an evicted entry back saves the changed entries of its translation page that stay, too",
+            meaning: "whether writing back an evicted entry also saves the other changed entries of its translation page",
             value: Accepted::Flag { default: false },
         },
         Parameter {

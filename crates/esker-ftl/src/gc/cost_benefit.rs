@@ -7,7 +7,7 @@ use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "cost-benefit",
-    summary: "the block with the largest age x (1 - u) / 2u, where u of it is valid; all are looked at",
+    summary: "the block with the largest age x (1 - u) / 2u, where a share u of it is valid; all are compared",
     source: "Rosenblum and Ousterhout 1991 (segments of a log); Kawaguchi, Nishioka and Motoda 1995 (flash)",
     parameters: ParameterSource::NONE,
     capabilities: &[],

@@ -133,7 +133,7 @@ impl Capability for VictimCapability {
     fn meaning(self) -> &'static str {
         match self {
             Self::KnownSteady => {
-                "how full blocks are in the steady state is known, so that preconditioning begins there"
+                "the distribution of valid pages in the steady state is known, so that preconditioning can begin there"
             }
         }
     }

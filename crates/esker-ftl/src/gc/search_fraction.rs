@@ -12,7 +12,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     source: "Kim 2009, section 3.5.6 and figure 3.18",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "fraction",
-        meaning: "share of the list that is looked at",
+        meaning: "share of the list that is searched",
         value: Accepted::Share { default: Ratio::percent(50), least: Ratio::ZERO, most: Ratio::ONE },
     }]),
     capabilities: &[],

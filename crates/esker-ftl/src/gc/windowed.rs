@@ -13,7 +13,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     source: "Hu, Eleftheriou, Haas, Iliadis and Pletka, SYSTOR 2009",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "window",
-        meaning: "blocks that are looked at",
+        meaning: "blocks that are compared",
         value: Accepted::Count { default: Fallback::Value(32), least: 1, most: 1_000_000 },
     }]),
     capabilities: &[],
