@@ -14,6 +14,7 @@ mod hint;
 mod histogram;
 pub mod jobs;
 mod line;
+mod list;
 mod preset;
 mod quantity;
 mod queue;
@@ -32,6 +33,7 @@ pub use device::{BusyTime, Control, Device, DeviceState, Precondition, ResourceK
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;
 pub use line::WaitingLine;
+pub use list::{Linked, Links, List};
 pub use preset::Preset;
 pub use quantity::{QuantityError, deserialize_quantity, parse_quantity, write_quantity};
 pub use queue::{EventQueue, Timetable};

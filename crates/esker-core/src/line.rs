@@ -48,6 +48,11 @@ impl<T> WaitingLine<T> {
         self.waiting == 0
     }
 
+    /// All items that wait, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.levels.iter().flat_map(|level| &level.queue).map(|(_, item)| item)
+    }
+
     /// Adds `item`, which has waited since `since`: never earlier than the last item of its priority.
     #[inline]
     pub fn push(&mut self, since: Nanos, priority: Priority, item: T) {

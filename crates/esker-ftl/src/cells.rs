@@ -1,4 +1,4 @@
-//! What a translation layer works on: the flash state, and the sink of the operations that change it.
+//! The flash state and the sink of its operations, passed through a translation layer together.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;

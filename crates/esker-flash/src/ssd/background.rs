@@ -1,12 +1,10 @@
 //! Cleaning while the drive has nothing else to do.
 
 use esker_core::Nanos;
-use esker_ftl::Cells;
 use esker_nand::ValueError;
-use esker_nand::array::Waiter;
 
 use super::Ssd;
-use super::power::Power;
+use super::power::PowerFailure;
 use crate::{CleaningSettings, SsdError};
 
 /// Longer times are refused, so that sums stay far from the end of `u64` nanoseconds.
@@ -50,38 +48,19 @@ impl Background {
 }
 
 impl Ssd {
-    /// Whether nothing is under way that cleaning could disturb.
-    fn is_idle(&self) -> bool {
-        self.slots.in_use() == 0 && !self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving())
-    }
-
     /// Something ended: if the drive is idle now, the time runs after which it cleans.
     #[inline]
-    pub(super) fn look_idle(&mut self, now: Nanos) {
-        let no_power = self.power.as_ref().is_some_and(Power::is_out);
-        if self.background.is_none() || no_power || !self.is_idle() {
-            return;
-        }
-        let background = self.background.as_mut().expect("it was asked for");
-        if background.under_way == 0 {
+    pub(super) fn check_idle(&mut self, now: Nanos) {
+        let Some(background) = &mut self.background else { return };
+        let no_power = self.power.as_ref().is_some_and(PowerFailure::is_out);
+        if background.under_way == 0 && !no_power && self.front.is_idle() {
             background.due = now + background.idle;
         }
     }
 
     /// Begins a round.
     pub(super) fn clean_in_background(&mut self, now: Nanos) {
-        let mut under_way = 0;
-        for _ in 0..self.space.pools {
-            self.ops.clear();
-            // An error is that of cleaning that gains nothing: idle time cannot help then.
-            let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
-            if !self.ops.as_slice().is_empty() {
-                under_way += self.issue(now, Waiter::BACKGROUND, None);
-            }
-            if !something {
-                break;
-            }
-        }
+        let under_way = self.back.clean(now);
         let background = self.background.as_mut().expect("it was due");
         (background.due, background.under_way) = (Nanos::NEVER, under_way);
     }
@@ -90,8 +69,8 @@ impl Ssd {
     pub(super) fn cleaned_in_background(&mut self, now: Nanos) {
         let background = self.background.as_mut().expect("it is under way");
         background.under_way -= 1;
-        if background.under_way == 0 && self.is_idle() {
-            self.background.as_mut().expect("it is under way").due = now;
+        if background.under_way == 0 && self.front.is_idle() {
+            background.due = now;
         }
     }
 }

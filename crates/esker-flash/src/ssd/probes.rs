@@ -26,7 +26,7 @@ const CAUSES_IN_ORDER: [Cause; CAUSES] =
 impl Ssd {
     /// Each die and bus by itself.
     pub(super) fn array_report(&self, measured: Nanos) -> ArrayReport {
-        let array = self.array.borrow();
+        let array = self.back.array.borrow();
         let share = |busy: Vec<Nanos>| busy.iter().map(|busy| busy.0 as f64 / measured.0.max(1) as f64).collect();
         let tally = array.tally();
         let mut steps = Vec::new();
@@ -49,7 +49,7 @@ impl Ssd {
 
     /// What the array took over `measured`.
     pub(super) fn energy_report(&self, energy: &EnergySettings, measured: Nanos) -> EnergyReport {
-        let array = self.array.borrow();
+        let array = self.back.array.borrow();
         let tally = array.tally();
         // What packages do in synchrony is counted once.
         let packages = match self.settings.array.gang {
@@ -58,7 +58,7 @@ impl Ssd {
         };
         let flash_page = self.settings.geometry.page_size + self.settings.geometry.spare_size;
         let sector = energy.page_transfer.0 * 512 / flash_page.0;
-        let timing = &self.timing;
+        let timing = &self.back.timing;
         let prices = Prices { energy, sector, packages, timing };
         let idle = array.die_busy().iter().map(|busy| u128::from(measured.saturating_sub(*busy).0)).sum::<u128>();
         let report = EnergyReport {

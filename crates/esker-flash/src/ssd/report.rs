@@ -10,63 +10,61 @@ use esker_results::{
     BufferReport, CleaningReport, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport,
 };
 
-use super::power::{Power, Stage};
+use super::power::PowerFailure;
 use super::{Baseline, Ssd};
 
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 
 impl Ssd {
     pub(super) fn start_measuring(&mut self, now: Nanos) {
-        let array = self.array.get_mut();
+        let array = self.back.array.get_mut();
         array.settle(now);
         array.reset_busy();
-        if let Some(link) = &mut self.link {
+        if let Some(link) = &mut self.front.link {
             link.reset_busy();
         }
         if let Some(timeline) = &mut self.timeline {
             timeline.start();
         }
-        if let Some(ecc) = &mut self.ecc {
+        if let Some(ecc) = &mut self.back.ecc {
             ecc.reset_counts();
         }
-        if let Some(buffer) = &mut self.buffer {
+        if let Some(buffer) = &mut self.front.buffer {
             buffer.earlier = buffer.counts;
         }
         self.measuring = Baseline {
             at: now,
-            completed: self.completed,
-            host_page_writes: self.host_page_writes,
-            host_page_reads: self.host_page_reads,
-            unwritten_page_reads: self.unwritten_page_reads,
-            counts: *self.flash.counts(),
-            layer: self.layer_counters(),
+            completed: self.front.completed,
+            pages: self.back.counts,
+            operations: *self.back.flash.counts(),
+            layer: self.back.layer_counters(),
         };
     }
 
     fn busy(&self) -> Vec<BusyTime> {
-        let mut array = self.array.borrow_mut();
+        let mut array = self.back.array.borrow_mut();
         array.settle(self.now);
         #[cfg(debug_assertions)]
         array.check_tally();
         let mut all =
             vec![busy_time(ResourceKind::Bus, array.bus_busy()), busy_time(ResourceKind::Die, array.die_busy())];
-        if let Some(link) = &self.link {
+        if let Some(link) = &self.front.link {
             all.push(busy_time(ResourceKind::Link, link.busy()));
         }
         all
     }
 
     fn life_used(&self) -> Ratio {
-        let mean = self.flash.counts().erases as f64 / f64::from(self.geometry.blocks());
+        let mean = self.back.flash.counts().erases as f64 / f64::from(self.back.geometry.blocks());
         Ratio::from_f64(mean / self.settings.endurance_cycles as f64)
     }
 
     pub(super) fn telemetry_now(&self) -> Telemetry {
         Telemetry {
-            state: if self.read_only { DeviceState::ReadOnly } else { DeviceState::Online },
-            queued: self.slots.in_use(),
-            free_space: Some(Bytes(self.ftl.writable_pages() * self.geometry.page_size().0)),
-            erases: self.flash.counts().erases,
+            state: if self.back.read_only { DeviceState::ReadOnly } else { DeviceState::Online },
+            queued: self.front.slots.in_use(),
+            free_space: Some(Bytes(self.back.ftl.writable_pages() * self.back.geometry.page_size().0)),
+            erases: self.back.flash.counts().erases,
             life_used: self.life_used(),
             busy: self.busy(),
         }
@@ -88,8 +86,8 @@ impl Ssd {
         }
         DeviceReport {
             kind: "ssd".to_string(),
-            capacity_bytes: self.capacity.0,
-            requests: self.completed - self.measuring.completed,
+            capacity_bytes: self.back.capacity().0,
+            requests: self.front.completed - self.measuring.completed,
             utilisation,
             utilisation_busiest: busiest,
             flash: Some(self.flash_report(self.now.saturating_sub(self.measuring.at))),
@@ -102,10 +100,10 @@ impl Ssd {
         if blocks == 0 {
             return None;
         }
-        let pages = blocks * u64::from(self.geometry.data_pages_per_block());
-        let tally = self.array.borrow().tally();
+        let pages = blocks * u64::from(self.back.geometry.data_pages_per_block());
+        let tally = self.back.array.borrow().tally();
         let cleaning = Cause::Cleaning as usize;
-        let flash_pages = 1 << (self.page_shift - self.part_shift);
+        let flash_pages = self.back.flash_pages_per_page();
         let copy_backs = [Step::CopyBack, Step::CopyBackChecked].map(|step| tally.done[step as usize][cleaning].steps);
         Some(CleaningReport {
             blocks,
@@ -118,25 +116,26 @@ impl Ssd {
 
     fn flash_report(&self, measured: Nanos) -> FlashReport {
         let measured_s = measured.as_secs_f64();
-        let counts = self.flash.counts().since(&self.measuring.counts);
-        let layer = self.layer_counters().since(&self.measuring.layer);
-        let host_page_writes = self.host_page_writes - self.measuring.host_page_writes;
-        let erase_count = self.flash.erase_counts();
+        let counts = self.back.flash.counts().since(&self.measuring.operations);
+        let layer = self.back.layer_counters().since(&self.measuring.layer);
+        let (pages, before) = (self.back.counts, self.measuring.pages);
+        let host_page_writes = pages.writes - before.writes;
+        let erase_count = self.back.flash.erase_counts();
         let endurance = self.settings.endurance_cycles;
         let lifetime = (counts.erases > 0 && measured_s > 0.0).then(|| {
-            let erases_per_block_and_s = counts.erases as f64 / f64::from(self.geometry.blocks()) / measured_s;
+            let erases_per_block_and_s = counts.erases as f64 / f64::from(self.back.geometry.blocks()) / measured_s;
             (endurance as f64 - erase_count.mean).max(0.0) / erases_per_block_and_s / SECONDS_PER_YEAR
         });
-        let ecc = self.ecc.as_ref().map_or(0, |ecc| ecc.memory_bytes());
-        let memory = self.ftl.memory_bytes() + self.flash.memory_bytes() + ecc;
+        let ecc = self.back.ecc.as_ref().map_or(0, |ecc| ecc.memory_bytes());
+        let memory = self.back.ftl.memory_bytes() + self.back.flash.memory_bytes() + ecc;
         FlashReport {
             reads: counts.reads(),
             programs: counts.programs(),
             host_page_writes,
-            host_page_reads: self.host_page_reads - self.measuring.host_page_reads,
-            unwritten_page_reads: self.unwritten_page_reads - self.measuring.unwritten_page_reads,
-            pages: self.space.page_counts(),
-            effective_spare_factor: self.space.effective_spare_factor(),
+            host_page_reads: pages.reads - before.reads,
+            unwritten_page_reads: pages.unwritten_reads - before.unwritten_reads,
+            pages: self.back.space.page_counts(),
+            effective_spare_factor: self.back.space.effective_spare_factor(),
             erases: counts.erases,
             // Where pages are mapped, every victim is a merge.
             merges: layer.merges.unwrap_or(MergeCounts {
@@ -146,7 +145,7 @@ impl Ssd {
             }),
             full_merge_data_blocks: layer.full_merge_data_blocks,
             dead_log_blocks: layer.dead_log_blocks,
-            map_bytes: self.ftl.map_bytes(),
+            map_bytes: self.back.ftl.map_bytes(),
             write_amplification: (host_page_writes > 0)
                 .then(|| counts.programs().total() as f64 / host_page_writes as f64),
             cleaning: self.cleaning_report(&counts),
@@ -157,13 +156,13 @@ impl Ssd {
             endurance_cycles: endurance,
             projected_lifetime_years: lifetime,
             wear: self.wear_report(&erase_count),
-            ecc: self.ecc.as_ref().map(|ecc| ecc_report(ecc)),
-            write_buffer: self.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
-            simulator_bytes_per_page: memory as f64 / f64::from(self.geometry.pages()),
+            ecc: self.back.ecc.as_ref().map(|ecc| ecc_report(ecc)),
+            write_buffer: self.front.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
+            simulator_bytes_per_page: memory as f64 / f64::from(self.back.geometry.pages()),
             precondition: self.precondition,
             mapping: layer.mapping,
-            recovery: self.power.as_ref().and_then(Power::report),
-            power_failure_missed: self.power.as_ref().is_some_and(|power| power.stage == Stage::Ahead),
+            recovery: self.power.as_ref().and_then(PowerFailure::report),
+            power_failure_missed: self.power.as_ref().is_some_and(PowerFailure::is_ahead),
         }
     }
 }
@@ -171,10 +170,10 @@ impl Ssd {
 impl Ssd {
     fn wear_report(&self, erases: &EraseCounts) -> Option<WearReport> {
         self.settings.wear?;
-        let counts = self.ftl.wear()?;
+        let counts = self.back.ftl.wear()?;
         let endurance = self.settings.endurance_cycles;
         let remaining_mean = endurance as f64 - erases.mean;
-        let by_erases = self.flash.blocks_by_erases();
+        let by_erases = self.back.flash.blocks_by_erases();
         let mut remaining_by_tenths = [0; 21];
         for (erases, blocks) in (0..).zip(&by_erases) {
             let remaining = endurance.saturating_sub(erases) as f64;
@@ -189,9 +188,9 @@ impl Ssd {
             expired_blocks: by_erases.iter().skip(endurance as usize).sum(),
             factory_bad_blocks: counts.factory_bad,
             retired_blocks: counts.retired,
-            migrated_blocks: counts.migrated + self.former_wear.migrated,
-            spared_victims: counts.spared + self.former_wear.spared,
-            read_only: self.read_only,
+            migrated_blocks: counts.migrated + self.back.former_wear.migrated,
+            spared_victims: counts.spared + self.back.former_wear.spared,
+            read_only: self.back.read_only,
         })
     }
 }

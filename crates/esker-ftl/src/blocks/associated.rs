@@ -1,7 +1,6 @@
 //! A table of logical blocks that have something beside their data block: a log block, a chain of replacements.
 
-/// No slot.
-const NONE: u32 = u32::MAX;
+use esker_core::{Linked, Links, List};
 
 /// A value for each of a few logical blocks, ordered from least to most recently used.
 #[derive(Debug)]
@@ -10,23 +9,32 @@ pub(crate) struct Associated<T> {
     slot_of: Vec<u32>,
     slots: Vec<Slot<T>>,
     unused: Vec<u32>,
-    oldest: u32,
-    newest: u32,
+    by_use: List,
 }
 
 #[derive(Debug)]
 struct Slot<T> {
     block: u32,
     value: Option<T>,
-    older: u32,
-    newer: u32,
+    links: Links,
+}
+
+impl<T> Linked for Slot<T> {
+    #[inline]
+    fn links(&self) -> &Links {
+        &self.links
+    }
+    #[inline]
+    fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
 }
 
 impl<T> Associated<T> {
     /// An empty table for `logical` logical blocks.
     pub(crate) fn new(logical: u32) -> Self {
         let slot_of = esker_nand::memory::zeroed(logical as usize);
-        Self { slot_of, slots: Vec::new(), unused: Vec::new(), oldest: NONE, newest: NONE }
+        Self { slot_of, slots: Vec::new(), unused: Vec::new(), by_use: List::EMPTY }
     }
 
     /// Returns the number of blocks with a value.
@@ -50,23 +58,21 @@ impl<T> Associated<T> {
 
     /// Returns the least recently used block.
     pub(crate) fn oldest(&self) -> Option<u32> {
-        self.slots.get(self.oldest as usize).map(|slot| slot.block)
+        self.by_use.first().map(|index| self.slots[index as usize].block)
     }
 
     /// Iterates over blocks and values, least recently used first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        let mut next = self.oldest;
-        std::iter::from_fn(move || {
-            let slot = self.slots.get(next as usize)?;
-            next = slot.newer;
-            Some((slot.block, slot.value.as_ref().expect("linked slots are in use")))
+        self.by_use.iter(&self.slots).map(|index| {
+            let slot = &self.slots[index as usize];
+            (slot.block, slot.value.as_ref().expect("linked slots are in use"))
         })
     }
 
     /// Adds `block`, which has no value yet, as the most recently used.
     pub(crate) fn insert(&mut self, block: u32, value: T) {
         debug_assert_eq!(self.slot_of[block as usize], 0);
-        let slot = Slot { block, value: Some(value), older: NONE, newer: NONE };
+        let slot = Slot { block, value: Some(value), links: Links::NONE };
         let index = match self.unused.pop() {
             Some(index) => {
                 self.slots[index as usize] = slot;
@@ -78,23 +84,23 @@ impl<T> Associated<T> {
             }
         };
         self.slot_of[block as usize] = index + 1;
-        self.link(index);
+        self.by_use.push_back(&mut self.slots, index);
     }
 
     /// Makes `block`, which has a value, the most recently used.
     #[inline]
     pub(crate) fn touch(&mut self, block: u32) {
         let index = self.slot_of[block as usize] - 1;
-        if index != self.newest {
-            self.unlink(index);
-            self.link(index);
+        if Some(index) != self.by_use.last() {
+            self.by_use.remove(&mut self.slots, index);
+            self.by_use.push_back(&mut self.slots, index);
         }
     }
 
     /// Removes `block` and returns its value.
     pub(crate) fn remove(&mut self, block: u32) -> Option<T> {
         let index = std::mem::take(&mut self.slot_of[block as usize]).checked_sub(1)?;
-        self.unlink(index);
+        self.by_use.remove(&mut self.slots, index);
         self.unused.push(index);
         self.slots[index as usize].value.take()
     }
@@ -102,28 +108,6 @@ impl<T> Associated<T> {
     /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.slot_of) + self.slots.capacity() * size_of::<Slot<T>>()
-    }
-
-    fn link(&mut self, index: u32) {
-        let older = std::mem::replace(&mut self.newest, index);
-        match self.slots.get_mut(older as usize) {
-            Some(slot) => slot.newer = index,
-            None => self.oldest = index,
-        }
-        let slot = &mut self.slots[index as usize];
-        (slot.older, slot.newer) = (older, NONE);
-    }
-
-    fn unlink(&mut self, index: u32) {
-        let (older, newer) = (self.slots[index as usize].older, self.slots[index as usize].newer);
-        match self.slots.get_mut(older as usize) {
-            Some(slot) => slot.newer = newer,
-            None => self.oldest = newer,
-        }
-        match self.slots.get_mut(newer as usize) {
-            Some(slot) => slot.older = older,
-            None => self.newest = older,
-        }
     }
 }
 

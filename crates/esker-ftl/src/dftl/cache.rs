@@ -1,33 +1,31 @@
 //! The cached mapping table: single map entries under segmented LRU.
 
+use esker_core::{Linked, Links, List};
 use esker_nand::memory::prefetch;
 
-const NOWHERE: u32 = u32::MAX;
 /// The bit of [`Entry::page`] that marks an entry as changed since the map on flash was written.
 const DIRTY: u32 = 1 << 31;
 /// The bit of [`Entry::slot`] that marks an entry of the protected segment.
 const PROTECTED: u32 = 1 << 31;
 
-/// A cached entry with its links in a segment's list: 16 bytes.
+/// A cached entry with its links in the list of a segment: 16 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     slot: u32,
     /// As in the map: the physical page plus one, or zero.
     page: u32,
-    newer: u32,
-    older: u32,
+    links: Links,
 }
 
-/// A segment: a list from the most to the least recently used entry.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    newest: u32,
-    oldest: u32,
-    length: u32,
-}
-
-impl Segment {
-    const EMPTY: Self = Self { newest: NOWHERE, oldest: NOWHERE, length: 0 };
+impl Linked for Entry {
+    #[inline(always)]
+    fn links(&self) -> &Links {
+        &self.links
+    }
+    #[inline(always)]
+    fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
 }
 
 /// Cached map entries, by index. The index of a slot's entry is in the map itself.
@@ -44,8 +42,9 @@ pub(super) struct Cache {
     /// Entries above the capacity, inserted when no other could be evicted.
     overdrawn: u32,
     protected_capacity: u32,
-    probationary: Segment,
-    protected: Segment,
+    /// The segments, from the least to the most recently used entry.
+    probationary: List,
+    protected: List,
 }
 
 impl Cache {
@@ -57,8 +56,8 @@ impl Cache {
             capacity,
             overdrawn: 0,
             protected_capacity,
-            probationary: Segment::EMPTY,
-            protected: Segment::EMPTY,
+            probationary: List::EMPTY,
+            protected: List::EMPTY,
         }
     }
 
@@ -69,7 +68,7 @@ impl Cache {
         self.protected_capacity
     }
     pub(super) fn len(&self) -> u32 {
-        self.probationary.length + self.protected.length
+        self.probationary.len() + self.protected.len()
     }
     pub(super) fn is_full(&self) -> bool {
         self.len() >= self.capacity + self.overdrawn
@@ -105,14 +104,13 @@ impl Cache {
 
     /// Returns the entry that is evicted next. The cache must not be empty.
     pub(super) fn victim(&self) -> u32 {
-        if self.probationary.length > 0 { self.probationary.oldest } else { self.protected.oldest }
+        self.probationary.first().or(self.protected.first()).expect("an entry is there to be evicted")
     }
 
     /// Prefetches the entry evicted after `index` into the processor's caches.
     #[inline(always)]
     pub(super) fn expect_after(&self, index: u32) {
-        let next = self.entries[index as usize].newer;
-        if next != NOWHERE {
+        if let Some(next) = self.entries[index as usize].links.next() {
             prefetch(&self.entries, next as usize);
         }
     }
@@ -121,7 +119,7 @@ impl Cache {
     #[inline]
     pub(super) fn touch(&mut self, index: u32) {
         if self.entries[index as usize].slot & PROTECTED != 0 {
-            if self.protected.newest != index {
+            if self.protected.last() != Some(index) {
                 self.unlink(index);
                 self.link(index, true);
             }
@@ -129,8 +127,9 @@ impl Cache {
         }
         self.unlink(index);
         self.link(index, self.protected_capacity > 0);
-        if self.protected.length > self.protected_capacity {
-            let demoted = self.protected.oldest;
+        if self.protected.len() > self.protected_capacity
+            && let Some(demoted) = self.protected.first()
+        {
             self.unlink(demoted);
             self.link(demoted, false);
         }
@@ -140,7 +139,7 @@ impl Cache {
     /// no room.
     pub(super) fn insert(&mut self, slot: u32, page: u32) -> u32 {
         self.overdrawn += u32::from(self.is_full());
-        let entry = Entry { slot, page, newer: NOWHERE, older: NOWHERE };
+        let entry = Entry { slot, page, links: Links::NONE };
         let index = match self.vacant.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -169,32 +168,17 @@ impl Cache {
 
     #[inline]
     fn link(&mut self, index: u32, protected: bool) {
-        let segment = if protected { &mut self.protected } else { &mut self.probationary };
-        let older = std::mem::replace(&mut segment.newest, index);
-        segment.length += 1;
-        if older == NOWHERE {
-            segment.oldest = index;
-        } else {
-            self.entries[older as usize].newer = index;
-        }
         let entry = &mut self.entries[index as usize];
         entry.slot = entry.slot & !PROTECTED | if protected { PROTECTED } else { 0 };
-        (entry.newer, entry.older) = (NOWHERE, older);
+        let segment = if protected { &mut self.protected } else { &mut self.probationary };
+        segment.push_back(&mut self.entries, index);
     }
 
     #[inline]
     fn unlink(&mut self, index: u32) {
-        let Entry { slot, newer, older, .. } = self.entries[index as usize];
-        let segment = if slot & PROTECTED != 0 { &mut self.protected } else { &mut self.probationary };
-        segment.length -= 1;
-        match newer {
-            NOWHERE => segment.newest = older,
-            newer => self.entries[newer as usize].older = older,
-        }
-        match older {
-            NOWHERE => segment.oldest = newer,
-            older => self.entries[older as usize].newer = newer,
-        }
+        let protected = self.entries[index as usize].slot & PROTECTED != 0;
+        let segment = if protected { &mut self.protected } else { &mut self.probationary };
+        segment.remove(&mut self.entries, index);
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -204,16 +188,12 @@ impl Cache {
     /// Asserts the invariants that hold between calls.
     pub(super) fn check(&self) {
         assert!(self.len() <= self.capacity + self.overdrawn, "the cache holds more than it has room for");
-        assert!(self.protected.length <= self.protected_capacity);
+        assert!(self.protected.len() <= self.protected_capacity);
         assert_eq!(self.len() as usize + self.vacant.len(), self.entries.len(), "entries were lost");
         for (segment, protected) in [(self.probationary, false), (self.protected, true)] {
-            let (mut index, mut newer, mut length) = (segment.newest, NOWHERE, 0);
-            while index != NOWHERE {
-                let entry = self.entries[index as usize];
-                assert_eq!((entry.newer, entry.slot & PROTECTED != 0), (newer, protected), "a list is broken");
-                (newer, index, length) = (index, entry.older, length + 1);
-            }
-            assert_eq!((segment.oldest, segment.length), (newer, length), "a list is broken");
+            segment.check(&self.entries);
+            let in_it = |index: u32| (self.entries[index as usize].slot & PROTECTED != 0) == protected;
+            assert!(segment.iter(&self.entries).all(in_it), "an entry is in the wrong segment");
         }
     }
 }

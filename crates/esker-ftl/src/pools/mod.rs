@@ -31,7 +31,7 @@ pub struct Pools {
     ahead_turn: u32,
 }
 
-/// What a block holds; never both.
+/// The content of a block: one of these, never both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Data of the host.

@@ -55,7 +55,7 @@ impl Audit {
         );
         assert!(
             command <= start || end <= command,
-            "gang {gang} took a command amid a transfer: {start} {command} {end}"
+            "gang {gang} took a command during a transfer: {start} {command} {end}"
         );
         self.gangs[gang].strobes = (start, end, direction);
     }

@@ -202,18 +202,18 @@ impl Array {
     }
 
     /// Returns the position of the next operation in the order of pushing, which breaks ties.
-    pub fn next_place(&self) -> u64 {
+    pub fn next_in_order(&self) -> u64 {
         match &self.0 {
-            Scheduler::InRuns(array) => array.next_place(),
-            Scheduler::ByEvent(array) => array.next_place(),
+            Scheduler::InRuns(array) => array.next_in_order(),
+            Scheduler::ByEvent(array) => array.next_in_order(),
         }
     }
 
     /// Sets the position of the next operation in the order of pushing: `reads` reads after `place`.
-    pub fn go_to_place(&mut self, place: u64, reads: u64) {
+    pub fn continue_order(&mut self, place: u64, reads: u64) {
         match &mut self.0 {
-            Scheduler::InRuns(array) => array.go_to_place(place + reads),
-            Scheduler::ByEvent(array) => array.go_to_place(place, reads),
+            Scheduler::InRuns(array) => array.continue_order(place + reads),
+            Scheduler::ByEvent(array) => array.continue_order(place, reads),
         }
     }
 

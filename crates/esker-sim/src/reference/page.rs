@@ -17,8 +17,8 @@ use.
 - Values have units: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB` are powers of 1000, `KiB`,
   `MiB`, `GiB`, `TiB` powers of 1024.
 - A mistake is one line with file, line, column and key; unknown keys suggest the nearest one.
-- A table's own keys override those of its preset. If a table has another `kind` than in the preset, the preset's keys of
-  that table do not apply, since the keys of one kind mean nothing to another.
+- A table's own keys override those of its preset. If a table has another `kind` than in the preset, the keys of the
+  preset do not apply to that table, since the keys of one kind mean nothing to another.
 - Results are reproducible: `config` in a results file is the experiment with every default and preset filled in, and
   running it gives the same bytes. Numbers in results are described in `docs/schema/results-2.json`.
 "#;

@@ -84,17 +84,11 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// Returns the requests for `record` within `capacity` bytes, in whole sectors: none if nothing is left, several
-    /// for a trim that is split. Counts records that do not reach the target as a whole.
+    /// Returns the ranges of `record` within `capacity` bytes. Counts records that do not reach the target as a whole.
     #[inline]
-    pub(super) fn requests(
-        &self,
-        record: &Record,
-        capacity: u64,
-        left_out: &Cell<LeftOut>,
-    ) -> impl Iterator<Item = Request> + use<> {
+    pub(super) fn places(&self, record: &Record, capacity: u64, left_out: &Cell<LeftOut>) -> Places {
         let length = u64::from(record.length);
-        let (one, many) = match (record.operation, self) {
+        let places = match (record.operation, self) {
             (Operation::Flush, _) => NO_PLACE,
             (_, _) if length == 0 => (None, Vec::new()),
             (_, Self::AsTheyAre) => (Some((record.offset, length)), Vec::new()),
@@ -109,11 +103,12 @@ impl<'a> Addresses<'a> {
             }
             (_, Self::Dense(map)) => dense(map, record),
         };
+        let (one, many) = &places;
         let reached = one.map_or(0, |(_, length)| length) + many.iter().map(|(_, length)| length).sum::<u64>();
         if reached < length || record.operation == Operation::Trim || length == 0 {
-            self.count(record, reached, one.iter().chain(&many), left_out);
+            self.count(record, reached, one.iter().chain(many), left_out);
         }
-        requests_at(record, one.into_iter().chain(many))
+        places
     }
 
     /// Counts `record` if it does not reach the target as a whole; `reached` of its bytes are mapped.
@@ -144,7 +139,7 @@ impl<'a> Addresses<'a> {
 }
 
 /// Ranges of a request in the target, as (byte, length): usually one; a trim may have many or none.
-type Places = (Option<(u64, u64)>, Vec<(u64, u64)>);
+pub(super) type Places = (Option<(u64, u64)>, Vec<(u64, u64)>);
 
 /// The range of a flush: it is sent, but has no address.
 const NO_PLACE: Places = (Some((0, 0)), Vec::new());
@@ -176,14 +171,12 @@ fn dense(map: &DenseMap, record: &Record) -> Places {
     }
 }
 
-/// Returns the requests of `record` for these (byte, length) ranges of the target.
+/// Returns the request of `record` for this (byte, length) range of the target, in whole sectors; `None` for a trim
+/// that covers no whole sector.
 #[inline]
-fn requests_at<I: Iterator<Item = (u64, u64)>>(record: &Record, places: I) -> impl Iterator<Item = Request> + use<I> {
-    let (kind, stream) = (kind(record.operation), StreamId(record.volume.0 as u16));
-    places.filter_map(move |(start, length)| {
-        let request = whole_sectors(kind, start, length)?;
-        Some(Request { stream, ..request })
-    })
+pub(super) fn request_at(record: &Record, (start, length): (u64, u64)) -> Option<Request> {
+    let request = whole_sectors(kind(record.operation), start, length)?;
+    Some(Request { stream: StreamId(record.volume.0 as u16), ..request })
 }
 
 /// Converts a range to whole sectors. Reads and writes take every sector that they touch. Trims take only sectors that
@@ -216,6 +209,13 @@ mod tests {
 
     use super::*;
 
+    impl Addresses<'_> {
+        fn requests(&self, record: &Record, capacity: u64, left_out: &Cell<LeftOut>) -> Vec<Request> {
+            let (one, many) = self.places(record, capacity, left_out);
+            one.into_iter().chain(many).filter_map(|place| request_at(record, place)).collect()
+        }
+    }
+
     fn record(volume: u32, offset: u64, length: u32) -> Record {
         let volume = VolumeIndex(volume);
         Record { at: Nanos::ZERO, offset, length, volume, operation: Operation::Write, response: None }
@@ -229,7 +229,7 @@ mod tests {
         let requests = |volume, offset, length| -> Vec<(u64, u64)> {
             let record = record(volume, offset, length);
             let requests = Addresses::Clip(&space).requests(&record, 2 << 20, &left_out);
-            requests.map(|r| (r.start.0, r.length.0)).collect()
+            requests.iter().map(|r| (r.start.0, r.length.0)).collect()
         };
         assert_eq!(requests(0, 600, 100), [(1, 512)]);
         assert_eq!(requests(0, 500, 100), [(0, 1024)]);
@@ -259,7 +259,7 @@ mod tests {
             Addresses::Dense(Cow::Owned(DenseMap::new(&touched))),
         ];
         let sectors = |addresses: &Addresses<'_>, record: &Record| -> Vec<(u64, u64)> {
-            addresses.requests(record, 1 << 20, &left_out).map(|r| (r.start.0, r.length.0 / 512)).collect()
+            addresses.requests(record, 1 << 20, &left_out).iter().map(|r| (r.start.0, r.length.0 / 512)).collect()
         };
         for addresses in &all {
             assert_eq!(sectors(addresses, &trim(0, 100, 1436)), [(1, 2)]);

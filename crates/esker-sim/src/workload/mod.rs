@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::config::{BeyondCapacity, ConfigError, WorkloadSettings};
 use crate::run_error::RunError;
-use address::{AddressSpace, Addresses};
+use address::{AddressSpace, Addresses, request_at};
 use esker_core::Problem;
 use marks::Marks;
 use passes::Passes;
@@ -212,15 +212,67 @@ impl Workload {
                 (Records::Synthetic(Box::new(records)), Addresses::AsTheyAre)
             }
         };
-        let head = usize::try_from(self.head).unwrap_or(usize::MAX);
-        Ok(records.take(head).flat_map(move |record| {
-            let record = shifted(&record, shifts);
-            let at = scaled(record.at, time_scale);
-            addresses.requests(&record, capacity.0, left_out).map(move |request| {
-                let request = self.marks.mark(record.volume, request);
-                Arrival { at, request }
-            })
-        }))
+        let records = records.take(usize::try_from(self.head).unwrap_or(usize::MAX));
+        let marks = &self.marks;
+        Ok(Arrivals { records, shifts, time_scale, addresses, capacity, marks, left_out, rest: None })
+    }
+}
+
+/// The requests of records, one after the other. Most records are one request; a trim may be several.
+struct Arrivals<'a> {
+    records: std::iter::Take<Records<'a>>,
+    shifts: &'a [u64],
+    time_scale: Ratio,
+    addresses: Addresses<'a>,
+    capacity: Bytes,
+    marks: &'a Marks,
+    left_out: &'a Cell<LeftOut>,
+    /// A record with its further places.
+    rest: Option<(Record, std::vec::IntoIter<(u64, u64)>)>,
+}
+
+impl Arrivals<'_> {
+    #[inline]
+    fn arrival(&self, record: &Record, place: (u64, u64)) -> Option<Arrival> {
+        let request = self.marks.mark(record.volume, request_at(record, place)?);
+        Some(Arrival { at: scaled(record.at, self.time_scale), request })
+    }
+
+    /// The next request of the record in `rest`.
+    #[cold]
+    fn next_of_rest(&mut self) -> Option<Arrival> {
+        while let Some((record, places)) = &mut self.rest {
+            let (record, place) = (*record, places.next());
+            match place.map(|place| self.arrival(&record, place)) {
+                Some(None) => {}
+                Some(arrival) => return arrival,
+                None => self.rest = None,
+            }
+        }
+        None
+    }
+}
+
+impl Iterator for Arrivals<'_> {
+    type Item = Arrival;
+
+    #[inline]
+    fn next(&mut self) -> Option<Arrival> {
+        loop {
+            if self.rest.is_some()
+                && let Some(arrival) = self.next_of_rest()
+            {
+                return Some(arrival);
+            }
+            let record = shifted(&self.records.next()?, self.shifts);
+            let (one, many) = self.addresses.places(&record, self.capacity.0, self.left_out);
+            if !many.is_empty() {
+                self.rest = Some((record, many.into_iter()));
+            }
+            if let Some(arrival) = one.and_then(|place| self.arrival(&record, place)) {
+                return Some(arrival);
+            }
+        }
     }
 }
 

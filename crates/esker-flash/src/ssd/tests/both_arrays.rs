@@ -55,11 +55,11 @@ fn requests_take_the_same_time_to_the_nanosecond() {
             settings.ftl = Choice::named(layer.name);
             let in_runs = Ssd::new("flash", &settings, 1).unwrap();
             let mut one_by_one = Ssd::new("flash", &settings, 1).unwrap();
-            assert!(in_runs.array.borrow().decides_in_runs());
-            assert_eq!(in_runs.array.borrow().takes_runs(), units == 1);
-            one_by_one.array =
-                RefCell::new(Array::recording(&one_by_one.geometry, &one_by_one.timing, &settings.wiring()));
-            one_by_one.choose_operations();
+            assert!(in_runs.back.array.borrow().decides_in_runs());
+            assert_eq!(in_runs.back.array.borrow().takes_runs(), units == 1);
+            one_by_one.back.array =
+                RefCell::new(Array::recording(&one_by_one.back.geometry, &one_by_one.back.timing, &settings.wiring()));
+            one_by_one.back.choose_operations(false);
             let times = run(in_runs, depth as usize);
             assert_eq!(times, run(one_by_one, depth as usize), "{} with {channels} channels", layer.name);
         }

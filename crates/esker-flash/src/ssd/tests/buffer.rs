@@ -31,7 +31,7 @@ fn flush() -> Request {
 }
 
 fn host_programs(ssd: &Ssd) -> u64 {
-    ssd.flash.counts().programs().host
+    ssd.back.flash.counts().programs().host
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn writes_of_one_page_meet() {
     for time in 0..10 {
         serve(&mut ssd, Nanos::from_millis(time), write(3));
     }
-    let buffer = ssd.buffer.as_ref().unwrap().counts;
+    let buffer = ssd.front.buffer.as_ref().unwrap().counts;
     assert_eq!((buffer.pages_written, buffer.pages_overwritten_in_buffer, buffer.pages_to_flash), (10, 9, 0));
 }
 
@@ -63,7 +63,7 @@ fn above_high_water_the_pages_used_longest_ago_go_to_flash_until_low_water() {
     serve(&mut ssd, Nanos(10_000), write(3));
     drain(&mut ssd);
     // Two of three go; page 1 was used after page 2.
-    let held = |page: u64| ssd.ftl.find(LogicalPage(page as u32)).is_none();
+    let held = |page: u64| ssd.back.ftl.find(LogicalPage(page as u32)).is_none();
     assert_eq!([1, 2, 3].map(held), [false, false, true]);
     assert_eq!(ssd.now, Nanos(10_000) + Nanos(2 * 305_600));
 }
@@ -86,7 +86,7 @@ fn a_write_waits_for_room_and_overtakes_none() {
     let mut ended = drain(&mut ssd);
     ended.sort();
     assert_eq!(ended, expected);
-    assert_eq!(ssd.buffer.as_ref().unwrap().counts.writes_that_waited, 3);
+    assert_eq!(ssd.front.buffer.as_ref().unwrap().counts.writes_that_waited, 3);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn many_dies(pages: u64) -> Ssd {
 }
 
 fn leaving(ssd: &Ssd) -> u32 {
-    ssd.buffer.as_ref().unwrap().memory.leaving()
+    ssd.front.buffer.as_ref().unwrap().memory.leaving()
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn parts_of_pages_are_put_together_before_they_go_to_flash() {
     }
     let start = Nanos::from_millis(50);
     assert_eq!(serve(&mut ssd, start, flush()).at, start + Nanos(305_600 * 2));
-    assert_eq!(ssd.flash.counts().reads().host, 0, "the buffer still held both pages whole");
+    assert_eq!(ssd.back.flash.counts().reads().host, 0, "the buffer still held both pages whole");
     // Pushed out by other pages, page 1 has to be read for its rest.
     for number in 10..18 {
         serve(&mut ssd, Nanos::from_millis(50 + number), write(number));
@@ -223,7 +223,7 @@ fn parts_of_pages_are_put_together_before_they_go_to_flash() {
     serve(&mut ssd, Nanos::from_millis(70), flush());
     serve(&mut ssd, Nanos::from_millis(80), part(8));
     serve(&mut ssd, Nanos::from_millis(90), flush());
-    assert_eq!(ssd.flash.counts().reads().host, 1);
+    assert_eq!(ssd.back.flash.counts().reads().host, 1);
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn no_page_is_lost_in_the_buffer() {
             now = serve(&mut ssd, now, Request::new(kind, range.0, range.1)).at;
         }
         now = serve(&mut ssd, now, flush()).at;
-        let found: Vec<bool> = (0..pages).map(|page| ssd.ftl.find(LogicalPage(page as u32)).is_some()).collect();
+        let found: Vec<bool> = (0..pages).map(|page| ssd.back.ftl.find(LogicalPage(page as u32)).is_some()).collect();
         assert_eq!(found, has_data, "round {round} at {now}");
         ssd.check();
     }

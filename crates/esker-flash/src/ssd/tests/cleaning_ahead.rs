@@ -52,7 +52,7 @@ fn idle_time_spares_writes_the_cleaning() {
     // The first ones still find what preconditioning left.
     assert!(took[20..].iter().all(|took| *took == WRITE), "{took:?}");
     with.check();
-    assert!(with.flash.counts().erases_without_copies < with.flash.counts().erases);
+    assert!(with.back.flash.counts().erases_without_copies < with.back.flash.counts().erases);
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn background_cleaning_ends_by_itself_and_waits_for_idleness() {
     let start = Nanos::from_millis(1);
     let end = serve(&mut ssd, start, write(0)).at;
     assert_eq!(ssd.next_event(), end + Nanos::from_millis(2));
-    let erases = ssd.flash.counts().erases;
+    let erases = ssd.back.flash.counts().erases;
     drain(&mut ssd);
-    assert!(ssd.flash.counts().erases > erases);
-    let free = ssd.ftl.writable_pages();
+    assert!(ssd.back.flash.counts().erases > erases);
+    let free = ssd.back.ftl.writable_pages();
     // 15 % of 40 blocks, of which 2 are the reserve.
     assert!(free >= 4 * 16, "{free}");
     ssd.check();

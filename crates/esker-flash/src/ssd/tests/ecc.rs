@@ -233,7 +233,7 @@ fn a_page_with_too_many_errors_is_written_again_once() {
         let mut ssd = Ssd::new("flash", &stale(ftl), 1).unwrap();
         ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
         ssd.control(Nanos::ZERO, Control::StartMeasuring).unwrap();
-        let before = ssd.ftl.find(LogicalPage(7));
+        let before = ssd.back.ftl.find(LogicalPage(7));
         // Three steps: it has a hundred errors, and 80 are corrected in two.
         let read_ns = |ssd: &mut Ssd, at| (serve(ssd, at, read(7)).at - at).0;
         let third = READ + 7_000 + SENSE + TRANSFER + 11_000 + 2 * SENSE + TRANSFER + 13_000;
@@ -241,7 +241,7 @@ fn a_page_with_too_many_errors_is_written_again_once() {
         // A map on flash has the same errors, and is read first.
         assert!(if ftl == "page" { first == third } else { first > third }, "{first}");
         drain(&mut ssd);
-        assert_ne!(ssd.ftl.find(LogicalPage(7)), before, "it is where it was");
+        assert_ne!(ssd.back.ftl.find(LogicalPage(7)), before, "it is where it was");
         // Now it has none, and stays where it is.
         assert_eq!(read_ns(&mut ssd, Nanos::from_millis(50)), READ + 7_000);
         drain(&mut ssd);
@@ -277,7 +277,7 @@ fn refreshing_makes_its_own_space() {
         let rewritten = report.programs.refresh + report.programs.cleaning;
         assert!(report.programs.refresh > pages / 2 && rewritten >= pages, "{ftl}: {report:?}");
         assert!(report.erases > 0 && report.host_page_writes == 0);
-        assert!((0..pages).all(|page| ssd.ftl.find(LogicalPage(page as u32)).is_some()));
+        assert!((0..pages).all(|page| ssd.back.ftl.find(LogicalPage(page as u32)).is_some()));
         ssd.check();
     }
 }

@@ -1,16 +1,18 @@
 mod array;
 mod both_arrays;
 mod buffer;
+mod buffer_model;
 mod cleaning_ahead;
 mod ecc;
 mod power;
 mod wear;
+mod witness;
 
-use esker_core::{Lba, Ratio};
+use esker_core::{DeviceError, Lba, Ratio, RequestKind};
+use esker_nand::Placement;
 
 use super::*;
 use crate::{LinkSettings, PRESETS};
-pub(super) use power::Shadow;
 
 fn agrawal() -> SsdSettings {
     toml::from_str(PRESETS[0].toml).unwrap()
@@ -79,7 +81,7 @@ fn the_link_adds_its_overhead_and_its_transfer() {
 fn a_read_without_data_takes_no_time_and_no_flash_operation() {
     let mut ssd = Ssd::new("flash", &agrawal(), 1).unwrap();
     assert_eq!(serve(&mut ssd, Nanos(5), read(7)).at, Nanos(5));
-    assert_eq!(ssd.flash.counts().reads().total(), 0);
+    assert_eq!(ssd.back.flash.counts().reads().total(), 0);
 }
 
 #[test]
@@ -89,7 +91,7 @@ fn a_part_of_a_page_with_data_is_read_modified_and_written() {
     assert_eq!(serve(&mut ssd, Nanos::ZERO, part).at, Nanos(305_600));
     let start = Nanos::from_millis(1);
     assert_eq!(serve(&mut ssd, start, part).at - start, Nanos(130_600 + 305_600));
-    assert_eq!(ssd.flash.counts().reads().host, 1);
+    assert_eq!(ssd.back.flash.counts().reads().host, 1);
     // Pages 0 and 1 in part, both in pools of their own: the mapped one takes longer.
     let start = Nanos::from_millis(2);
     assert_eq!(serve(&mut ssd, start, Request::write(Lba(7), Bytes(1024))).at - start, Nanos(130_600 + 305_600));
@@ -103,15 +105,15 @@ fn trims_forget_whole_pages_and_zeroes_rewrite_parts() {
     // Sectors 4..28 hold page 1 and 2 whole, and halves of 0 and 3.
     let range = (Lba(4), Bytes(24 * 512));
     serve(&mut ssd, Nanos::from_millis(1), Request::new(RequestKind::Trim, range.0, range.1));
-    let mapped = |ssd: &Ssd| (0..4).map(|page| ssd.ftl.find(LogicalPage(page)).is_some()).collect::<Vec<_>>();
+    let mapped = |ssd: &Ssd| (0..4).map(|page| ssd.back.ftl.find(LogicalPage(page)).is_some()).collect::<Vec<_>>();
     assert_eq!(mapped(&ssd), [true, false, false, true]);
-    let programs = ssd.flash.counts().programs().host;
+    let programs = ssd.back.flash.counts().programs().host;
     let zeroes = RequestKind::WriteZeroes { fua: false };
     serve(&mut ssd, Nanos::from_millis(2), Request::new(zeroes, range.0, range.1));
-    assert_eq!(ssd.flash.counts().programs().host - programs, 2);
+    assert_eq!(ssd.back.flash.counts().programs().host - programs, 2);
     serve(&mut ssd, Nanos::from_millis(3), Request::new(zeroes, Lba(0), Bytes::kib(16)));
     assert_eq!(mapped(&ssd), [false; 4]);
-    assert_eq!(ssd.flash.valid_pages(), 0);
+    assert_eq!(ssd.back.flash.valid_pages(), 0);
     ssd.check();
 }
 
@@ -215,5 +217,5 @@ fn a_block_summary_costs_a_program_and_a_sector_per_full_block() {
         now = end;
     }
     assert_eq!(sum / 252, 305_600 + 212_800 / 126);
-    assert_eq!(ssd.flash.counts().programs().mapping, 2);
+    assert_eq!(ssd.back.flash.counts().programs().mapping, 2);
 }

@@ -30,7 +30,7 @@ fn drive(ftl: &str, wear: WearSettings) -> Ssd {
 fn wear_out(ssd: &mut Ssd, share: u64) -> Option<DeviceError> {
     let mut rng = esker_core::Rng::new(5);
     let mut now = ssd.now;
-    while ssd.flash.counts().erases < 256 * CYCLES * share / 100 {
+    while ssd.back.flash.counts().erases < 256 * CYCLES * share / 100 {
         let done = serve(ssd, now, write(rng.below(HOST_PAGES / 2)));
         now = done.at;
         if let Err(error) = done.result {
@@ -75,14 +75,14 @@ fn each_remedy_of_agrawal_makes_wear_more_even_than_the_one_before() {
 #[test]
 fn worn_blocks_are_given_up_until_the_drive_is_read_only() {
     let mut ssd = drive("page", WearSettings { end_of_life: EndOfLife::Retire, ..WearSettings::default() });
-    let written = ssd.flash.valid_pages();
+    let written = ssd.back.flash.valid_pages();
     assert_eq!(wear_out(&mut ssd, 100), Some(DeviceError::ReadOnly));
     ssd.check();
     let wear = report(&ssd);
-    assert!(wear.read_only && wear.retired_blocks > u64::from(ssd.space.spare_blocks_per_pool()), "{wear:?}");
+    assert!(wear.read_only && wear.retired_blocks > u64::from(ssd.back.space.spare_blocks_per_pool()), "{wear:?}");
     assert_eq!(ssd.telemetry().state, DeviceState::ReadOnly);
     // Nothing that was there is lost, and reads go on.
-    assert_eq!(ssd.flash.valid_pages(), written);
+    assert_eq!(ssd.back.flash.valid_pages(), written);
     let now = ssd.now + Nanos::from_secs(1);
     assert_eq!(serve(&mut ssd, now, read(3)).result, Ok(()));
     let now = ssd.now;
@@ -94,9 +94,9 @@ fn even_wear_lets_a_drive_live_longer() {
     let host_pages = |levelling| {
         let wear = WearSettings { levelling, end_of_life: EndOfLife::Retire, ..WearSettings::default() };
         let mut ssd = drive("page", wear);
-        let before = ssd.host_page_writes;
+        let before = ssd.back.counts.writes;
         assert_eq!(wear_out(&mut ssd, 100), Some(DeviceError::ReadOnly));
-        ssd.host_page_writes - before
+        ssd.back.counts.writes - before
     };
     let (greedy, migration) = (host_pages(WearLevelling::None), host_pages(WearLevelling::Migration));
     assert!(migration as f64 > 1.3 * greedy as f64, "{migration} against {greedy} pages");
@@ -110,8 +110,8 @@ fn blocks_bad_from_the_start_are_never_used() {
     ssd.check();
     // 4 % of 256, rounded up.
     assert_eq!(report(&ssd).factory_bad_blocks, 11);
-    let unused = (0..256).filter(|block| ssd.flash.erases_of(crate::BlockIndex(*block)) == 0);
-    let empty = unused.filter(|block| ssd.flash.written_in(crate::BlockIndex(*block)) == 0);
+    let unused = (0..256).filter(|block| ssd.back.flash.erases_of(crate::BlockIndex(*block)) == 0);
+    let empty = unused.filter(|block| ssd.back.flash.written_in(crate::BlockIndex(*block)) == 0);
     assert_eq!(empty.count(), 11);
 }
 
@@ -121,7 +121,7 @@ fn erases_may_fail() {
     let mut ssd = drive("dftl", wear);
     assert_eq!(wear_out(&mut ssd, 30), None);
     ssd.check();
-    let (retired, erases) = (report(&ssd).retired_blocks as f64, ssd.flash.counts().erases as f64);
+    let (retired, erases) = (report(&ssd).retired_blocks as f64, ssd.back.flash.counts().erases as f64);
     let expected = erases / 1000.0;
     assert!((retired - expected).abs() < 4.0 * expected.sqrt() + 1.0, "{retired} of {erases}");
 }

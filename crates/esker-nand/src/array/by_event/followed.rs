@@ -102,8 +102,8 @@ impl ByEvent {
         let rest = |die: &Die| {
             let ends = die.group.first().filter(|op| self.ops[**op].touches.how != How::Read);
             let ahead = ends.map_or(0, |op| self.ahead(die, *op));
-            let amid = ends.is_some() || die.suspended.is_some();
-            if amid { die.rest(now.0) + ahead } else { 0 }
+            let works = ends.is_some() || die.suspended.is_some();
+            if works { die.rest(now.0) + ahead } else { 0 }
         };
         Nanos(self.dies.iter().map(rest).max().unwrap_or(0))
     }

@@ -437,13 +437,13 @@ impl ByEvent {
         dies.min().unwrap_or(0) as u32
     }
 
-    /// See [`super::Array::next_place`].
-    pub(in crate::array) fn next_place(&self) -> u64 {
+    /// See [`super::Array::next_in_order`].
+    pub(in crate::array) fn next_in_order(&self) -> u64 {
         self.sequence
     }
 
-    /// See [`super::Array::go_to_place`].
-    pub(in crate::array) fn go_to_place(&mut self, place: u64, reads: u64) {
+    /// See [`super::Array::continue_order`].
+    pub(in crate::array) fn continue_order(&mut self, place: u64, reads: u64) {
         self.sequence = place + reads * u64::from(self.layout.parts());
     }
 

@@ -221,13 +221,13 @@ impl InRuns {
         self.dies[die as usize].waiting() as u32
     }
 
-    /// See [`super::Array::next_place`].
-    pub(in crate::array) fn next_place(&self) -> u64 {
+    /// See [`super::Array::next_in_order`].
+    pub(in crate::array) fn next_in_order(&self) -> u64 {
         self.sequence
     }
 
     /// Sets the position of the next operation in the order of pushing.
-    pub(in crate::array) fn go_to_place(&mut self, place: u64) {
+    pub(in crate::array) fn continue_order(&mut self, place: u64) {
         self.sequence = place;
     }
 

@@ -13,7 +13,7 @@ const OVERHEAD_MAX: Nanos = Nanos::from_secs(60);
 /// One transfer at a time in each direction, first in, first out. Each request spends the overhead first, all at the same
 /// time; then a write's data come in. A read's data go out when its last flash operation has ended.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(in crate::ssd) struct Link {
     settings: LinkSettings,
     in_free: Nanos,
     out_free: Nanos,
@@ -28,7 +28,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(settings: &LinkSettings) -> Result<Self, SsdError> {
+    pub(in crate::ssd) fn new(settings: &LinkSettings) -> Result<Self, SsdError> {
         if settings.overhead > OVERHEAD_MAX {
             return Err(
                 ValueError::TooLong { key: "link.overhead", found: settings.overhead, limit: OVERHEAD_MAX }.into()
@@ -45,7 +45,7 @@ impl Link {
         })
     }
 
-    pub(super) fn receive(&mut self, now: Nanos, slot: u32, request: &Request) {
+    pub(in crate::ssd) fn receive(&mut self, now: Nanos, slot: u32, request: &Request) {
         let ready = now + self.settings.overhead;
         if matches!(request.kind, RequestKind::Write { .. }) {
             let time = self.settings.rate.time(request.length);
@@ -57,7 +57,7 @@ impl Link {
         }
     }
 
-    pub(super) fn send(&mut self, now: Nanos, slot: u32, length: Bytes) {
+    pub(in crate::ssd) fn send(&mut self, now: Nanos, slot: u32, length: Bytes) {
         let time = self.settings.rate.time(length);
         self.out_free = self.out_free.max(now) + time;
         self.busy[1] += time;
@@ -65,16 +65,16 @@ impl Link {
     }
 
     /// A request that is in the drive at `now`.
-    pub(super) fn received(&mut self, now: Nanos) -> Option<u32> {
+    pub(in crate::ssd) fn received(&mut self, now: Nanos) -> Option<u32> {
         pop_due(&mut self.commands, now).or_else(|| pop_due(&mut self.uploads, now))
     }
 
     /// A read whose data are out at `now`.
-    pub(super) fn sent(&mut self, now: Nanos) -> Option<u32> {
+    pub(in crate::ssd) fn sent(&mut self, now: Nanos) -> Option<u32> {
         pop_due(&mut self.downloads, now)
     }
 
-    pub(super) fn next_event(&self) -> Nanos {
+    pub(in crate::ssd) fn next_event(&self) -> Nanos {
         [&self.commands, &self.uploads, &self.downloads]
             .into_iter()
             .filter_map(|queue| queue.front())
@@ -82,7 +82,7 @@ impl Link {
     }
 
     /// Power fails at `now`: what is on its way is lost.
-    pub(super) fn lose_power(&mut self, now: Nanos) {
+    pub(in crate::ssd) fn lose_power(&mut self, now: Nanos) {
         self.commands.clear();
         self.uploads.clear();
         self.downloads.clear();
@@ -94,11 +94,11 @@ impl Link {
         (self.in_free, self.out_free) = (now, now);
     }
 
-    pub(super) fn busy(&self) -> [Nanos; 2] {
+    pub(in crate::ssd) fn busy(&self) -> [Nanos; 2] {
         self.busy
     }
 
-    pub(super) fn reset_busy(&mut self) {
+    pub(in crate::ssd) fn reset_busy(&mut self) {
         self.busy = [Nanos::ZERO; 2];
     }
 }

@@ -1,19 +1,21 @@
 //! Losing power once. What follows is in `recovery`.
 //!
-//! Between requests, or at any moment: then each die has performed some of what it was given and is amid one thing more, the
-//! write buffer loses what flash lacks, and requests under way end with an error.
+//! Between requests, or at any moment: then each die has performed some of what it was given and is in the middle of one
+//! more operation, the write buffer loses what flash lacks, and requests under way end with an error.
 
-use std::collections::{BTreeSet, VecDeque};
+mod recovery;
 
-use esker_core::{DeviceError, LogicalPage, Nanos};
+use std::collections::VecDeque;
+
+use esker_core::{LogicalPage, Nanos};
 use esker_ftl::LayerCapability;
 use esker_nand::ValueError;
 use esker_nand::state::Fate;
 use esker_results::RecoveryReport;
 
 use super::Ssd;
-use super::recovery::Recovery;
 use crate::{PowerFailureSettings, SsdError, SsdSettings};
+use recovery::Recovery;
 
 /// When power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,32 +63,30 @@ impl Moment {
     }
 }
 
-/// How far it has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    Ahead,
-    /// Requests under way come to their end; new ones wait.
-    Ending,
-    /// Something of recovery has not ended; requests wait.
-    Recovering,
-    Over,
-}
-
 /// A power failure during a run.
 #[derive(Debug)]
-pub(super) struct Power {
+pub(super) struct PowerFailure {
     moment: Moment,
     /// Whether something may be under way when it comes.
     sudden: bool,
-    pub(super) stage: Stage,
-    /// Requests that came too late.
-    pub(super) held: VecDeque<u32>,
-    pub(super) recovery: Recovery,
-    pub(super) report: RecoveryReport,
+    stage: Stage,
+    /// Reads that each die is given ahead while the drive looks for its data.
+    pub(super) reads_ahead: u32,
 }
 
-impl Power {
-    /// `None` where power does not fail. Refuses what is not modelled along with it.
+/// How far a power failure has come.
+#[derive(Debug)]
+enum Stage {
+    Ahead,
+    /// Requests under way come to their end; these new ones wait.
+    Ending(VecDeque<u32>),
+    /// The drive looks for its data; requests wait.
+    Recovering(Box<Recovery>),
+    Over(RecoveryReport),
+}
+
+impl PowerFailure {
+    /// Returns `None` where power does not fail. Refuses what is not modelled along with it.
     pub(super) fn new(settings: &SsdSettings) -> Result<Option<Self>, SsdError> {
         let Some(power_failure) = &settings.power_failure else { return Ok(None) };
         let moment = Moment::new(power_failure)?;
@@ -105,91 +105,111 @@ impl Power {
             moment,
             sudden: work_of_its_own || !matches!(moment, Moment::Requests(_)),
             stage: Stage::Ahead,
-            held: VecDeque::new(),
-            recovery: Recovery::default(),
-            report: RecoveryReport::default(),
+            reads_ahead: recovery::READS_AHEAD,
         }))
     }
 
     /// How it went, once it is over.
     pub(super) fn report(&self) -> Option<RecoveryReport> {
-        (self.stage == Stage::Over).then_some(self.report)
+        match &self.stage {
+            Stage::Over(report) => Some(*report),
+            _ => None,
+        }
     }
 
-    /// The same before it is over.
+    /// How it went up to now.
     #[cfg(test)]
     pub(super) fn so_far(&self) -> RecoveryReport {
-        self.report
+        match &self.stage {
+            Stage::Ahead | Stage::Ending(_) => RecoveryReport::default(),
+            Stage::Recovering(recovery) => recovery.report,
+            Stage::Over(report) => *report,
+        }
     }
 
     /// Whether something may be under way when it comes.
     pub(super) fn is_sudden(&self) -> bool {
         self.sudden
     }
-    /// Whether the array's changes are still followed for it.
-    pub(super) fn is_followed(&self) -> bool {
-        self.sudden && matches!(self.stage, Stage::Ahead | Stage::Ending)
+    /// Whether power has not failed yet, and no request waits for that.
+    pub(super) fn is_ahead(&self) -> bool {
+        matches!(self.stage, Stage::Ahead)
+    }
+    /// Whether power has not failed yet.
+    #[cfg(test)]
+    pub(super) fn is_to_come(&self) -> bool {
+        matches!(self.stage, Stage::Ahead | Stage::Ending(_))
     }
     /// Whether the drive serves no requests.
     pub(super) fn is_out(&self) -> bool {
-        matches!(self.stage, Stage::Ending | Stage::Recovering)
+        matches!(self.stage, Stage::Ending(_) | Stage::Recovering(_))
     }
     pub(super) fn is_recovering(&self) -> bool {
-        self.stage == Stage::Recovering
+        matches!(self.stage, Stage::Recovering(_))
     }
 
+    /// When it comes, or recovery goes on, where that does not depend on operations that end.
     pub(super) fn next_event(&self) -> Nanos {
-        match (self.moment, self.stage) {
-            (Moment::At(at), Stage::Ahead) => at,
-            (_, Stage::Recovering) => self.recovery.next_event(),
+        match (&self.stage, self.moment) {
+            (Stage::Ahead, Moment::At(at)) => at,
+            (Stage::Recovering(recovery), _) => recovery.next_event(),
             _ => Nanos::NEVER,
         }
     }
 
-    /// Whether a request that comes now has to wait; then it is kept here.
-    pub(super) fn holds(&mut self, slot: u32) -> bool {
-        let holds = self.is_out();
-        if holds {
-            self.held.push_back(slot);
+    /// Keeps a request that came too late. Returns false where it may be served.
+    pub(super) fn hold(&mut self, slot: u32) -> bool {
+        match &mut self.stage {
+            Stage::Ending(held) => held.push_back(slot),
+            Stage::Recovering(recovery) => recovery.held.push_back(slot),
+            Stage::Ahead | Stage::Over(_) => return false,
         }
-        holds
+        true
+    }
+
+    /// Requests that wait for power.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        match &self.stage {
+            Stage::Ending(held) => held.len(),
+            Stage::Recovering(recovery) => recovery.held.len(),
+            Stage::Ahead | Stage::Over(_) => 0,
+        }
+    }
+
+    fn recovery(&mut self) -> &mut Recovery {
+        match &mut self.stage {
+            Stage::Recovering(recovery) => recovery,
+            stage => unreachable!("the drive does not recover: {stage:?}"),
+        }
     }
 }
 
 impl Ssd {
     /// Has the array follow what a sudden power failure is worked out from.
     pub(super) fn prepare_for_power_failure(&mut self) {
-        if self.power.as_ref().is_some_and(Power::is_sudden) {
-            let blocks = self.space.blocks_per_pool;
-            self.array.get_mut().follow(&self.geometry, &self.timing, &self.settings.wiring(), blocks);
-            self.flash.settle_as_issued(false);
+        if self.power.as_ref().is_some_and(PowerFailure::is_sudden) {
+            self.back.follow_changes(&self.settings);
         }
     }
 
-    /// Tells the array what the operations that it is given next have to wait for.
+    /// Lets power fail where that was asked for after so many requests, and the last one before it has ended.
     #[cold]
-    pub(super) fn tell_of_changes(&mut self) {
-        if self.power.as_ref().is_some_and(Power::is_followed) {
-            let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
-            self.array.get_mut().expect_waits(self.flash.last_that_wait(changes));
-        }
-    }
-
-    /// A request has ended, or has to wait: power may fail now.
-    #[cold]
-    pub(super) fn look_at_power(&mut self, now: Nanos) {
-        let completed = self.completed;
+    pub(super) fn check_power_failure(&mut self, now: Nanos) {
         let power = self.power.as_mut().expect("it was asked for");
-        if power.stage == Stage::Ahead && matches!(power.moment, Moment::Requests(after) if completed >= after) {
-            power.stage = Stage::Ending;
+        if power.is_ahead() && matches!(power.moment, Moment::Requests(after) if self.front.completed >= after) {
+            power.stage = Stage::Ending(VecDeque::new());
         }
-        if power.stage == Stage::Ending && self.slots.in_use() == power.held.len() {
+        let Stage::Ending(held) = &mut power.stage else { return };
+        if self.front.slots.in_use() == held.len() {
+            let held = std::mem::take(held);
             match power.sudden {
-                true => self.lose_power(now),
+                true => self.lose_power(now, held),
                 false => {
                     let versions: Vec<u64> = self.versions().collect();
-                    self.flash.lose_power();
-                    self.recover(now, now, &versions);
+                    self.back.flash.lose_power();
+                    let recovery = Recovery::new(held, now, now, RecoveryReport::default());
+                    self.recover(now, recovery, &versions);
                 }
             }
         }
@@ -197,15 +217,15 @@ impl Ssd {
 
     /// All that is due at `now` has been done: power may fail now, or the drive that has lost it may go on.
     #[cold]
-    pub(super) fn look_at_sudden_power_failure(&mut self, now: Nanos) {
+    pub(super) fn check_sudden_power_failure(&mut self, now: Nanos) {
         let power = self.power.as_ref().expect("it was asked for");
         if power.next_event() == now && power.is_recovering() {
             return self.next_step_of_recovery(now);
         }
-        if !power.is_followed() {
+        if !self.back.follows_changes {
             return;
         }
-        let array = self.array.get_mut();
+        let array = self.back.array.get_mut();
         let (pushed, performed) = array.changes();
         let fails = match power.moment {
             Moment::Requests(_) => false,
@@ -213,65 +233,51 @@ impl Ssd {
             Moment::Operations(after) => array.operations() >= after,
         };
         if fails {
-            return self.lose_power(now);
+            return self.lose_power(now, VecDeque::new());
         }
-        let issued_before = self.flash.issued_changes() - pushed;
-        self.flash.settle_before(issued_before + performed);
+        let issued_before = self.back.flash.issued_changes() - pushed;
+        self.back.flash.settle_before(issued_before + performed);
     }
 
-    /// What was under way is lost, but for what a protected buffer holds.
-    fn lose_power(&mut self, now: Nanos) {
+    /// What was under way is lost, but for what a protected buffer holds. The requests `held` wait for power.
+    fn lose_power(&mut self, now: Nanos, held: VecDeque<u32>) {
         let versions: Vec<u64> = self.versions().collect();
-        let array = self.array.get_mut();
+        let (array, flash) = (self.back.array.get_mut(), &mut self.back.flash);
         let (pushed, performed) = array.changes();
         let rest = array.rest(now);
         let mut fates = array.cut();
-        self.flash.settle_before(self.flash.issued_changes() - pushed + performed);
+        self.back.follows_changes = false;
+        flash.settle_before(flash.issued_changes() - pushed + performed);
         let count = |fate: Fate| fates.iter().filter(|other| **other == fate).count() as u64;
         let (interrupted, dropped) = (count(Fate::Interrupted), count(Fate::Ahead));
         let mut off = now;
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.is_protected()) {
-            // What protects it also lets dies end what they are amid.
+        if self.front.buffer.as_ref().is_some_and(|buffer| buffer.is_protected()) {
+            // What protects it also lets dies end the operations that they have begun.
             fates.iter_mut().filter(|fate| **fate == Fate::Interrupted).for_each(|fate| *fate = Fate::Performed);
             off = now + rest;
         }
-        let (torn_pages, torn_blocks) = self.flash.power_failure_amid(&fates);
-        let power = self.power.as_mut().expect("it has failed");
-        let held: BTreeSet<u32> = power.held.iter().copied().collect();
-        let mut slots = self.slots.all_in_use();
-        slots.retain(|slot| !held.contains(slot));
-        let oldest = slots.iter().map(|slot| self.slots.get(*slot).admitted).filter(|admitted| *admitted > 0).min();
-        for slot in &slots {
-            let state = self.slots.get_mut(*slot);
-            state.result = Err(DeviceError::Interrupted);
-            state.start = state.start.min(now);
-            state.flushed = true;
-            power.report.interrupted_writes += u64::from(state.request.kind.is_write());
-            self.ready.push_back((now, *slot));
-        }
-        let buffer = self.buffer.as_mut().map(|buffer| buffer.lose_power(oldest.unwrap_or(u64::MAX)));
-        let (lost_pages, saved_pages) = buffer.unwrap_or_default();
-        if let Some(link) = &mut self.link {
-            link.lose_power(now);
-        }
+        let (torn_pages, torn_blocks) = flash.power_failure_amid(&fates);
+        let losses = self.front.lose_power(now, &held);
         if let Some(background) = &mut self.background {
             background.lose_power();
         }
-        power.report = RecoveryReport {
-            interrupted_requests: slots.len() as u64,
+        let report = RecoveryReport {
+            interrupted_requests: losses.requests,
+            interrupted_writes: losses.writes,
             interrupted_operations: interrupted,
             dropped_operations: dropped,
             torn_pages,
             torn_blocks,
-            lost_pages,
-            saved_pages,
-            ..power.report
+            lost_pages: losses.lost_pages,
+            saved_pages: losses.saved_pages,
+            ..RecoveryReport::default()
         };
-        self.recover(now, off, &versions);
+        self.recover(now, Recovery::new(held, now, off, report), &versions);
     }
 
     /// Which write brought the data of each host page, as far as the drive knows; zero where it has none.
     pub(super) fn versions(&self) -> impl Iterator<Item = u64> {
-        (0..self.space.host_pages).map(|page| self.ftl.find(LogicalPage(page)).map_or(0, |at| self.flash.version(at)))
+        let Self { back, .. } = self;
+        (0..back.space.host_pages).map(|page| back.ftl.find(LogicalPage(page)).map_or(0, |at| back.flash.version(at)))
     }
 }

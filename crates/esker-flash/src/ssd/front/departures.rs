@@ -64,6 +64,14 @@ impl Departures {
         self.beyond -= u32::from(self.pools[pool as usize].leaving >= self.own);
     }
 
+    /// Asserts that pools have `leaving` pages on their way, which takes long.
+    pub(super) fn check(&self, leaving: &[u32]) {
+        let counted: Vec<u32> = self.pools.iter().map(|pool| pool.leaving).collect();
+        assert_eq!(counted, leaving, "pages on their way, by pool");
+        let beyond = |leaving: &u32| leaving.saturating_sub(self.own);
+        assert_eq!(self.beyond, counted.iter().map(beyond).sum::<u32>(), "pages beyond what pools always may have");
+    }
+
     #[inline]
     fn change(&mut self, pool: u32, change: impl FnOnce(&mut Pool)) {
         let state = &mut self.pools[pool as usize];

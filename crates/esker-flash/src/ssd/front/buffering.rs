@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, Request, RequestKind, WaitingLine};
-use esker_ftl::{Cells, Part, Space};
+use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, Request, RequestKind, StreamId, WaitingLine};
+use esker_ftl::{Part, Space};
 use esker_nand::array::Waiter;
 use esker_nand::{Geometry, ValueError};
 use esker_results::BufferReport;
 
-use super::Ssd;
 use super::buffer::{Admission, Buffer, BufferShape, Coverage, Rounding, coverage};
+use super::serving::refusal;
+use super::{Back, Front, Slots};
 use crate::{BufferMode, SsdError, WriteBufferSettings};
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
@@ -19,8 +20,8 @@ const PAGES_MAX: u64 = 1 << 30;
 
 /// The buffer with all that waits for it.
 #[derive(Debug)]
-pub(super) struct Buffering {
-    pub(super) memory: Buffer,
+pub(in crate::ssd) struct Buffering {
+    pub(in crate::ssd) memory: Buffer,
     settings: WriteBufferSettings,
     /// In pages.
     high_water: u32,
@@ -43,9 +44,9 @@ pub(super) struct Buffering {
     admitted: u64,
     /// The flash takes nothing any more.
     failed: bool,
-    pub(super) counts: BufferReport,
+    pub(in crate::ssd) counts: BufferReport,
     /// `counts` when measuring began.
-    pub(super) earlier: BufferReport,
+    pub(in crate::ssd) earlier: BufferReport,
 }
 
 /// A write that waits for room.
@@ -59,7 +60,11 @@ struct Blocked {
 }
 
 impl Buffering {
-    pub(super) fn new(settings: &WriteBufferSettings, geometry: &Geometry, space: &Space) -> Result<Self, SsdError> {
+    pub(in crate::ssd) fn new(
+        settings: &WriteBufferSettings,
+        geometry: &Geometry,
+        space: &Space,
+    ) -> Result<Self, SsdError> {
         let WriteBufferSettings { size, latency, high_water, low_water, .. } = *settings;
         if low_water > high_water || high_water > Ratio::ONE {
             return Err(SsdError::WaterMarks { low: low_water, high: high_water });
@@ -105,22 +110,22 @@ impl Buffering {
         self.begun.is_some() || !self.blocked.is_empty()
     }
 
-    pub(super) fn next_event(&self) -> Nanos {
+    pub(in crate::ssd) fn next_event(&self) -> Nanos {
         self.timers.front().map_or(Nanos::NEVER, |(at, _)| *at)
     }
 
     /// A request whose time in memory is over at `now`.
-    pub(super) fn due(&mut self, now: Nanos) -> Option<u32> {
+    pub(in crate::ssd) fn due(&mut self, now: Nanos) -> Option<u32> {
         self.timers.pop_front_if(|(at, _)| *at == now).map(|(_, slot)| slot)
     }
 
     /// Pages that are on their way to flash.
-    pub(super) fn is_leaving(&self) -> bool {
+    pub(in crate::ssd) fn is_leaving(&self) -> bool {
         self.memory.leaving() > 0
     }
 
     /// Whether a write of this kind ends in memory.
-    pub(super) fn takes(&self, kind: RequestKind) -> bool {
+    pub(in crate::ssd) fn takes(&self, kind: RequestKind) -> bool {
         let forced = match kind {
             RequestKind::Write { fua } | RequestKind::WriteZeroes { fua } => fua && !self.settings.power_protected,
             RequestKind::Trim => false,
@@ -130,12 +135,12 @@ impl Buffering {
     }
 
     /// Whether it holds pages that will never get to flash, and that a flush is to bring there.
-    pub(super) fn cannot_flush(&self) -> bool {
+    pub(in crate::ssd) fn cannot_flush(&self) -> bool {
         self.failed && !self.settings.power_protected && self.memory.unwritten() > 0
     }
 
     /// Holds back a flush that has its turn, where the flash lacks something. Says whether it did.
-    pub(super) fn hold_back(&mut self, slot: u32) -> bool {
+    pub(in crate::ssd) fn hold_back(&mut self, slot: u32) -> bool {
         if self.settings.power_protected {
             return false;
         }
@@ -148,12 +153,12 @@ impl Buffering {
     }
 
     /// The request spends its time in memory from now on.
-    pub(super) fn serve(&mut self, now: Nanos, slot: u32) {
+    pub(in crate::ssd) fn serve(&mut self, now: Nanos, slot: u32) {
         self.timers.push_back((now + self.settings.latency, slot));
     }
 
     /// Whether a read of `covered` of `page` needs no flash. One that does may leave the page in memory.
-    pub(super) fn read(&mut self, page: LogicalPage, covered: Coverage, has_data: bool) -> bool {
+    pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage, has_data: bool) -> bool {
         self.counts.pages_read += 1;
         let held = self.memory.read(page, covered);
         self.counts.pages_read_from_buffer += u64::from(held);
@@ -164,14 +169,15 @@ impl Buffering {
     }
 
     /// Keeps what was written to flash beside the buffer.
-    pub(super) fn written_through(&mut self, page: LogicalPage, covered: Coverage) {
+    pub(in crate::ssd) fn written_through(&mut self, page: LogicalPage, covered: Coverage, stream: StreamId) {
         self.counts.pages_written += 1;
         self.memory.keep(page, covered);
+        self.memory.set_stream(page, stream);
     }
 
     /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost
     /// something that had been acknowledged, and how many pages the protection saved.
-    pub(super) fn lose_power(&mut self, oldest: u64) -> (u64, u64) {
+    pub(in crate::ssd) fn lose_power(&mut self, oldest: u64) -> (u64, u64) {
         self.blocked.clear();
         self.begun = None;
         self.blocked_pages = 0;
@@ -186,18 +192,32 @@ impl Buffering {
         (lost, 0)
     }
 
+    /// Asserts what must hold between events; takes long. `slots` are the requests under way.
+    pub(in crate::ssd) fn check(&self, slots: &Slots) {
+        self.memory.check();
+        let waiting = || self.begun.iter().chain(self.blocked.iter());
+        if !self.failed {
+            assert_eq!(self.blocked_pages, waiting().map(|blocked| blocked.pages).sum::<u64>());
+        }
+        for Blocked { slot, .. } in waiting() {
+            assert!(slots.get(*slot).start == Nanos::NEVER, "slot {slot} waits for room and is served");
+        }
+        assert!(self.flush.is_none() || self.memory.is_awaited(), "a flush waits for nothing");
+        assert!(self.timers.iter().is_sorted_by_key(|(at, _)| *at), "requests in memory end out of order");
+    }
+
     /// Whether it survives a power failure.
-    pub(super) fn is_protected(&self) -> bool {
+    pub(in crate::ssd) fn is_protected(&self) -> bool {
         self.settings.power_protected
     }
 
-    pub(super) fn forget(&mut self, page: LogicalPage) {
+    pub(in crate::ssd) fn forget(&mut self, page: LogicalPage) {
         self.memory.forget(page);
     }
 }
 
 /// The parts of `page` that `request` covers.
-pub(super) fn covered(request: &Request, page: u64, geometry: &Geometry, rounding: Rounding) -> Coverage {
+pub(in crate::ssd) fn covered(request: &Request, page: u64, geometry: &Geometry, rounding: Rounding) -> Coverage {
     let sectors = u64::from(geometry.sectors_per_page());
     let first = page * sectors;
     let (start, end) = (request.start.0, request.end_byte() / 512);
@@ -206,10 +226,10 @@ pub(super) fn covered(request: &Request, page: u64, geometry: &Geometry, roundin
     coverage(from as u32, to as u32, geometry.sectors_per_page(), rounding)
 }
 
-impl Ssd {
-    /// Takes a write, or what goes the same way, into the buffer from `page` on. Without room for all of it, says what
-    /// is left.
-    fn admit(&mut self, now: Nanos, slot: u32, from: u64) -> Option<Blocked> {
+impl Front {
+    /// Takes a write, or what goes the same way, into the buffer from `page` on. Returns the rest where there is no room
+    /// for all of it.
+    fn admit(&mut self, now: Nanos, slot: u32, from: u64, back: &mut Back) -> Option<Blocked> {
         let state = self.slots.get_mut(slot);
         if state.admitted == 0 {
             let buffering = self.buffer.as_mut().expect("it is in use");
@@ -217,34 +237,27 @@ impl Ssd {
             state.admitted = buffering.admitted;
         }
         let (request, number) = (state.request, state.admitted);
-        let end = (request.end_byte() - 1) >> self.page_shift;
+        let end = back.page_of(request.end_byte() - 1);
         for page in from..=end {
-            let covered = covered(&request, page, &self.geometry, Rounding::Inward);
+            let covered = covered(&request, page, &back.geometry, Rounding::Inward);
             let logical = LogicalPage(page as u32);
-            match (request.kind, self.part(&request, page)) {
+            match (request.kind, back.part(request.start.byte_offset(), request.end_byte(), page)) {
                 (RequestKind::Trim | RequestKind::WriteZeroes { .. }, Part::Whole) => {
-                    self.ops.clear();
+                    // It ends in memory; what the map may need for it goes on.
                     self.buffering().forget(logical);
-                    self.ftl.trim(logical, &mut Cells::new(&mut self.flash, &mut self.ops));
-                    if !self.ops.as_slice().is_empty() {
-                        // It ends in memory; what the map may need for it goes on.
-                        self.issue(now, Waiter::NOBODY, None);
-                    }
+                    back.forget(now, logical);
                 }
                 (RequestKind::Trim, Part::Some) => {}
                 _ => {
-                    let buffering = self.buffer.as_mut().expect("it is in use");
-                    match buffering.memory.write(logical, self.ftl.pool_of(logical), covered, request.stream, number) {
+                    let buffering = self.buffering();
+                    match buffering.memory.write(logical, back.ftl.pool_of(logical), covered, request.stream, number) {
                         Admission::Full => return Some(Blocked { slot, page, pages: end - page + 1 }),
                         Admission::Coalesced => buffering.counts.pages_overwritten_in_buffer += 1,
                         Admission::Taken => {}
                     }
-                    #[cfg(test)]
-                    self.shadow.took(logical, self.slots.get(slot));
-                    let buffering = self.buffer.as_mut().expect("it is in use");
                     buffering.counts.pages_written += 1;
-                    self.host_page_writes += 1;
-                    self.write_out(now);
+                    back.counts.writes += 1;
+                    self.write_out(now, back);
                 }
             }
         }
@@ -254,17 +267,17 @@ impl Ssd {
     }
 
     /// A write waits for room since `since`, after it has been tried.
-    fn wait_for_room(&mut self, now: Nanos, since: Nanos, blocked: Blocked) {
+    fn wait_for_room(&mut self, now: Nanos, since: Nanos, blocked: Blocked, back: &mut Back) {
         let state = self.slots.get_mut(blocked.slot);
         let priority = state.request.priority;
-        let nothing_taken = blocked.page == state.request.start.byte_offset() >> self.page_shift;
+        let nothing_taken = blocked.page == back.page_of(state.request.start.byte_offset());
         if nothing_taken {
             state.admitted = 0;
         }
         let buffering = self.buffering();
         if buffering.failed {
             self.slots.get_mut(blocked.slot).result = Err(DeviceError::NoSpace);
-            return self.served(now, blocked.slot);
+            return self.served(now, blocked.slot, back);
         }
         buffering.blocked_pages += blocked.pages;
         if nothing_taken {
@@ -273,7 +286,7 @@ impl Ssd {
         } else {
             buffering.begun = Some(blocked);
         }
-        self.write_out(now);
+        self.write_out(now, back);
     }
 
     /// The write that has room next, and since when it waits.
@@ -290,30 +303,30 @@ impl Ssd {
     }
 
     /// Takes a write whose turn it is, or lets it wait behind others.
-    pub(super) fn admit_in_turn(&mut self, now: Nanos, slot: u32) {
+    pub(super) fn admit_in_turn(&mut self, now: Nanos, slot: u32, back: &mut Back) {
         let request = self.slots.get(slot).request;
-        let first = request.start.byte_offset() >> self.page_shift;
-        let pages = ((request.end_byte() - 1) >> self.page_shift) - first + 1;
+        let first = back.page_of(request.start.byte_offset());
+        let pages = back.page_of(request.end_byte() - 1) - first + 1;
         let buffering = self.buffering();
         if buffering.failed {
             self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
-            self.served(now, slot);
+            self.served(now, slot, back);
         } else if !buffering.any_blocked() {
-            if let Some(blocked) = self.admit(now, slot, first) {
+            if let Some(blocked) = self.admit(now, slot, first, back) {
                 self.buffering().counts.writes_that_waited += 1;
-                self.wait_for_room(now, now, blocked);
+                self.wait_for_room(now, now, blocked, back);
             }
         } else {
             buffering.counts.writes_that_waited += 1;
             buffering.blocked.push(now, request.priority, Blocked { slot, page: first, pages });
             buffering.blocked_pages += pages;
-            self.write_out(now);
+            self.write_out(now, back);
         }
     }
 
     /// Sends pages to flash while there are too many that it lacks, or a flush waits: each pool its own, and beyond
     /// that as many as writes wait to bring.
-    pub(super) fn write_out(&mut self, now: Nanos) {
+    pub(in crate::ssd) fn write_out(&mut self, now: Nanos, back: &mut Back) {
         loop {
             let buffering = self.buffer.as_mut().expect("it is in use");
             let unwritten = buffering.memory.unwritten();
@@ -328,24 +341,11 @@ impl Ssd {
             }
             let Some((entry, page, part, stream)) = buffering.memory.leave(buffering.blocked_pages) else { return };
             buffering.counts.pages_to_flash += 1;
-            self.ops.clear();
-            // Pages leave one by one, whatever requests brought them.
-            self.ftl.begin_request(1);
-            if self.settings.streams > 1 {
-                self.ftl.begin_stream(stream);
-            }
-            let written = self.write_to_flash(now, page, part);
-            self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
-            let count = match self.ops.as_slice() {
-                [] => 0,
-                // What was emitted before an error was done to the cells, too.
-                _ => self.issue(now, Waiter::entry(entry), None),
-            };
+            let (issued, written) = back.write_out(now, Waiter::entry(entry), page, part, stream);
             if let Err(error) = written {
-                let error = self.refused(error);
-                return self.fail(now, error);
+                return self.fail(now, refusal(error, back));
             }
-            self.buffering().memory.started(entry, count);
+            self.buffering().memory.started(entry, issued.awaited);
         }
     }
 
@@ -366,7 +366,7 @@ impl Ssd {
     }
 
     /// A flash operation of a page that left the buffer has ended.
-    pub(super) fn left(&mut self, now: Nanos, entry: u32) {
+    pub(in crate::ssd) fn left(&mut self, now: Nanos, entry: u32, back: &mut Back) {
         let buffering = self.buffering();
         if buffering.failed || !buffering.memory.ended(entry) {
             return;
@@ -377,12 +377,12 @@ impl Ssd {
             self.ready.push_back((now, flush));
         }
         while let Some((since, Blocked { slot, page, .. })) = self.next_blocked(now) {
-            if let Some(blocked) = self.admit(now, slot, page) {
-                self.wait_for_room(now, since, blocked);
+            if let Some(blocked) = self.admit(now, slot, page, back) {
+                self.wait_for_room(now, since, blocked, back);
                 break;
             }
         }
-        self.write_out(now);
+        self.write_out(now, back);
     }
 
     fn buffering(&mut self) -> &mut Buffering {

@@ -3,27 +3,25 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-use esker_core::{LogicalPage, StreamId, mix64};
+use esker_core::{Linked, Links, List, LogicalPage, StreamId, mix64};
 use esker_ftl::Part;
 use hashbrown::HashMap;
 
 use super::departures::Departures;
 
-const NOBODY: u32 = u32::MAX;
-
 /// Which parts of a page are there: a bit per sector, or per group of sectors where a page has more than 64.
-pub(super) type Coverage = u64;
+pub(in crate::ssd) type Coverage = u64;
 
 /// Pages in memory. A page is *dirty* while the flash lacks what was written to it, and is then written out at some time;
 /// others are *clean*, and make room, least recently used first.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(in crate::ssd) struct Buffer {
     entries: Vec<Entry>,
     unused: Vec<u32>,
     of_page: HashMap<u32, u32, BuildHasherDefault<PageHasher>>,
     shape: BufferShape,
     whole: Coverage,
-    /// Clean pages, leaving ones, and dirty ones by pool: see [`Entry::list`].
+    /// Clean pages, leaving ones, and dirty ones by pool (see [`Entry::list`]), each from the one used longest ago.
     lists: Vec<List>,
     /// Dirty pages of all pools.
     dirty: u32,
@@ -36,14 +34,14 @@ pub(super) struct Buffer {
 
 /// How large a buffer is, and where its pages go.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BufferShape {
+pub(in crate::ssd) struct BufferShape {
     /// Pages that it has room for.
-    pub(super) pages: u32,
-    pub(super) sectors_per_page: u32,
+    pub(in crate::ssd) pages: u32,
+    pub(in crate::ssd) sectors_per_page: u32,
     /// Pools of the array.
-    pub(super) pools: u32,
+    pub(in crate::ssd) pools: u32,
     /// Pages that each pool may always have on their way to flash.
-    pub(super) leaving_per_pool: u32,
+    pub(in crate::ssd) leaving_per_pool: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +69,18 @@ struct Entry {
     written: u64,
     /// While leaving and written again, the number of the first write since.
     written_again: u64,
-    newer: u32,
-    older: u32,
+    links: Links,
+}
+
+impl Linked for Entry {
+    #[inline]
+    fn links(&self) -> &Links {
+        &self.links
+    }
+    #[inline]
+    fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,21 +107,9 @@ impl Entry {
     }
 }
 
-/// Entries by recency.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    newest: u32,
-    oldest: u32,
-    length: u32,
-}
-
-impl List {
-    const EMPTY: Self = Self { newest: NOBODY, oldest: NOBODY, length: 0 };
-}
-
 /// What became of a page that was to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admission {
+pub(in crate::ssd) enum Admission {
     /// It was there, dirty: one write to flash less.
     Coalesced,
     /// It is there now.
@@ -124,7 +120,7 @@ pub(super) enum Admission {
 
 impl Buffer {
     /// An empty one.
-    pub(super) fn new(shape: &BufferShape) -> Self {
+    pub(in crate::ssd) fn new(shape: &BufferShape) -> Self {
         let sectors = shape.sectors_per_page;
         Self {
             entries: Vec::new(),
@@ -141,32 +137,32 @@ impl Buffer {
     }
 
     /// Pages that the flash lacks, those on their way included.
-    pub(super) fn unwritten(&self) -> u32 {
+    pub(in crate::ssd) fn unwritten(&self) -> u32 {
         self.dirty + self.leaving()
     }
     /// Pages on their way to flash.
-    pub(super) fn leaving(&self) -> u32 {
-        self.lists[LEAVING].length
+    pub(in crate::ssd) fn leaving(&self) -> u32 {
+        self.lists[LEAVING].len()
     }
     /// Whether a flush still waits.
-    pub(super) fn is_awaited(&self) -> bool {
+    pub(in crate::ssd) fn is_awaited(&self) -> bool {
         self.awaited > 0
     }
 
     /// Whether all of `covered` of `page` is here.
-    pub(super) fn read(&mut self, page: LogicalPage, covered: Coverage) -> bool {
+    pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage) -> bool {
         let Some(&entry) = self.of_page.get(&page.0) else { return false };
         self.touch(entry);
         covered & !self.entries[entry as usize].covered == 0
     }
 
     /// Whether something of `page` is here.
-    pub(super) fn holds(&self, page: LogicalPage) -> bool {
+    pub(in crate::ssd) fn holds(&self, page: LogicalPage) -> bool {
         self.of_page.contains_key(&page.0)
     }
 
     /// Keeps a page that was read from flash, where a clean one can make room for it.
-    pub(super) fn keep(&mut self, page: LogicalPage, covered: Coverage) {
+    pub(in crate::ssd) fn keep(&mut self, page: LogicalPage, covered: Coverage) {
         match self.of_page.get(&page.0) {
             Some(&entry) => self.entries[entry as usize].covered |= covered,
             None => {
@@ -177,8 +173,15 @@ impl Buffer {
         }
     }
 
+    /// A page that is here was last written by `stream`.
+    pub(in crate::ssd) fn set_stream(&mut self, page: LogicalPage, stream: StreamId) {
+        if let Some(&entry) = self.of_page.get(&page.0) {
+            self.entries[entry as usize].stream = stream;
+        }
+    }
+
     /// Takes `covered` of `page`, which belongs to `pool`, as written in `stream` by the write with this number.
-    pub(super) fn write(
+    pub(in crate::ssd) fn write(
         &mut self,
         page: LogicalPage,
         pool: u32,
@@ -224,12 +227,11 @@ impl Buffer {
     /// The dirty page that was used longest ago, of those whose pool has room, is on its way to flash from now on.
     /// `more` pages may be that beyond what pools have room for. Names the entry for [`Self::started`] and
     /// [`Self::ended`].
-    pub(super) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part, StreamId)> {
+    pub(in crate::ssd) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part, StreamId)> {
         let pool = self.departures.first(more)?;
-        let index = self.lists[DIRTY + pool as usize].oldest;
-        let newer = self.cut(index);
+        let index = self.lists[DIRTY + pool as usize].first().expect("the pool has something to write");
+        let next = self.cut(index).map(|newer| self.entries[newer as usize].used);
         self.dirty -= 1;
-        let next = (newer != NOBODY).then(|| self.entries[newer as usize].used);
         self.link(index, State::Leaving);
         self.departures.began(pool, next);
         let entry = &mut self.entries[index as usize];
@@ -239,12 +241,12 @@ impl Buffer {
     }
 
     /// So many flash operations bring the page of `entry` to flash.
-    pub(super) fn started(&mut self, entry: u32, operations: u32) {
+    pub(in crate::ssd) fn started(&mut self, entry: u32, operations: u32) {
         self.entries[entry as usize].operations = operations;
     }
 
     /// One of them has ended. Says whether that was the last one.
-    pub(super) fn ended(&mut self, index: u32) -> bool {
+    pub(in crate::ssd) fn ended(&mut self, index: u32) -> bool {
         let entry = &mut self.entries[index as usize];
         entry.operations -= 1;
         if entry.operations > 0 {
@@ -264,7 +266,7 @@ impl Buffer {
     }
 
     /// Forgets `page`.
-    pub(super) fn forget(&mut self, page: LogicalPage) {
+    pub(in crate::ssd) fn forget(&mut self, page: LogicalPage) {
         let Some(index) = self.of_page.remove(&page.0) else { return };
         let entry = &mut self.entries[index as usize];
         if entry.state == State::Leaving {
@@ -277,36 +279,33 @@ impl Buffer {
     }
 
     /// From now on a flush waits for every page that the flash lacks.
-    pub(super) fn await_all(&mut self) {
-        for list in LEAVING..self.lists.len() {
-            let mut index = self.lists[list].newest;
-            while index != NOBODY {
+    pub(in crate::ssd) fn await_all(&mut self) {
+        for list in &self.lists[LEAVING..] {
+            let mut next = list.first();
+            while let Some(index) = next {
                 let entry = &mut self.entries[index as usize];
                 self.awaited += u32::from(!std::mem::replace(&mut entry.awaited, true));
                 entry.awaited_again = entry.state == State::Leaving && entry.again;
-                index = entry.older;
+                next = entry.links.next();
             }
         }
     }
 
     /// Power fails. Says of how many pages the flash lacks what writes with numbers below `number` brought.
-    pub(super) fn unwritten_before(&self, number: u64) -> u64 {
-        let mut count = 0;
-        for list in LEAVING..self.lists.len() {
-            let mut index = self.lists[list].newest;
-            while index != NOBODY {
-                let entry = &self.entries[index as usize];
-                count += u64::from(!entry.forgotten && entry.written < number);
-                index = entry.older;
-            }
-        }
-        count
+    pub(in crate::ssd) fn unwritten_before(&self, number: u64) -> u64 {
+        let lost = |entry: &Entry| !entry.forgotten && entry.written < number;
+        self.not_on_flash().filter(|entry| lost(entry)).count() as u64
+    }
+
+    /// Pages that the flash lacks.
+    fn not_on_flash(&self) -> impl Iterator<Item = &Entry> {
+        let lists = self.lists[LEAVING..].iter();
+        lists.flat_map(|list| list.iter(&self.entries)).map(|index| &self.entries[index as usize])
     }
 
     /// What was on its way to flash did not arrive.
-    pub(super) fn turn_back(&mut self) {
-        while self.lists[LEAVING].oldest != NOBODY {
-            let index = self.lists[LEAVING].oldest;
+    pub(in crate::ssd) fn turn_back(&mut self) {
+        while let Some(index) = self.lists[LEAVING].first() {
             let entry = &mut self.entries[index as usize];
             entry.operations = 0;
             let forgotten = entry.forgotten;
@@ -336,8 +335,7 @@ impl Buffer {
             operations: 0,
             written: 0,
             written_again: 0,
-            newer: NOBODY,
-            older: NOBODY,
+            links: Links::NONE,
         };
         let index = match self.unused.pop() {
             Some(index) => index,
@@ -345,13 +343,12 @@ impl Buffer {
                 self.entries.push(entry);
                 self.entries.len() as u32 - 1
             }
-            None if self.lists[CLEAN].oldest != NOBODY => {
-                let index = self.lists[CLEAN].oldest;
+            None => {
+                let index = self.lists[CLEAN].first()?;
                 self.unlink(index);
                 self.of_page.remove(&self.entries[index as usize].page);
                 index
             }
-            None => return None,
         };
         self.entries[index as usize] = entry;
         self.of_page.insert(page.0, index);
@@ -377,7 +374,7 @@ impl Buffer {
         let older = self.link(index, state);
         if state == State::Dirty {
             self.dirty += 1;
-            if older == NOBODY {
+            if older.is_none() {
                 self.departures.set_next(self.entries[index as usize].pool, Some(self.uses));
             }
         }
@@ -385,16 +382,15 @@ impl Buffer {
 
     /// Takes an entry out of its list.
     fn unlink(&mut self, index: u32) {
-        let Entry { state, pool, older, .. } = self.entries[index as usize];
+        let Entry { state, pool, links, .. } = self.entries[index as usize];
         let newer = self.cut(index);
         match state {
             State::Clean => {}
             State::Leaving => self.departures.ended(pool),
             State::Dirty => {
                 self.dirty -= 1;
-                if older == NOBODY {
-                    let next = (newer != NOBODY).then(|| self.entries[newer as usize].used);
-                    self.departures.set_next(pool, next);
+                if links.previous().is_none() {
+                    self.departures.set_next(pool, newer.map(|newer| self.entries[newer as usize].used));
                 }
             }
         }
@@ -402,43 +398,55 @@ impl Buffer {
 
     /// Makes an entry the newest of the list of `state`; returns the one before it.
     #[inline]
-    fn link(&mut self, index: u32, state: State) -> u32 {
+    fn link(&mut self, index: u32, state: State) -> Option<u32> {
         self.uses += 1;
         let entry = &mut self.entries[index as usize];
         (entry.state, entry.used) = (state, self.uses);
-        let list = &mut self.lists[entry.list()];
-        let older = std::mem::replace(&mut list.newest, index);
-        list.length += 1;
-        (entry.newer, entry.older) = (NOBODY, older);
-        match older {
-            NOBODY => list.oldest = index,
-            older => self.entries[older as usize].newer = index,
-        }
-        older
+        let list = entry.list();
+        self.lists[list].push_back(&mut self.entries, index)
     }
 
     /// Cuts an entry out of its list; returns the one after it.
     #[inline]
-    fn cut(&mut self, index: u32) -> u32 {
-        let entry = &self.entries[index as usize];
-        let (newer, older) = (entry.newer, entry.older);
-        let list = &mut self.lists[entry.list()];
-        list.length -= 1;
-        match newer {
-            NOBODY => list.newest = older,
-            newer => self.entries[newer as usize].older = older,
+    fn cut(&mut self, index: u32) -> Option<u32> {
+        let list = self.entries[index as usize].list();
+        self.lists[list].remove(&mut self.entries, index)
+    }
+
+    /// Asserts what must hold between calls; takes long.
+    pub(in crate::ssd) fn check(&self) {
+        let (mut held, mut dirty) = (0, 0);
+        for (number, list) in self.lists.iter().enumerate() {
+            list.check(&self.entries);
+            held += list.len() as usize;
+            dirty += if number >= DIRTY { list.len() } else { 0 };
+            let mut used = 0;
+            for index in list.iter(&self.entries) {
+                let entry = &self.entries[index as usize];
+                assert_eq!(entry.list(), number, "page {} is in the wrong list", entry.page);
+                assert!(entry.used > used, "page {} is older than the one before it", entry.page);
+                used = entry.used;
+                let found = self.of_page.get(&entry.page) == Some(&index);
+                let forgotten = entry.state == State::Leaving && entry.forgotten;
+                assert!(found != forgotten, "page {} is held but not found, or found but forgotten", entry.page);
+            }
         }
-        match older {
-            NOBODY => list.oldest = newer,
-            older => self.entries[older as usize].newer = newer,
+        assert!(held <= self.shape.pages as usize, "{held} pages in a buffer of {}", self.shape.pages);
+        assert_eq!(held + self.unused.len(), self.entries.len(), "an entry is neither in use nor unused");
+        assert_eq!(dirty, self.dirty, "dirty pages were counted wrong");
+        let awaited = self.not_on_flash().filter(|entry| entry.awaited).count();
+        assert_eq!(awaited, self.awaited as usize, "a flush waits for another number of pages");
+        let mut leaving = vec![0; self.shape.pools as usize];
+        for index in self.lists[LEAVING].iter(&self.entries) {
+            leaving[self.entries[index as usize].pool as usize] += 1;
         }
-        newer
+        self.departures.check(&leaving);
     }
 }
 
 /// What to make of groups of sectors that a range covers in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rounding {
+pub(in crate::ssd) enum Rounding {
     /// Left out: for what is there.
     Inward,
     /// Taken in: for what is asked for.
@@ -446,7 +454,7 @@ pub(super) enum Rounding {
 }
 
 /// The coverage of sectors `from..to` of a page.
-pub(super) fn coverage(from: u32, to: u32, sectors_per_page: u32, rounding: Rounding) -> Coverage {
+pub(in crate::ssd) fn coverage(from: u32, to: u32, sectors_per_page: u32, rounding: Rounding) -> Coverage {
     let group = sectors_per_page.div_ceil(64);
     let (first, end) = match rounding {
         Rounding::Inward => (from.div_ceil(group), to / group),

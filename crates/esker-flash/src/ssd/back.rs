@@ -1,0 +1,399 @@
+//! The side of the flash: the translation layer, what the cells hold, the array in time, the decoder. It knows pages
+//! and who waits for them; of requests it knows the slot.
+
+use std::cell::RefCell;
+
+use esker_core::{Bytes, LogicalPage, Nanos, Precondition, RequestKind, StreamId};
+use esker_ftl::{Cells, Ftl, FtlContext, FtlCounters, FtlError, FtlSettings, Part, Space, WearCounts, precondition};
+use esker_nand::array::{Array, Timing, Waiter};
+use esker_nand::ecc::{self, Ecc};
+use esker_nand::state::{Cause, Cover, FlashState, OpList};
+use esker_nand::{Geometry, Placement, ValueError};
+use esker_results::PreconditionReport;
+
+use crate::{SsdError, SsdSettings};
+
+/// Flash behind a translation layer.
+#[derive(Debug)]
+pub(super) struct Back {
+    /// What the translation layer sees of the array.
+    pub(super) geometry: Geometry,
+    pub(super) timing: Timing,
+    pub(super) space: Space,
+    layer: FtlSettings,
+    seed: u64,
+    page_shift: u32,
+    /// Size of what is read alone of a logical page, as a shift; as large as the page where that is one flash page.
+    part_shift: u32,
+    whole_page_reads: bool,
+    /// Whether the translation layer has to know how much work waits on each die.
+    least_loaded: bool,
+    /// Whether it keeps streams apart.
+    pub(super) streams: bool,
+    /// Whether the array's changes are followed for a sudden power failure.
+    pub(super) follows_changes: bool,
+    pub(super) ftl: Box<dyn Ftl>,
+    pub(super) flash: FlashState,
+    /// What the layer emitted, on its way to the array.
+    ops: OpList,
+    /// Decides late which operations go first; telemetry, which may not change the drive, has it decide up to now.
+    pub(super) array: RefCell<Array>,
+    /// Bit errors, where they are modelled.
+    pub(super) ecc: Option<Box<Ecc>>,
+    /// Too many blocks have gone bad.
+    pub(super) read_only: bool,
+    pub(super) counts: PageCounts,
+    /// Counters of the layers before this one: preconditioning and recovery build a new one.
+    former: FtlCounters,
+    /// Wear counts that were lost with the map at power failures.
+    pub(super) former_wear: WearCounts,
+}
+
+/// Pages of the host, since new.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PageCounts {
+    pub(super) writes: u64,
+    /// Pages that reads asked for.
+    pub(super) reads: u64,
+    /// Those of them without data.
+    pub(super) unwritten_reads: u64,
+}
+
+/// What became of operations that were handed on to the array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Issued {
+    /// How many of them end with a report to their waiter.
+    pub(super) awaited: u32,
+    /// Data that a request asked for could not be corrected.
+    pub(super) uncorrectable: bool,
+}
+
+impl Back {
+    /// Builds the back of a new drive. `seed` is for victim policies that draw.
+    pub(super) fn new(settings: &SsdSettings, seed: u64) -> Result<Self, SsdError> {
+        let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
+        let mut timing = Timing::new(&settings.timing, &flash_pages)?;
+        settings.check_array()?;
+        let wiring = settings.wiring();
+        for transfer in [&mut timing.page_transfer, &mut timing.sector_transfer] {
+            transfer.0 = transfer.0.saturating_mul(wiring.pages_in_turn());
+        }
+        let geometry = Geometry::new(&wiring.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
+        let layer = settings.layer();
+        let space = Space::new(&layer, &geometry)?;
+        if settings.endurance_cycles == 0 {
+            return Err(ValueError::Zero { key: "endurance_cycles" }.into());
+        }
+        let mut flash = FlashState::new(&geometry);
+        if let Some(wear) = &settings.wear {
+            let (found, limit) = (u64::from(wear.initial_erases), settings.endurance_cycles);
+            if found >= limit {
+                return Err(SsdError::BornWornOut { found, limit });
+            }
+            flash.set_wear(wear.initial_erases);
+        }
+        let mut decoder = None;
+        if let Some(ecc) = &settings.ecc {
+            timing.decoding = ecc::decoding(ecc, &timing)?;
+            let mut judge = Ecc::new(ecc, &geometry, &Geometry::new(&wiring.layout().0, false)?, seed)?;
+            judge.start(Nanos::ZERO, &flash);
+            decoder = Some(Box::new(judge));
+        }
+        let ftl = esker_ftl::build(&FtlContext { geometry: &geometry, space: &space, settings: &layer, seed })?;
+        Ok(Self {
+            page_shift: geometry.page_size().0.trailing_zeros(),
+            part_shift: wiring.layout().0.page_size.0.trailing_zeros(),
+            whole_page_reads: settings.array.whole_page_reads,
+            least_loaded: settings.array.placement == Placement::LeastLoaded,
+            streams: settings.streams > 1,
+            follows_changes: false,
+            array: RefCell::new(Array::new(&geometry, &timing, &wiring)),
+            geometry,
+            timing,
+            space,
+            layer,
+            seed,
+            ftl,
+            flash,
+            ops: OpList::default(),
+            ecc: decoder,
+            read_only: false,
+            counts: PageCounts::default(),
+            former: FtlCounters::default(),
+            former_wear: WearCounts::default(),
+        })
+    }
+
+    /// What the host can address.
+    pub(super) fn capacity(&self) -> Bytes {
+        Bytes(u64::from(self.space.host_pages) * self.geometry.page_size().0)
+    }
+
+    /// The page that holds a byte.
+    #[inline(always)]
+    pub(super) fn page_of(&self, byte: u64) -> u64 {
+        byte >> self.page_shift
+    }
+    /// Flash pages of a page of the layer's.
+    pub(super) fn flash_pages_per_page(&self) -> u64 {
+        1 << (self.page_shift - self.part_shift)
+    }
+
+    /// Returns how much of `page` the bytes from `start` to `end` cover.
+    #[inline(always)]
+    pub(super) fn part(&self, start: u64, end: u64, page: u64) -> Part {
+        let (first, size) = (page << self.page_shift, 1u64 << self.page_shift);
+        match start <= first && first + size <= end {
+            true => Part::Whole,
+            false => Part::Some,
+        }
+    }
+
+    /// Lets copies of pages side by side be one operation where nobody looks at single ones.
+    pub(super) fn choose_operations(&mut self, single: bool) {
+        let runs = self.array.get_mut().takes_runs() && self.ecc.is_none() && !single;
+        self.ops.take_runs(runs);
+    }
+
+    /// Has the array follow which changes were performed, as long as nothing was handed on to it.
+    pub(super) fn follow_changes(&mut self, settings: &SsdSettings) {
+        let blocks = self.space.blocks_per_pool;
+        self.array.get_mut().follow(&self.geometry, &self.timing, &settings.wiring(), blocks);
+        self.flash.settle_as_issued(false);
+        self.follows_changes = true;
+    }
+
+    /// The next `pages` writes belong to one request.
+    #[inline]
+    pub(super) fn begin_request(&mut self, pages: u32) {
+        self.ftl.begin_request(pages);
+    }
+
+    /// The next writes belong to this stream.
+    #[inline]
+    pub(super) fn begin_stream(&mut self, stream: StreamId) {
+        if self.streams {
+            self.ftl.begin_stream(stream);
+        }
+    }
+
+    /// All pages of a request have been asked for. Returns how many more operations `waiter` has to wait for.
+    #[inline]
+    pub(super) fn end_request(&mut self, now: Nanos, waiter: Waiter) -> Issued {
+        self.ops.clear();
+        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
+        self.hand_on(now, waiter, None, None)
+    }
+
+    /// Performs a request of this kind on a page, of which it covers the bytes from `start` to `end`, counted over the
+    /// drive. Where the layer fails, what it did before has been handed on all the same.
+    #[inline]
+    pub(super) fn serve(
+        &mut self,
+        now: Nanos,
+        waiter: Waiter,
+        kind: RequestKind,
+        page: LogicalPage,
+        (start, end): (u64, u64),
+    ) -> (Issued, Result<(), FtlError>) {
+        self.ops.clear();
+        let part = self.part(start, end, u64::from(page.0));
+        let result = match kind {
+            RequestKind::Read => {
+                self.ftl.read(page, &mut Cells::new(&mut self.flash, &mut self.ops));
+                let has_data = self.ops.as_slice().iter().any(|op| op.cause == Cause::Host);
+                self.counts.unwritten_reads += u64::from(!has_data);
+                Ok(())
+            }
+            RequestKind::Write { .. } => self.write_for_host(now, page, part),
+            RequestKind::WriteZeroes { .. } if part == Part::Some => match self.ftl.find(page) {
+                Some(_) => self.write_for_host(now, page, part),
+                None => Ok(()),
+            },
+            RequestKind::Trim if part == Part::Some => Ok(()),
+            RequestKind::WriteZeroes { .. } | RequestKind::Trim => {
+                self.ftl.trim(page, &mut Cells::new(&mut self.flash, &mut self.ops));
+                Ok(())
+            }
+            RequestKind::Flush => Ok(()),
+        };
+        let mut issued = Issued::default();
+        // What was emitted before an error was done to the cells, too.
+        if !self.ops.as_slice().is_empty() {
+            let first_byte = u64::from(page.0) << self.page_shift;
+            let cover = (self.part_shift < self.page_shift)
+                .then(|| self.cover(kind, start.saturating_sub(first_byte), end - first_byte));
+            let read = (kind == RequestKind::Read).then_some(page);
+            issued = self.hand_on(now, waiter, cover.as_ref(), read);
+        }
+        (issued, result)
+    }
+
+    #[inline]
+    fn write_for_host(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
+        self.write(now, page, part)?;
+        self.counts.writes += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
+        if self.least_loaded {
+            self.array.get_mut().backlog(now, &mut self.flash.backlog);
+        }
+        self.ftl.write(page, part, &mut Cells::new(&mut self.flash, &mut self.ops))
+    }
+
+    /// Writes a page that leaves the buffer: alone, whatever requests brought it.
+    pub(super) fn write_out(
+        &mut self,
+        now: Nanos,
+        waiter: Waiter,
+        page: LogicalPage,
+        part: Part,
+        stream: StreamId,
+    ) -> (Issued, Result<(), FtlError>) {
+        self.ops.clear();
+        self.begin_request(1);
+        self.begin_stream(stream);
+        let written = self.write(now, page, part);
+        self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
+        (self.hand_on(now, waiter, None, None), written)
+    }
+
+    /// Forgets a page. Nobody waits for what the map may need for it.
+    pub(super) fn forget(&mut self, now: Nanos, page: LogicalPage) {
+        self.ops.clear();
+        self.ftl.trim(page, &mut Cells::new(&mut self.flash, &mut self.ops));
+        self.hand_on(now, Waiter::NOBODY, None, None);
+    }
+
+    /// Does a round of cleaning: one step in each pool that needs it. Returns the operations to wait for.
+    pub(super) fn clean(&mut self, now: Nanos) -> u32 {
+        let mut under_way = 0;
+        for _ in 0..self.space.pools {
+            self.ops.clear();
+            // An error is that of cleaning that gains nothing: idle time cannot help then.
+            let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
+            under_way += self.hand_on(now, Waiter::BACKGROUND, None, None).awaited;
+            if !something {
+                break;
+            }
+        }
+        under_way
+    }
+
+    /// Hands on to the array what was emitted elsewhere for the cells, as [`Self::hand_on`] does.
+    pub(super) fn hand_on_all(&mut self, now: Nanos, ops: OpList, waiter: Waiter) -> Issued {
+        self.ops = ops;
+        let issued = self.hand_on(now, waiter, None, None);
+        self.ops = OpList::default();
+        issued
+    }
+
+    /// Hands on to the array what the layer emitted. `read` is the page whose data the operations bring, if any, which
+    /// is written again where its errors have become many.
+    #[inline]
+    fn hand_on(&mut self, now: Nanos, waiter: Waiter, cover: Option<&Cover>, read: Option<LogicalPage>) -> Issued {
+        if self.ops.as_slice().is_empty() {
+            return Issued::default();
+        }
+        let mut uncorrectable = false;
+        if let Some(ecc) = &mut self.ecc {
+            uncorrectable = ecc.judge(now, self.ops.as_slice(), cover);
+            if let (Some(page), Some(index)) = (read, ecc.stale()) {
+                // Where there is no room for them the data stay, and the host has them all the same.
+                let _ = self.ftl.refresh(page, index, &mut Cells::new(&mut self.flash, &mut self.ops));
+                ecc.judge_more(now, self.ops.as_slice(), cover);
+            }
+        }
+        if self.follows_changes {
+            self.report_changes();
+        }
+        let more_steps = self.ecc.as_ref().map_or(&[][..], |ecc| ecc.more_steps());
+        let awaited = self.array.get_mut().push(now, self.ops.as_slice(), more_steps, waiter, cover);
+        Issued { awaited, uncorrectable }
+    }
+
+    /// Tells the array which of the operations that it is given next have to wait for earlier ones of their pool.
+    #[cold]
+    fn report_changes(&mut self) {
+        let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
+        self.array.get_mut().expect_waits(self.flash.last_that_wait(changes));
+    }
+
+    /// Returns which flash pages of a logical page have to be read for its bytes from `start` to `end`: for a read
+    /// those with the bytes, for a write those of which something stays.
+    #[cold]
+    fn cover(&self, kind: RequestKind, start: u64, end: u64) -> Cover {
+        let end = end.min(1 << self.page_shift);
+        let part = 1 << self.part_shift;
+        let all = 1 << (self.page_shift - self.part_shift);
+        if kind == RequestKind::Read {
+            if self.whole_page_reads {
+                return Cover { needed: [0..all, 0..0] };
+            }
+            return Cover { needed: [(start / part) as u32..end.div_ceil(part) as u32, 0..0] };
+        }
+        let (first, last) = (start.div_ceil(part) as u32, (end / part) as u32);
+        Cover { needed: if first < last { [0..first, last..all] } else { [0..all, 0..0] } }
+    }
+
+    /// A translation layer as it was built first.
+    pub(super) fn new_layer(&self) -> Box<dyn Ftl> {
+        let context =
+            FtlContext { geometry: &self.geometry, space: &self.space, settings: &self.layer, seed: self.seed };
+        esker_ftl::build(&context).expect("it was built from the same settings before")
+    }
+
+    /// Forgets all data and wear, and brings the drive into `condition`.
+    pub(super) fn precondition(
+        &mut self,
+        now: Nanos,
+        condition: Precondition,
+        settings: &SsdSettings,
+    ) -> Option<PreconditionReport> {
+        let ftl = self.new_layer();
+        self.flash.format();
+        self.flash.settle_as_issued(true);
+        if let Some(wear) = &settings.wear {
+            self.flash.set_wear(wear.initial_erases);
+        }
+        self.read_only = false;
+        self.former.add(&self.ftl.counters());
+        self.flash.backlog.clear();
+        self.ftl = ftl;
+        let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
+        self.flash.settle_as_issued(!self.follows_changes);
+        self.counts.writes += writes;
+        if let Some(ecc) = &mut self.ecc {
+            ecc.start(now, &self.flash);
+        }
+        report
+    }
+
+    /// Begins with a layer that knows nothing, as after a power failure, and has it find its data on flash. `ops` takes
+    /// the operations for that.
+    pub(super) fn recover_layer(&mut self, ops: &mut OpList) -> Result<(), FtlError> {
+        self.former.add(&self.ftl.counters());
+        if let Some(wear) = self.ftl.wear() {
+            self.former_wear.migrated += wear.migrated;
+            self.former_wear.spared += wear.spared;
+        }
+        self.ftl = self.new_layer();
+        self.ftl.recover(&mut Cells::new(&mut self.flash, ops))
+    }
+
+    /// What the translation layers counted since the drive was new.
+    pub(super) fn layer_counters(&self) -> FtlCounters {
+        let mut counters = self.former.clone();
+        counters.add(&self.ftl.counters());
+        counters
+    }
+
+    /// Asserts what must hold at any time; takes long.
+    pub(super) fn check(&self) {
+        self.flash.check();
+        self.ftl.check(&self.flash);
+    }
+}

@@ -1,0 +1,221 @@
+//! The side of the host: requests under way, the link, the write buffer. What needs flash is asked of the [`Back`].
+
+mod buffer;
+mod buffering;
+mod departures;
+mod link;
+mod serving;
+mod slots;
+
+use std::collections::VecDeque;
+
+use esker_core::{Bytes, Completion, DeviceError, Nanos, Request, RequestKind, Tag};
+use esker_nand::ValueError;
+
+use super::back::Back;
+use crate::{SsdError, SsdSettings};
+#[cfg(test)]
+pub(super) use buffer::{Admission, Buffer, BufferShape};
+pub(super) use buffering::Buffering;
+pub(super) use link::Link;
+pub(super) use slots::Slots;
+
+/// Most requests that a drive may take at once.
+const QUEUE_DEPTH_MAX: u32 = 1 << 20;
+
+/// What a drive knows of its requests.
+#[derive(Debug)]
+pub(super) struct Front {
+    capacity: Bytes,
+    pub(super) slots: Slots,
+    pub(super) link: Option<Link>,
+    pub(super) buffer: Option<Buffering>,
+    /// Slots of requests that end at this instant.
+    ready: VecDeque<(Nanos, u32)>,
+    /// Requests that ended, since new.
+    pub(super) completed: u64,
+}
+
+impl Front {
+    /// Builds the front of a drive over `back`.
+    pub(super) fn new(settings: &SsdSettings, back: &Back) -> Result<Self, SsdError> {
+        for (key, value) in [
+            ("queue_depth", u64::from(settings.queue_depth)),
+            ("link.rate", settings.link.map_or(1, |link| link.rate.0)),
+        ] {
+            if value == 0 {
+                return Err(ValueError::Zero { key }.into());
+            }
+        }
+        if settings.queue_depth > QUEUE_DEPTH_MAX {
+            let (found, limit) = (u64::from(settings.queue_depth), u64::from(QUEUE_DEPTH_MAX));
+            return Err(ValueError::TooLarge { key: "queue_depth", found, limit }.into());
+        }
+        let buffer = settings.write_buffer.as_ref();
+        Ok(Self {
+            capacity: back.capacity(),
+            slots: Slots::new(settings.queue_depth),
+            link: settings.link.as_ref().map(Link::new).transpose()?,
+            buffer: buffer.map(|buffer| Buffering::new(buffer, &back.geometry, &back.space)).transpose()?,
+            ready: VecDeque::new(),
+            completed: 0,
+        })
+    }
+
+    /// Takes a request from the host. Returns its slot, and whether it has come in: without a link it has at once.
+    #[inline]
+    pub(super) fn take(&mut self, now: Nanos, tag: Tag, request: Request) -> (u32, bool) {
+        let slot = self.slots.take(tag, request);
+        match &mut self.link {
+            None => (slot, true),
+            Some(link) => {
+                link.receive(now, slot, &request);
+                (slot, false)
+            }
+        }
+    }
+
+    /// When a request next comes in, ends, or has spent its time in the buffer.
+    #[inline]
+    pub(super) fn next_event(&self) -> Nanos {
+        let mut next = self.ready.front().map_or(Nanos::NEVER, |(at, _)| *at);
+        if let Some(link) = &self.link {
+            next = next.min(link.next_event());
+        }
+        if let Some(buffer) = &self.buffer {
+            next = next.min(buffer.next_event());
+        }
+        next
+    }
+
+    /// A flash operation of the request in `slot`, which began at `start`, has ended.
+    #[inline]
+    pub(super) fn operation_ended(&mut self, now: Nanos, slot: u32, start: Nanos, back: &mut Back) {
+        let state = self.slots.get_mut(slot);
+        state.start = state.start.min(start);
+        state.remaining -= 1;
+        if state.remaining == 0 {
+            self.served(now, slot, back);
+        }
+    }
+
+    /// The buffer and the link go on with the requests that they are done with at `now`.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Nanos, back: &mut Back) {
+        while let Some(slot) = self.buffer.as_mut().and_then(|buffer| buffer.due(now)) {
+            self.served(now, slot, back);
+        }
+        while let Some(slot) = self.link.as_mut().and_then(|link| link.sent(now)) {
+            self.ready.push_back((now, slot));
+        }
+    }
+
+    /// All flash operations of a request have ended.
+    #[inline]
+    fn served(&mut self, now: Nanos, slot: u32, back: &mut Back) {
+        let state = self.slots.get_mut(slot);
+        if state.start == Nanos::NEVER {
+            state.start = now;
+        }
+        match &mut self.link {
+            Some(link) if state.request.kind == RequestKind::Read && state.result.is_ok() => {
+                link.send(now, slot, state.request.length);
+            }
+            _ if state.request.kind == RequestKind::Flush => self.flush_if_first(now, back),
+            _ => self.ready.push_back((now, slot)),
+        }
+    }
+
+    /// A flush completes once it is the oldest of all writes and flushes under way.
+    fn flush_if_first(&mut self, now: Nanos, back: &mut Back) {
+        let Some(first) = self.slots.first_in_order() else { return };
+        let state = self.slots.get_mut(first);
+        let served = state.start != Nanos::NEVER;
+        if state.request.kind == RequestKind::Flush && served && !state.flushed {
+            state.flushed = true;
+            if self.buffer.as_ref().is_some_and(Buffering::cannot_flush) {
+                state.result = Err(if back.read_only { DeviceError::ReadOnly } else { DeviceError::NoSpace });
+            }
+            if self.buffer.as_mut().is_some_and(|buffer| buffer.hold_back(first)) {
+                self.write_out(now, back);
+            } else {
+                self.ready.push_back((now, first));
+            }
+        }
+    }
+
+    /// The next request that ends at `now`. It is still in its slot.
+    #[inline]
+    pub(super) fn pop_ready(&mut self, now: Nanos) -> Option<u32> {
+        let (at, slot) = self.ready.pop_front()?;
+        debug_assert_eq!(at, now, "a request should have ended before");
+        Some(slot)
+    }
+
+    /// The request in `slot` leaves the drive.
+    #[inline]
+    pub(super) fn complete(&mut self, now: Nanos, slot: u32, back: &mut Back) -> Completion {
+        self.completed += 1;
+        let state = self.slots.get(slot);
+        let completion = Completion { tag: state.tag, at: now, service_start: state.start, result: state.result };
+        let ordered = state.ordered;
+        debug_assert_eq!(state.remaining, 0, "a request ends before its flash operations");
+        self.slots.release(slot);
+        if ordered {
+            self.flush_if_first(now, back);
+        }
+        completion
+    }
+
+    /// Whether no request is under way, and no page of the buffer on its way to flash.
+    pub(super) fn is_idle(&self) -> bool {
+        self.slots.in_use() == 0 && !self.buffer.as_ref().is_some_and(Buffering::is_leaving)
+    }
+
+    /// Asserts what must hold between events; takes long.
+    pub(super) fn check(&self) {
+        self.slots.check();
+        if let Some(buffer) = &self.buffer {
+            buffer.check(&self.slots);
+        }
+    }
+
+    /// Power fails: all requests under way but those that `held` names end with an error, the link and the buffer
+    /// lose what they hold, unless it is protected.
+    pub(super) fn lose_power(&mut self, now: Nanos, held: &VecDeque<u32>) -> FrontLosses {
+        let mut slots = self.slots.all_in_use();
+        let mut waits = vec![false; slots.last().map_or(0, |last| *last as usize + 1)];
+        held.iter().for_each(|slot| waits[*slot as usize] = true);
+        slots.retain(|slot| !waits[*slot as usize]);
+        let oldest = slots.iter().map(|slot| self.slots.get(*slot).admitted).filter(|admitted| *admitted > 0).min();
+        let mut losses = FrontLosses { requests: slots.len() as u64, ..FrontLosses::default() };
+        for slot in slots {
+            let state = self.slots.get_mut(slot);
+            state.result = Err(DeviceError::Interrupted);
+            state.start = state.start.min(now);
+            state.remaining = 0;
+            state.flushed = true;
+            losses.writes += u64::from(state.request.kind.is_write());
+            self.ready.push_back((now, slot));
+        }
+        if let Some(buffer) = &mut self.buffer {
+            (losses.lost_pages, losses.saved_pages) = buffer.lose_power(oldest.unwrap_or(u64::MAX));
+        }
+        if let Some(link) = &mut self.link {
+            link.lose_power(now);
+        }
+        losses
+    }
+}
+
+/// What a power failure did to the front.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FrontLosses {
+    /// Requests that ended with an error, and the writes among them.
+    pub(super) requests: u64,
+    pub(super) writes: u64,
+    /// Pages of the buffer that lost data which had been acknowledged.
+    pub(super) lost_pages: u64,
+    /// Pages that a protected buffer kept.
+    pub(super) saved_pages: u64,
+}

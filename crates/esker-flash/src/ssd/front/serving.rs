@@ -1,0 +1,115 @@
+//! A request on its way to flash: split into pages, which are asked of the back one by one.
+
+use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
+use esker_ftl::{FtlError, Part};
+use esker_nand::array::Waiter;
+
+use super::buffer::Rounding;
+use super::buffering::covered;
+use super::{Back, Front};
+
+impl Front {
+    /// Hands on the requests that have come in at `now`.
+    #[inline]
+    pub(in crate::ssd) fn pop_received(&mut self, now: Nanos) -> Option<u32> {
+        self.link.as_mut().and_then(|link| link.received(now))
+    }
+
+    /// Hands a request on to the buffer or to flash.
+    #[inline]
+    pub(in crate::ssd) fn dispatch(&mut self, now: Nanos, slot: u32, back: &mut Back) {
+        let request = self.slots.get(slot).request;
+        let mut ops = 0;
+        if request.end_byte() > self.capacity.0 {
+            let error = DeviceError::OutOfRange { end: request.end_byte(), capacity: self.capacity };
+            self.slots.get_mut(slot).result = Err(error);
+        } else if back.read_only && request.kind.is_write() {
+            self.slots.get_mut(slot).result = Err(DeviceError::ReadOnly);
+        } else if self.buffer.as_ref().is_some_and(|buffer| buffer.takes(request.kind)) && request.length > Bytes::ZERO
+        {
+            return self.admit_in_turn(now, slot, back);
+        } else if request.length > Bytes::ZERO {
+            ops = self.serve(now, slot, &request, back);
+        }
+        self.slots.get_mut(slot).remaining = ops;
+        if ops == 0 {
+            match &mut self.buffer {
+                Some(buffer) if request.kind == RequestKind::Read => {
+                    self.slots.get_mut(slot).start = now;
+                    buffer.serve(now, slot);
+                }
+                _ => self.served(now, slot, back),
+            }
+        }
+    }
+
+    /// Performs a request within the capacity, page by page. Returns how many flash operations it waits for.
+    #[inline]
+    fn serve(&mut self, now: Nanos, slot: u32, request: &Request, back: &mut Back) -> u32 {
+        let (start, end) = (request.start.byte_offset(), request.end_byte());
+        let mut awaited = 0;
+        let pages = back.page_of(start)..=back.page_of(end - 1);
+        let count = pages.end() - pages.start() + 1;
+        match request.kind {
+            RequestKind::Write { .. } => back.begin_request(count as u32),
+            RequestKind::Read => back.counts.reads += count,
+            _ => {}
+        }
+        if request.kind.is_write() {
+            back.begin_stream(request.stream);
+        }
+        let waiter = Waiter::request(slot);
+        for page in pages {
+            if self.buffer.is_some() && self.beside_flash(request, page, back) {
+                continue;
+            }
+            let (issued, result) = back.serve(now, waiter, request.kind, LogicalPage(page as u32), (start, end));
+            awaited += issued.awaited;
+            if issued.uncorrectable {
+                self.slots.get_mut(slot).result = Err(DeviceError::Medium);
+            }
+            if let Err(error) = result {
+                self.slots.get_mut(slot).result = Err(refusal(error, back));
+                return awaited;
+            }
+        }
+        let issued = back.end_request(now, waiter);
+        if issued.uncorrectable {
+            self.slots.get_mut(slot).result = Err(DeviceError::Medium);
+        }
+        awaited + issued.awaited
+    }
+
+    /// Lets the buffer take part in a request that goes to flash. Returns true if `page` needs no flash.
+    fn beside_flash(&mut self, request: &Request, page: u64, back: &Back) -> bool {
+        let Some(buffer) = &mut self.buffer else { return false };
+        let logical = LogicalPage(page as u32);
+        let part = back.part(request.start.byte_offset(), request.end_byte(), page);
+        match request.kind {
+            RequestKind::Read => {
+                let has_data = back.ftl.find(logical).is_some();
+                return buffer.read(logical, covered(request, page, &back.geometry, Rounding::Outward), has_data);
+            }
+            RequestKind::Write { .. } => {
+                let covered = covered(request, page, &back.geometry, Rounding::Inward);
+                buffer.written_through(logical, covered, request.stream);
+            }
+            RequestKind::WriteZeroes { .. } | RequestKind::Trim if part == Part::Whole => buffer.forget(logical),
+            RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush => {}
+        }
+        false
+    }
+}
+
+/// The error that the host is told. A drive that is worn out takes no more writes from then on.
+#[cold]
+pub(super) fn refusal(error: FtlError, back: &mut Back) -> DeviceError {
+    match error {
+        FtlError::NoSpace => DeviceError::NoSpace,
+        FtlError::CannotRecover => DeviceError::Failed,
+        FtlError::WornOut => {
+            back.read_only = true;
+            DeviceError::ReadOnly
+        }
+    }
+}
