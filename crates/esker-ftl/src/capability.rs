@@ -196,7 +196,7 @@ mod tests {
 
     /// The capabilities in an entry are exactly what its layer does.
     #[test]
-    fn layers_can_what_their_entries_say_and_nothing_else() {
+    fn entries_name_exactly_the_capabilities_of_their_layers() {
         for layer in FTLS {
             let mut world = World::new(layer, |_| {});
             assert_eq!(world.ftl.wear().is_some(), layer.can(LayerCapability::Wear), "{}: wear", layer.name);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_clean_gradually_spread_what_cleaning_takes_over_writes() {
+    fn gradual_cleaning_spreads_its_operations_over_writes() {
         for layer in FTLS {
             let took = |gradual: Option<Ratio>| {
                 World::new(layer, |settings| settings.cleaning.gradual = gradual).write(20_000)

@@ -313,7 +313,7 @@ fn the_page_layer_survives_power_failures() {
 
 /// Dropped pages read as nothing, or as what was written to them before, and never as another page's data.
 #[test]
-fn what_owners_drop_survives_power_failures() {
+fn dropped_pages_never_read_as_other_pages_after_power_failures() {
     let owner = |seed| Some(Dropper::new(seed, [10, 50, 90][seed as usize % 3]));
     for (layer, count) in [(Choice::named("page"), 2000), (dftl(false, false), 2000), (dftl(true, true), 1000)] {
         survive_with(count, |rng| drawn(rng, &layer), owner);

@@ -109,7 +109,7 @@ fn a_rate_that_no_drive_has_is_remarked_on() {
 }
 
 #[test]
-fn a_power_failure_that_never_happens_is_said() {
+fn a_power_failure_that_never_happens_is_reported() {
     let with = |at: &str| {
         let text = format!(
             "[workload]\n\

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_without_data_are_told_of_the_design_that_has_most() {
+    fn the_design_with_the_most_reads_without_data_is_reported() {
         assert_eq!(most_unwritten_reads(&[candidate("tlc", 1000, 10), candidate("disk", 0, 0)]), None);
         let designs = [candidate("tlc", 1000, 10), candidate("slc", 1000, 30), candidate("qlc", 1000, 20)];
         assert_eq!(most_unwritten_reads(&designs), Some((0.03, "slc")));

@@ -242,7 +242,7 @@ impl VictimPolicy for GivesBack {
 }
 
 #[test]
-fn policies_that_go_by_age_may_not_be_given_back_what_they_spared() {
+fn spared_blocks_must_not_be_given_back_to_policies_that_go_by_age() {
     let mut rng = Rng::new(1);
     let mut caught = |name: &str| {
         (0..100).any(|_| {

@@ -128,7 +128,7 @@ fn a_page_is_lost_that_cannot_be_read_to_rewrite_a_part() {
 }
 
 #[test]
-fn of_a_logical_page_only_those_flash_pages_are_lost_that_cannot_be_read() {
+fn only_unreadable_flash_pages_of_a_logical_page_are_lost() {
     let seen = GeometrySettings { page_size: Bytes::kib(8), spare_size: Bytes(896), ..*geometry().settings() };
     let seen = Geometry::new(&seen, false).unwrap();
     let mut flash = FlashState::new(&seen);

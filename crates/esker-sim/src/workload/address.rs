@@ -144,8 +144,8 @@ pub(super) type Places = (Option<(u64, u64)>, Vec<(u64, u64)>);
 /// The range of a flush: it is sent, but has no address.
 const NO_PLACE: Places = (Some((0, 0)), Vec::new());
 
-/// Splits a trim that crosses the end into a part that continues at address zero. Reads and writes are moved down
-/// instead, to stay one request; a moved trim would drop bytes that nobody trimmed.
+/// Splits a range that crosses the end in two, the second from address zero on. For trims only: reads and writes are
+/// moved down instead, to stay one request, but a moved trim would drop bytes that nobody trimmed.
 fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
     let (start, length) = (start % capacity, length.min(capacity));
     let before_end = length.min(capacity - start);

@@ -263,7 +263,7 @@ impl Pool {
             let summary = self.summary && !open;
             *after -= u64::from(holding.written) + u64::from(summary);
             draw(&mut mask, holding.valid, holding.written, rng);
-            flash.give(block, holding.written, &mask, is_map, summary, *after);
+            flash.set_block(block, holding.written, &mask, is_map, summary, *after);
             let first_page = flash.geometry().first_page(block).0;
             let younger = placer.placed;
             for (word, valid) in mask.iter().enumerate() {
@@ -275,7 +275,7 @@ impl Pool {
                     (0..holding.written).filter(|offset| mask[*offset as usize / 64] >> (offset % 64) & 1 == 0)
                 {
                     let owner = run.owner(rng.below(u64::from(younger)) as u32);
-                    flash.give_owner(PhysicalPage(first_page + offset), owner);
+                    flash.set_owner(PhysicalPage(first_page + offset), owner);
                 }
             }
             if open {
@@ -317,7 +317,7 @@ impl Placer<'_> {
     #[inline]
     fn flush(&mut self, flash: &mut FlashState, page_map: &mut impl PageMap) {
         for (owner, page) in &self.pending[..self.waiting] {
-            flash.give_owner(*page, *owner);
+            flash.set_owner(*page, *owner);
             page_map.moved(*owner, *page, flash);
         }
         self.waiting = 0;

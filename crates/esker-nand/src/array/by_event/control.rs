@@ -94,7 +94,7 @@ impl ByEvent {
                 continue;
             }
             direction = Some(wanted);
-            self.give(ask, now);
+            self.grant_transfer(ask, now);
             any = true;
         }
         any

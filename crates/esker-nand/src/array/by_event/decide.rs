@@ -105,12 +105,12 @@ impl ByEvent {
             return false;
         }
         let first = dies.filter_map(|die| self.ask_of(die)).min();
-        first.into_iter().for_each(|ask| self.give(ask, now));
+        first.into_iter().for_each(|ask| self.grant_transfer(ask, now));
         first.is_some()
     }
 
-    /// Begins the transfer of `ask`.
-    pub(super) fn give(&mut self, ask: Ask, now: u64) {
+    /// Grants the transfer of `ask`. Begins its operation, if that only asked so far.
+    pub(super) fn grant_transfer(&mut self, ask: Ask, now: u64) {
         let Ask { since, die, op, .. } = ask;
         if self.dies[die].wants.is_some() {
             let position = self.dies[die].queue.iter().position(|other| *other == op).expect("it waits");

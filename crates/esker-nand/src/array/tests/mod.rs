@@ -321,7 +321,7 @@ fn decoding() -> impl Strategy<Value = Decoding> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
     #[test]
-    fn both_schedulers_give_the_times_of_a_plain_one_that_is_written_for_reading(
+    fn both_schedulers_give_the_times_of_a_plain_one(
         lists in lists(),
         timing in timing(),
         decoding in decoding(),
@@ -527,7 +527,7 @@ fn check_order(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn any_order_does_everything_once_and_keeps_what_depends_on_something(
+    fn any_order_does_everything_once_and_keeps_dependencies(
         lists in lists(),
         timing in timing(),
         decoding in decoding(),

@@ -1,7 +1,7 @@
 //! The state of the cells. Every change is made here together with the operation that performs it, so that state,
 //! counters and emitted operations always agree.
 
-mod given;
+mod direct;
 mod operations;
 mod undo;
 

@@ -8,9 +8,17 @@ use crate::state::Cause;
 
 impl FlashState {
     /// Sets the first `written` pages of `block`, which is erased, as programmed, and those in `valid`, a bit per page,
-    /// as valid. A summary, if asked for, comes behind. Owners are set by [`Self::give_owner`]. If a journal is kept,
+    /// as valid. A summary, if asked for, comes behind. Owners are set by [`Self::set_owner`]. If a journal is kept,
     /// pages get consecutive sequence numbers from `sequence` on.
-    pub fn give(&mut self, block: BlockIndex, written: u32, valid: &[u64], map: bool, summary: bool, sequence: u64) {
+    pub fn set_block(
+        &mut self,
+        block: BlockIndex,
+        written: u32,
+        valid: &[u64],
+        map: bool,
+        summary: bool,
+        sequence: u64,
+    ) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
         assert_eq!(state.written, 0, "a block is given its pages once");
@@ -28,7 +36,7 @@ impl FlashState {
 
     /// Sets the owner of the data in `page`.
     #[inline(always)]
-    pub fn give_owner(&mut self, page: PhysicalPage, owner: u32) {
+    pub fn set_owner(&mut self, page: PhysicalPage, owner: u32) {
         self.owners[page.0 as usize] = owner;
     }
 }
