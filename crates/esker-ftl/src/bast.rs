@@ -1,21 +1,21 @@
-//! Block-associative sector translation: each data block may have a log block of its own.
+//! Block-associative sector translation (BAST): each data block may have a log block of its own.
 
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
-use crate::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
+use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, ExtraBlocks, KeptBlock, LOG, PageAddress, Scheme};
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "bast",
-    summary: "data blocks mapped by block, and a log block for each of the few that were written again",
+    summary: "data blocks mapped by block, and a log block for each of the few that were rewritten",
     source: "Kim 2009, sections 2.3.3 and 2.4, and table 3.1, after Kim et al. 2002 (BAST)",
     parameters: ParameterSource::Listed(&[
         LOG,
         Parameter {
             name: "eviction",
-            meaning: "whose log block is merged when another needs it: `lru`, written longest ago, or `fifo`, given longest ago",
+            meaning: "the log block that is merged when none is free: `lru`, that of the data block written longest ago, or `fifo`, the oldest",
             value: Accepted::OneOf(&["lru", "fifo"]),
         },
     ]),
@@ -29,8 +29,8 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block as long as that can be programmed at its offset, then to the next page of its log
-/// block. A full log block is merged, and so is another one's when all log blocks are in use.
+/// A page goes to its data block if that can be programmed at the page's offset, else to the next page of its log
+/// block. A full log block is merged. If a new one is needed and all are in use, that of another data block is merged.
 #[derive(Debug)]
 struct Bast {
     logs: Associated<BlockIndex>,
@@ -49,7 +49,7 @@ impl Scheme for Bast {
     #[inline]
     fn place<S: OpSink>(
         &mut self,
-        at: Place,
+        at: PageAddress,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
@@ -79,15 +79,15 @@ impl Scheme for Bast {
 
     fn adopt<S: OpSink>(
         &mut self,
-        kept: &[Kept],
+        kept: &[KeptBlock],
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
-        let (logs, odd): (Vec<Beside>, Vec<Beside>) =
+        let (logs, odd): (Vec<ExtraBlocks>, Vec<ExtraBlocks>) =
             pool.assign_data(kept.iter().copied()).into_iter().partition(|beside| beside.blocks.len() == 1);
         odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
         for log in logs {
-            // A data block of which nothing counts was erased.
+            // A data block without valid pages was erased.
             pool.data_or_new(log.logical)?;
             self.logs.insert(log.logical, log.blocks[0]);
             if self.logs.len() > self.most {
@@ -109,7 +109,7 @@ impl Scheme for Bast {
     }
 
     fn map_bytes(&self, pool: &BlockPool) -> u64 {
-        // Per log block the logical and the physical block, and where each page is.
+        // Two entries per log block (logical and physical block), and one per page.
         4 * (u64::from(pool.logical()) + u64::from(self.most) * (2 + u64::from(pool.pages())))
     }
 

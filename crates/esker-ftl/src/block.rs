@@ -1,20 +1,20 @@
-//! Whole blocks are mapped, pages have fixed offsets in them.
+//! Block mapping: whole blocks are mapped, and each page has a fixed offset in its block.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
-use crate::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, Place, Scheme};
+use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, ExtraBlocks, KeptBlock, PageAddress, Scheme};
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "block",
-    summary: "a map of blocks; a page that is written again sets off a copy of its block",
+    summary: "a map of blocks; rewriting a page copies its block",
     source: "Kim 2009, section 2.3.2, block-level FTL schemes",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "open",
-        meaning: "logical blocks of a pool that can be amid being rewritten",
+        meaning: "logical blocks of a pool that can be rewritten at the same time",
         value: Accepted::Count { default: Fallback::Value(1), least: 1, most: 1 << 20 },
     }]),
     capabilities: &[LayerCapability::Recover],
@@ -33,13 +33,13 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page that cannot be programmed in its data block, since that was programmed at or beyond its offset, begins a
-/// rewrite: a free block becomes the data block, and takes the pages before it and itself. Pages that follow in
-/// ascending order go there, too, and what they leave out is copied. The rest is copied once the rewrite is closed:
-/// when the block is written at a lower offset again, or another rewrite needs its place.
+/// A page whose data block was already programmed at or beyond its offset cannot go there. It starts a rewrite: a free
+/// block becomes the data block, and takes copies of the pages before it and then the page itself. Later pages in
+/// ascending order go there too, with the pages between them copied. The rewrite is closed, and the rest copied, when
+/// the block is written at a lower offset again or another rewrite needs its slot.
 #[derive(Debug)]
 struct Block {
-    /// Logical blocks amid being rewritten, each with its former data block.
+    /// Logical blocks that are being rewritten, each with its former data block.
     rewrites: Associated<Rewrite>,
     open: u32,
 }
@@ -47,13 +47,13 @@ struct Block {
 #[derive(Clone, Copy, Debug)]
 struct Rewrite {
     former: BlockIndex,
-    /// Pages that were copied so far.
+    /// Pages copied so far.
     copies: u32,
 }
 
 impl Block {
     /// Copies the pages of `at`'s logical block from the first one that `to` can take up to `at`.
-    fn copy_before<S: OpSink>(at: Place, to: BlockIndex, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> u32 {
+    fn copy_before<S: OpSink>(at: PageAddress, to: BlockIndex, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> u32 {
         let mut copies = 0;
         for offset in cells.flash.written_in(to)..at.offset {
             let slot = at.slot - at.offset + offset;
@@ -65,7 +65,7 @@ impl Block {
         copies
     }
 
-    /// Copies what is left, and erases the former data block.
+    /// Copies the remaining pages, and erases the former data block.
     fn close<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, cells: &mut Cells<'_, S>) {
         let Some(Rewrite { former, copies }) = self.rewrites.remove(block) else { return };
         let data = pool.data(block).expect("a rewritten block has a data block");
@@ -77,7 +77,7 @@ impl Block {
 impl Scheme for Block {
     fn place<S: OpSink>(
         &mut self,
-        at: Place,
+        at: PageAddress,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
@@ -103,22 +103,22 @@ impl Scheme for Block {
 
     fn adopt<S: OpSink>(
         &mut self,
-        kept: &[Kept],
+        kept: &[KeptBlock],
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let beside = pool.assign_data(kept.iter().copied());
-        let can_go_on = |beside: &Beside| {
+        let can_go_on = |beside: &ExtraBlocks| {
             let [block] = beside.blocks[..] else { return false };
             let former = pool.data(beside.logical);
             former.is_some() && pool.can_complete(beside.logical, block, |from| Some(from) == former, cells.flash)
         };
-        let (rewrites, odd): (Vec<Beside>, Vec<Beside>) = beside.into_iter().partition(can_go_on);
+        let (rewrites, odd): (Vec<ExtraBlocks>, Vec<ExtraBlocks>) = beside.into_iter().partition(can_go_on);
         odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
-        for Beside { logical, blocks, .. } in rewrites {
+        for ExtraBlocks { logical, blocks, .. } in rewrites {
             let former = pool.data(logical).expect("it was found");
             pool.set_data(logical, Some(blocks[0]));
-            // How many pages had been copied is not known.
+            // The number of pages copied before the power failure is unknown.
             self.rewrites.insert(logical, Rewrite { former, copies: 0 });
             if self.rewrites.len() > self.open {
                 let oldest = self.rewrites.oldest().expect("there are some");
@@ -139,7 +139,7 @@ impl Scheme for Block {
     }
 
     fn map_bytes(&self, pool: &BlockPool) -> u64 {
-        // A rewrite is a logical block and its former data block.
+        // A rewrite takes two entries: its logical block and the former data block.
         4 * (u64::from(pool.logical()) + 2 * u64::from(self.open))
     }
 

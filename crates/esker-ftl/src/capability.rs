@@ -1,30 +1,30 @@
-//! What some layers can, and what is refused of those that cannot.
+//! Capabilities of translation layers, and the settings that are refused where a layer lacks one.
 
 use esker_core::registry::{self, Capability};
 use esker_nand::ValueError;
 
 use crate::{BuildError, FTLS, FtlEntry, FtlSettings, Separation};
 
-/// What some translation layers can.
+/// Something that some translation layers can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerCapability {
-    /// It counts erases, evens them out and takes worn blocks out of use (`wear`).
+    /// Counts erases, levels wear and takes worn blocks out of use (`wear`).
     Wear,
-    /// It keeps pages apart by how soon they are written again (`cleaning.separate`).
+    /// Writes pages to different blocks depending on how soon they are likely to be rewritten (`cleaning.separate`).
     Separate,
-    /// It keeps what the host's streams write in blocks of their own (`streams`).
+    /// Writes each stream of the host to blocks of its own (`streams`).
     Streams,
-    /// It writes data elsewhere that are about to become unreadable (`ecc.refresh_above`).
+    /// Rewrites data that are about to become unreadable (`ecc.refresh_above`).
     Refresh,
-    /// It cleans a little with each write before space runs out (`cleaning.gradual`).
+    /// Cleans a little with each write before space runs out (`cleaning.gradual`).
     GradualCleaning,
-    /// It can begin in the steady state.
+    /// Can begin in the steady state.
     KnownSteady,
-    /// It finds its data again after a power failure (`power_failure`).
+    /// Recovers its map after a power failure (`power_failure`).
     Recover,
-    /// Recovery finds most data through pages of the map.
+    /// Recovers most of its map from translation pages on flash.
     RecoverByMap,
-    /// It asks the owner of a page before cleaning copies it.
+    /// Asks the owner of a page before cleaning copies it.
     AsksOwner,
 }
 
@@ -57,22 +57,24 @@ impl Capability for LayerCapability {
 
     fn meaning(self) -> &'static str {
         match self {
-            Self::Wear => "counts erases, evens them out and takes worn blocks out of use (`wear`)",
-            Self::Separate => "keeps pages apart by how soon they are written again (`cleaning.separate`)",
-            Self::Streams => "keeps what the host's streams write in blocks of their own (`streams`)",
-            Self::Refresh => "writes data elsewhere before they become unreadable (`ecc.refresh_above`)",
+            Self::Wear => "counts erases, levels wear and takes worn blocks out of use (`wear`)",
+            Self::Separate => {
+                "writes pages to different blocks by how soon they are likely to be rewritten (`cleaning.separate`)"
+            }
+            Self::Streams => "writes each stream of the host to blocks of its own (`streams`)",
+            Self::Refresh => "rewrites data before they become unreadable (`ecc.refresh_above`)",
             Self::GradualCleaning => "cleans a little with each write before space runs out (`cleaning.gradual`)",
             Self::KnownSteady => "preconditioning can begin in the steady state rather than write its way there",
-            Self::Recover => "finds its data again after a power failure (`power_failure`)",
-            Self::RecoverByMap => "recovery finds most data through pages of the map",
+            Self::Recover => "recovers its map after a power failure (`power_failure`)",
+            Self::RecoverByMap => "recovers most of its map from map pages on flash",
             Self::AsksOwner => {
-                "asks whoever the pages belong to before cleaning copies them; a drive keeps all of its own"
+                "asks the owner of a page before cleaning copies it; a drive by itself needs all of its pages"
             }
         }
     }
 }
 
-/// "leave `wear` out, or use ftl = "page" or "dftl"": what to do where a layer cannot.
+/// A hint for a setting that the layer does not support: "leave `wear` out, or use ftl = "page" or "dftl"".
 fn or_use(key: &str, capability: LayerCapability) -> String {
     let able: Vec<String> = registry::names_with(FTLS, capability).map(|name| format!("\"{name}\"")).collect();
     match &able[..] {
@@ -82,7 +84,7 @@ fn or_use(key: &str, capability: LayerCapability) -> String {
     }
 }
 
-/// Refuses settings that ask for what the layer cannot.
+/// Refuses settings that need a capability which the layer lacks.
 pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<(), BuildError> {
     if settings.wear.is_some() && !entry.can(LayerCapability::Wear) {
         return Err(BuildError::NoWearIn { layer: entry.name, remedy: or_use("`wear`", LayerCapability::Wear) });
@@ -179,7 +181,7 @@ mod tests {
             Self { ftl, flash, ops: OpList::with_scan(Scan::new(&geometry, false)), pages: space.host_pages }
         }
 
-        /// Writes random pages; says how many operations each took.
+        /// Writes random pages. Returns the number of operations of each write.
         fn write(&mut self, count: u32) -> Vec<usize> {
             let mut rng = Rng::new(3);
             let mut one = || {
@@ -192,9 +194,9 @@ mod tests {
         }
     }
 
-    /// What an entry says and what its layer does cannot differ.
+    /// The capabilities in an entry are exactly what its layer does.
     #[test]
-    fn layers_can_what_their_entries_say_and_nothing_else() {
+    fn entries_name_exactly_the_capabilities_of_their_layers() {
         for layer in FTLS {
             let mut world = World::new(layer, |_| {});
             assert_eq!(world.ftl.wear().is_some(), layer.can(LayerCapability::Wear), "{}: wear", layer.name);
@@ -226,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn those_that_clean_gradually_spread_what_cleaning_takes_over_writes() {
+    fn gradual_cleaning_spreads_its_operations_over_writes() {
         for layer in FTLS {
             let took = |gradual: Option<Ratio>| {
                 World::new(layer, |settings| settings.cleaning.gradual = gradual).write(20_000)
             };
-            // Others ignore it, since presets set it whatever layer is chosen over them.
+            // Other layers ignore it: presets set it for whichever layer is chosen over them.
             let differs = took(None) != took(Some(Ratio::percent(10)));
             assert_eq!(differs, layer.can(LayerCapability::GradualCleaning), "{}", layer.name);
         }

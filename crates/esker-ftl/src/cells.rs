@@ -1,4 +1,4 @@
-//! What a translation layer works on: the cells, and where the operations go that change them.
+//! The flash state and the sink of its operations, passed through a translation layer together.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
@@ -6,26 +6,26 @@ use esker_nand::state::{Cause, FlashState, MapPage, OpIndex, OpSink, Spare};
 
 use crate::PageOwner;
 
-/// The cells, where the operations go that change them, and who is asked before pages are copied. It is handed through
-/// a layer down to the block that is programmed.
+/// The flash state, the sink of the operations that change it, and the owner who is asked before pages are copied.
+/// Passed through a layer down to where a block is programmed.
 #[derive(Debug)]
 pub struct Cells<'a, S> {
-    /// What the cells hold.
+    /// Content of all cells.
     pub flash: &'a mut FlashState,
-    /// Takes the operations, in order.
+    /// Receives the operations, in order.
     pub sink: &'a mut S,
-    /// Says which pages are still wanted; without, all are.
+    /// Decides which pages are still needed. `None` keeps all pages.
     pub owner: Option<&'a mut dyn PageOwner>,
 }
 
 impl<'a, S: OpSink> Cells<'a, S> {
-    /// Cells whose operations go to `sink`, with all pages kept.
+    /// Cells whose operations go to `sink`, without an owner: all pages are kept.
     #[inline(always)]
     pub fn new(flash: &'a mut FlashState, sink: &'a mut S) -> Self {
         Self { flash, sink, owner: None }
     }
 
-    /// The same where cleaning asks `owner` before it copies a page.
+    /// Sets the owner that cleaning asks before it copies a page.
     #[inline]
     pub fn owned_by(self, owner: &'a mut dyn PageOwner) -> Self {
         Self { owner: Some(owner), ..self }

@@ -1,4 +1,4 @@
-//! A registered component as a configuration names it: `"greedy"`, or `{ kind = "d-choices", d = 10 }`.
+//! A registered component as named in a configuration: `"greedy"`, or `{ kind = "d-choices", d = 10 }`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use crate::BuildError;
 pub struct Choice {
     /// Its name in the registry.
     pub kind: String,
-    /// Its parameters by name; what is left out has the component's default.
+    /// Its parameters by name. Those left out have the component's defaults.
     pub parameters: BTreeMap<String, Parameter>,
 }
 
-/// A value of a [`Choice`]'s parameter.
+/// The value of a parameter of a [`Choice`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected true or false, a number, or text in quotes")]
 pub enum Parameter {
@@ -43,15 +43,16 @@ impl Choice {
         Self { kind: kind.to_string(), parameters: BTreeMap::new() }
     }
 
-    /// Whether nothing but the name is given.
+    /// Returns true if the choice sets no parameters.
     fn is_plain(&self) -> bool {
         self.parameters.is_empty()
     }
 }
 
-/// The parameters of a [`Choice`], each of which its entry has and accepts, for the component that is built from them.
+/// The parameters of a [`Choice`], checked against its registry entry, for the component that is built from them.
 ///
-/// Asking for one that the entry has not, or as another kind, is a mistake of the component: it panics.
+/// Asking for a parameter that the entry does not have, or for another type of value, is a bug in the component: it
+/// panics.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
     choice: &'a Choice,
@@ -59,7 +60,7 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Those of `choice`, which stands at `key`, as `source` knows them.
+    /// Checks the parameters of `choice`, found at `key`, against `source`.
     pub(crate) fn new(key: &'static str, choice: &'a Choice, source: &ParameterSource) -> Result<Self, BuildError> {
         let list = source.listed();
         for (name, given) in &choice.parameters {
@@ -85,7 +86,7 @@ impl<'a> Parameters<'a> {
         Ok(Self { choice, list })
     }
 
-    /// The whole number `name`.
+    /// Returns the whole number `name`.
     pub fn count(&self, name: &str) -> u64 {
         match self.accepted(name) {
             Accepted::Count { default: Fallback::Value(default), .. } => self.given_count(name).unwrap_or(default),
@@ -93,12 +94,12 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The whole number `name`, where it is given.
+    /// Returns the whole number `name`, if it was given.
     pub fn given_count(&self, name: &str) -> Option<u64> {
         self.choice.parameters.get(name).and_then(Parameter::count)
     }
 
-    /// The share `name`.
+    /// Returns the share `name`.
     pub fn share(&self, name: &str) -> Ratio {
         match self.accepted(name) {
             Accepted::Share { default, .. } => {
@@ -108,12 +109,12 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The size `name`, where it is given.
+    /// Returns the size `name`, if it was given.
     pub fn given_size(&self, name: &str) -> Option<Bytes> {
         self.choice.parameters.get(name).and_then(Parameter::size)
     }
 
-    /// The flag `name`.
+    /// Returns the flag `name`.
     pub fn flag(&self, name: &str) -> bool {
         match (self.accepted(name), self.choice.parameters.get(name)) {
             (_, Some(Parameter::Flag(value))) => *value,
@@ -122,7 +123,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Which of its names the parameter `name` is.
+    /// Returns the value of `name`, a parameter that accepts a list of names.
     pub fn name(&self, name: &str) -> &'a str {
         match (self.accepted(name), self.choice.parameters.get(name)) {
             (_, Some(Parameter::Text(text))) => text,
@@ -162,7 +163,7 @@ impl Parameter {
         }
     }
 
-    /// Whether the value is one of those.
+    /// Returns true if `accepted` allows this value.
     fn is(&self, accepted: &Accepted) -> bool {
         match accepted {
             Accepted::Count { least, most, .. } => self.count().is_some_and(|value| (*least..=*most).contains(&value)),

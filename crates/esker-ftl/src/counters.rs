@@ -1,27 +1,27 @@
-//! What translation layers count beside page operations.
+//! Counts of translation layers beyond page operations.
 
 use std::collections::BTreeMap;
 
 use esker_results::{MappingCounts, MergeCounts};
 
-/// What a translation layer counted since it was built.
+/// Counts of a translation layer since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FtlCounters {
-    /// Merges by kind; `None` where single pages are mapped, so that every victim of cleaning is a merge: a switch
-    /// merge where it held no valid page, a partial one where it did.
+    /// Merges by kind. `None` for layers that map single pages, where every victim of cleaning is a merge: a switch
+    /// merge if it held no valid page, else a partial one.
     pub merges: Option<MergeCounts>,
     /// Full merges by the number of data blocks that took part (Kim 2009, figure 3.10).
     pub full_merge_data_blocks: BTreeMap<u32, u64>,
-    /// Log blocks that were erased without a merge: all their pages had been superseded.
+    /// Log blocks that were erased without a merge, since all their pages had been superseded.
     pub dead_log_blocks: u64,
-    /// Pages that were not copied, since their owner did not want them any more.
+    /// Pages that cleaning did not copy, since their owner no longer needed them.
     pub dropped_pages: u64,
-    /// The map, where it is on flash.
+    /// Counts of the map on flash, for layers that keep one.
     pub mapping: Option<MappingCounts>,
 }
 
 impl FtlCounters {
-    /// A layer that merges, and has not yet.
+    /// Zero counts of a layer that merges.
     pub(crate) fn merging() -> Self {
         Self { merges: Some(MergeCounts::default()), ..Self::default() }
     }
@@ -32,7 +32,7 @@ impl FtlCounters {
         *(if copies == 0 { &mut merges.switch } else { &mut merges.partial }) += 1;
     }
 
-    /// Counts a merge of `data_blocks`, whose pages were gathered in others; none of them if the log block was dead.
+    /// Counts a merge that gathered the pages of `data_blocks` in other blocks. Zero means that the log block was dead.
     pub(crate) fn gathered(&mut self, data_blocks: u32) {
         if data_blocks == 0 {
             self.dead_log_blocks += 1;
@@ -42,7 +42,7 @@ impl FtlCounters {
         *self.full_merge_data_blocks.entry(data_blocks).or_default() += 1;
     }
 
-    /// Adds what another layer counted.
+    /// Adds the counts of another layer.
     pub fn add(&mut self, other: &Self) {
         if let Some(more) = other.merges {
             let merges = self.merges.get_or_insert_default();
@@ -60,7 +60,7 @@ impl FtlCounters {
         }
     }
 
-    /// What was counted since `earlier`.
+    /// Returns what was counted since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         let before = earlier.merges.unwrap_or_default();
         let full_merge_data_blocks = self

@@ -1,4 +1,4 @@
-//! Power failures at any operation, held against a map with versions.
+//! Power failures at any operation, checked against a map with versions.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::owner_tests::Dropper;
 use crate::testing::DriveSettings;
 use crate::{Cells, Choice, Parameter, Separation, WriteFrontiers};
 
-/// What was done to a logical page since it was last known what it holds.
+/// What happened to a logical page since its content was last known for sure.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// Written, by the unsettled change with this number, or settled.
+    /// Written by the change with this number, if still unsettled.
     Write {
         version: u32,
         change: Option<usize>,
@@ -30,16 +30,16 @@ struct World {
     ftl: Box<dyn Ftl>,
     flash: FlashState,
     rng: Rng,
-    /// By sequence number, the logical page and version that a program brought; `None` for what is not data.
+    /// By sequence number, the logical page and version that a program wrote; `None` for pages that are not data.
     brought: BTreeMap<u64, Option<(u32, u32)>>,
-    /// The same by physical page.
+    /// Likewise by physical page.
     content: BTreeMap<u32, Option<(u32, u32)>>,
     next_sequence: u64,
-    /// Unsettled changes.
+    /// Number of unsettled changes.
     changes: usize,
     versions: u32,
     events: Vec<Vec<Event>>,
-    /// Who is asked about pages before they are copied.
+    /// Asked about pages before they are copied.
     owner: Option<Dropper>,
 }
 
@@ -67,15 +67,15 @@ impl World {
         })
     }
 
-    /// What the owner dropped is trimmed, as far as a power failure can tell.
+    /// Treats dropped pages as trimmed: a power failure cannot tell the difference.
     fn forget_dropped(&mut self) {
         for page in self.owner.iter_mut().flat_map(|owner| owner.dropped.drain(..)) {
             self.events[page as usize].push(Event::Trim);
         }
     }
 
-    /// Begins in the steady state. What a page holds is called by its sequence number. Says how many pages of the map
-    /// are on flash.
+    /// Starts in the steady state. The version of a page is its sequence number. Returns the number of map pages on
+    /// flash.
     fn begin_steady(&mut self) -> u32 {
         let pages = self.space.host_pages;
         self.ftl.begin_steady(pages, 5, &mut self.flash).expect("the steady state is known");
@@ -102,7 +102,7 @@ impl World {
         of_map
     }
 
-    /// Follows the operations; says which change programmed the host's page.
+    /// Applies the operations. Returns the change that programmed the host's page.
     fn follow(&mut self, ops: &OpList, written: Option<(u32, u32)>) -> Option<usize> {
         let mut host = None;
         for op in ops.as_slice() {
@@ -163,7 +163,7 @@ impl World {
                 (page..page + length).for_each(|page| self.write(page, Part::Whole));
             }
             7 => {
-                // Nothing to gain is an answer.
+                // It is fine if nothing can be gained.
                 let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
                 self.follow(&ops, None);
                 self.forget_dropped();
@@ -221,7 +221,7 @@ impl World {
         }
     }
 
-    /// Whether `page` reads as it may after the power failure. What it reads as is what it holds from now on.
+    /// Returns true if `page` reads as it may after the power failure. Its content is known from now on.
     fn compare(&mut self, page: u32, performed: &[bool]) {
         let found = self.ftl.find(LogicalPage(page)).map(|at| {
             let (owner, version) = self.content[&at.0].expect("data are mapped to what is not data");
@@ -237,7 +237,7 @@ impl World {
         let since = &events[acknowledged.unwrap_or(0)..];
         let trimmed = since.iter().any(|event| matches!(event, Event::Trim));
         let allowed = match found {
-            // A page that was trimmed may have anything that it ever had; that it is its own was checked.
+            // A trimmed page may read as anything it ever held. That the data belong to this page was checked above.
             Some(_) if trimmed => true,
             Some(found) => since
                 .iter()
@@ -263,7 +263,7 @@ fn drawn(rng: &mut Rng, ftl: &Choice) -> DriveSettings {
     settings.geometry.blocks_per_plane = 10 + rng.below(12) as u32;
     settings.geometry.pages_per_block = 2 + rng.below(4) as u32;
     settings.over_provisioning = Some(esker_core::Ratio::percent(50 + rng.below(30)));
-    // A spare block more than the frontiers need, for pages that were lost when a program was interrupted.
+    // One spare block more than the frontiers need, for pages lost when a program was interrupted.
     settings.cleaning.threshold = esker_core::Ratio::percent(20);
     settings.cleaning.background = Some(esker_core::Ratio::percent(rng.below(60)));
     settings.power_fails = true;
@@ -273,7 +273,7 @@ fn drawn(rng: &mut Rng, ftl: &Choice) -> DriveSettings {
     settings
 }
 
-/// `count` sequences with power failures, some of them again during recovery.
+/// Runs `count` sequences with power failures, some of which hit recovery, too.
 fn survives(ftl: &Choice, count: u32) {
     survive(count, |rng| drawn(rng, ftl));
 }
@@ -282,7 +282,7 @@ fn survive(count: u32, drawn: impl Fn(&mut Rng) -> DriveSettings) {
     survive_with(count, drawn, |_| None);
 }
 
-/// The same with the pages of `owner`, which is made of a number of its own.
+/// Runs `count` sequences with settings and an owner drawn for each.
 fn survive_with(count: u32, drawn: impl Fn(&mut Rng) -> DriveSettings, owner: impl Fn(u64) -> Option<Dropper>) {
     let (mut worlds, mut seed, mut recoveries_that_wrote) = (0, 0, 0);
     let mut rng = Rng::new(11);
@@ -311,9 +311,9 @@ fn the_page_layer_survives_power_failures() {
     survives(&Choice::named("page"), 10_000);
 }
 
-/// Pages that were dropped read as nothing, or as what was written to them before, and never as another's.
+/// Dropped pages read as nothing, or as what was written to them before, and never as another page's data.
 #[test]
-fn what_owners_drop_survives_power_failures() {
+fn dropped_pages_never_read_as_other_pages_after_power_failures() {
     let owner = |seed| Some(Dropper::new(seed, [10, 50, 90][seed as usize % 3]));
     for (layer, count) in [(Choice::named("page"), 2000), (dftl(false, false), 2000), (dftl(true, true), 1000)] {
         survive_with(count, |rng| drawn(rng, &layer), owner);
@@ -336,13 +336,13 @@ fn dftl_survives_power_failures() {
     survives(&dftl(false, true), 3_000);
 }
 
-/// Right after a stationary start and some way behind it, data are found as if they had been written one by one.
+/// After a stationary start, and some writes later, data are recovered as if they had been written one by one.
 fn survives_after_a_stationary_start(ftl: &Choice) {
     let mut rng = Rng::new(5);
     for seed in 0..24 * u64::from(esker_testkit::soak()) {
         let mut settings = drawn(&mut rng, ftl);
         settings.geometry.blocks_per_plane = 1000;
-        // With more the state is not known.
+        // With several streams, the steady state is not known.
         settings.streams = 1;
         settings.cleaning.threshold = esker_core::Ratio::percent(2);
         settings.cleaning.background = None;
@@ -367,8 +367,8 @@ fn a_stationary_start_survives_power_failures() {
     survives_after_a_stationary_start(&cached);
 }
 
-/// A block-mapped layer with values for its parameters that are drawn, on so few blocks that it merges all the time,
-/// and half the time not one of them to spare.
+/// A block-mapped layer with drawn parameter values, on so few blocks that it merges all the time; in half of the cases
+/// without a single spare block.
 fn block_mapped(kind: &str) {
     let entry = FTLS.iter().find(|entry| entry.name == kind).unwrap();
     survive(10_000, |rng| {

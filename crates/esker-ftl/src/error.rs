@@ -5,55 +5,55 @@ use esker_core::{Hint, Ratio};
 use esker_nand::ValueError;
 use thiserror::Error;
 
-/// A translation layer that cannot work: which settings clash, with their numbers.
+/// Settings that no translation layer can work with: which ones clash, with their numbers.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A value that will not do.
+    /// A setting has an invalid value.
     #[error(transparent)]
     Value(#[from] ValueError),
-    /// Both ways to state the spare space are used.
+    /// Both `over_provisioning` and `spare_factor` are given.
     #[error("`over_provisioning` ({over_provisioning}) and `spare_factor` ({spare_factor}) exclude each other")]
     TwoSpareSpaces {
-        /// As given.
+        /// Value of `over_provisioning`.
         over_provisioning: Ratio,
-        /// As given.
+        /// Value of `spare_factor`.
         spare_factor: Ratio,
     },
     /// The spare space is not stated.
     #[error("the spare space is not stated")]
     NoSpareSpaceStated,
-    /// Cleaning ahead of need would begin when it is needed already.
+    /// Cleaning ahead of need would begin only when cleaning is needed anyway.
     #[error("`{key}` is {found}: it has to lie between `cleaning.threshold` ({threshold}) and 100%")]
     NotAboveThreshold {
         /// The key.
         key: &'static str,
-        /// As given.
+        /// Its value.
         found: Ratio,
-        /// As given.
+        /// Value of `cleaning.threshold`.
         threshold: Ratio,
     },
-    /// Cleaning ahead of need would never be done.
+    /// Cleaning ahead of need would never reach its goal.
     #[error("`{key}` asks for {blocks} free blocks of a pool's {of}, and the data leave at most {most}")]
     NeverFree {
-        /// The key.
+        /// The key that asks for free blocks.
         key: &'static str,
         /// Free blocks that it asks for.
         blocks: u32,
-        /// Free blocks that can be had.
+        /// The most free blocks that a pool can have.
         most: u32,
         /// Blocks of a pool.
         of: u32,
     },
-    /// The translation layer keeps no account of wear.
+    /// The translation layer does not keep track of wear.
     #[error("`wear` has no meaning for the translation layer `{layer}`, which keeps no account of it")]
     NoWearIn {
         /// The layer.
         layer: &'static str,
-        /// What would work.
+        /// What would work instead.
         remedy: String,
     },
-    /// The host could address nothing, or not a page in each pool.
+    /// The host could not address even one page per pool.
     #[error("{host} host pages are left for {pools} pools, which need at least one each")]
     NoHostPages {
         /// Pages that the host could address.
@@ -91,12 +91,12 @@ pub enum BuildError {
         reserve: u32,
         /// Blocks that are open for writing.
         frontiers: u32,
-        /// As given.
+        /// Value of `cleaning.threshold`.
         threshold: Ratio,
         /// The key that states the spare space, and a value of it that would work.
         remedy: (&'static str, Ratio),
     },
-    /// The blocks that a block-mapped translation layer needs are more than a pool has.
+    /// A block-mapped translation layer needs more blocks than a pool has.
     #[error(
         "`ftl` of kind `{kind}`: a pool of {blocks} blocks cannot hold {logical} logical blocks of {data_pages} pages, {update} \
          {purpose} and {free} that stay free"
@@ -110,16 +110,16 @@ pub enum BuildError {
         logical: u32,
         /// Data pages of a block.
         data_pages: u32,
-        /// Blocks that take updates.
+        /// Blocks for updates (log or replacement blocks).
         update: u32,
-        /// What those are, and which parameter says how many.
+        /// What the update blocks are called, and which parameter sets their number.
         purpose: &'static str,
         /// Blocks that stay free for merging.
         free: u32,
         /// A value of `over_provisioning` that would work.
         remedy: Ratio,
     },
-    /// The pages that the host addresses and those of a map on flash leave no room for cleaning.
+    /// The pages of the host and of a map on flash leave no room for cleaning.
     #[error(
         "a pool of {blocks} blocks x {data_pages} data pages holds {host} host pages and {translation_pages} translation \
          pages; {reserve} free blocks and {frontiers} open ones leave room for {room}"
@@ -142,33 +142,33 @@ pub enum BuildError {
         /// A value of `over_provisioning` that would work.
         remedy: Ratio,
     },
-    /// A name is in no registry.
+    /// No registry entry has this name.
     #[error("`{key}` knows no `{}`; it knows {}", name.found, name.list())]
     UnknownKind {
         /// The key.
         key: &'static str,
-        /// The name, and those of the registry.
+        /// The name, and the names that the registry has.
         name: NotFound,
     },
-    /// A component has no such parameter.
+    /// A component does not have this parameter.
     #[error("`{key}` of kind `{kind}` has no parameter `{unknown}`{}", if known.is_empty() { String::new() } else { format!("; it has {known}") })]
     UnknownParameter {
         /// The key.
         key: &'static str,
         /// The component.
         kind: String,
-        /// As given.
+        /// The parameter as given.
         unknown: String,
         /// All parameters of the component.
         known: String,
-        /// The nearest of them.
+        /// The most similar parameter name.
         nearest: Option<String>,
     },
 }
 
 impl BuildError {
-    /// The dotted keys of the settings that it is about, the one that tells most about it first. None where it is about
-    /// the layer as a whole.
+    /// Returns the dotted settings keys that the error is about, most important first; none if it is about the layer as
+    /// a whole.
     pub fn keys(&self) -> Vec<String> {
         let keys: Vec<&str> = match self {
             Self::Value(value) => value.keys(),

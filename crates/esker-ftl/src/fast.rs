@@ -1,15 +1,15 @@
-//! Fully associative sector translation: log blocks that all data blocks share, and one for sequential writes.
+//! Fully associative sector translation (FAST): log blocks shared by all data blocks, and one for sequential writes.
 
 use esker_core::registry::ParameterSource;
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
-use crate::blocks::{Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog};
+use crate::blocks::{BlockMapped, BlockNeeds, BlockPool, ExtraBlocks, KeptBlock, LOG, PageAddress, Scheme, SharedLog};
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "fast",
-    summary: "data blocks mapped by block, a sequential log block, and log blocks that all of them share",
+    summary: "data blocks mapped by block, a sequential log block, and log blocks shared by all data blocks",
     source: "Kim 2009, sections 2.3.3 and 2.4, and table 3.1, after Lee et al. 2007 (FAST)",
     parameters: ParameterSource::Listed(&[LOG]),
     capabilities: &[LayerCapability::Recover],
@@ -22,28 +22,29 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block as long as that can be programmed at its offset. Else the first page of a
-/// logical block opens the sequential log block, after the former one was merged, and the pages that follow it
-/// without a gap go there, too. All other pages go to the shared log blocks, one after the other; when all of
-/// them are full, the oldest is emptied.
+/// A page goes to its data block if that can be programmed at the page's offset. Otherwise the first page of a logical
+/// block opens the sequential log block (after the previous one was merged), and the pages that follow without a gap go
+/// there too. All other pages go to the shared log blocks one after the other; when all of these are full, the oldest
+/// is merged.
 #[derive(Debug)]
 struct Fast {
     sequential: Option<Sequential>,
     shared: SharedLog,
 }
 
-/// What spare areas of shared log blocks say.
+/// Role of shared log blocks in spare areas.
 const SHARED: u8 = 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Sequential {
-    /// The logical block whose pages it holds, from the first one on.
+    /// The logical block whose pages it holds, starting with the first page.
     block: u32,
     log: BlockIndex,
 }
 
 impl Fast {
-    /// Makes the sequential log block a data block. Pages that were written to shared log blocks since stay there.
+    /// Turns the sequential log block into a data block. Pages that were written to shared log blocks since then stay
+    /// there.
     fn merge_sequential<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> bool {
         let Some(Sequential { block, log }) = self.sequential.take() else { return false };
         let data = pool.data(block).expect("a block has a data block before it has a log block");
@@ -52,11 +53,11 @@ impl Fast {
         true
     }
 
-    /// Empties the oldest shared log block.
+    /// Merges the oldest shared log block and erases it.
     fn merge_shared<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let Self { sequential, shared } = self;
         shared.empty(0, pool, cells, |block, last, pool, cells| {
-            // Its pages were gathered, too.
+            // The pages of its sequential log block were gathered, too.
             if let Some(Sequential { log, .. }) = sequential.take_if(|sequential| sequential.block == block) {
                 pool.erase(log, last, cells);
             }
@@ -68,11 +69,11 @@ impl Scheme for Fast {
     #[inline]
     fn place<S: OpSink>(
         &mut self,
-        at: Place,
+        at: PageAddress,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
-        // The data block must not take what the sequential log block holds already: the two could not be merged.
+        // The data block must not take pages that the sequential log block already holds: the two could not be merged.
         let mut in_place = true;
         if let Some(Sequential { log, .. }) = self.sequential.filter(|sequential| sequential.block == at.block) {
             let next = cells.flash.written_in(log);
@@ -101,13 +102,13 @@ impl Scheme for Fast {
 
     fn adopt<S: OpSink>(
         &mut self,
-        kept: &[Kept],
+        kept: &[KeptBlock],
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         self.shared.adopt(kept, pool, cells.flash);
         for beside in pool.assign_data(kept.iter().filter(|kept| kept.role != SHARED).copied()) {
-            let Beside { logical, ref blocks, .. } = beside;
+            let ExtraBlocks { logical, ref blocks, .. } = beside;
             let data = pool.data(logical);
             if data.is_some()
                 && blocks.len() == 1
@@ -116,7 +117,7 @@ impl Scheme for Fast {
                 self.merge_sequential(pool, cells);
                 self.sequential = Some(Sequential { block: logical, log: blocks[0] });
             } else {
-                // A page of the sequential log block was lost, or trimmed pages are back.
+                // A page of the sequential log block was lost, or trimmed pages came back.
                 pool.gather_all(&beside, cells)?;
             }
         }
@@ -124,7 +125,7 @@ impl Scheme for Fast {
     }
 
     fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
-        // The shared log block that is open is not emptied before it is full.
+        // The open shared log block is not merged before it is full.
         let open = usize::from(self.shared.room(pool, cells.flash).is_some());
         if self.shared.blocks().len() > open {
             self.merge_shared(pool, cells)?;
@@ -138,7 +139,8 @@ impl Scheme for Fast {
     }
 
     fn map_bytes(&self, pool: &BlockPool) -> u64 {
-        // The sequential log block is a logical and a physical block; a page in a shared one is a logical page.
+        // Two entries for the sequential log block (logical and physical block), and one per page of a shared log
+        // block.
         4 * (u64::from(pool.logical()) + 2 + u64::from(self.shared.most()) * (1 + u64::from(pool.pages())))
     }
 

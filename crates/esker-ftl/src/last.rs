@@ -1,16 +1,16 @@
-//! Locality-aware sector translation: log blocks apart for sequential, hot and cold writes.
+//! Locality-aware sector translation (LAST): separate log blocks for sequential, hot and cold writes.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
-use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme, SharedLog};
+use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, KeptBlock, LOG, PageAddress, Scheme, SharedLog};
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "last",
-    summary: "data blocks mapped by block, and log blocks apart for sequential, hot and cold writes",
+    summary: "data blocks mapped by block, and separate log blocks for sequential, hot and cold writes",
     source: "Kim 2009, section 2.4 and table 3.1, after Lee et al. 2008 (LAST)",
     parameters: ParameterSource::Listed(&[
         LOG,
@@ -26,7 +26,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         },
         Parameter {
             name: "sequential_pages",
-            meaning: "a write of so many pages or more is sequential",
+            meaning: "a write of at least this many pages is sequential",
             value: Accepted::Count { default: Fallback::Value(4), least: 1, most: 1 << 30 },
         },
         Parameter {
@@ -52,7 +52,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         let purpose = "log blocks (`ftl.log`, at least one each for sequential, hot and cold writes)";
         let needs = BlockNeeds { kind: "last", run: 1, share, least: 3, purpose, free: 1 };
         let scheme = |pool: &BlockPool| {
-            // Each part has a block at least.
+            // Each kind of log has at least one block.
             let all = pool.updates();
             let most_sequential = (sequential.of(u64::from(all)) as u32).clamp(1, all - 2);
             let shared = all - most_sequential;
@@ -74,9 +74,9 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block as long as that can be programmed at its offset. Else pages of large writes go to
-/// their offsets in a sequential log block of their logical block, and pages of small ones to the shared log
-/// blocks for hot or for cold pages.
+/// A page goes to its data block if that can be programmed at the page's offset. Otherwise pages of large writes go to
+/// their offsets in a sequential log block of their logical block, and pages of small writes to the shared log blocks
+/// for hot or for cold pages.
 #[derive(Debug)]
 struct Last {
     sequential: Associated<BlockIndex>,
@@ -85,22 +85,22 @@ struct Last {
     request_pages: u32,
     hot: SharedLog,
     cold: SharedLog,
-    /// Per block of the pool the number of its last opening as a shared log block, or zero where it is none.
+    /// Per block of the pool, the number of its last opening as a shared log block; zero if it is none.
     opened: Vec<u64>,
     /// Openings of shared log blocks so far.
     opens: u64,
-    /// So many openings ago a page that is still hot may have been written.
+    /// A page stays hot for this many openings of shared log blocks after it was written.
     window: u64,
     candidates: usize,
 }
 
-/// What spare areas of shared log blocks for hot pages say.
+/// Role of shared log blocks for hot pages in spare areas.
 const HOT: u8 = 1;
-/// What spare areas of shared log blocks for cold pages say.
+/// Role of shared log blocks for cold pages in spare areas.
 const COLD: u8 = 2;
 
 impl Last {
-    /// Makes the sequential log block of `block` a data block. Pages in shared log blocks stay there where they can.
+    /// Turns the sequential log block of `block` into a data block. Pages in shared log blocks stay there if they can.
     fn merge_sequential<S: OpSink>(
         &mut self,
         block: u32,
@@ -111,14 +111,14 @@ impl Last {
         pool.merge_log(block, log, cells)
     }
 
-    /// Whether page `slot` was written to a shared log block not long ago.
+    /// Returns true if page `slot` was recently written to a shared log block.
     fn is_hot(&self, slot: u32, pool: &BlockPool, flash: &FlashState) -> bool {
         let opened = pool.block_of(slot, flash).map_or(0, |block| self.opened[pool.local(block).index()]);
         opened > 0 && self.opens - opened <= self.window
     }
 
-    /// Empties a shared log block: a dead one if there is any, else the one with the
-    /// fewest data blocks among the oldest.
+    /// Merges a shared log block: a dead one if there is any, else among the oldest the one with the fewest data
+    /// blocks.
     fn merge_shared<S: OpSink>(
         &mut self,
         hot: bool,
@@ -148,7 +148,7 @@ impl Scheme for Last {
 
     fn place<S: OpSink>(
         &mut self,
-        at: Place,
+        at: PageAddress,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
@@ -161,7 +161,7 @@ impl Scheme for Last {
             self.sequential.touch(at.block);
             return Ok((log, at.offset));
         }
-        // The data block must not take what the sequential log block holds already: the two could not be merged.
+        // The data block must not take pages that the sequential log block already holds: the two could not be merged.
         if at.offset >= written
             && let Some(data) = pool.in_place(at, cells.flash)?
         {
@@ -197,11 +197,11 @@ impl Scheme for Last {
 
     fn adopt<S: OpSink>(
         &mut self,
-        kept: &[Kept],
+        kept: &[KeptBlock],
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
-        let is_shared = |kept: &&Kept| matches!(kept.role, HOT | COLD);
+        let is_shared = |kept: &&KeptBlock| matches!(kept.role, HOT | COLD);
         self.hot.adopt(kept, pool, cells.flash);
         self.cold.adopt(kept, pool, cells.flash);
         for shared in kept.iter().filter(is_shared) {
@@ -223,7 +223,7 @@ impl Scheme for Last {
     }
 
     fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
-        // A log block that is open is not emptied before it is full.
+        // An open log block is not merged before it is full.
         for hot in [true, false] {
             let part = if hot { &self.hot } else { &self.cold };
             if part.unused() == 0 && part.room(pool, cells.flash).is_none() {
@@ -241,7 +241,7 @@ impl Scheme for Last {
     }
 
     fn map_bytes(&self, pool: &BlockPool) -> u64 {
-        // A sequential log block is a logical and a physical block; a page in a shared one is a logical page.
+        // Two entries per sequential log block (logical and physical block), and one per page of a shared log block.
         let shared = u64::from(self.hot.most() + self.cold.most());
         let sequential = u64::from(self.most_sequential);
         4 * (u64::from(pool.logical()) + 2 * sequential + shared * (1 + u64::from(pool.pages())))

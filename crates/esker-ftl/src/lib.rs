@@ -1,21 +1,21 @@
-//! Translation layers: where logical pages lie, and how space is made. One file per layer.
+//! Translation layers: they map logical pages to flash pages and make free space. One file per layer.
 //!
-//! A layer knows nothing of time. Each call changes the [`FlashState`] and emits the flash operations that do so, in an
-//! order that is safe to be cut anywhere; the device schedules them.
+//! A layer knows no time. Each call changes the [`FlashState`] and emits the flash operations of that change, in an
+//! order that stays consistent wherever a power failure cuts it. The device schedules the operations.
 //!
 //! # How to add a translation layer
 //!
-//! One file, `plain.rs`; in the tests of this crate this one is in the registry, and passes what they ask of every layer:
+//! Add one file, `plain.rs`. This one is in the registry of this crate's tests and passes the tests of every layer:
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("worked_example.rs")]
 #![doc = "```"]
 //!
-//! and two lines here: `mod plain;`, and `plain::ENTRY` in [`FTLS`]. The tests that walk the registry (the map property,
-//! the timing suite) cover it from then on, and `ftl = "plain"` selects it. A layer that maps single pages builds on
-//! [`Pools`], as this one does. A layer that maps whole blocks, with or without log blocks, is a `Scheme` of `blocks`,
-//! which has the data blocks, the free blocks and the merges. What a layer can do beyond this ([`LayerCapability`])
-//! stands in its entry: settings that need more are refused.
+//! and two lines here: `mod plain;`, and `plain::ENTRY` in [`FTLS`]. The tests that walk the registry (the map
+//! property, the timing suite) then cover it, and `ftl = "plain"` selects it. A layer that maps single pages builds on
+//! [`Pools`], as this one does. A layer that maps whole blocks, with or without log blocks, implements `Scheme` of
+//! `blocks`, which provides data blocks, free blocks and merges. A layer that can do more than this names it in its
+//! entry ([`LayerCapability`]); settings that need a capability which the layer lacks are refused.
 
 mod bast;
 mod block;
@@ -79,28 +79,28 @@ pub static FTLS: &[FtlEntry] = &[
     worked_example::ENTRY,
 ];
 
-/// Maps logical pages to flash.
+/// A translation layer: maps logical pages to flash.
 pub trait Ftl: fmt::Debug + Send {
-    /// Where the data of `page` lie; `None` where it was never written, or trimmed, or dropped by its [`PageOwner`].
+    /// Returns the flash page that holds `page`; `None` if it was never written, was trimmed, or was dropped by its
+    /// [`PageOwner`].
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage>;
 
-    /// The pool, of those of the device's [`Space`], that `page` is written to.
+    /// Returns the pool, of the device's [`Space`], that `page` is written to.
     fn pool_of(&self, page: LogicalPage) -> u32;
 
-    /// A request for `page` will come soon: what it needs may be fetched into the processor's caches. Nothing but speed
-    /// depends on it.
+    /// Prefetches what a coming request for `page` needs into the processor's caches. A hint: affects speed only.
     fn expect(&self, page: LogicalPage) {
         let _ = page;
     }
 
-    /// A write of `page` that was expected is now near: what could not be asked for before the first fetch had arrived
-    /// may be fetched, too.
+    /// Prefetches what a near write of `page` needs and [`Self::expect`] could not reach yet, since its address comes
+    /// from the map entry. A hint: affects speed only.
     fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
         let _ = (page, flash);
     }
 
-    /// The next `pages` writes belong to one request. Layers that tell sequential from random writes
-    /// by the size of requests heed it.
+    /// The next `pages` writes belong to one request. Layers that use the size of a request to tell sequential from
+    /// random writes heed it.
     fn begin_request(&mut self, pages: u32) {
         let _ = pages;
     }
@@ -110,40 +110,40 @@ pub trait Ftl: fmt::Debug + Send {
         let _ = stream;
     }
 
-    /// Whether data of different streams go to different blocks, where the settings ask for that. Other layers ignore
-    /// streams.
+    /// Returns true if the layer writes each stream to blocks of its own when the settings ask for that. Other layers
+    /// ignore streams.
     fn keeps_streams(&self) -> bool {
         false
     }
 
-    /// All pages of a request have been asked for: what can wait until then, and what the request need
-    /// not wait for, is emitted here.
+    /// All pages of a request have been asked for. Emits work that was put off until now, or that the request need not
+    /// wait for.
     fn end_request(&mut self, cells: &mut Cells<'_, OpList>) {
         let _ = cells;
     }
 
-    /// Emits the reads that bring the data of `page`; none where it has no data.
+    /// Emits the reads that fetch the data of `page`; none if it has no data.
     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>);
 
-    /// Writes `page`, making space first where that is needed.
+    /// Writes `page`, and first makes space if needed.
     fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError>;
 
-    /// Layers that can [refresh](LayerCapability::Refresh): writes the data of `page` to another place. `read` is the operation among `ops` that brings them, as
-    /// [`Self::read`] has just emitted it.
+    /// Writes the data of `page` to another flash page; for layers that can [refresh](LayerCapability::Refresh). `read`
+    /// is the operation among `ops` that fetches the data, just emitted by [`Self::read`].
     fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         let _ = (page, read, cells);
         Ok(())
     }
 
-    /// Forgets the data of `page`.
+    /// Unmaps `page`: its data are no longer needed.
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>);
 
-    /// Does a step of cleaning ahead of need, as in idle time, if `cleaning.background` asks for it: copies a page, or
-    /// erases a block. Says whether there was anything to do.
+    /// Does one step of cleaning in idle time, if `cleaning.background` asks for it: copies a page, or erases a block.
+    /// Returns false if there was nothing to do.
     fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError>;
 
-    /// Writes `pages` one after the other in no time. A layer may do this faster than page by page, with the same
-    /// outcome.
+    /// Writes `pages` one after the other without simulated time. A layer may override this with a faster way to the
+    /// same result.
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
         let mut ops = OpList::default();
         for page in pages {
@@ -153,54 +153,55 @@ pub trait Ftl: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Brings a layer that was just built, and erased flash, into the state that uniformly random writes of the first
-    /// `pages` pages would bring about in the end. Says how many programs of data a page write of the host takes from
-    /// then on, in the mean. `None`, with nothing changed, where the layer does not know that state.
+    /// Puts a newly built layer and erased flash into the steady state of uniformly random writes to the first `pages`
+    /// pages. Returns the mean number of data programs per host page write in that state; `None`, with nothing changed,
+    /// if the layer does not know the state.
     fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         let _ = (pages, seed, flash);
         None
     }
 
-    /// Layers that can [recover](LayerCapability::Recover): finds out after a power failure where the data are, on a layer that was just built, from what is on flash alone.
-    /// Emits the reads that this takes, and what is needed to go on.
+    /// Rebuilds the map after a power failure, on a newly built layer, from flash alone; for layers that can
+    /// [recover](LayerCapability::Recover). Emits the reads that this takes, and the operations needed before new
+    /// writes.
     ///
-    /// Afterwards each page reads as what was last written to it and acknowledged, or as something that was written
-    /// later. A trimmed page may read as anything that was written to it before, unless the layer says more.
+    /// Afterwards each page reads as its last acknowledged write, or as a later one. A trimmed page may read as
+    /// anything that was written to it before, unless the layer promises more.
     fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         let _ = cells;
         Err(FtlError::CannotRecover)
     }
 
-    /// Pages that can be written before anything has to be cleaned.
+    /// Returns the number of pages that can be written before cleaning is needed.
     fn writable_pages(&self) -> u64;
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory that the simulation of this layer takes.
     fn memory_bytes(&self) -> usize;
 
-    /// Bytes of controller memory that the layer's tables take, by the accounting of its paper: an entry of 4 bytes per
-    /// block or page that is mapped (Kim 2009, section 2.3.2: 32 MB for 16 GB in pages of 2 KB).
+    /// Returns the bytes of controller memory that the layer's tables take, counted as in its paper: an entry of 4
+    /// bytes per mapped block or page (Kim 2009, section 2.3.2: 32 MB for 16 GB in pages of 2 KB).
     fn map_bytes(&self) -> u64;
 
-    /// What the layer counted beside the operations that [`FlashState`] counts, since it was built.
+    /// Returns the layer's own counts since it was built. [`FlashState`] counts the operations.
     fn counters(&self) -> FtlCounters {
         FtlCounters::default()
     }
 
-    /// What wore out, and what was done against uneven wear; `None` from layers that do neither.
+    /// Returns counts of worn-out blocks and of wear-levelling; `None` from layers that have neither.
     fn wear(&self) -> Option<WearCounts> {
         None
     }
 
-    /// Asserts what must hold between calls; takes long.
+    /// Asserts the invariants that hold between calls. Slow.
     fn check(&self, flash: &FlashState);
 }
 
-/// How many writes ahead of its own a map entry is fetched, where the writes are known.
+/// Distance, in writes, at which the map entry of a coming write is prefetched.
 const FAR: usize = 24;
-/// How many writes ahead of its own what follows from the map entry is fetched.
+/// Distance, in writes, at which what the map entry points to is prefetched.
 const NEAR: usize = 12;
 
-/// Writes `pages` one after the other, and has `layer` fetch what each needs some writes before it.
+/// Writes `pages` one after the other, and prefetches for the writes that follow.
 #[inline(always)]
 fn write_with_foresight<L: Ftl>(
     layer: &mut L,
@@ -223,36 +224,36 @@ fn write_with_foresight<L: Ftl>(
 /// How much of a page a write covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole page.
     Whole,
-    /// Some sectors; the others are read first where the page has data (read-modify-write).
+    /// Some of its sectors. If the page has data, they are read first (read-modify-write).
     Some,
 }
 
 /// Why a translation layer could not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FtlError {
-    /// Nothing can be gained by cleaning.
+    /// No free page is left, and cleaning gains none.
     #[error("no free page is left, and cleaning gains none")]
     NoSpace,
-    /// The layer has no recovery.
+    /// The layer does not support recovery.
     #[error("this translation layer cannot recover after a power failure")]
     CannotRecover,
-    /// Too many blocks have gone bad.
+    /// So many blocks have gone bad that the host's data no longer fit.
     #[error("so many blocks have gone bad that the host's data have no room")]
     WornOut,
 }
 
-/// What a translation layer is built for.
+/// What a translation layer is built from.
 #[derive(Clone, Copy, Debug)]
 pub struct FtlContext<'a> {
     /// The array's shape.
     pub geometry: &'a Geometry,
-    /// How its pages are shared out.
+    /// How its pages are divided into pools, host space and spare space.
     pub space: &'a Space,
-    /// What it has to know of the drive's settings.
+    /// The settings of the drive that concern the layer.
     pub settings: &'a FtlSettings,
-    /// Its own seed.
+    /// Seed of the layer's random numbers.
     pub seed: u64,
 }
 
@@ -262,7 +263,7 @@ pub type BuildFtl = fn(&FtlContext<'_>, Parameters<'_>) -> Result<Box<dyn Ftl>, 
 /// A translation layer in the registry.
 pub type FtlEntry = Entry<BuildFtl, LayerCapability>;
 
-/// The entry that the drive's settings name.
+/// Returns the registry entry of the layer that the drive's settings name.
 pub fn entry(settings: &FtlSettings) -> Result<&'static FtlEntry, BuildError> {
     registry::find(FTLS, "translation layer", &settings.ftl.kind)
         .map_err(|name| BuildError::UnknownKind { key: "ftl", name })

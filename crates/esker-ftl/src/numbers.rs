@@ -1,32 +1,32 @@
-//! Blocks are counted over the device, within a pool, and pools have parts: each has numbers of its own type.
+//! Number types for blocks and parts of a pool. Blocks of the device have a type of their own, [`BlockIndex`].
 
 use esker_nand::BlockIndex;
 
-/// A block, counted within its pool. [`BlockIndex`] counts it over the device.
+/// Index of a block within its pool. [`BlockIndex`] is its index on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PoolBlock(pub u32);
 
 impl PoolBlock {
-    /// Its place in a table of all blocks of the pool.
+    /// Returns its index for a table of all blocks of the pool.
     #[inline(always)]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A part of a pool: a die, or a plane where each plane has write frontiers of its own.
+/// A part of a pool: a die, or a plane if each plane has write frontiers of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PoolPart(pub(crate) u32);
 
 impl PoolPart {
-    /// Its place in a table of all parts of the pool.
+    /// Returns its index for a table of all parts of the pool.
     #[inline(always)]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Which blocks of the device a pool has: consecutive ones, part by part.
+/// The range of device blocks that make up a pool, divided into parts of equal size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolBlocks {
     first: u32,
@@ -35,59 +35,59 @@ pub(crate) struct PoolBlocks {
 }
 
 impl PoolBlocks {
-    /// `blocks` blocks from `first` on, in `parts` parts.
+    /// A pool of `blocks` blocks from device block `first` on, divided into `parts` parts.
     pub(crate) fn new(first: u32, blocks: u32, parts: u32) -> Self {
         Self { first, parts, per_part: blocks / parts }
     }
 
-    /// How many there are.
+    /// Returns the number of blocks.
     #[inline(always)]
     pub(crate) fn count(&self) -> u32 {
         self.parts * self.per_part
     }
 
-    /// All of them.
+    /// Iterates over all blocks.
     pub(crate) fn all(&self) -> impl Iterator<Item = PoolBlock> + use<> {
         (0..self.count()).map(PoolBlock)
     }
 
-    /// Those of `part`.
+    /// Iterates over the blocks of `part`.
     pub(crate) fn of_part(&self, part: PoolPart) -> impl Iterator<Item = PoolBlock> + use<> {
         let first = self.first_of(part).0;
         (first..first + self.per_part).map(PoolBlock)
     }
 
-    /// The first block of `part`.
+    /// Returns the first block of `part`.
     #[inline(always)]
     pub(crate) fn first_of(&self, part: PoolPart) -> PoolBlock {
         PoolBlock(part.0 * self.per_part)
     }
 
-    /// The part whose turn it is after `part`.
+    /// Returns the part that follows `part` in turn.
     #[inline(always)]
     pub(crate) fn part_after(&self, part: PoolPart) -> PoolPart {
         PoolPart(if part.0 + 1 == self.parts { 0 } else { part.0 + 1 })
     }
 
-    /// All parts.
+    /// Iterates over all parts.
     pub(crate) fn parts(&self) -> impl Iterator<Item = PoolPart> + use<> {
         (0..self.parts).map(PoolPart)
     }
 
-    /// The part of `block`.
+    /// Returns the part of `block`.
     #[inline(always)]
     pub(crate) fn part(&self, block: PoolBlock) -> PoolPart {
         PoolPart(block.0 / self.per_part)
     }
 
-    /// The number of `block` over the device.
+    /// Returns the index of `block` on the device.
     #[inline(always)]
     pub(crate) fn on_device(&self, block: PoolBlock) -> BlockIndex {
         debug_assert!(block.0 < self.count(), "the pool has no such block");
         BlockIndex(self.first + block.0)
     }
 
-    /// The number of `block`, which is one of the pool's, within it.
+    /// Returns the index within the pool of `block`, which belongs to it.
     #[inline(always)]
     pub(crate) fn in_pool(&self, block: BlockIndex) -> PoolBlock {
         debug_assert!((self.first..self.first + self.count()).contains(&block.0), "{block:?} is another pool's");

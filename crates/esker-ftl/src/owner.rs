@@ -1,17 +1,17 @@
-//! Who says whether pages are still wanted.
+//! The owner of logical pages, who can drop pages instead of having cleaning copy them.
 
 use std::fmt;
 
 use esker_core::LogicalPage;
 
-/// Whose pages the layer keeps: a cache that manages its flash, for example. It is asked before cleaning copies one of
-/// them, so that what it can do without costs no copy.
+/// Owns the pages that a layer stores: a cache that manages its own flash, for example. The layer asks it before
+/// cleaning copies a page, so that pages nobody needs cost no copy.
 ///
-/// Layers that can [ask](crate::LayerCapability::AsksOwner) ask for every page of data that cleaning, in idle time or
-/// when it must, or wear-levelling is about to copy, and for no other. A page that is not kept is unmapped and reads as
-/// if it had never been written; after a power failure it may, as a trimmed one, read as what was written to it before.
-/// Layers that map whole blocks never ask, and keep all.
+/// Layers with the capability to [ask](crate::LayerCapability::AsksOwner) do so for every data page that cleaning
+/// (forced or in idle time) or wear-levelling is about to copy, and for no other. A page that is not kept is unmapped
+/// and reads as never written; after a power failure it may, like a trimmed page, read as something that was written to
+/// it before. Layers that map whole blocks never ask, and keep all pages.
 pub trait PageOwner: fmt::Debug {
-    /// Whether the data of `page` are still wanted.
+    /// Returns true if the data of `page` are still needed.
     fn keep(&mut self, page: LogicalPage) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Owners of pages that do not want all of them any more: the layer maps what is left, and copies less.
+//! Owners that no longer need all of their pages: the layer still maps the others, and copies less.
 
 use esker_core::{LogicalPage, PhysicalPage, Ratio, Rng};
 use esker_nand::state::{FlashState, OpIndex, OpList};
@@ -12,15 +12,15 @@ use crate::{
     VICTIM_POLICIES, WearLevelling, WearSettings, build,
 };
 
-/// Wants some pages no more, at random.
+/// An owner that no longer needs some pages, drawn at random.
 #[derive(Debug)]
 pub(crate) struct Dropper {
     rng: Rng,
-    /// So many of a hundred.
+    /// Share of pages that are dropped, in percent.
     percent: u64,
-    /// A wrong owner, or layer: of so many of a hundred pages that are to be kept, the layer is told to drop them.
+    /// Simulates a faulty owner or layer: in this percentage of the pages to keep, the layer is told to drop them.
     loses: u64,
-    /// What the layer was told to drop since this was last looked at.
+    /// Pages dropped since the list was last read.
     pub(crate) dropped: Vec<u32>,
     asked: u64,
     refused: u64,
@@ -51,7 +51,7 @@ fn pair(settings: &DriveSettings, wrap: impl Fn(Box<dyn Ftl>) -> Box<dyn Ftl>) -
     Some(Pair::new(wrap(build(&context).ok()?), &geometry, space.host_pages))
 }
 
-/// What a layer is held to whose pages have an owner.
+/// Checks a layer whose pages have an owner.
 fn run(mut pair: Pair, owner: Dropper, steps: &[Step]) -> Result<Dropper, TestCaseError> {
     pair.owner = Some(owner);
     for (index, step) in steps.iter().enumerate() {
@@ -68,13 +68,13 @@ fn run(mut pair: Pair, owner: Dropper, steps: &[Step]) -> Result<Dropper, TestCa
     Ok(owner)
 }
 
-/// Many writes of few pages, so that there is much to clean.
+/// Many writes of few pages, for frequent cleaning.
 fn overwrites(count: u32) -> Vec<Step> {
     let mut rng = Rng::new(7);
     (0..count).map(|_| Step::Write(rng.below(1 << 20) as u32)).collect()
 }
 
-/// A drive with `layer` that has little spare space, as far as the layer can do with little.
+/// Drive settings for `layer` with as little spare space as it can work with.
 fn tight(layer: &Choice) -> DriveSettings {
     let mut settings = settings();
     settings.over_provisioning = Some(Ratio::percent(if layer.kind == "page" { 30 } else { 50 }));
@@ -82,7 +82,7 @@ fn tight(layer: &Choice) -> DriveSettings {
     settings
 }
 
-/// Layers that ask.
+/// Layers that ask owners.
 fn asking() -> impl Iterator<Item = Choice> {
     let asks =
         |choice: &Choice| FTLS.iter().any(|entry| entry.name == choice.kind && entry.can(LayerCapability::AsksOwner));
@@ -126,7 +126,7 @@ proptest! {
     }
 }
 
-/// Programs for each write of the host, where `owner` is asked.
+/// Programs per host write, with `owner` asked.
 fn amplification(settings: &DriveSettings, owner: Option<Dropper>) -> f64 {
     let mut pair = pair(settings, |ftl| ftl).expect("there is room");
     pair.owner = owner;
@@ -161,7 +161,7 @@ fn layers_that_map_blocks_keep_everything() {
     }
 }
 
-/// Drops pages, and still finds them where they were.
+/// A faulty layer: drops pages, but still finds them where they were.
 #[derive(Debug)]
 struct StaleFtl {
     inner: Box<dyn Ftl>,
@@ -221,13 +221,13 @@ fn wrong_twins_are_found_out() {
         assert!(run(pair(&settings, stale).unwrap(), Dropper::new(1, 0), &steps).is_ok(), "{layer:?}");
         let error = run(pair(&settings, stale).unwrap(), Dropper::new(1, 20), &steps).unwrap_err();
         assert!(error.to_string().contains("page"), "{layer:?}: {error}");
-        // A page that was to be kept is lost.
+        // A page that should have been kept is lost.
         let error = sound(Dropper { loses: 2, ..Dropper::new(1, 20) }).unwrap_err();
         assert!(error.to_string().contains("page"), "{layer:?}: {error}");
     }
 }
 
-/// A page that has too many bit errors is brought elsewhere, which may clean, which may drop that very page.
+/// A page with too many bit errors is moved, which may clean, which may drop that very page.
 #[test]
 fn a_page_that_is_dropped_while_it_is_refreshed_stays_gone() {
     for layer in asking() {

@@ -1,5 +1,5 @@
-//! The whole map in memory, page by page: the ideal that other translation layers are measured against. No model of a
-//! controller with little memory.
+//! Page mapping: the whole map is in memory. The ideal that other translation layers are measured against; not a model
+//! of a controller with little memory.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId};
@@ -7,7 +7,7 @@ use esker_nand::BlockIndex;
 use esker_nand::memory::{prefetch, zeroed};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
 
-use crate::pools::{Contents, PageMap, Run, Striping};
+use crate::pools::{Contents, OwnerRun, PageMap, Striping};
 use crate::recovery::scan_block;
 use crate::{
     BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Part, Pools,
@@ -32,13 +32,13 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     build: |context, _| Ok(Box::new(PageFtl::new(context)?)),
 };
 
-/// A map entry: the physical page plus one, or zero where there are no data, so that a fresh map is fresh memory.
+/// Encodes a map entry: the physical page plus one, or zero for no data. So a map of zeroed memory is empty.
 #[inline(always)]
 fn entry(page: PhysicalPage) -> u32 {
     page.0 + 1
 }
 
-/// The physical page of a map entry.
+/// Decodes a map entry.
 #[inline(always)]
 fn page_of(entry: u32) -> Option<PhysicalPage> {
     entry.checked_sub(1).map(PhysicalPage)
@@ -48,16 +48,16 @@ fn page_of(entry: u32) -> Option<PhysicalPage> {
 #[derive(Debug)]
 struct PageFtl {
     striping: Striping,
-    /// Per slot of a logical page its [`entry`].
+    /// [`entry`] per slot of a logical page.
     map: Vec<u32>,
     host_pages: u64,
     pools: Pools,
-    /// How many streams are kept apart, and which of them writes now.
+    /// Number of streams that are kept apart. The next field is the stream that writes now.
     streams: u32,
     stream: u32,
 }
 
-/// Owners are slots of the map.
+/// The map as the pools see it. The owner of a page is its slot.
 struct Map<'a>(&'a mut [u32], &'a Striping);
 
 impl PageMap for Map<'_> {
@@ -89,7 +89,7 @@ impl PageFtl {
     fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let Self { striping, map, pools, stream, .. } = self;
         let (pool, slot) = striping.locate(page.0);
-        // Space first: cleaning may move the very page that is about to be superseded.
+        // Make space first: cleaning may move the very page that is about to be superseded.
         let block = pools.place(pool, slot, *stream, cells, &mut Map(map, striping))?;
         let old = page_of(map[slot as usize]);
         let read = match (part, old) {
@@ -153,7 +153,7 @@ impl Ftl for PageFtl {
         let block =
             pools.place_again(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map, striping))?;
         let new = cells.program(block, slot, Cause::Refresh, Some(read));
-        // Cleaning may have moved it, or its owner not want it any more.
+        // Cleaning may have moved or dropped the page.
         let old = page_of(map[slot as usize]);
         if old.is_some() {
             map[slot as usize] = entry(new);
@@ -188,12 +188,12 @@ impl Ftl for PageFtl {
         let mut rng = Rng::derive(seed, "order of pages");
         let slots = striping.first_slots(pages);
         let contents: Vec<Contents> =
-            slots.map(|(first, count)| Contents { data: Run::new(first, count, &mut rng), map: None }).collect();
+            slots.map(|(first, count)| Contents { data: OwnerRun::new(first, count, &mut rng), map: None }).collect();
         pools.start_steady(&contents, seed, flash, &mut Map(map, striping))
     }
 
-    /// Reads the spare areas of all pages, or, with `block_summary`, the summaries of full blocks and the spare areas
-    /// of the others. The newest version of each page counts.
+    /// Reads the spare areas of all pages; with `block_summary`, the summaries of full blocks and the spare areas of
+    /// the others. The newest version of each page counts.
     fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         let Self { striping, map, pools, .. } = self;
         let mut newest = vec![0; map.len()];

@@ -1,4 +1,4 @@
-//! Bringing the content into a stated condition, in no simulated time.
+//! Preconditioning: fills and overwrites a drive to a stated condition, without simulated time.
 
 use esker_core::{LogicalPage, Precondition, Rng};
 use esker_nand::state::FlashState;
@@ -6,32 +6,32 @@ use esker_results::{PreconditionReport, SteadyOrigin};
 
 use crate::{Ftl, Space};
 
-/// Write amplification is steady once two consecutive stretches agree within this.
+/// Two consecutive stretches agree, and write amplification is steady, if they differ by less than this share.
 const TOLERANCE: f64 = 0.0015;
-/// A stretch is half of the filled part, and at least this many page writes long, so that chance alone stays well below
+/// A stretch is half of the filled pages, and at least this many page writes, so that random variation stays well below
 /// the tolerance.
 const STRETCH_MIN: u64 = 1 << 20;
-/// Overwriting ends, steady or not, this many stretches after cleaning has begun; and it begins, at the latest, when as
-/// many pages were written as the array has.
+/// Overwriting ends, steady or not, this many stretches after the first erase (which comes at the latest when as many
+/// pages were written as the array has).
 const STRETCHES_MAX: u64 = 32;
-/// Overwriting ends, steady or not, after this many programs for each page of the array, or of a stretch where that is
-/// more: merging may cost dozens of programs for each page.
+/// Overwriting ends after this many programs per page of the array (or of a stretch, if that is longer), steady or not:
+/// merging may cost dozens of programs for each page.
 const PROGRAMS_PER_PAGE_MAX: u64 = 64;
-/// After a stationary start so many page writes are made before anything is measured: caches and what is open find
-/// their pace.
+/// Page writes after a stationary start before anything is measured, for caches and open blocks to reach their usual
+/// state.
 const SETTLING: u64 = 1 << 17;
-/// Write amplification is then measured in so many parts, whose differences say what chance does.
+/// Write amplification is then measured in this many parts, whose differences show the random variation.
 const PARTS: u64 = 16;
 /// Page writes of a part.
 const PART: u64 = 1 << 15;
-/// A stationary start is right where write amplification is that of theory within this.
+/// A stationary start is accepted if write amplification is within this share of the theoretical value.
 const DEVIATION_MAX: f64 = 0.005;
-/// Standard errors that chance may make of any two means.
+/// Two means agree if they differ by less than this many standard errors.
 const CHANCE: f64 = 3.0;
-/// Pages that are drawn at a time.
+/// Pages that are drawn at once.
 const BATCH: u64 = 1 << 16;
 
-/// Fills (and overwrites) an erased device. Says how that went, and how many pages were written.
+/// Fills (and overwrites) an erased device. Returns a report, and the number of pages written.
 pub fn run(
     condition: Precondition,
     ftl: &mut dyn Ftl,
@@ -63,9 +63,8 @@ pub fn run(
     (Some(report), given + report.overwritten_pages)
 }
 
-/// Overwrites a little of a drive that begins in its steady state, of which `expected` programs of data per page
-/// written are known. Says whether it is steady indeed: at that number, and in the second half of what is measured as
-/// in the first.
+/// Overwrites part of a drive that begins in its steady state, with `expected` data programs per page written. Returns
+/// true if it is steady: at the expected number, and equal in both halves of the measurement.
 fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, report: &mut PreconditionReport) -> bool {
     let mut write = |count| {
         let before = writer.flash.counts().programs();
@@ -89,7 +88,7 @@ fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, rep
     report.steady
 }
 
-/// The mean, and its standard error.
+/// Returns the mean and its standard error.
 fn mean(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -97,13 +96,13 @@ fn mean(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// Overwrites in stretches until two that follow each other agree.
+/// Overwrites in stretches until two consecutive ones agree.
 fn overwrite(writer: &mut Writer<'_>, pages: u64, rng: &mut Rng, report: &mut PreconditionReport) {
     let stretch = pages.div_ceil(2).max(STRETCH_MIN);
     let programs = writer.flash.counts().programs().total();
     let array = u64::from(writer.flash.geometry().pages());
     writer.programs_max = programs + PROGRAMS_PER_PAGE_MAX * array.max(STRETCH_MIN);
-    // While there is free space left, write amplification is one, and steady for the wrong reason.
+    // While there is free space, write amplification is 1, and steady for the wrong reason.
     let erases = writer.flash.counts().erases;
     while writer.flash.counts().erases == erases {
         let written = writer.write((0..BATCH).map(|_| LogicalPage(rng.below(pages) as u32)));
@@ -137,13 +136,13 @@ struct Writer<'a> {
     ftl: &'a mut dyn Ftl,
     flash: &'a mut FlashState,
     batch: Vec<LogicalPage>,
-    /// No batch begins once the array has done so many programs.
+    /// No batch begins after this many programs of the array.
     programs_max: u64,
 }
 
 impl Writer<'_> {
-    /// Writes `pages` in order; says how many. Fewer than all only where the translation layer runs out of space, or
-    /// where that took too many programs.
+    /// Writes `pages` in order. Returns how many were written: fewer only if the translation layer runs out of space,
+    /// or if it took too many programs.
     fn write(&mut self, mut pages: impl Iterator<Item = LogicalPage>) -> u64 {
         let mut written = 0;
         loop {

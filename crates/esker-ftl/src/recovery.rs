@@ -1,4 +1,4 @@
-//! What translation layers share that recover after a power failure.
+//! Recovery after a power failure: what several translation layers share.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
@@ -6,16 +6,16 @@ use esker_nand::state::{FlashState, OpSink, Spare};
 
 use crate::Cells;
 
-/// What recovery found out about a block.
+/// What recovery learned about a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundBlock {
-    /// Pages up to the last one that is programmed or cannot be read; zero for a block that is free.
+    /// Pages up to the last one that is programmed or unreadable; zero for a free block.
     pub programmed: u32,
     /// Whether it takes no more pages.
     pub full: bool,
-    /// Whether it holds the map.
+    /// Whether it holds pages of the map.
     pub map: bool,
-    /// The sequence number of its first programmed page; zero where that cannot be read.
+    /// Sequence number of its first programmed page; zero if that page is unreadable.
     pub opened: u64,
 }
 
@@ -24,7 +24,7 @@ impl FoundBlock {
     pub(crate) const FREE: Self = Self { programmed: 0, full: false, map: false, opened: 0 };
 }
 
-/// What the spare area of a page says that was programmed.
+/// What the spare area of a programmed page holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundPage {
     pub(crate) page: PhysicalPage,
@@ -34,7 +34,7 @@ pub(crate) struct FoundPage {
     pub(crate) role: u8,
 }
 
-/// The page, if its spare area can be read.
+/// Returns what the spare area of `page` holds, if it can be read.
 pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<FoundPage> {
     match flash.spare(page) {
         Spare::Programmed { owner, sequence, version, role } => {
@@ -44,8 +44,8 @@ pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<Found
     }
 }
 
-/// Reads what the spare areas of `block` say, from its summary where it has one, else page by page, up to the first
-/// that is erased unless the block may have `gaps`. Tells `each` of those that can be read.
+/// Reads the spare areas of `block`: from its summary if it has one, else page by page up to the first erased page, or
+/// to the end if programs may have left `gaps`. Calls `each` for every spare area that can be read.
 pub(crate) fn scan_block<S: OpSink>(
     block: BlockIndex,
     gaps: bool,

@@ -1,15 +1,15 @@
-//! Replacement blocks: a chain of blocks with the same fixed offsets takes what is written again.
+//! Replacement blocks: rewritten pages go to a chain of blocks, at the same fixed offsets.
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
-use crate::blocks::{Associated, Beside, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
+use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, ExtraBlocks, KeptBlock, LOG, PageAddress, Scheme};
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "replacement-block",
-    summary: "a map of blocks; pages that are written again go to their offsets in a chain of replacement blocks",
+    summary: "a map of blocks; rewritten pages go to their offsets in a chain of replacement blocks",
     source: "Kim 2009, section 2.3.2 and table 3.1, after Ban 1995",
     parameters: ParameterSource::Listed(&[
         Parameter {
@@ -18,7 +18,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
             value: Accepted::Count { default: Fallback::Value(2), least: 1, most: 1 << 16 },
         },
         Parameter {
-            meaning: "replacement blocks of all logical blocks together, as a share of those, rounded up",
+            meaning: "replacement blocks of all logical blocks together, as a share of the logical blocks, rounded up",
             ..LOG
         },
     ]),
@@ -37,12 +37,12 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to the first block, of the data block and its replacements in order, that can be programmed at its
-/// offset. Where none can, the chain grows; a chain of K replacements is merged first, and so is the longest one, the
-/// one that grew longest ago among equals, when the pool has no replacement block left.
+/// A page goes to the first block of its chain (the data block, then its replacements) that can be programmed at its
+/// offset. If there is none, the chain grows by a block. Before that, a chain of K replacements is merged; so is the
+/// longest chain if the pool has no replacement block left (among equals the one that grew longest ago).
 #[derive(Debug)]
 struct ReplacementBlock {
-    /// Replacement blocks, in the order in which their logical blocks' chains grew last.
+    /// Replacement blocks per logical block, ordered by when the chains last grew.
     chains: Associated<Vec<BlockIndex>>,
     longest: usize,
     unused: u32,
@@ -54,7 +54,7 @@ impl ReplacementBlock {
         let chain = self.chains.remove(block).expect("it has a chain");
         let data = pool.data(block).expect("a block has a data block before it has replacements");
         self.unused += chain.len() as u32;
-        // The fewest copies are left where the most pages are.
+        // Merging into the block with the most pages takes the fewest copies.
         let all = std::iter::once(data).chain(chain);
         let heir = all
             .clone()
@@ -74,7 +74,7 @@ impl ReplacementBlock {
         Ok(())
     }
 
-    /// The longest chain, the one that grew longest ago among equals.
+    /// Returns the longest chain, among equals the one that grew longest ago.
     fn victim(&self) -> Option<u32> {
         let chains = self.chains.iter().map(|(block, chain)| (chain.len(), block));
         chains.reduce(|best, chain| if chain.0 > best.0 { chain } else { best }).map(|(_, block)| block)
@@ -84,7 +84,7 @@ impl ReplacementBlock {
 impl Scheme for ReplacementBlock {
     fn place<S: OpSink>(
         &mut self,
-        at: Place,
+        at: PageAddress,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
@@ -104,7 +104,7 @@ impl Scheme for ReplacementBlock {
             let victim = self.victim().expect("replacement blocks are in use");
             self.merge(victim, pool, cells)?;
         }
-        // The merge may have been this block's own.
+        // The merge above may have been of this very block.
         if let Some(data) = pool.in_place(at, cells.flash)? {
             return Ok((data, at.offset));
         }
@@ -122,12 +122,12 @@ impl Scheme for ReplacementBlock {
 
     fn adopt<S: OpSink>(
         &mut self,
-        kept: &[Kept],
+        kept: &[KeptBlock],
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let beside = pool.assign_data(kept.iter().copied());
-        let (chains, odd): (Vec<Beside>, Vec<Beside>) =
+        let (chains, odd): (Vec<ExtraBlocks>, Vec<ExtraBlocks>) =
             beside.into_iter().partition(|beside| beside.blocks.len() <= self.longest);
         odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
         for chain in chains {
@@ -153,7 +153,7 @@ impl Scheme for ReplacementBlock {
     }
 
     fn map_bytes(&self, pool: &BlockPool) -> u64 {
-        // A replacement block is one link of a chain: the block, and the next link.
+        // A replacement block is one link of a chain: the block and the next link.
         4 * (u64::from(pool.logical()) + 2 * u64::from(pool.updates()))
     }
 

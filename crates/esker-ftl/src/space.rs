@@ -1,5 +1,4 @@
-//! How the array's pages are shared out: what the host can address, what is always kept
-//! free, what is left to work with.
+//! How the array's pages are divided: pages for the host, blocks that are always kept free, and the rest for cleaning.
 
 use esker_core::Ratio;
 use esker_nand::{Geometry, ValueError};
@@ -7,33 +6,33 @@ use esker_results::PageCounts;
 
 use crate::{BuildError, FtlSettings, STREAMS_MAX, Separation, WriteFrontiers};
 
-/// The array's pages shared out over pools that are all alike.
+/// The array's pages, divided into equal pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Allocation pools.
     pub pools: u32,
     /// Blocks of a pool.
     pub blocks_per_pool: u32,
-    /// Blocks of a pool that take writes of one kind at the same time.
+    /// Blocks of a pool that take writes of one kind of data at the same time.
     pub frontiers: u32,
-    /// Kinds of pages that are kept apart.
+    /// Kinds of data that are kept apart.
     pub kinds: u32,
-    /// Free blocks below which a pool cleans.
+    /// Free blocks below which a pool is cleaned.
     pub reserve: u32,
-    /// Free blocks below which each write to a pool cleans a little; 0 for never.
+    /// Free blocks below which each write to a pool cleans a little; 0 turns this off.
     pub gradual: u32,
-    /// Free blocks below which a pool is cleaned in idle time; 0 for never.
+    /// Free blocks below which a pool is cleaned in idle time; 0 turns this off.
     pub background: u32,
     /// Blocks of a pool that are bad from the start.
     pub bad_blocks_per_pool: u32,
     /// Pages of a block that can hold data.
     pub data_pages_per_block: u32,
-    /// Pages that the host can address, in all pools together.
+    /// Pages that the host can address, over all pools.
     pub host_pages: u32,
     raw_pages: u32,
 }
 
-/// Kinds of pages that are kept apart.
+/// Returns the number of kinds of data that are kept apart.
 fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
     let (key, streams) = ("streams", settings.streams);
     match (streams, settings.cleaning.separate) {
@@ -56,7 +55,7 @@ fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
 }
 
 impl Space {
-    /// Shares out the pages of `geometry` as `settings` ask.
+    /// Divides the pages of `geometry` as `settings` ask.
     pub fn new(settings: &FtlSettings, geometry: &Geometry) -> Result<Self, BuildError> {
         let threshold = settings.cleaning.threshold;
         if threshold >= Ratio::ONE {
@@ -85,7 +84,7 @@ impl Space {
             Some(share) if share <= threshold || share >= Ratio::ONE => {
                 Err(BuildError::NotAboveThreshold { key, found: share, threshold })
             }
-            // At least one more than cleaning keeps free anyway, or it would never begin.
+            // Must exceed the reserve, which cleaning keeps free anyway, or it would never begin.
             Some(share) => Ok(blocks(share).max(reserve.saturating_add(1))),
         };
         let mut space = Self {
@@ -114,7 +113,7 @@ impl Space {
         Ok(space)
     }
 
-    /// Which key states the spare space, its value, and the pages of which it is a share.
+    /// Returns the key that states the spare space, its value, and the number of pages of which it is a share.
     fn stated(&self, settings: &FtlSettings) -> Result<(&'static str, Ratio, u32), BuildError> {
         match (settings.over_provisioning, settings.spare_factor, settings.factory_over_provisioning) {
             (Some(over_provisioning), Some(spare_factor), _) => {
@@ -146,7 +145,7 @@ impl Space {
             });
         }
         for (key, blocks) in [("cleaning.gradual", self.gradual), ("cleaning.background", self.background)] {
-            // Free blocks that could never be had would be cleaned for without end.
+            // With a goal that cannot be reached, cleaning would never end.
             let most = (self.reserve..self.blocks_per_pool)
                 .take_while(|free| self.host_pages_per_pool() <= self.room_per_pool(*free))
                 .last()
@@ -159,25 +158,25 @@ impl Space {
     }
 
     /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed
-    /// blocks, at least one page of those is superseded (Agrawal 2008, section 3.1: "enough spare blocks to allow
-    /// writes and cleaning to proceed").
+    /// blocks, at least one page of those blocks is superseded (Agrawal 2008, section 3.1: "enough spare blocks to
+    /// allow writes and cleaning to proceed").
     fn room_per_pool(&self, free: u32) -> u32 {
         let unusable = free + self.open_blocks() + self.bad_blocks_per_pool;
         ((self.blocks_per_pool + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
     }
 
-    /// Blocks of a pool that take writes of the host or copies at the same time.
+    /// Blocks of a pool that are open at the same time, for writes of the host or for copies.
     pub fn open_blocks(&self) -> u32 {
         self.kinds * self.frontiers
     }
 
-    /// Blocks of a pool that may go bad before the host's pages have no room.
+    /// Blocks of a pool that may go bad before the host's pages no longer fit.
     pub fn spare_blocks_per_pool(&self) -> u32 {
         let spare = self.room_per_pool(self.reserve).saturating_sub(self.host_pages_per_pool());
         spare / self.data_pages_per_block
     }
 
-    /// The least share of `whole`, in whole percent, that leaves enough room.
+    /// Returns the smallest share of `whole`, in whole percent, that leaves enough room.
     fn least_spare(&self, whole: u32) -> Ratio {
         (1..100)
             .map(Ratio::percent)
@@ -185,7 +184,8 @@ impl Space {
             .unwrap_or(Ratio::percent(99))
     }
 
-    /// The least over-provisioning, in whole percent, that leaves the host at most `pages`; 100 % where none does.
+    /// Returns the smallest over-provisioning, in whole percent, that leaves the host at most `pages`; 100 % if none
+    /// does.
     pub(crate) fn over_provisioning_for(&self, pages: u64) -> Ratio {
         let left = |spare: &Ratio| u64::from(share_left(*spare, self.raw_pages));
         (1..100)
@@ -194,11 +194,11 @@ impl Space {
             .unwrap_or(Ratio::ONE)
     }
 
-    /// The most host pages that a pool holds.
+    /// The most host pages that a pool can hold.
     pub fn host_pages_per_pool(&self) -> u32 {
         self.host_pages.div_ceil(self.pools)
     }
-    /// Pages that can hold data.
+    /// Pages of the array that can hold data.
     pub fn data_pages(&self) -> u32 {
         self.pools * self.blocks_per_pool * self.data_pages_per_block
     }
@@ -206,7 +206,7 @@ impl Space {
     pub fn reserve_pages(&self) -> u32 {
         self.pools * self.reserve * self.data_pages_per_block
     }
-    /// As it stands in results.
+    /// Returns the page counts for results.
     pub fn page_counts(&self) -> PageCounts {
         PageCounts {
             raw: u64::from(self.raw_pages),

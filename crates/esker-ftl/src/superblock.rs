@@ -1,11 +1,11 @@
-//! Superblocks: a few consecutive logical blocks, within which pages lie anywhere.
+//! Superblocks: groups of consecutive logical blocks. A page may lie anywhere in the blocks of its superblock.
 
 use esker_core::PhysicalPage;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_nand::BlockIndex;
 use esker_nand::state::{Cause, FlashState, OpIndex, OpSink};
 
-use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, Kept, LOG, Place, Scheme};
+use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, KeptBlock, LOG, PageAddress, Scheme};
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -57,33 +57,34 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A superblock has up to S blocks for its data and, while the pool has some left, further ones for updates. Pages are
-/// appended to its last block. Where no update block is left, a superblock that has some gives them back: the one that
-/// needs another, or else the one that got its last one longest ago. It gathers the blocks with the fewest valid pages,
-/// until it is down to S.
+/// A superblock has up to S blocks for its data and, while the pool has spare ones, more for updates. Pages are
+/// appended to its last block. When no update block is left, one superblock gives its update blocks back: the one that
+/// needs another, if it has any, else the one whose last update block was taken longest ago. It gathers the pages of
+/// the blocks with the fewest valid pages until it has S blocks again.
 #[derive(Debug)]
 struct Superblock {
     size: u32,
-    /// Per superblock its blocks; the last one takes the next page.
+    /// Blocks of each superblock. The last one takes the next page.
     blocks: Vec<Vec<BlockIndex>>,
-    /// Superblocks with update blocks, in the order in which they got theirs last.
+    /// Superblocks with update blocks, ordered by when they last took one.
     grown: Associated<()>,
     unused: u32,
-    /// Superblocks whose maps are in memory.
+    /// Superblocks whose maps are cached in memory.
     cache: Associated<()>,
     cached: u32,
     map_reads: u32,
 }
 
 impl Superblock {
-    /// The block of superblock `index` that takes the next page, and at which offset, if any of its blocks has room.
+    /// Returns the block of superblock `index` that takes the next page and the offset in it; `None` if no block has
+    /// room.
     fn room(&self, index: u32, pool: &BlockPool, flash: &FlashState) -> Option<(BlockIndex, u32)> {
         let open = *self.blocks[index as usize].last()?;
         let written = flash.written_in(open);
         (written < pool.pages()).then_some((open, written))
     }
 
-    /// Brings superblock `index` down to S blocks.
+    /// Reduces superblock `index` to S blocks.
     fn reclaim<S: OpSink>(
         &mut self,
         index: u32,
@@ -95,7 +96,7 @@ impl Superblock {
         self.shrink(index, pool, cells)
     }
 
-    /// Blocks of superblock `index` beyond S.
+    /// Returns the number of blocks of superblock `index` beyond S.
     fn beyond(&self, index: u32) -> u32 {
         (self.blocks[index as usize].len() as u32).saturating_sub(self.size)
     }
@@ -111,7 +112,7 @@ impl Superblock {
         while self.blocks[index as usize].len() > size {
             let blocks = &self.blocks[index as usize];
             let open = self.room(index, pool, cells.flash).map(|(block, _)| block);
-            // The block that has room takes what is copied; it goes itself only where that costs nothing.
+            // The block with room takes the copies. It is itself a candidate only if it has nothing valid to copy.
             let candidates =
                 (0..blocks.len()).filter(|&at| Some(blocks[at]) != open || cells.flash.valid_in(blocks[at]) == 0);
             let at =
@@ -150,7 +151,7 @@ impl Superblock {
 }
 
 impl Scheme for Superblock {
-    fn translate<S: OpSink>(&mut self, at: Place, pool: &BlockPool, cells: &mut Cells<'_, S>) -> Option<OpIndex> {
+    fn translate<S: OpSink>(&mut self, at: PageAddress, pool: &BlockPool, cells: &mut Cells<'_, S>) -> Option<OpIndex> {
         let index = at.block / self.size;
         if self.cache.get(index).is_some() {
             self.cache.touch(index);
@@ -177,7 +178,7 @@ impl Scheme for Superblock {
 
     fn place<S: OpSink>(
         &mut self,
-        at: Place,
+        at: PageAddress,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError> {
@@ -211,14 +212,14 @@ impl Scheme for Superblock {
 
     fn adopt<S: OpSink>(
         &mut self,
-        kept: &[Kept],
+        kept: &[KeptBlock],
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         let mut latest = vec![0; self.blocks.len()];
         for kept in kept {
             let index = (kept.logical / self.size) as usize;
-            // Only the one that was opened last takes further pages.
+            // Only the block that was opened last takes further pages.
             if let Some(before) = self.blocks[index].last() {
                 pool.close(*before, cells.flash);
             }
@@ -265,7 +266,7 @@ impl Scheme for Superblock {
     }
 
     fn update_blocks(&self) -> Vec<(BlockIndex, Option<u32>)> {
-        // Those of one superblock are told apart below.
+        // The blocks of one superblock are checked below.
         self.blocks.iter().flatten().map(|block| (*block, None)).collect()
     }
 

@@ -1,4 +1,4 @@
-//! Drives as tests describe them.
+//! Drive settings for tests.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,7 +7,7 @@ use esker_nand::{GeometrySettings, PoolScope};
 
 use crate::{Choice, CleaningRules, FtlSettings, WriteFrontiers};
 
-/// The shape of an array, and what its translation layer has to know.
+/// The shape of an array, and the settings of its translation layer.
 #[derive(Clone, Debug)]
 pub(crate) struct DriveSettings {
     pub(crate) geometry: GeometrySettings,
@@ -28,7 +28,7 @@ impl DerefMut for DriveSettings {
     }
 }
 
-/// A layer called `kind`, with nothing that has to be asked for.
+/// Settings of layer `kind`, with optional features off.
 pub(crate) fn layer(kind: &str, over_provisioning: u64, pool: PoolScope) -> FtlSettings {
     FtlSettings {
         over_provisioning: Some(Ratio::percent(over_provisioning)),

@@ -1,4 +1,4 @@
-//! Whatever it does inside, a translation layer is a map from logical page to last write.
+//! Tests of every translation layer as a map from each logical page to its last write.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{Cells, Choice, CleaningRules, Parameter, Separation, VICTIM_POLICIES
 pub(super) enum Step {
     Write(u32),
     WritePart(u32),
-    /// So many pages from one on, all of one request.
+    /// Writes the second number of pages from the first on, in one request.
     WriteRun(u32, u32),
     Trim(u32),
     Read(u32),
@@ -25,7 +25,7 @@ pub(super) enum Step {
 }
 
 pub(super) fn step() -> impl Strategy<Value = Step> {
-    // Few pages, most steps on fewer still: blocks with many and with few valid pages.
+    // Few pages, and most steps on even fewer, for blocks with many and with few valid pages.
     let page = prop_oneof![0u32..1000, 0u32..20];
     prop_oneof![
         8 => page.clone().prop_map(Step::Write),
@@ -37,7 +37,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Every layer with its defaults, and those with parameters with some that matter.
+/// Every layer with its defaults, and some with parameters that matter here.
 pub(super) fn choices() -> Vec<Choice> {
     let dftl = |parameters: &[(&str, Parameter)]| {
         let mut choice = Choice::named("dftl");
@@ -65,8 +65,8 @@ pub(super) fn settings() -> DriveSettings {
     }
 }
 
-/// Drives a layer and a map side by side. Every write bears a number of its own; `content` has it by physical page,
-/// kept up from the emitted operations alone, as a real array would.
+/// Runs a layer and a map side by side. Every write has a unique number. `content` holds these numbers by physical
+/// page; it is updated from the emitted operations alone, like a real array.
 pub(super) struct Pair {
     pub(super) ftl: Box<dyn Ftl>,
     pub(super) flash: FlashState,
@@ -74,7 +74,7 @@ pub(super) struct Pair {
     expected: BTreeMap<u32, u32>,
     host_pages: u32,
     writes: u32,
-    /// Who is asked about pages before they are copied.
+    /// Asked about pages before they are copied.
     pub(super) owner: Option<Dropper>,
 }
 
@@ -84,7 +84,7 @@ impl Pair {
         Self { ftl, flash, content, expected, host_pages, writes: 0, owner: None }
     }
 
-    /// The map has no data any more of pages that the layer was told to drop.
+    /// Removes pages from the map that the layer was told to drop.
     fn forget_dropped(&mut self) -> Result<(), TestCaseError> {
         for page in self.owner.iter_mut().flat_map(|owner| owner.dropped.drain(..)) {
             prop_assert!(self.expected.remove(&page).is_some(), "asked for page {}, which has no data", page);
@@ -128,7 +128,7 @@ impl Pair {
                 self.forget_dropped()?;
             }
             Step::Collect => {
-                // Nothing to gain is an answer.
+                // It is fine if nothing can be gained.
                 let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
             }
         }
@@ -141,7 +141,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Does to `content` what the operations do; says what the last read for the host brought.
+    /// Applies the operations to `content`. Returns what the last read for the host fetched.
     fn follow(&mut self, ops: &OpList) -> Result<Option<u32>, TestCaseError> {
         let mut read = None;
         for op in ops.as_slice() {
@@ -170,7 +170,7 @@ impl Pair {
         Ok(read)
     }
 
-    /// All pages against the map.
+    /// Compares all pages with the map.
     pub(super) fn compare(&self) -> Result<(), TestCaseError> {
         for page in 0..self.host_pages {
             let found = self.ftl.find(LogicalPage(page)).map(|at| self.content.get(&at.0));
@@ -237,7 +237,8 @@ proptest! {
                 let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
                 match build(&context) {
                     Ok(ftl) => run(ftl, &geometry, space.host_pages, &steps)?,
-                    // Six blocks are few for log blocks, and those of a die for kinds of data apart and a map.
+                    // Six blocks are too few for some log sizes, and the blocks of a die for separate kinds of data and
+                    // a map.
                     Err(error) => prop_assert!(
                         pool == PoolScope::Plane && matches!(error, BuildError::NoUpdateBlocks { .. })
                             || (apart.0 != Separation::None || apart.2 > 1)
@@ -252,7 +253,7 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
-    /// As little spare space as is allowed is enough: cleaning always finds something to gain.
+    /// The least spare space that is allowed is enough: cleaning always finds something to gain.
     #[test]
     fn the_least_spare_space_is_enough(
         (dies, planes, blocks, pages) in (1u32..4, 1u32..3, 3u32..24, 1u32..9),
@@ -299,14 +300,14 @@ proptest! {
                 let host = u64::from(space.host_pages);
                 let mut rng = esker_core::Rng::new(seed);
                 let fill = (0..host).map(|page| LogicalPage(page as u32));
-                // All over the space, then in a part of it, as hot data are.
-                // A map on flash has each write clean many blocks here.
+                // First all over the space, then in a part of it, like hot data. A map on flash makes each write clean
+                // many blocks here.
                 let turns = if ftl.counters().mapping.is_some() { 1 } else { 4 };
                 let cold = (0..turns * host / 2).map(|_| rng.below(host));
                 let mut pages: Vec<LogicalPage> = fill.chain(cold.map(|page| LogicalPage(page as u32))).collect();
                 let part = (host * hot / 100).max(1);
                 pages.extend((0..turns * host).map(|_| LogicalPage(rng.below(part) as u32)));
-                // In one stream first, then in any.
+                // First in one stream, then in any.
                 let (one, any) = pages.split_at(pages.len() / 2);
                 prop_assert_eq!(ftl.write_untimed(one, &mut flash), Ok(()), "{:?} {}", settings.ftl, policy.name);
                 for pages in any.chunks(5) {
@@ -320,7 +321,7 @@ proptest! {
     }
 }
 
-/// Which pages are kept apart, the window in which they are hot, and how many streams are kept apart.
+/// How pages are separated, the window in which they are hot, and the number of streams.
 fn apart() -> impl Strategy<Value = Apart> {
     let kinds = vec![Separation::None, Separation::Copied, Separation::HotCold];
     let streams = prop_oneof![2 => Just(1), 1 => 2u32..4];
@@ -329,7 +330,7 @@ fn apart() -> impl Strategy<Value = Apart> {
 
 pub(super) type Apart = (Separation, Ratio, u32);
 
-/// Keeps pages apart where the layer does.
+/// Separates pages if the layer supports that.
 pub(super) fn keep_apart(settings: &mut DriveSettings, (separate, hot_window, streams): Apart) {
     let layer = entry(settings).ok();
     let can = |capability| layer.is_some_and(|layer| layer.can(capability));
@@ -339,7 +340,7 @@ pub(super) fn keep_apart(settings: &mut DriveSettings, (separate, hot_window, st
     settings.streams = if knows_streams { streams } else { 1 };
 }
 
-/// A layer with values for its parameters that are drawn by `seed`; some have no such value.
+/// A layer with parameter values drawn from `seed`; some parameters may have none.
 pub(super) fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
     let mut rng = esker_core::Rng::new(seed);
     let mut choice = Choice::named(entry.name);
@@ -362,7 +363,7 @@ pub(super) fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000 * esker_testkit::soak()))]
-    /// Short sequences on the smallest drives: each block soon has every role.
+    /// Short sequences on the smallest drives, where each block soon has had every role.
     #[test]
     fn every_layer_behaves_like_a_map_on_the_smallest_drives(
         steps in prop::collection::vec(step(), 1..60),
@@ -397,7 +398,7 @@ proptest! {
 
 #[test]
 fn most_of_the_smallest_drives_can_be_built() {
-    // Else the property above would hold of nothing.
+    // Otherwise the property above would be empty.
     let mut settings = settings();
     settings.over_provisioning = Some(Ratio::percent(60));
     settings.pool = PoolScope::Package;
@@ -413,7 +414,7 @@ fn most_of_the_smallest_drives_can_be_built() {
     }
 }
 
-/// Forgets where every third write went: the check above has to notice.
+/// A faulty layer that forgets every third write: the check above must fail.
 #[derive(Debug)]
 struct LeakyFtl {
     inner: Box<dyn Ftl>,

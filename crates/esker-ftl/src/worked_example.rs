@@ -1,4 +1,4 @@
-//! A map of all pages in memory, and no more.
+//! The smallest translation layer: a map of all pages in memory.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{LogicalPage, PhysicalPage};
@@ -11,7 +11,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     summary: "a map of all pages in memory, and no more",
     source: "none: an example",
     parameters: ParameterSource::NONE,
-    // The pools do that.
+    // The pools implement it.
     capabilities: &[LayerCapability::GradualCleaning],
     build: |context, _| {
         let map = Map(vec![None; context.space.host_pages as usize]);
@@ -19,7 +19,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// Pages go to the allocation pools in turns. The pools have the write frontiers, the free blocks and the cleaning.
+/// Pages go to the allocation pools in turn. The pools have the write frontiers, the free blocks and the cleaning.
 #[derive(Debug)]
 struct Plain {
     map: Map,
@@ -27,11 +27,11 @@ struct Plain {
     count: u32,
 }
 
-/// By logical page, which is also what the spare area of a page names as its owner.
+/// Physical page by logical page. The logical page is also the owner in spare areas.
 #[derive(Debug)]
 struct Map(Vec<Option<PhysicalPage>>);
 
-/// Cleaning says where it copied a page.
+/// Cleaning reports where it copied a page.
 impl PageMap for Map {
     fn moved(&mut self, owner: u32, to: PhysicalPage, _: &FlashState) {
         self.0[owner as usize] = Some(to);
@@ -54,9 +54,9 @@ impl Ftl for Plain {
     }
 
     fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        // Space first: cleaning may move the very page that is about to be superseded.
+        // Make space first: cleaning may move the very page that is about to be superseded.
         let block = self.pools.place(self.pool_of(page), page.0, 0, cells, &mut self.map)?;
-        // A part of a page is written with the rest of what is there.
+        // A partial write needs the other sectors of the page.
         let read = self.find(page).filter(|_| part == Part::Some).map(|old| cells.read(old, Cause::Host));
         let new = cells.program(block, page.0, Cause::Host, read);
         if let Some(old) = self.map.0[page.0 as usize].replace(new) {

@@ -1,14 +1,14 @@
-//! Write amplification under uniformly random page writes equals theory: one pool, one write frontier, cleaned pages
-//! going to the head of the new block. S is the spare factor, b the pages of a block, rho = 1 - S.
+//! Write amplification under uniformly random page writes matches theory, for one pool with one write frontier, where
+//! copied pages go to the head of the new block. S is the spare factor, b the pages of a block, rho = 1 - S.
 
 use esker_core::{Bytes, LogicalPage, Ratio, Rng, StreamId};
 use esker_ftl::{Choice, CleaningRules, FtlContext, FtlSettings, Parameter, Separation, Space, WriteFrontiers};
 use esker_nand::state::FlashState;
 use esker_nand::{Geometry, GeometrySettings, PoolScope};
 
-/// The closed forms.
+/// The closed forms of theory.
 mod theory {
-    /// The root of a function that rises from `low` to `high`.
+    /// Returns the root of an increasing function between `low` and `high`.
     fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
         for _ in 0..200 {
             let middle = (low + high) / 2.0;
@@ -21,7 +21,7 @@ mod theory {
         (low + high) / 2.0
     }
 
-    /// A victim has as many valid pages as the mean block.
+    /// Random policy: a victim has as many valid pages as the mean block.
     pub(super) fn random(spare: f64) -> f64 {
         1.0 / spare
     }
@@ -35,7 +35,7 @@ mod theory {
     }
 
     /// Blocks by valid pages i in the steady state: m_i = 1 / (c i) above the victims' k, the rest at k. `c` is the
-    /// host writes per cleaned block and block.
+    /// number of host writes per cleaned block and block.
     pub(super) fn greedy(spare: f64, b: usize) -> f64 {
         let rho = 1.0 - spare;
         let mean = |c: f64| {
@@ -47,7 +47,7 @@ mod theory {
             }
             pages + (1.0 - share) * k as f64
         };
-        // The larger c, the smaller k and the mean.
+        // A larger c means a smaller k and mean.
         let c = root(1e-3, 1e3, |c| b as f64 * rho - mean(c));
         1.0 / (c * rho)
     }
@@ -69,8 +69,8 @@ mod theory {
     }
 }
 
-/// S, b, and the write amplification of greedy, FIFO, random, and 2, 10 and 30 choices: computed beforehand, by other
-/// means than [`theory`], and confirmed by simulation.
+/// S, b, and the write amplification of greedy, FIFO, random, and 2, 10 and 30 choices. Computed beforehand, by another
+/// method than [`theory`], and confirmed by simulation.
 const TABLE: [(f64, usize, [f64; 6]); 8] = [
     (0.07, 64, [6.6155, 7.3177, 14.2857, 9.6354, 6.8939, 6.6733]),
     (0.07, 256, [7.1240, 7.3177, 14.2857, 9.9053, 7.3389, 7.1588]),
@@ -100,7 +100,7 @@ fn the_closed_forms_give_the_table() {
     }
 }
 
-/// A drive that is nothing but pages and its translation layer.
+/// A drive reduced to its pages and its translation layer.
 struct Drive {
     geometry: GeometrySettings,
     layer: FtlSettings,
@@ -137,12 +137,13 @@ fn drive(spare: f64, b: usize, blocks: u32, victim: Choice) -> Drive {
     Drive { geometry, layer }
 }
 
-/// Programs per uniform write, after `warm_up` overwrites of the host space, over `measured` of them.
+/// Returns programs per uniform write: first `warm_up` overwrites of the host space, then measured over `measured` of
+/// them.
 fn simulate(drive: &Drive, warm_up: u64, measured: u64) -> f64 {
     simulate_with(drive, warm_up, measured, |rng, host| rng.below(host))
 }
 
-/// The same where `page` draws the page that is written, given how many there are.
+/// Like [`simulate`], with `page` drawing the page to write from the number of pages.
 fn simulate_with(drive: &Drive, warm_up: u64, measured: u64, page: impl Fn(&mut Rng, u64) -> u64) -> f64 {
     let geometry = Geometry::new(&drive.geometry, false).unwrap();
     let space = Space::new(&drive.layer, &geometry).unwrap();
@@ -210,19 +211,19 @@ fn d_choices_are_within_two_percent() {
     compare(&choices(30), 5, 0.02, [4096, 1024]);
 }
 
-/// Nine of ten writes go to a tenth of the pages, uniformly in both parts (Rosenblum and Ousterhout 1992).
+/// Nine of ten writes go to a tenth of the pages, uniform within both parts (Rosenblum and Ousterhout 1992).
 const HOT_PAGES: f64 = 0.1;
 const HOT_WRITES: f64 = 0.9;
 
 fn two_temperatures(rng: &mut Rng, host: u64) -> u64 {
     let hot = (host as f64 * HOT_PAGES) as u64;
-    // Hot pages lie among the others, as nothing may hang on their addresses.
+    // Spread hot pages among the others: nothing may depend on their addresses.
     let place = |index: u64| index * 7919 % host;
     place(if rng.chance(9, 10) { rng.below(hot) } else { hot + rng.below(host - hot) })
 }
 
-/// The least write amplification of two parts that are drives of their own, uniformly written and cleaned greedily,
-/// with the spare space shared out as well as can be (Desnoyers 2012, section 6; Stoica and Ailamaki 2013).
+/// Least write amplification if both parts were drives of their own, uniformly written and cleaned greedily, with the
+/// best division of the spare space (Desnoyers 2012, section 6; Stoica and Ailamaki 2013).
 fn best_apart(spare: f64, b: usize) -> f64 {
     let host = 1.0 - spare;
     let amplification = |hot_share: f64| {
@@ -235,7 +236,7 @@ fn best_apart(spare: f64, b: usize) -> f64 {
     (1..200).map(|share| amplification(f64::from(share) / 200.0)).fold(f64::INFINITY, f64::min)
 }
 
-/// Write amplification of one frontier, of copies apart, and of hot and cold pages apart.
+/// Write amplification with one frontier, with copies separate, and with hot and cold pages separate.
 fn separated(victim: &str, spare: f64, page: impl Fn(&mut Rng, u64) -> u64 + Copy) -> [f64; 3] {
     [Separation::None, Separation::Copied, Separation::HotCold].map(|separate| {
         let mut drive = drive(spare, 64, 1024, Choice::named(victim));
@@ -249,14 +250,14 @@ fn separated(victim: &str, spare: f64, page: impl Fn(&mut Rng, u64) -> u64 + Cop
 fn hot_and_cold_pages_apart_cost_less_where_there_are_such() {
     for spare in [0.15, 0.28] {
         let bound = best_apart(spare, 64);
-        // Greedy cleaning keeps victims of both parts equally full, whatever that costs: so each part has the spare
-        // factor of the whole, and the write amplification of uniform writes.
+        // Greedy cleaning keeps victims of both parts equally full, whatever that costs. So each part has the spare
+        // factor of the whole drive, and the write amplification of uniform writes.
         let equal = theory::greedy(spare, 64);
         let [together, copied, apart] = separated("greedy", spare, two_temperatures);
         println!("greedy S {spare}: {together:.4} {copied:.4} {apart:.4}, uniform {equal:.4}, best {bound:.4}");
         assert!(copied < 0.93 * together && apart < 0.82 * together, "{together:.4} {copied:.4} {apart:.4}");
         assert!((apart / equal - 1.0).abs() < 0.04, "{apart:.4} against {equal:.4}");
-        // Weighing age against gain leaves the hot part more space, which is what the bound does.
+        // Weighing age against gain leaves more space to the hot part, as the bound does.
         let [together, copied, apart] = separated("cost-benefit", spare, two_temperatures);
         println!("cost-benefit S {spare}: {together:.4} {copied:.4} {apart:.4}");
         assert!(copied < together && apart < copied, "{together:.4} {copied:.4} {apart:.4}");
@@ -276,8 +277,8 @@ fn separation_changes_nothing_where_all_pages_are_alike() {
     }
 }
 
-/// Write amplification of two streams, one of hot and one of cold pages, that the drive keeps apart as `streams` and
-/// `separate` say. Nine of ten writes are of hot pages, each of its own stream, which `told` says to the drive.
+/// Write amplification of two streams, one of hot and one of cold pages, which the drive separates as `streams` and
+/// `separate` say. Nine of ten writes go to hot pages. With `told`, the drive is told the stream of each write.
 fn two_streams(streams: u32, separate: Separation, told: bool) -> f64 {
     let mut drive = drive(0.15, 64, 1024, Choice::named("greedy"));
     drive.layer.cleaning.threshold = Ratio::percent(1);
@@ -316,14 +317,14 @@ fn a_hot_and_a_cold_stream_apart_cost_less() {
     let apart = two_streams(2, Separation::None, true);
     let copied = two_streams(1, Separation::Copied, true);
     let copied_apart = two_streams(2, Separation::Copied, true);
-    // As with hot and cold pages apart, greedy cleaning keeps victims of both equally full.
+    // As with hot and cold pages separate, greedy cleaning keeps victims of both streams equally full.
     let equal = theory::greedy(0.15, 64);
     println!("{together:.4}, streams apart {apart:.4}, copies apart {copied:.4}, both {copied_apart:.4}, {equal:.4}");
     assert!(apart < 0.82 * together && copied_apart < 0.93 * together, "{together:.4} {apart:.4} {copied_apart:.4}");
     assert!((apart / equal - 1.0).abs() < 0.04, "{apart:.4} against {equal:.4}");
 }
 
-/// Frontiers of streams that nobody uses take nothing from those of others.
+/// Frontiers of unused streams take nothing from the others.
 #[test]
 fn one_stream_is_written_as_if_there_were_no_others() {
     for separate in [Separation::None, Separation::Copied] {

@@ -1,4 +1,4 @@
-//! Division by a number that is fixed for a whole run.
+//! Fast division by a number that is fixed for a whole run.
 
 /// Divides by multiplying with a reciprocal: exact for every `u32` (Lemire, Kaser and Kurz 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,19 +8,19 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// `divisor` is at least 1 (asserted).
+    /// A divisor of at least 1 (asserted).
     pub fn new(divisor: u32) -> Self {
         assert!(divisor > 0, "nothing can be divided by zero");
         Self { divisor, reciprocal: (u64::MAX / u64::from(divisor)).wrapping_add(1) }
     }
 
-    /// The number that is divided by.
+    /// Returns the divisor.
     #[inline(always)]
     pub fn get(self) -> u32 {
         self.divisor
     }
 
-    /// `value / divisor`.
+    /// Returns `value / divisor`.
     #[inline(always)]
     pub fn quotient(self, value: u32) -> u32 {
         if self.divisor == 1 {
@@ -29,7 +29,7 @@ impl Divisor {
         ((u128::from(self.reciprocal) * u128::from(value)) >> 64) as u32
     }
 
-    /// `(value / divisor, value % divisor)`.
+    /// Returns `(value / divisor, value % divisor)`.
     #[inline(always)]
     pub fn divide(self, value: u32) -> (u32, u32) {
         let quotient = self.quotient(value);

@@ -5,20 +5,20 @@ use thiserror::Error;
 
 use crate::{ArrayLevel, Stripe, ValueError};
 
-/// An array that cannot work: which settings clash, with their numbers.
+/// Settings that no array can work with: which ones clash, with their numbers.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NandError {
-    /// A value that will not do.
+    /// A setting has an invalid value.
     #[error(transparent)]
     Value(#[from] ValueError),
     /// The page size is not a power of two, or less than a sector.
     #[error("`geometry.page_size` is {found}: it has to be a power of two, at least 512B")]
     PageSize {
-        /// As given.
+        /// Its value.
         found: Bytes,
     },
-    /// Flash pages are numbered in 32 bits.
+    /// The array has too many flash pages; they are numbered in 32 bits.
     #[error(
         "the array has {found} pages ({dies} dies x {blocks_per_die} blocks x {pages_per_block} pages), more than \
          {limit}"
@@ -32,13 +32,13 @@ pub enum NandError {
         blocks_per_die: u64,
         /// Pages of a block.
         pages_per_block: u32,
-        /// The most that can be.
+        /// The most pages that an array may have.
         limit: u64,
     },
-    /// Units of a flash page would lie in two blocks.
+    /// The units of a flash page would lie in two blocks.
     #[error("`geometry.units_per_page` is {found}: it has to divide the {pages_per_block} pages of a block")]
     UnitsPerPage {
-        /// As given.
+        /// Its value.
         found: u32,
         /// Pages of a block.
         pages_per_block: u32,
@@ -49,23 +49,23 @@ pub enum NandError {
         /// Pages of a block.
         pages_per_block: u32,
     },
-    /// The order of the array's levels does not name each of them once.
+    /// The order of the array's levels does not name each level exactly once.
     #[error("`array.stripe` names {} levels ({found:?}), and has to name each of the four once", found.0.len())]
     StripeOrder {
-        /// As given.
+        /// Its value.
         found: Stripe,
     },
-    /// A level is spanned twice.
+    /// `array.span` names a level twice.
     #[error("`array.span` names a level twice: {found:?}")]
     SpanTwice {
-        /// As given.
+        /// Its value.
         found: Vec<ArrayLevel>,
     },
 }
 
 impl NandError {
-    /// The dotted keys of the settings that it is about, the one that tells most about it first. None where it is about
-    /// the array as a whole.
+    /// Returns the dotted settings keys that the error is about, most important first; none if it is about the array as
+    /// a whole.
     pub fn keys(&self) -> Vec<&str> {
         match self {
             Self::Value(value) => value.keys(),

@@ -1,29 +1,29 @@
-//! The array's shape: settings made into numbers that are known to fit.
+//! The array's shape: settings that were checked and turned into numbers.
 //!
-//! Physical pages are numbered from the outside in: channel, package, die, plane, block, page. So every pool is a run
-//! of consecutive blocks, and the block and die of a page follow by division.
+//! Physical pages are numbered from the outside in: channel, package, die, plane, block, page. So every pool is a range
+//! of consecutive blocks, and a division gives the block or die of a page.
 
 use esker_core::{Bytes, PhysicalPage};
 
 use crate::{ArrayLevel, Divisor, GeometrySettings, NandError, PoolScope, Stripe, ValueError};
 
-/// An erase block, counted over the whole array.
+/// Index of an erase block over the whole array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockIndex(pub u32);
 
-/// A die, counted over the whole array.
+/// Index of a die over the whole array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DieIndex(pub u32);
 
-/// A channel with its bus.
+/// Index of a channel with its bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelIndex(pub u32);
 
-/// A plane, counted over the whole array.
+/// Index of a plane over the whole array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlaneIndex(pub u32);
 
-/// The shape of an array that can be simulated.
+/// The shape of an array, checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     settings: GeometrySettings,
@@ -36,13 +36,13 @@ pub struct Geometry {
     blocks_per_plane: Divisor,
     dies_per_channel: Divisor,
     sectors_per_page: u32,
-    /// The order in which parts take turns, first what changes first.
+    /// The order in which levels take turns, fastest-changing first.
     stripe: [ArrayLevel; 4],
 }
 
-/// Pages are numbered in 32 bits, and the last number says "none".
+/// Pages are numbered in 32 bits, and the highest number means "none".
 const PAGES_MAX: u64 = u32::MAX as u64;
-/// Pages of a block are counted in 16 bits, and the last number says "none".
+/// Pages of a block are counted in 16 bits, and the highest number means "none".
 const PAGES_PER_BLOCK_MAX: u32 = u16::MAX as u32 - 1;
 const PAGE_SIZE_MAX: u64 = 1 << 30;
 
@@ -112,7 +112,7 @@ impl Geometry {
         })
     }
 
-    /// The same with parts that take turns in the order of `stripe`, which names each level once.
+    /// Sets the order in which levels take turns; `stripe` must name each level once.
     pub fn with_stripe(self, stripe: &Stripe) -> Result<Self, NandError> {
         let mut sorted = stripe.0.clone();
         sorted.sort_unstable();
@@ -123,120 +123,120 @@ impl Geometry {
         }
     }
 
-    /// As the configuration gave it.
+    /// Returns the settings.
     #[inline]
     pub fn settings(&self) -> &GeometrySettings {
         &self.settings
     }
-    /// Channels of the array.
+    /// Returns the channels of the array.
     #[inline]
     pub fn channels(&self) -> u32 {
         self.settings.channels
     }
-    /// Dies of the array.
+    /// Returns the dies of the array.
     #[inline]
     pub fn dies(&self) -> u32 {
         self.dies
     }
-    /// Dies of a channel.
+    /// Returns the dies of a channel.
     #[inline]
     pub fn dies_per_channel(&self) -> u32 {
         self.dies_per_channel.get()
     }
-    /// Blocks of the array.
+    /// Returns the blocks of the array.
     #[inline]
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
-    /// Blocks of a die.
+    /// Returns the blocks of a die.
     #[inline]
     pub fn blocks_per_die(&self) -> u32 {
         self.blocks_per_die.get()
     }
-    /// Pages of the array.
+    /// Returns the pages of the array.
     #[inline]
     pub fn pages(&self) -> u32 {
         self.pages
     }
-    /// Pages of a block.
+    /// Returns the pages of a block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block.get()
     }
-    /// Pages of a block that can hold data.
+    /// Returns the pages of a block that can hold data.
     #[inline]
     pub fn data_pages_per_block(&self) -> u32 {
         self.pages_per_block() - u32::from(self.block_summary)
     }
-    /// Whether the last page of each block holds the block's map.
+    /// Returns true if the last page of each block holds the block's map.
     #[inline]
     pub fn block_summary(&self) -> bool {
         self.block_summary
     }
-    /// Sectors of a page.
+    /// Returns the sectors of a page.
     #[inline]
     pub fn sectors_per_page(&self) -> u32 {
         self.sectors_per_page
     }
-    /// Consecutive pages of a block that are read from the cells together.
+    /// Returns how many consecutive pages of a block are read from the cells together.
     #[inline]
     pub fn units_per_page(&self) -> u32 {
         self.settings.units_per_page
     }
-    /// Data bytes of a page.
+    /// Returns the data bytes of a page.
     #[inline]
     pub fn page_size(&self) -> Bytes {
         self.settings.page_size
     }
-    /// Data and spare bytes of a page: what crosses the bus with it.
+    /// Returns the data and spare bytes of a page: what crosses the bus with it.
     #[inline]
     pub fn raw_page_size(&self) -> Bytes {
         self.settings.page_size + self.settings.spare_size
     }
 
-    /// The first page of `block`.
+    /// Returns the first page of `block`.
     #[inline(always)]
     pub fn first_page(&self, block: BlockIndex) -> PhysicalPage {
         PhysicalPage(block.0 * self.pages_per_block.get())
     }
-    /// The block of `page`.
+    /// Returns the block of `page`.
     #[inline(always)]
     pub fn block_of(&self, page: PhysicalPage) -> BlockIndex {
         BlockIndex(self.pages_per_block.quotient(page.0))
     }
-    /// The block of `page`, and which of its pages it is.
+    /// Returns the block of `page`, and the page's offset in it.
     #[inline(always)]
     pub fn split_page(&self, page: PhysicalPage) -> (BlockIndex, u32) {
         let (block, offset) = self.pages_per_block.divide(page.0);
         (BlockIndex(block), offset)
     }
-    /// The die of `block`.
+    /// Returns the die of `block`.
     #[inline(always)]
     pub fn die_of(&self, block: BlockIndex) -> DieIndex {
         DieIndex(self.blocks_per_die.quotient(block.0))
     }
-    /// The die of `page`.
+    /// Returns the die of `page`.
     #[inline(always)]
     pub fn die_of_page(&self, page: PhysicalPage) -> DieIndex {
         self.die_of(self.block_of(page))
     }
-    /// The plane of `block`.
+    /// Returns the plane of `block`.
     #[inline(always)]
     pub fn plane_of(&self, block: BlockIndex) -> PlaneIndex {
         PlaneIndex(self.blocks_per_plane.quotient(block.0))
     }
-    /// Planes of the array.
+    /// Returns the planes of the array.
     #[inline]
     pub fn planes(&self) -> u32 {
         self.dies * self.settings.planes_per_die
     }
-    /// The channel of `die`.
+    /// Returns the channel of `die`.
     #[inline(always)]
     pub fn channel_of(&self, die: DieIndex) -> ChannelIndex {
         ChannelIndex(self.dies_per_channel.quotient(die.0))
     }
 
-    /// How many pools of `scope` there are.
+    /// Returns the number of pools of `scope`.
     pub fn pools(&self, scope: PoolScope) -> u32 {
         let settings = &self.settings;
         match scope {
@@ -248,13 +248,14 @@ impl Geometry {
         }
     }
 
-    /// `count` consecutive ones of the array's `parts` (planes, dies, pools) in the order in which they take turns.
-    /// Usually that is channels first, since each has its own bus, then packages, dies, planes.
+    /// Returns `count` consecutive items from `first` on, out of `parts` items (planes, dies, pools) of the array, in
+    /// the order in which they take turns. By default channels change first, since each has its own bus, then packages,
+    /// dies, planes.
     pub fn turns(&self, first: u32, count: u32, parts: u32) -> Vec<u32> {
         let settings = &self.settings;
         let levels =
             [settings.channels, settings.packages_per_channel, settings.dies_per_package, settings.planes_per_die];
-        // Parts are what is left when the array is divided level by level.
+        // The size of an item follows by dividing the array level by level.
         let mut below = parts;
         let mut place = [None; 4];
         for (index, level) in levels.into_iter().enumerate() {
@@ -264,7 +265,7 @@ impl Geometry {
             }
         }
         let mut turns: Vec<u32> = (first..first + count).collect();
-        // What changes last weighs most.
+        // The level that changes last weighs most.
         let weights: Vec<_> = self.stripe.iter().rev().filter_map(|level| place[*level as usize]).collect();
         turns.sort_by_key(|part| weights.iter().map(|(below, level)| part / below % level).collect::<Vec<_>>());
         turns
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(&dies[..10], &[0, 2, 4, 6, 8, 10, 12, 14, 1, 3]);
         assert_eq!(geometry.turns(4, 2, 16), vec![4, 5]);
         assert_eq!(geometry.turns(0, 1, 1), vec![0]);
-        // Planes of one die come last.
+        // Planes of one die are far apart in the order.
         let planes = geometry.turns(0, 64, 64);
         assert_eq!(&planes[..10], &[0, 8, 16, 24, 32, 40, 48, 56, 4, 12]);
         assert_eq!(&planes[16..18], &[1, 9]);
@@ -324,7 +325,7 @@ mod tests {
         let planes = geometry(&[Plane, Channel, Package, Die]).unwrap().turns(0, 64, 64);
         assert_eq!(&planes[..10], &[0, 1, 2, 3, 8, 9, 10, 11, 16, 17]);
         assert_eq!(&planes[32..34], &[4, 5]);
-        // Dies first; without planes their place does not matter.
+        // Dies first. Without planes, their place in the order does not matter.
         assert_eq!(&geometry(&[Plane, Die, Channel, Package]).unwrap().turns(0, 16, 16)[..4], &[0, 1, 2, 3]);
         for wrong in [&[Plane, Channel, Package][..], &[Plane, Channel, Package, Plane], &[]] {
             assert!(matches!(geometry(wrong), Err(NandError::StripeOrder { .. })));

@@ -1,8 +1,8 @@
-//! NAND flash: its shape, what its cells hold, and what its operations take.
+//! NAND flash: its shape, the content of its cells, and the times of its operations.
 //!
-//! There are three doors. [`state`] is what cells hold and which operations change it; it knows no time, and
-//! translation layers use nothing else. [`mod@array`] performs operations in time: dies, buses, registers. [`ecc`]
-//! finds how many bits of a page are wrong, and which decoding step corrects them.
+//! There are three parts. [`state`] is the content of the cells and the operations that change it; it knows no time,
+//! and translation layers use nothing else. [`mod@array`] performs operations in time: dies, buses, registers. [`ecc`]
+//! decides how many bits of a page are wrong, and which decoding step corrects them.
 
 pub mod array;
 mod divide;

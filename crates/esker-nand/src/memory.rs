@@ -1,10 +1,10 @@
-//! Large tables under random access. Those of a large drive do not fit the processor's caches: on the benchmark drive,
-//! waiting for memory was three quarters of all time before it was fetched ahead of need.
+//! Large tables under random access. The tables of a large drive do not fit the processor's caches: on the benchmark
+//! drive, three quarters of all time was spent waiting for memory before prefetching was added.
 
-/// `length` zeroes, on huge pages where the system has them: of 32 MiB under random access, most small pages would miss
-/// the processor's page tables (12 % of the time of random writes).
+/// A table of `length` zeroes, on huge pages if the system has them. With small pages, a table of 32 MiB under random
+/// access would miss the processor's page tables most of the time (12 % of the time of random writes).
 pub fn zeroed<T: Clone + Default>(length: usize) -> Vec<T> {
-    // Zeroed memory comes untouched from the system, so that the advice is in time.
+    // The system has not touched zeroed memory yet, so that the advice still comes in time.
     let table = vec![T::default(); length];
     #[cfg(target_os = "linux")]
     advise_huge_pages(&table);
@@ -15,7 +15,7 @@ pub fn zeroed<T: Clone + Default>(length: usize) -> Vec<T> {
 fn advise_huge_pages<T>(table: &[T]) {
     use rustix::mm::{Advice, madvise};
     const HUGE: usize = 2 << 20;
-    // Whole huge pages within the table, so that no neighbour is touched.
+    // Only whole huge pages within the table, so that no neighbour is affected.
     let start = table.as_ptr().addr().next_multiple_of(HUGE);
     let end = (table.as_ptr().addr() + size_of_val(table)) / HUGE * HUGE;
     if start < end {
@@ -26,8 +26,8 @@ fn advise_huge_pages<T>(table: &[T]) {
     }
 }
 
-/// Asks the processor to bring `slice[index]` into its caches. Nothing but speed depends on it; an index beyond the end
-/// is ignored.
+/// Asks the processor to load `slice[index]` into its caches. A hint: affects speed only. An index beyond the end is
+/// ignored.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

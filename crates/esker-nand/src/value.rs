@@ -1,26 +1,26 @@
-//! Values of settings that will not do.
+//! Invalid values of settings.
 
 use esker_core::{Hint, Nanos, Ratio};
 use thiserror::Error;
 
-/// A value that will not do, whatever part of a drive it belongs to.
+/// An invalid value, in any part of the drive's settings.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ValueError {
-    /// A count, a size, a time or a rate is zero that cannot be.
+    /// A count, size, time or rate is zero, which it must not be.
     #[error("`{key}` is zero")]
     Zero {
         /// The key.
         key: &'static str,
     },
-    /// A number is larger than the model can hold.
+    /// A number is too large for the model.
     #[error("`{key}` is {found}, more than {limit}")]
     TooLarge {
         /// The key.
         key: &'static str,
         /// Its value.
         found: u64,
-        /// The most that can be.
+        /// The largest allowed value.
         limit: u64,
     },
     /// A time is too long to be added up safely.
@@ -30,7 +30,7 @@ pub enum ValueError {
         key: &'static str,
         /// Its value.
         found: Nanos,
-        /// The most that can be.
+        /// The largest allowed value.
         limit: Nanos,
     },
     /// An energy or a power is too large to be added up safely.
@@ -40,7 +40,7 @@ pub enum ValueError {
         key: &'static str,
         /// Its value.
         found: String,
-        /// The most that can be.
+        /// The largest allowed value.
         limit: String,
     },
     /// A share is not below one.
@@ -48,17 +48,17 @@ pub enum ValueError {
     NotAShare {
         /// The key.
         key: &'static str,
-        /// As given.
+        /// Its value.
         found: Ratio,
     },
-    /// A parameter has a value that will not do.
+    /// A parameter has an invalid value.
     #[error("`{key}` is {found}; expected {expected}")]
     Parameter {
         /// The key.
         key: String,
-        /// What would do.
+        /// The values that are allowed.
         expected: String,
-        /// As given.
+        /// Its value.
         found: String,
     },
     /// Two settings exclude each other.
@@ -68,17 +68,17 @@ pub enum ValueError {
         keys: Vec<&'static str>,
         /// A key with its value.
         first: String,
-        /// Another one with its value.
+        /// Another key with its value.
         second: String,
-        /// Why they do.
+        /// Why they exclude each other.
         reason: String,
-        /// What would work.
+        /// What would work instead.
         remedy: String,
     },
 }
 
 impl ValueError {
-    /// The dotted keys of the settings that it is about, the one that tells most about it first.
+    /// Returns the dotted settings keys that the error is about, most important first.
     pub fn keys(&self) -> Vec<&str> {
         match self {
             Self::Zero { key }

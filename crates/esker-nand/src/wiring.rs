@@ -1,5 +1,4 @@
-//! What the wiring of the array comes to: which array the translation layer sees, and which
-//! combinations exclude each other.
+//! The wiring of the array: the array that the translation layer sees, and the settings that exclude each other.
 
 use esker_core::{Bytes, Nanos};
 use serde::Serialize;
@@ -13,7 +12,8 @@ use crate::{
 const LONGEST: Nanos = Nanos::from_secs(60);
 
 impl ArraySettings {
-    /// Whether dies work one after the other, first in, first out, on pages of one die: what can be decided in runs.
+    /// Returns true if each die does its operations one at a time, first in, first out, and logical pages lie on one
+    /// die: the case that the fast scheduler supports.
     pub(crate) fn is_simple(&self) -> bool {
         self.gang != Gang::SharedControl
             && self.multi_plane == MultiPlane::Off
@@ -24,19 +24,19 @@ impl ArraySettings {
     }
 }
 
-/// How an array is wired.
+/// The wiring of an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Wiring<'a> {
-    /// What it consists of.
+    /// The parts of the array.
     pub geometry: &'a GeometrySettings,
-    /// How its parts are connected and driven.
+    /// How they are connected and driven.
     pub array: &'a ArraySettings,
-    /// The pools in which copies stay.
+    /// The pools. Cleaning copies within a pool.
     pub pool: PoolScope,
 }
 
 impl Wiring<'_> {
-    /// The array that is scheduled: packages that work in synchrony are one.
+    /// Returns the geometry that is scheduled. Packages that work in synchrony count as one.
     fn scheduled(&self) -> GeometrySettings {
         let array = *self.geometry;
         match self.array.gang {
@@ -50,7 +50,7 @@ impl Wiring<'_> {
         }
     }
 
-    /// Flash pages of one page of the array that is scheduled which cross the bus one after the other.
+    /// Returns how many flash pages of a scheduled page cross the bus one after the other.
     pub fn pages_in_turn(&self) -> u64 {
         match (self.array.gang, self.array.gang_data) {
             (Gang::Synchronous, GangData::Shared) => u64::from(self.geometry.packages_per_channel),
@@ -58,8 +58,8 @@ impl Wiring<'_> {
         }
     }
 
-    /// The array that is scheduled, the levels that logical pages span, and how many of its pages they are deep on each
-    /// part.
+    /// Returns the scheduled geometry, the levels that a logical page spans, and how many pages deep a logical page is
+    /// on each part.
     pub fn layout(&self) -> (GeometrySettings, Vec<ArrayLevel>, u32) {
         let array = self.scheduled();
         let part = array.page_size.0.saturating_mul(self.width());
@@ -67,14 +67,14 @@ impl Wiring<'_> {
         (array, self.array.span.clone(), depth as u32)
     }
 
-    /// Units that a logical page spans.
+    /// Returns the number of units that a logical page spans.
     fn width(&self) -> u64 {
         let array = self.scheduled();
         self.array.span.iter().map(|level| u64::from(*count(&mut array.clone(), *level))).product()
     }
 
-    /// The array as the translation layer sees it: its pages are logical ones, its blocks
-    /// those that are erased together.
+    /// Returns the geometry that the translation layer sees: its pages are logical pages, and its blocks are the blocks
+    /// that are erased together.
     pub fn seen(&self) -> GeometrySettings {
         let (mut seen, span, depth) = self.layout();
         let width = self.width();
@@ -88,8 +88,8 @@ impl Wiring<'_> {
         seen
     }
 
-    /// What leaves the register of a plane only for the cells of the same plane: the key that asks for it, and the key
-    /// with its value.
+    /// If a setting needs data in a plane's register to go to cells of that plane, returns its key, and the key with
+    /// its value.
     pub fn copies_inside(&self) -> Option<(&'static str, String)> {
         let array = self.array;
         if array.copy_back != CopyBack::Off {
@@ -101,13 +101,13 @@ impl Wiring<'_> {
         }
     }
 
-    /// Refuses pages that the array cannot have, and energies that do not add up.
+    /// Refuses invalid geometries, and energies whose sums would overflow.
     pub fn check_pages(&self) -> Result<(), NandError> {
         self.check_span()?;
         Ok(self.array.energy.map_or(Ok(()), |energy| energy.check())?)
     }
 
-    /// Refuses what excludes each other in how the array is driven.
+    /// Refuses settings of the array that exclude each other.
     pub fn check_parts(&self) -> Result<(), ValueError> {
         let (array, inside) = (self.array, self.copies_inside());
         let contradiction = |keys: [&'static str; 2], first: String, second: String, reason: String, remedy: &str| {

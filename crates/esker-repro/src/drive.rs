@@ -1,4 +1,4 @@
-//! Drives that items run on: a preset, with what the paper says otherwise.
+//! Drives for items: a preset, with changes where the paper differs.
 
 use esker_core::Ratio;
 use esker_flash::{Choice, Parameter, SsdSettings};
@@ -7,7 +7,7 @@ use esker_sim::{DeviceDescription, PreconditionKind, System, preset};
 /// The name of a drive in results.
 pub(crate) const FLASH: &str = "flash";
 
-/// A drive, and the condition of its content before the run.
+/// A drive, and the state of its data before the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Drive {
     pub(crate) settings: SsdSettings,
@@ -16,35 +16,35 @@ pub(crate) struct Drive {
 }
 
 impl Drive {
-    /// The preset as it is, as from the factory.
+    /// The preset without changes, as from the factory.
     pub(crate) fn preset(name: &str) -> Self {
         let settings = preset(name).unwrap_or_else(|error| panic!("an item names a preset: {error}"));
         Self { settings, precondition: PreconditionKind::None, utilisation: Ratio::ONE }
     }
 
-    /// This drive after `change`.
+    /// Applies `change` to the drive's settings.
     pub(crate) fn changed(mut self, change: impl FnOnce(&mut SsdSettings)) -> Self {
         change(&mut self.settings);
         self
     }
 
-    /// This drive with content on all of its address space.
+    /// Preconditions the whole address space of the drive.
     pub(crate) fn preconditioned(self, precondition: PreconditionKind) -> Self {
         Self { precondition, utilisation: Ratio::ONE, ..self }
     }
 
-    /// It as a device of a larger system.
+    /// Returns it as a device for a larger system.
     pub(crate) fn description(&self) -> DeviceDescription {
         DeviceDescription::new(self.settings.clone()).preconditioned(self.precondition, self.utilisation)
     }
 
-    /// It alone, called [`FLASH`].
+    /// Returns a system of this drive alone, called [`FLASH`].
     pub(crate) fn system(&self) -> System {
         System::single(FLASH, self.description()).expect("one device without children is a tree")
     }
 }
 
-/// The component called `kind`, with parameters as experiment files write them.
+/// Makes a choice of the component `kind`, with parameters as in experiment files.
 pub(crate) fn choice<const N: usize>(kind: &str, parameters: [(&str, Parameter); N]) -> Choice {
     let parameters = parameters.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
     Choice { parameters, ..Choice::named(kind) }

@@ -1,4 +1,4 @@
-//! Tables and figures of the papers: published against measured. One file and one line in [`ITEMS`] each.
+//! Tables and figures of the papers, published against measured. Each is one file and one line in [`ITEMS`].
 
 mod drive;
 mod items;
@@ -21,50 +21,50 @@ pub use traces::trace_files;
 pub struct Item {
     /// `paper/item`: "agrawal/table-3".
     pub name: &'static str,
-    /// What it shows.
+    /// A short title.
     pub title: &'static str,
     /// Paper and section.
     pub source: &'static str,
     /// Sections of the paper that it covers, without letters: "3.5.1". The first number is the chapter.
     pub sections: &'static [&'static str],
-    /// Runs it.
-    pub run: fn(&Item, &Context<'_>) -> Result<Outcome, ReproduceError>,
+    /// Runs the item.
+    pub run: fn(&Item, &Context<'_>) -> Result<ItemOutcome, ReproduceError>,
 }
 
-/// What an item found.
+/// The results of an item.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// Published against measured, value by value.
+pub struct ItemOutcome {
+    /// Published and measured values.
     pub claims: Vec<Claim>,
-    /// Curves or bars of these values, where the paper has a figure.
+    /// Curves or bars of these values, if the paper has a figure.
     pub figures: Vec<Figure>,
 }
 
-impl From<Vec<Claim>> for Outcome {
+impl From<Vec<Claim>> for ItemOutcome {
     fn from(claims: Vec<Claim>) -> Self {
         Self { claims, figures: Vec::new() }
     }
 }
 
-/// What an item may use.
+/// Inputs and callbacks for running an item.
 pub struct Context<'a> {
     /// Seed of everything random.
     pub seed: u64,
-    /// Folder with the traces of the papers, where the user has them.
+    /// Folder with the papers' traces, if the user has them.
     pub traces: Option<PathBuf>,
-    /// Told of progress within an item, as a fraction.
+    /// Called with the progress within an item, as a fraction.
     pub progress: &'a (dyn Fn(f64) + Sync),
-    /// Set when the work should stop.
+    /// Set to true to stop.
     pub cancel: &'a AtomicBool,
 }
 
-/// Why an item could not be run.
+/// Why an item failed.
 #[derive(Debug, Error)]
 pub enum ReproduceError {
-    /// No such item.
+    /// There is no such item.
     #[error("no item is called `{name}`")]
     Unknown {
-        /// As asked for.
+        /// The name as given.
         name: String,
     },
     /// The experiment could not be run.
@@ -72,10 +72,10 @@ pub enum ReproduceError {
     Experiment {
         /// The item.
         item: &'static str,
-        /// Why.
+        /// The reason.
         fault: Box<ItemFault>,
     },
-    /// The user asked for the end.
+    /// The user stopped the run.
     #[error("interrupted")]
     Cancelled,
 }
@@ -153,8 +153,9 @@ impl Hint for ReproduceError {
     }
 }
 
-/// The items that `patterns` name, each of them `PAPER[/chN[.M]][/ITEM]`: "agrawal", "kim/ch3", "kim/ch3.5",
-/// "kim/ch3.5/table-3.4", "agrawal/table-3". All of them where there is no pattern; none twice.
+/// Returns the items that `patterns` name, each of the form `PAPER[/chN[.M]][/ITEM]`: "agrawal", "kim/ch3",
+/// "kim/ch3.5", "kim/ch3.5/table-3.4", "agrawal/table-3". Without patterns, returns all items. No item is returned
+/// twice.
 pub fn select(patterns: &[String]) -> Result<Vec<&'static Item>, ReproduceError> {
     if patterns.is_empty() {
         return Ok(ITEMS.iter().collect());
@@ -180,7 +181,8 @@ impl Item {
         self.name.split('/').next().expect("splitting gives at least one part")
     }
 
-    /// Whether `PAPER`, `PAPER/chN[.M]`, `PAPER/ITEM` or `PAPER/chN[.M]/ITEM`, split at the slashes, names this item.
+    /// Returns true if `PAPER`, `PAPER/chN[.M]`, `PAPER/ITEM` or `PAPER/chN[.M]/ITEM`, split at the slashes, names this
+    /// item.
     fn matches(&self, parts: &[&str]) -> bool {
         let is_item = |item: &str| self.name.split_once('/').is_some_and(|(_, name)| name == item);
         match parts {
@@ -191,7 +193,7 @@ impl Item {
         }
     }
 
-    /// Whether `chapter`, "ch3" or "ch3.5", holds one of its sections.
+    /// Returns true if one of its sections is in `chapter`, "ch3" or "ch3.5".
     fn lies_in(&self, chapter: &str) -> bool {
         let Some(number) = chapter.strip_prefix("ch").filter(|number| !number.is_empty()) else { return false };
         let within =

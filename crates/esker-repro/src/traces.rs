@@ -1,4 +1,4 @@
-//! The papers' traces, where the user has them.
+//! The papers' traces, if the user has them.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use esker_sim::{
 
 use crate::{Context, Item, ItemFault, ReproduceError};
 
-/// A trace that a paper used, or that stands in for one.
+/// A trace that a paper used, or a stand-in for one.
 pub(crate) struct PaperTrace {
-    /// What it is.
+    /// Its description.
     pub(crate) title: &'static str,
-    /// Files that it may be in, the best first.
+    /// Possible file names, best first.
     pub(crate) names: &'static [&'static str],
 }
 
@@ -37,14 +37,14 @@ pub(crate) const TPCC: PaperTrace = PaperTrace {
     names: &["tpcc-small.trace", "tpcc-small.mqsim", "tpcc-small.mqsim.zst"],
 };
 
-/// The files of `folder` that items may read.
+/// Returns the files of `folder` that items may read.
 pub fn trace_files(folder: &Path) -> Vec<PathBuf> {
     let names = [IOZONE, POSTMARK, TPCC].into_iter().flat_map(|trace| trace.names);
     names.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
 }
 
 impl PaperTrace {
-    /// Where it is, or which file to get and how to pass it on.
+    /// Returns its path, or a message about which file to get and how to pass it.
     pub(crate) fn find(&self, context: &Context<'_>) -> Result<PathBuf, String> {
         let folder = context.traces.as_deref();
         let found =
@@ -59,21 +59,21 @@ impl PaperTrace {
     }
 }
 
-/// A run that an item makes: what, on which devices.
-pub(crate) struct Plan {
+/// A run of an item: a workload on a system.
+pub(crate) struct PlannedRun {
     pub(crate) system: System,
     pub(crate) workload: WorkloadSettings,
-    /// How many requests stand in the results one by one.
+    /// Number of requests that the results list one by one.
     pub(crate) timeline: u32,
 }
 
-impl Plan {
+impl PlannedRun {
     pub(crate) fn new(system: System, workload: WorkloadSettings) -> Self {
         Self { system, workload, timeline: 0 }
     }
 }
 
-/// The trace at `path` as a workload.
+/// Makes a workload of the trace at `path`.
 pub(crate) fn workload(path: &Path) -> WorkloadSettings {
     WorkloadSettings { trace: Some(OneOrMore::One(path.to_string_lossy().into_owned())), ..WorkloadSettings::default() }
 }
@@ -82,7 +82,7 @@ pub(crate) fn workload(path: &Path) -> WorkloadSettings {
 pub(crate) fn run(
     item: &Item,
     context: &Context<'_>,
-    plan: Plan,
+    plan: PlannedRun,
     part: (usize, usize),
 ) -> Result<RunResults, ReproduceError> {
     let error = |fault: ItemFault| ReproduceError::of(item, fault);
@@ -102,7 +102,7 @@ pub(crate) fn run(
     Ok(results)
 }
 
-/// All requests of the trace at `path`, in order, without their times and without trims and flushes.
+/// Returns all requests of the trace at `path` in order, without their times, and without trims and flushes.
 pub(crate) fn requests(item: &Item, context: &Context<'_>, path: &Path) -> Result<Vec<Request>, ReproduceError> {
     let opened = Workload::open(&workload(path), Path::new(""), context.seed, context.cancel);
     let opened = opened.map_err(|fault| ReproduceError::of(item, fault))?;

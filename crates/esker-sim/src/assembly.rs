@@ -1,4 +1,4 @@
-//! From the description of a system to its devices: the one place where devices are wired together.
+//! Builds the devices of a system: the one place where devices are wired together.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::config::{ConfigError, DeviceDescription, Experiment, PreconditionKind
 use crate::device::{Child, DeviceFault, Instance};
 use esker_core::Problem;
 
-/// A tree of devices that is ready to serve.
+/// A built tree of devices, ready to serve requests.
 pub struct Assembly {
     /// The target, with everything under it.
     pub device: Box<dyn Reporting>,
@@ -23,7 +23,7 @@ pub struct Assembly {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("device.{device}: {fault}")]
 pub struct AssemblyError {
-    /// The device of the system that it is about.
+    /// The device of the system that the error is about.
     pub device: String,
     /// What is wrong with it.
     pub fault: DeviceFault,
@@ -36,8 +36,8 @@ impl Hint for AssemblyError {
 }
 
 impl System {
-    /// Builds the target's tree from its leaves, each device preconditioned before its parent takes it over. Every
-    /// device draws a seed of its own from `seed`.
+    /// Builds the target's tree from its leaves. Each device is preconditioned before its parent takes it over, and has
+    /// a seed of its own, derived from `seed`.
     pub fn assemble(&self, seed: u64) -> Result<Assembly, AssemblyError> {
         let mut builder = Builder { system: self, seed, names: BTreeSet::new(), precondition_time: Duration::ZERO };
         let target = builder.build(self.target(), "")?;
@@ -46,7 +46,8 @@ impl System {
 }
 
 impl Experiment {
-    /// Builds the system of this experiment. An error stands at the first key of the device's fault that the file has.
+    /// Builds the system of this experiment. Errors have the position of the first key of the fault that the file
+    /// contains.
     pub fn assemble(&self) -> Result<Assembly, ConfigError> {
         self.system.assemble(self.run.seed).map_err(|AssemblyError { device, fault }| {
             let DeviceFault { keys, message, hint } = fault;
@@ -64,12 +65,12 @@ struct Builder<'a> {
     precondition_time: Duration,
 }
 
-/// Counts multiply from level to level; a slip of the pen should not fill the memory.
+/// Counts multiply from level to level; this limit stops a typing error from filling the memory.
 const DEVICES_MAX: usize = 10_000;
 
 impl Builder<'_> {
-    /// Builds the device called `device`. Where its parent has several of the kind, `suffix` tells them apart:
-    /// `disk.0`, `disk.1`; below them again: `part.0.0`.
+    /// Builds the device called `device`. If its parent has several of the kind, `suffix` tells them apart: `disk.0`,
+    /// `disk.1`; below them again: `part.0.0`.
     fn build(&mut self, device: &str, suffix: &str) -> Result<Child, AssemblyError> {
         let description = &self.system.devices()[device];
         let fault = |fault| AssemblyError { device: device.to_string(), fault };

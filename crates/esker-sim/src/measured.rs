@@ -1,4 +1,4 @@
-//! What is measured while a replay runs.
+//! Measurements during a replay.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,19 @@ use esker_core::{
 };
 use esker_results::{RequestResults, RequestStatistics, SeriesPoint, Throughput, WorkloadResults};
 
-/// Why a replay should go on or not, asked every [`Watch::EVERY`] completions.
+/// A callback that may stop a replay, called every [`Watch::EVERY`] completions.
 pub struct Watch<'a> {
-    /// Told how many requests have ended; `false` ends the replay.
+    /// Gets the number of requests that ended. Returns false to stop the replay.
     pub go_on: &'a mut dyn FnMut(u64) -> bool,
 }
 
 impl Watch<'_> {
-    /// Completions between two questions: often enough for a person, too seldom to cost anything.
+    /// Completions between two calls: often enough for a person, too rare to cost time.
     pub const EVERY: u64 = 8_192;
 }
 
-/// Observes a replay: response times by class, what was asked, rates, a series over time and the times within a window.
+/// Observes a replay: response times by class, counts of requests, rates, a series over time, and response times in a
+/// window.
 #[derive(Default)]
 pub struct Measured<'a> {
     statistics: RequestStatistics,
@@ -36,7 +37,7 @@ pub struct Measured<'a> {
     series: Option<Series>,
 }
 
-/// The request that took longest of those that ended well; the first of them to end.
+/// The request with the longest response time, without failed ones; among equals the first to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slowest {
     /// When it arrived.
@@ -58,11 +59,11 @@ struct Series {
     response: LatencyHistogram,
     busy_before: Vec<(ResourceKind, Nanos)>,
     points: Vec<SeriesPoint>,
-    /// There were more than [`SERIES_POINTS_MAX`].
+    /// Whether there were more than [`SERIES_POINTS_MAX`] points.
     too_long: bool,
 }
 
-/// Nobody looks at more points than this, and they would fill the memory.
+/// More points would fill the memory, and nobody looks at that many.
 pub(crate) const SERIES_POINTS_MAX: usize = 1_000_000;
 
 impl<'a> Measured<'a> {
@@ -71,8 +72,8 @@ impl<'a> Measured<'a> {
         Self::default()
     }
 
-    /// Also collects a point per sample ([`esker_core::ReplaySettings::sample_every`]), the first beginning at `begin`;
-    /// `device` is the one that is going to be replayed on.
+    /// Also records a point per sample ([`esker_core::ReplaySettings::sample_every`]) from `begin` on. `device` is the
+    /// device of the replay.
     pub fn with_series(mut self, begin: Nanos, device: &dyn Device) -> Self {
         self.series = Some(Series {
             begin,
@@ -86,60 +87,60 @@ impl<'a> Measured<'a> {
         self
     }
 
-    /// Also keeps the times of requests that arrive in `[from, to)`, for the busiest hour.
+    /// Also records response times of requests that arrive in `[from, to)`, for the busiest hour.
     pub fn with_window(mut self, from: Nanos, to: Nanos) -> Self {
         self.window = Some(Window { from, to, statistics: RequestStatistics::default() });
         self
     }
 
-    /// Also asks `watch` now and then whether to go on.
+    /// Also calls `watch` regularly to ask whether to go on.
     pub fn with_watch(mut self, watch: Watch<'a>) -> Self {
         self.watch = Some(watch);
         self
     }
 
-    /// Whether the watch ended the replay.
+    /// Returns true if the watch stopped the replay.
     pub fn stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Whether the series grew beyond a million points, which ends the replay.
+    /// Returns true if the series exceeded a million points, which stops the replay.
     pub fn series_too_long(&self) -> bool {
         self.series.as_ref().is_some_and(|series| series.too_long)
     }
 
-    /// Times of all requests.
+    /// Returns statistics of all requests.
     pub fn statistics(&self) -> &RequestStatistics {
         &self.statistics
     }
 
-    /// The slowest request so far.
+    /// Returns the slowest request so far.
     pub fn slowest(&self) -> Option<Slowest> {
         self.slowest
     }
 
-    /// Times of the requests that arrived in the window.
+    /// Returns statistics of the requests that arrived in the window.
     pub fn window(&self) -> Option<&RequestStatistics> {
         self.window.as_ref().map(|window| &window.statistics)
     }
 
-    /// Requests that failed, by cause.
+    /// Returns the number of failed requests by cause.
     pub fn errors(&self) -> &BTreeMap<&'static str, u64> {
         &self.errors
     }
 
-    /// Times by class, as they stand in results.
+    /// Returns response times by class, for results.
     pub fn requests(&self) -> RequestResults {
         self.statistics.results()
     }
 
-    /// What was asked, as it stands in results.
+    /// Returns the measured workload, for results.
     pub fn workload(&self, replay: &Replay) -> WorkloadResults {
         let duration = replay.last_arrival.saturating_sub(replay.first_arrival);
         WorkloadResults { duration_s: duration.as_secs_f64(), ..self.workload.clone() }
     }
 
-    /// Rates from the first arrival to the last completion, of requests that did not fail.
+    /// Returns rates from the first arrival to the last completion, of requests that did not fail.
     pub fn throughput(&self, replay: &Replay) -> Throughput {
         let elapsed = self.last_completion.saturating_sub(replay.first_arrival).as_secs_f64();
         if elapsed == 0.0 {
@@ -149,7 +150,7 @@ impl<'a> Measured<'a> {
         Throughput { requests_per_s: served as f64 / elapsed, bytes_per_s: self.bytes_moved as f64 / elapsed }
     }
 
-    /// The series, with the begun interval at its end.
+    /// Returns the series, including the unfinished interval at its end.
     pub fn series(&mut self, replay: &Replay, device: &dyn Device) -> Vec<SeriesPoint> {
         let Some(series) = &mut self.series else { return Vec::new() };
         if series.requests > 0 {
@@ -257,7 +258,7 @@ fn busy(device: &dyn Device) -> Vec<(ResourceKind, u32, Nanos)> {
     device.telemetry().busy.into_iter().map(|busy| (busy.kind, busy.count, busy.busy)).collect()
 }
 
-/// The name of a resource in results.
+/// Returns the name of a resource in results.
 pub fn resource_name(kind: ResourceKind) -> &'static str {
     match kind {
         ResourceKind::Bus => "bus",

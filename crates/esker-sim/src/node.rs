@@ -1,5 +1,5 @@
-//! A TOML value that remembers where each of its parts was written, so that presets, overrides and swept values can be
-//! laid over one another and an error still points at the line that the user wrote.
+//! A TOML value that knows the source position of each of its parts. Presets, overrides and swept values can be
+//! overlaid, and an error still points to the line that the user wrote.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml::value::Datetime;
 
-/// Bytes of the document that a key or a value was written in.
+/// Range of bytes in the document.
 pub(crate) type Span = Range<usize>;
 
-/// A value of an experiment file, and where it was written.
+/// A value of an experiment file with its source position.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub(crate) at: Span,
@@ -31,10 +31,10 @@ pub(crate) enum Value {
 }
 
 /// A table, by key.
-pub(crate) type Table = BTreeMap<String, Entry>;
+pub(crate) type Table = BTreeMap<String, TableEntry>;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TableEntry {
     pub(crate) key_at: Span,
     pub(crate) node: Node,
 }
@@ -49,7 +49,7 @@ impl Node {
         let at = table.span();
         let entries = table.into_inner().into_iter().map(|(key, value)| {
             let key_at = key.span();
-            (key.into_inner().into_owned(), Entry { key_at, node: Self::from_value(value) })
+            (key.into_inner().into_owned(), TableEntry { key_at, node: Self::from_value(value) })
         });
         Self { at, value: Value::Table(entries.collect()) }
     }
@@ -103,7 +103,7 @@ impl Node {
         }
     }
 
-    /// Gives all of it the place `at` (a preset stands where its name stands).
+    /// Sets the position of all its parts to `at`: for a preset, the position of its name.
     pub(crate) fn moved_to(mut self, at: &Span) -> Self {
         fn visit(node: &mut Node, at: &Span) {
             node.at = at.clone();
@@ -120,7 +120,7 @@ impl Node {
         self
     }
 
-    /// Lays `over` on top: tables are merged key by key, anything else is replaced. A table whose `kind` changes is
+    /// Overlays `over`: tables are merged key by key, anything else is replaced. A table whose `kind` changes is
     /// replaced too, since the keys of one kind mean nothing to another.
     pub(crate) fn overlay(&mut self, over: Node) {
         let kind = |node: &Node| node.as_table()?.get("kind")?.node.as_str().map(str::to_string);
@@ -147,7 +147,7 @@ impl Node {
         }
     }
 
-    /// Moves those of `keys` that this table has to the table `into`.
+    /// Moves `keys`, if this table has them, to the table `into`.
     pub(crate) fn move_keys(&mut self, keys: &[&str], into: &mut Self) {
         if let (Value::Table(from), Value::Table(into)) = (&mut self.value, &mut into.value) {
             for key in keys {
@@ -158,8 +158,8 @@ impl Node {
         }
     }
 
-    /// Where the cause of `error`, which came of reading this table, was written: the key that is unknown, else the
-    /// value. Where the path leads to nothing that was written, the last thing on it that was.
+    /// Returns the position of what caused `error` when this table was read: the unknown key, or the value. If the path
+    /// of the error was not written, returns the position of its last part that was.
     pub(crate) fn place_of(&self, error: &ReadError) -> Span {
         let (mut node, mut at) = (self, &self.at);
         for step in &error.path {
@@ -178,8 +178,8 @@ impl Node {
         if matches!(error.problem, Problem::UnknownKey { .. }) { at.clone() } else { node.at.clone() }
     }
 
-    /// Sets the value at `path`, making tables on the way. A new `kind` begins its table anew, since the keys of
-    /// one kind mean nothing to another.
+    /// Sets the value at `path`, and makes missing tables. A new `kind` replaces its table, since the keys of one kind
+    /// mean nothing to another.
     pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
         let Some((key, rest)) = path.split_first() else {
             *self = node;
@@ -187,7 +187,7 @@ impl Node {
         };
         let type_name = self.type_name();
         if rest.is_empty() && *key == "kind" && self.as_str().is_some() {
-            // A bare name stands for a table with nothing but its kind.
+            // A bare name is short for a table with only its kind.
             *self = Self::empty_table(key_at.clone());
         }
         let Value::Table(table) = &mut self.value else {
@@ -201,7 +201,7 @@ impl Node {
         }
         let entry = table
             .entry((*key).to_string())
-            .or_insert_with(|| Entry { key_at: key_at.clone(), node: Node::empty_table(key_at.clone()) });
+            .or_insert_with(|| TableEntry { key_at: key_at.clone(), node: Node::empty_table(key_at.clone()) });
         if rest.is_empty() {
             entry.key_at = key_at.clone();
         }

@@ -1,4 +1,4 @@
-//! What the reader of results should know before taking them for granted.
+//! Remarks on results: what a reader should know before trusting them.
 
 use esker_core::words;
 use esker_results::RunResults;
@@ -6,7 +6,7 @@ use esker_results::RunResults;
 use crate::config::Experiment;
 use crate::workload::Workload;
 
-/// The remarks on a run, in sentences.
+/// Returns remarks on a run, in sentences.
 pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &RunResults) -> Vec<String> {
     let settings = &experiment.workload;
     let mut remarks = Vec::new();

@@ -18,18 +18,18 @@ use crate::run_error::RunError;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
 use esker_core::Problem;
 
-/// What the caller of a run wants to hear of it.
+/// Options for observing and stopping a run.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// Told now and then how many requests have ended, and of how many.
+    /// Called regularly with the number of ended requests, and of all requests.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
-    /// Set by anyone to end the run, which then answers [`RunError::Cancelled`].
+    /// Set to true to stop the run, which then returns [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,
-    /// Whether results say what the simulation itself cost, which differs from run to run.
+    /// Whether results include the cost of the simulation itself, which differs from run to run.
     pub cost: bool,
 }
 
-/// Runs the experiment as it stands, without its sweep.
+/// Runs the experiment without its sweep.
 pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, RunError> {
     let never = AtomicBool::new(false);
     let workload = experiment.open_workload(options.cancel.unwrap_or(&never))?;
@@ -37,7 +37,7 @@ pub fn run(experiment: &Experiment, options: &RunOptions) -> Result<RunResults, 
 }
 
 impl Experiment {
-    /// The workload, with its traces read. `cancel` ends that early, with [`RunError::Cancelled`].
+    /// Opens the workload and reads its traces. Set `cancel` to stop early with [`RunError::Cancelled`].
     pub fn open_workload(&self, cancel: &AtomicBool) -> Result<Workload, RunError> {
         let opened = Workload::open(&self.workload, self.folder(), self.run.seed, cancel);
         opened.map_err(|error| match error {
@@ -47,7 +47,7 @@ impl Experiment {
     }
 }
 
-/// Runs an experiment whose workload is at hand already.
+/// Runs an experiment whose workload is already open.
 pub fn run_workload(
     experiment: &Experiment,
     workload: &Workload,
@@ -61,7 +61,7 @@ pub fn run_workload(
     Ok(results)
 }
 
-/// The key behind times that run out of bounds.
+/// The error for a time that is out of bounds, with the key that causes it.
 fn too_late(experiment: &Experiment, error: ReplayError) -> RunError {
     let settings = &experiment.workload;
     let (key, hint) = match error {
@@ -111,7 +111,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
         warmed = end.completed;
         replay_settings.start = end.last_event;
         if let ReplayEnd::Saturated { .. } = end.end {
-            // Nothing was measured; say so with the results of the warm-up, which are what there is.
+            // Nothing was measured. Return the results of the warm-up, which are all there is.
             let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
             let mut results = finish_results(experiment, &mut ignored, &end, &*device, cost);
             results.workload.left_out = left_out.get();
@@ -119,7 +119,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
         }
     }
     device.control(replay_settings.start, Control::StartMeasuring)?;
-    // Warming up may end after the next arrival: then all later ones move back by the difference.
+    // The warm-up may end after the next arrival; then all later ones move back by the difference.
     let late = arrivals.peek().map_or(Nanos::ZERO, |next| replay_settings.start.saturating_sub(next.at));
     let arrivals = arrivals.map(|Arrival { at, request }| Arrival { at: at + late, request });
 
@@ -160,7 +160,7 @@ fn arrivals<'a>(
     })
 }
 
-/// Further passes after the measured run, which ended at `now`.
+/// Repeats writes after the measured run, which ended at `now`.
 fn settled(
     experiment: &Experiment,
     workload: &Workload,
@@ -170,7 +170,7 @@ fn settled(
     options: &RunOptions,
 ) -> Result<SettledResults, RunError> {
     let (capacity, ignored) = (device.capacity(), Cell::default());
-    // Whether the workload fits the target is known by now.
+    // It is already known that the workload fits the target.
     drop(arrivals(experiment, workload, capacity, &ignored)?);
     let changes = || {
         let all = arrivals(experiment, workload, capacity, &ignored).expect("it was made before");
@@ -192,7 +192,7 @@ fn check_end(replay: &Replay, measured: &Measured) -> Result<(), RunError> {
     }
 }
 
-/// Puts results together from what was measured and what the devices say.
+/// Combines measurements and device reports into results.
 pub fn finish_results(
     experiment: &Experiment,
     measured: &mut Measured,
@@ -231,7 +231,7 @@ pub fn finish_results(
     }
 }
 
-/// Measures what the simulation costs its user; nothing simulated depends on it.
+/// Measures the cost of the simulation itself. Nothing simulated depends on it.
 struct Stopwatch(Instant);
 
 impl Stopwatch {
@@ -251,7 +251,7 @@ impl Stopwatch {
     }
 }
 
-/// Largest resident memory of this process so far, where the system says it; else zero.
+/// Returns the peak resident memory of this process; zero if the system does not report it.
 fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

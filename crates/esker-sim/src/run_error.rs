@@ -1,4 +1,4 @@
-//! Why a run has no results: an error of its own, since workloads are opened and settled without a run, too.
+//! The error of a run, in a module of its own, since workloads are also opened and settled outside of runs.
 
 use esker_core::{Hint, Nanos, ReplayError};
 use esker_trace::TraceError;
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::config::ConfigError;
 
-/// Why a run has no results.
+/// Why a run failed.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The configuration is wrong.
@@ -15,21 +15,21 @@ pub enum RunError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The replay cannot go on. Times beyond all bounds are errors of the configuration instead.
+    /// The replay cannot go on. Times out of bounds are errors of the configuration instead.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// The device forgot requests.
+    /// The device lost requests.
     #[error("the device stopped at {at} with {in_flight} requests under way; this is a bug in esker")]
     Stalled {
-        /// When.
+        /// Time at which it stopped.
         at: Nanos,
         /// Requests that never ended.
         in_flight: usize,
     },
-    /// The device does not know a command that the run needs.
+    /// The device does not support a command that the run needs.
     #[error("the target cannot start measuring: {0}")]
     Unsupported(#[from] esker_core::Unsupported),
-    /// The caller ended the run.
+    /// The caller stopped the run.
     #[error("the run was cancelled")]
     Cancelled,
 }

@@ -1,7 +1,7 @@
-//! Write amplification that lasts.
+//! Long-run write amplification.
 //!
-//! A trace that writes less than one host capacity says little about wear: its writes are repeated, without waiting
-//! times, until amplification has settled, or the results say that there are too few writes to judge.
+//! A trace that writes less than one host capacity says little about wear. So its writes are repeated without idle
+//! times until write amplification has settled, or the results state that there are too few writes to judge.
 
 use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
@@ -12,10 +12,10 @@ use crate::config::SettleSettings;
 use crate::measured::Watch;
 use crate::run_error::RunError;
 
-/// So many requests are kept at hand instead of being made anew for each pass.
+/// Up to this many requests are kept instead of being generated for each pass.
 const KEPT_MAX: usize = 200_000;
 
-/// Flash counters of a stretch of writing, summed over all drives of a tree.
+/// Flash counters during a stretch of writes, summed over all drives of a tree.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     host: u64,
@@ -25,7 +25,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// What `device` has counted since measuring started; nothing where no part of it is flash.
+    /// Returns the counts of `device` since measuring started; `None` if no part of it is flash.
     fn of(device: &dyn Reporting) -> Option<Self> {
         let report = Report::of(device);
         let drives = report.devices.values().filter_map(|device| device.flash.as_ref());
@@ -49,7 +49,7 @@ impl Stretch {
         pages as f64 / self.host_pages.max(1) as f64
     }
 
-    /// The results where nothing, or nothing more, is repeated.
+    /// Returns the results if nothing (more) is repeated.
     fn results(self, outcome: Settling, passes: u32, pages_written: u64) -> SettledResults {
         SettledResults {
             outcome,
@@ -61,11 +61,10 @@ impl Stretch {
     }
 }
 
-/// Goes on after a measured run that ended at `now`: plays `changes` again until write amplification settles. `None`
-/// where the device has no flash. `go_on` is asked now and then; where it answers no, the
-/// result is [`RunError::Cancelled`].
+/// Continues after a measured run that ended at `now`: repeats `changes` until write amplification settles. `None` if
+/// the device has no flash. `go_on` is called regularly; if it returns false, the result is [`RunError::Cancelled`].
 ///
-/// `changes` makes the arrivals of one pass: the workload's requests without its reads. Their times do not matter.
+/// `changes` returns the arrivals of one pass: the workload's requests without reads. Their times do not matter.
 pub fn settle<I: Iterator<Item = Arrival>>(
     device: &mut Box<dyn Reporting>,
     now: Nanos,
@@ -92,7 +91,7 @@ pub fn settle<I: Iterator<Item = Arrival>>(
 struct Pass<F> {
     changes: F,
     requests: u64,
-    /// All of them, where they are few.
+    /// All of them, if they are few.
     kept: Option<Vec<Arrival>>,
 }
 
@@ -158,7 +157,7 @@ fn repeat<I: Iterator<Item = Arrival>, F: Fn() -> I>(
     Ok(last.results(outcome, passes, first.host + pages))
 }
 
-/// Counts requests, and asks whether to go on.
+/// Counts requests, and calls `go_on` regularly.
 struct Counter<'a> {
     requests: u64,
     stopped: bool,

@@ -1,4 +1,4 @@
-//! Times beyond all bounds are errors that name what they come from; what a run leaves out is counted and said.
+//! Times out of bounds are errors that name their cause. Requests that a run leaves out are counted and reported.
 
 use esker_core::Nanos;
 use esker_results::{LeftOut, RunResults};
@@ -19,7 +19,7 @@ const STATION: &str = "service_time = \"1ms\"\ncapacity = \"1GiB\"";
 
 #[test]
 fn arrivals_end_with_simulated_time() {
-    // One request in a thousand hours: 2,562 of them take 292 years.
+    // One request per thousand hours: 2,562 of them take 292 years.
     let rare = "synthetic = { requests = 3000, arrivals = { kind = \"fixed\", rate = \"0.001/h\" } }";
     assert_eq!(
         error(rare, STATION, ""),
@@ -40,7 +40,7 @@ fn service_ends_with_simulated_time() {
         "x.toml:3:9: device.d: after 355 requests the next ends later than 292 years after the start of the run, where \
          simulated time ends"
     );
-    // A queue so long that its end lies beyond what times can hold.
+    // A queue so long that its end is out of bounds.
     let queue = format!("{slow}\nqueue_depth = 1000");
     assert!(error(&format!("{forever}\nqueue_depth = 1000"), &queue, "").contains("after 355 requests"));
     let endless = "service_time = \"300y\"\ncapacity = \"1GiB\"";
@@ -100,7 +100,7 @@ fn what_is_left_out_is_counted_and_said() {
 
 #[test]
 fn a_rate_that_no_drive_has_is_remarked_on() {
-    // 12 MB each, 24 GB/s; and the same a thousand times as slow.
+    // 12 MB each: 24 GB/s; then a thousand times slower.
     let records = |gap: u64| (0..2000).map(|index| record(index * gap, Operation::Read, 0, 12_000_000)).collect();
     let remarks = replayed(records(500), "").remarks;
     assert!(remarks.len() == 1 && remarks[0].contains("esker trace filter --speed"), "{remarks:?}");
@@ -109,7 +109,7 @@ fn a_rate_that_no_drive_has_is_remarked_on() {
 }
 
 #[test]
-fn a_power_failure_that_never_happens_is_said() {
+fn a_power_failure_that_never_happens_is_reported() {
     let with = |at: &str| {
         let text = format!(
             "[workload]\n\

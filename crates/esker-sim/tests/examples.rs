@@ -1,4 +1,4 @@
-//! Every file in `examples/` runs and shows what its comment says.
+//! Runs every file in `examples/`, and checks what its comment says.
 
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,14 @@ fn run_example(name: &str, change: impl Fn(&mut Experiment)) -> RunResults {
     run_changed(name, &experiment)
 }
 
-/// Changes how many requests are made up.
+/// Sets the number of synthetic requests.
 fn requests(experiment: &mut Experiment, count: u64) {
     experiment.workload.synthetic.as_mut().expect("the example has made-up requests").requests = count;
 }
 
 fn run_changed(name: &str, experiment: &Experiment) -> RunResults {
     let results = run(experiment, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    // Such as reads of pages that were never written, which would flatter all response times.
+    // For example, reads of pages that were never written would make all response times look too good.
     assert_eq!(esker_results::remarks(&results.devices), Vec::<String>::new(), "{name}");
     results
 }
@@ -50,7 +50,7 @@ fn agrawal() {
         experiment.run.series = Some(Nanos::from_secs(1));
     });
     assert_eq!(results.requests.all.count, 20_000);
-    // Table 3: 130.6 us for a read that meets nobody; at a third of a package's load it waits a little.
+    // Table 3: 130.6 us for a read of an idle package; at a third of its load, it waits a little.
     let read = results.requests.read.response_time;
     assert!((130.6..300.0).contains(&read.mean_us), "{read:?}");
     assert!(results.series.len() >= 4 && results.series[1].utilisation.contains_key("die"));
@@ -62,7 +62,7 @@ fn disk() {
     let results = run_example("disk.toml", |experiment| experiment.workload.head = Some(4000));
     assert_eq!(results.requests.all.count, 4000);
     let disk = results.devices["disk"].disk.unwrap();
-    // Half a turn at 15,000 rpm is 2 ms; a third of the requests wait for less.
+    // Half a turn at 15,000 rpm is 2 ms; a third of the requests needs less.
     assert!(disk.mean_seek_us > 0.0 && (800.0..2200.0).contains(&disk.mean_rotation_us), "{disk:?}");
 }
 
@@ -126,7 +126,7 @@ fn translation_layers() {
         run_changed(NAME, &point).devices["flash"].flash.clone().unwrap()
     };
     let (page, fast, bast) = (flash("\"page\""), flash("\"fast\""), flash("\"bast\""));
-    // What the controller saves in memory it pays for in erases.
+    // Controller memory that is saved is paid for in erases.
     assert!(2 * page.erases < fast.erases && 2 * fast.erases < bast.erases, "{page:?} {fast:?} {bast:?}");
     assert!(page.map_bytes > 20 * fast.map_bytes, "{page:?} {fast:?}");
     assert!(page.merges.full == 0 && page.full_merge_data_blocks.is_empty());

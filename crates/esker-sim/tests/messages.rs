@@ -1,4 +1,4 @@
-//! Mistakes in experiment files: one line each, with place, key and remedy.
+//! Messages for mistakes in experiment files: one line each, with position, key and hint.
 
 use esker_core::Hint;
 use esker_sim::{Experiment, RunOptions, run};
@@ -29,7 +29,7 @@ capacity = "4GiB"
 target = "station"
 "#;
 
-/// Compares the message of reading, building or running `GOOD` with `from` replaced by `to`; tells of all differences.
+/// Compares the message of reading, building or running `GOOD` with `from` replaced by `to`. Reports all differences.
 #[track_caller]
 fn check(cases: &[(&str, &str, &str)]) {
     let mut differences = String::new();
@@ -185,8 +185,8 @@ fn values() {
     ]);
 }
 
-/// Tables whose `kind` says what their other keys are, lists in lists, and keys of policies: the place is that of the
-/// key or value, however deep it lies.
+/// Tables whose `kind` decides their other keys, nested lists, and keys of policies: the position is that of the key or
+/// value, however deep it is.
 #[test]
 fn places_within_tables_that_have_a_kind() {
     const SYNTHETIC: &str = "synthetic = { requests = 10, size = \"4KiB\" }";
@@ -260,7 +260,7 @@ fn places_within_tables_that_have_a_kind() {
     assert!(differences.is_empty(), "\n{differences}");
 }
 
-/// What each key allows for itself but not together with the others, in the devices' own words.
+/// Values that are valid alone but not together, in the devices' own messages.
 #[test]
 fn devices_that_cannot_be_built() {
     check(&[
@@ -443,7 +443,7 @@ fn sweeps() {
         let experiment = Experiment::from_str(&format!("{GOOD}\n[sweep]\n{line}\n"), "x.toml").unwrap();
         experiment.point(&[0]).unwrap_err().to_string()
     };
-    // The place of a mistake is where it was written: in the sweep.
+    // The position of a mistake is where it was written: in the sweep.
     assert_eq!(
         point("\"device.station.severs\" = [1]"),
         "x.toml:27:1: device.station.severs: unknown key; did you mean `servers`?"
@@ -456,7 +456,7 @@ fn sweeps() {
     assert_eq!(point("\"run.target.name\" = [1]"), "x.toml:27:1: run.target.name: `name` cannot be set in a string");
 }
 
-/// What would do stands beside the message.
+/// Hints next to messages.
 #[test]
 fn hints() {
     let hint = |from: &str, to: &str| {
@@ -478,7 +478,7 @@ fn hints() {
     assert!(presets.starts_with("there is: ibm-ultrastar-36z15, "), "{presets}");
 }
 
-/// Whatever stands in a file, it is read or refused.
+/// Any text is read or refused, without a panic.
 mod any_text {
     use proptest::prelude::*;
 
@@ -509,7 +509,8 @@ mod any_text {
         prop_oneof![4 => line, 1 => odd.prop_map(str::to_string)]
     }
 
-    /// Whether the dotted `key`, or the table around it, is in `document`. Keys of the sweep are keys of other tables.
+    /// Returns true if the dotted `key`, or the table around it, is in `document`. Keys of the sweep are keys of other
+    /// tables.
     fn stands_in(key: &str, document: &toml::Value) -> bool {
         let mut steps: Vec<&str> = key.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
         if key.is_empty() || document.get("sweep").is_some() {
@@ -531,7 +532,7 @@ mod any_text {
             }
         }
 
-        /// The key of an error stands in the file, or its table does.
+        /// The key of an error is in the file, or its table is.
         #[test]
         fn errors_are_about_keys_that_are_there(
             changes in prop::collection::vec((0usize..GOOD.len(), "[a-z0-9\"\\[\\]{}=., \n]"), 1..4),

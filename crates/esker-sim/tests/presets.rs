@@ -1,4 +1,4 @@
-//! Every kind and every preset of the registry.
+//! Builds every kind and every preset of the registry.
 
 use esker_core::registry::ParameterSource;
 use esker_sim::{DEVICE_KINDS, DeviceKind, Experiment};
@@ -20,7 +20,8 @@ fn schema_of(kind: &DeviceKind) -> serde_json::Value {
     schema().to_value()
 }
 
-/// A preset alone makes a device; spelt out, it is the same one; and the kind's schema knows every key of it.
+/// A preset alone makes a device; written out in full it makes the same device; and the kind's schema has every key of
+/// it.
 #[test]
 fn a_preset_spelt_out_is_the_same_device() {
     for kind in DEVICE_KINDS {

@@ -1,4 +1,4 @@
-//! Priorities and streams as experiments set them: what they change in results, and what is refused.
+//! Priorities and streams in experiments: their effect on results, and what is refused.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use esker_core::{Hint, Rng};
 use esker_results::RunResults;
 use esker_sim::{Experiment, RunOptions, run};
 
-/// Reads of volume 0 and writes of volume 1 in turn, one each millisecond.
+/// Reads of volume 0 and writes of volume 1 in turn, one per millisecond.
 fn reads_and_writes() -> String {
     (0..1000).fold(String::new(), |mut text, index| {
         let at = f64::from(index) / 1000.0;
@@ -41,7 +41,7 @@ fn results(trace: &str, workload: &str, device: &str) -> RunResults {
 }
 
 const STATIONS: [&str; 2] = [
-    // Requests wait for a slot here, and for the arm there.
+    // Here requests wait for a slot, there for the arm.
     "kind = \"constant\"\nservice_time = \"1500us\"\ncapacity = \"1GiB\"\nqueue_depth = 1",
     "preset = \"ibm-ultrastar-36z15\"\nqueue_depth = 1024\n\
      cache = { segments = 1, segment_size = \"64KiB\", read_ahead = \"0B\", write_back = \"0B\" }",

@@ -1,5 +1,5 @@
-//! The published schema and the page of all keys are those of the code, and real results follow the schema.
-//! `ESKER_UPDATE_DOCS=1` writes them anew.
+//! The published schema and the page of all keys match the code, and real results match the schema.
+//! `ESKER_UPDATE_DOCS=1` rewrites them.
 
 use std::path::Path;
 
@@ -72,12 +72,12 @@ fn real_results_follow_the_schema() {
     assert!(problems.is_empty(), "{problems:#?}");
     assert!(results["devices"]["flash"]["flash"]["precondition"]["filled_pages"].as_u64().unwrap() > 0);
     assert_eq!(results["workload"]["requests"], 3900);
-    // And the schema notices what does not belong.
+    // The schema also refuses what does not belong.
     results["requests"]["surprise"] = Value::from(1);
     assert!(!validator.is_valid(&results));
 }
 
-/// Feeding `config` back repeats the run, to the byte.
+/// Running `config` from results repeats the run, to the byte.
 #[test]
 fn a_resolved_configuration_repeats_its_run() {
     let first = results();

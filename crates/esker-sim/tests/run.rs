@@ -1,4 +1,4 @@
-//! Runs: what is measured, and when they end.
+//! Runs: measurements, and how runs end.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +68,7 @@ fn a_series_without_measure_is_refused() {
     assert_eq!(message, "x.toml:10:1: run.series: the run has more than 1000000 of these intervals");
 }
 
-/// Two servers' work arrives for one: the queue grows by one request per 2 ms until the limit.
+/// The load of two servers arrives at one: the queue grows by one request per 2 ms until the limit.
 #[test]
 fn a_station_that_cannot_keep_up_is_given_up() {
     let workload = r#"synthetic = { requests = 100_000, arrivals = { kind = "fixed", rate = "2000/s" } }"#;
@@ -79,7 +79,7 @@ fn a_station_that_cannot_keep_up_is_given_up() {
     assert!(results.requests.all.count < 120);
 }
 
-/// However many requests come at one instant, no more of them are held than the limit, and the one that exceeds it.
+/// However many requests come at one time, no more are held than the limit, plus the one that exceeds it.
 #[test]
 fn a_burst_is_held_only_up_to_the_limit() {
     let settings = |servers, backlog_limit| {
@@ -104,7 +104,7 @@ fn a_burst_is_held_only_up_to_the_limit() {
     assert!(matches!(replayed.end, ReplayEnd::Saturated { backlog: 101, .. }), "{replayed:?}");
     // 32 in the device, and the next one to come.
     assert_eq!(taken.get(), 32 + 101 + 1);
-    // What the device and the limit can hold together is served, although it comes at once.
+    // Requests that fit into the device and the limit together are served, although they come at once.
     let (mut device, limited) = settings(1000, 100);
     let replayed = replay(&mut device, burst(1000), &limited, &mut Measured::new()).unwrap();
     assert_eq!((replayed.end, replayed.completed), (ReplayEnd::Complete, 1000));
@@ -134,7 +134,8 @@ fn time_scale_stretches_arrivals() {
     }
 }
 
-/// 200 requests arrive twice as fast as they are served; the rest comes when they are done, and meets an idle station.
+/// 200 requests arrive twice as fast as they are served. The rest arrives when they are done, and finds the device
+/// idle.
 #[test]
 fn warming_up_is_not_measured() {
     let workload = r#"synthetic = { requests = 300, arrivals = { kind = "fixed", rate = "2000/s" } }"#;
@@ -143,7 +144,7 @@ fn warming_up_is_not_measured() {
     assert_eq!(all.requests.all.queue_time.max_us, 0.0);
     assert!((all.workload.duration_s - 99.0 * 0.0005).abs() < 1e-9);
     let late = results(workload, "", "warm_up_requests = 200\nseries = \"10ms\"");
-    // The measured part begins with an empty queue, whatever the warm-up had left.
+    // The measured part begins with an empty queue, whatever the warm-up left behind.
     assert_eq!(late.requests.all.response_time.max_us, 1000.0 + 99.0 * 500.0);
     assert!(late.series[0].start_s >= 0.2 && late.series[0].utilisation["server"] > 0.99, "{:?}", late.series[0]);
 }
@@ -202,7 +203,7 @@ fn a_window_keeps_the_times_of_its_arrivals() {
         queue_depth: None,
     };
     let mut device = Constant::new("d", &settings);
-    // Ten requests at once every second: they wait 0 to 9 ms.
+    // Ten requests at once every second wait 0 to 9 ms.
     let arrivals = (0..5u64).flat_map(|second| {
         (0..10).map(move |_| Arrival { at: Nanos::from_secs(second), request: Request::read(Lba(0), Bytes(512)) })
     });
@@ -251,7 +252,7 @@ fn a_system_can_be_made_without_text() {
     assert_eq!(error.to_string(), "workload: it needs a `trace` or a `synthetic` workload");
 }
 
-/// Commands reach drives through devices that are made of others.
+/// Commands reach drives inside composite devices.
 #[test]
 fn a_timeline_shows_the_first_requests_with_their_flash_operations() {
     let text = r#"

@@ -103,8 +103,8 @@ fn a_cancelled_sweep_goes_on_where_it_stopped() {
     assert_eq!((rest.run, rest.reused), (8, 4));
 }
 
-/// A kind that is swept begins its table anew, so the other kinds' keys do not get in its way; combinations that come
-/// to the same are run once; impossible ones are told of and cost the others nothing.
+/// Swept kinds replace their table, so that the keys of other kinds cause no errors. Points with equal configurations
+/// run once. Impossible points are reported, and cost the others nothing.
 #[test]
 fn kinds_can_be_swept_and_impossible_points_say_why() {
     let text = r#"

@@ -1,4 +1,4 @@
-//! How a study lays a workload on its designs.
+//! Maps a study's workload to its designs.
 
 use std::cell::Cell;
 
@@ -7,29 +7,29 @@ use esker_results::LeftOut;
 use esker_sim::{BeyondCapacity, TargetLayout};
 
 use crate::StudyError;
-use crate::load::Workload;
+use crate::load::StudyWorkload;
 
-/// How the workload is laid on a design.
+/// How the workload is mapped to a design.
 #[derive(Clone, Copy)]
 pub(crate) struct Load<'a> {
     /// Bytes to add to the addresses of each volume.
     pub(crate) shifts: &'a [u64],
-    /// What the trace's times are multiplied by.
+    /// Factor for the trace's times.
     pub(crate) time_scale: Ratio,
 }
 
 impl Load<'_> {
     pub(crate) const AS_TRACED: Load<'static> = Load { shifts: &[], time_scale: Ratio::ONE };
 
-    /// A moment of the trace under this load.
+    /// Returns a time of the trace under this load.
     pub(crate) fn scaled(&self, at: Nanos) -> Nanos {
         esker_sim::scaled(at, self.time_scale)
     }
 }
 
-/// The workload's requests under `load` on a design of `capacity`, as the design's experiment has them.
+/// Returns the workload's requests under `load` on a design of `capacity`, exactly as the design's experiment has them.
 pub(crate) fn arrivals<'a>(
-    workload: &'a Workload,
+    workload: &'a StudyWorkload,
     load: &Load<'a>,
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,

@@ -1,4 +1,4 @@
-//! What a study takes for granted, said openly.
+//! The assumptions of a study, for its report.
 
 use crate::StudySettings;
 use crate::candidates::{RAW_MIN, min_note};
@@ -6,7 +6,7 @@ use crate::simulate::CLOSED_DEPTH;
 use esker_core::words;
 use esker_results::study::Assumption;
 
-/// The assumptions, most consequential first.
+/// Returns the assumptions, most consequential first.
 pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
     let assumption = |text: String, change: &str| Assumption { text, change: change.into() };
     vec![

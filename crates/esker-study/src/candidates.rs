@@ -15,11 +15,11 @@ pub(crate) struct Design {
     pub(crate) kind: &'static str,
     pub(crate) device_count: u32,
     pub(crate) system: System,
-    /// Raw bytes of the drive as sold; `None` for what does not wear.
+    /// Raw bytes of the drive as sold; `None` for devices that do not wear.
     pub(crate) sold: Option<Bytes>,
 }
 
-/// What a design is made from, before it is sized.
+/// A design before it is sized.
 struct Recipe {
     name: &'static str,
     title: &'static str,
@@ -31,26 +31,26 @@ struct Recipe {
 enum Shape {
     /// A drive.
     Ssd(Drive),
-    /// One disk; as many as it takes where the data do not fit.
+    /// One disk, or as many as the data need.
     Disk { preset: &'static str },
-    /// RAID-0 of so many disks.
+    /// RAID-0 of this many disks.
     Stripe { preset: &'static str, disks: u32 },
 }
 
-/// A drive of a preset.
+/// A drive based on a preset.
 #[derive(Clone, Copy)]
 struct Drive {
     preset: &'static str,
-    /// In percent.
+    /// Percent.
     over_provisioning: u64,
-    /// It has the preset's channels divided by this.
+    /// Its channels are those of the preset divided by this.
     channels_divided_by: u32,
-    /// Blocks per plane of the drive as sold, for each one of the preset.
+    /// Blocks per plane of the drive as sold, per block of the preset.
     blocks_as_sold: u64,
     layer: Layer,
 }
 
-/// A translation layer by its name.
+/// A translation layer by name.
 #[derive(Clone, Copy)]
 enum Layer {
     /// With its defaults.
@@ -171,18 +171,18 @@ const SLC: &str = "samsung-k9xxg08-slc-32g";
 const DISK_15K: &str = "seagate-cheetah-15k5-146g";
 const DISK_7200: &str = "nearline-7200-20t";
 
-/// Smallest drive that is simulated, so that pools have blocks enough to behave like a drive's.
+/// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
-/// Fewest blocks of a plane, for the same reason.
+/// Least number of blocks per plane, for the same reason.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
-/// A part of a drive has fewer blocks than the drive, and the few that are kept free would weigh too much in it: blocks
-/// are halved, with the time of an erase, until a plane has so many or blocks are as small as the next constant.
+/// A part of a drive has fewer blocks than the drive, so that the few that are kept free would weigh too much. Blocks
+/// are halved, with the time of an erase, until a plane has this many or blocks are as small as the next constant.
 const BLOCKS_PER_PLANE_WANTED: u64 = 128;
 const PAGES_PER_BLOCK_MIN: u32 = 128;
 /// Share of a disk that data may fill.
 const DISK_FILL: Ratio = Ratio::percent(90);
 
-/// What sizing does to a drive's shape, for the report.
+/// Returns a note for the report on how a drive's shape was changed to size it.
 pub(crate) fn min_note() -> String {
     format!(
         "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those \
@@ -190,23 +190,23 @@ pub(crate) fn min_note() -> String {
     )
 }
 
-/// The designs for `active` bytes of touched data, at `utilisation` of each flash design's capacity.
+/// Returns the designs for `active` bytes of touched data, at `utilisation` of each flash design's capacity.
 pub(crate) fn designs(active: Bytes, utilisation: Ratio, thorough: bool) -> Result<Vec<Design>, StudyError> {
     RECIPES.iter().filter(|recipe| thorough || !recipe.wide).map(|recipe| size(recipe, active, utilisation)).collect()
 }
 
-/// What a design that reports name is made from.
+/// What a design in reports is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DesignOrigin {
     /// The design's name in reports.
     pub name: &'static str,
-    /// What it is, in words.
+    /// Its description in words.
     pub title: &'static str,
     /// The preset of its drive or of each of its disks.
     pub preset: &'static str,
 }
 
-/// The origins of all designs, in the order of the report.
+/// Returns the origins of all designs, in the order of the report.
 pub fn design_origins() -> impl Iterator<Item = DesignOrigin> {
     RECIPES.iter().map(|recipe| {
         let preset = match recipe.shape {
@@ -253,7 +253,7 @@ fn ssd(drive: &Drive, active: Bytes, utilisation: Ratio) -> Result<(System, Byte
         * u64::from(geometry.packages_per_channel)
         * u64::from(geometry.dies_per_package)
         * u64::from(geometry.planes_per_die);
-    // The host's share of the raw pages has to hold the active data at the stated utilisation.
+    // The host's share of the raw pages has to hold the active data at the given utilisation.
     let host = u128::from(active.0) * 1_000_000_000 / u128::from(utilisation.as_parts_per_billion().max(1));
     let raw = ((host * 100 / u128::from(100 - drive.over_provisioning)) as u64).max(RAW_MIN.0);
     let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;
@@ -291,7 +291,7 @@ fn stripe(name: &str, disks: u32) -> Result<System, StudyError> {
     System::of(devices, "array").map_err(StudyError::design)
 }
 
-/// Disks of the preset that it takes to hold `active` bytes.
+/// Returns how many disks of the preset hold `active` bytes.
 fn disks_for(preset: &str, active: Bytes) -> Result<u32, StudyError> {
     let disk = disk(preset)?.assemble(1).map_err(StudyError::design)?.device;
     let room = DISK_FILL.of(disk.capacity().0).max(1);
@@ -308,7 +308,7 @@ mod tests {
     fn every_design_can_be_built_and_holds_the_data() {
         for active in [Bytes::mib(1), Bytes::gib(40)] {
             for design in designs(active, Ratio::percent(85), true).unwrap() {
-                // As from the factory: preconditioning takes long, and no design is larger for it.
+                // Without preconditioning, which takes long and does not change the size of a design.
                 let devices =
                     design.system.devices().clone().into_iter().map(|(name, device)| {
                         (name, DeviceDescription { precondition: PreconditionKind::None, ..device })
@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// A report shows the design's configuration as text; reading that again has to give the same devices.
+    /// Reports contain each design's configuration as text. Reading it must give the same devices.
     #[test]
     fn designs_equal_what_is_read_from_their_text() {
         for active in [Bytes::mib(1), Bytes::gib(40), Bytes::gib(4_000)] {

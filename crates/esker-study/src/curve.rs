@@ -1,26 +1,26 @@
-//! The miss-ratio curve of a workload: a cache of 4 KiB pages, least recently used out first.
+//! The miss-ratio curve of a workload, for an LRU cache of 4 KiB pages.
 
 use esker_core::Ratio;
 use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, PAGE_BYTES};
 use esker_trace::{DenseMap, Operation, Record};
 
-use crate::load::Workload;
+use crate::load::StudyWorkload;
 use crate::{Hooks, StudyError};
 use esker_results::study::{MissRatioCurve, MissRatioPoint};
 
-/// Up to so many page accesses the curve is exact; beyond, sampled.
+/// Up to this many page accesses the curve is exact; above, it is sampled.
 const EXACT_MAX: u64 = 3_000_000;
-/// Up to so many a tenth of the pages is sampled, beyond a hundredth.
+/// Up to this many accesses a tenth of the pages is sampled; above, a hundredth.
 const TENTH_MAX: u64 = 60_000_000;
 /// Points of the curve.
 const POINTS: usize = 128;
-/// The knee is where this share of all hits that any size can give is had.
+/// The knee of the curve: where this share of the hits of an unlimited cache is reached.
 const KNEE_SHARE: f64 = 0.9;
 
-/// The curve over all volumes of the workload.
-pub(crate) fn curve(workload: &Workload, seed: u64, hooks: &Hooks<'_>) -> Result<MissRatioCurve, StudyError> {
+/// Returns the curve over all volumes of the workload.
+pub(crate) fn curve(workload: &StudyWorkload, seed: u64, hooks: &Hooks<'_>) -> Result<MissRatioCurve, StudyError> {
     let profile = &workload.profile;
-    // At most one more page per request than its bytes fill.
+    // A request touches at most one page more than its bytes fill.
     let accesses = (profile.read_bytes + profile.write_bytes) / PAGE_BYTES + profile.requests;
     let method = match accesses {
         few if few <= EXACT_MAX => CurveMethod::Exact,
@@ -54,7 +54,7 @@ pub(crate) fn curve(workload: &Workload, seed: u64, hooks: &Hooks<'_>) -> Result
     })
 }
 
-/// Where the record's pages lie, over all volumes; trims and flushes have none.
+/// Returns the range of the record over all volumes; `None` for trims and flushes.
 fn place(map: &DenseMap, record: &Record) -> Option<(u64, u64)> {
     matches!(record.operation, Operation::Read | Operation::Write)
         .then(|| map.map(record.volume, record.offset))

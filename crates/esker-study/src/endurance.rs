@@ -8,12 +8,12 @@ use esker_sim::{SettleSettings, settle};
 
 use crate::arrivals::{Load, arrivals};
 use crate::lifetime::{Wear, lifetime_years};
-use crate::load::Workload;
-use crate::run::Run;
+use crate::load::StudyWorkload;
+use crate::run::MeasuredRun;
 use crate::{DesignFault, Hooks, StudyError};
 use esker_results::study::Endurance;
 
-/// What the workload writes per day, and how that grows.
+/// Bytes that the workload writes per day, and their growth.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rates {
     host_bytes_per_day: Option<f64>,
@@ -21,18 +21,19 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// At the workload's mean rate.
-    pub(crate) fn of(workload: &Workload, growth_per_year: f64) -> Self {
+    /// Rates from the workload's mean.
+    pub(crate) fn of(workload: &StudyWorkload, growth_per_year: f64) -> Self {
         let duration = workload.profile.duration_s.filter(|&seconds| workload.has_times() && seconds > 0.0);
         let host_bytes_per_day = duration.map(|seconds| workload.profile.write_bytes as f64 / seconds * 86_400.0);
         Self { host_bytes_per_day, growth_per_year }
     }
 }
 
-/// Judges wear after the measured run; `flash` are that run's counters, `sold` the raw bytes of the drive as sold.
+/// Judges wear after the measured run. `flash` has the counters of that run, `sold` is the raw size of the drive as
+/// sold.
 pub(crate) fn judge(
-    workload: &Workload,
-    run: &mut Run,
+    workload: &StudyWorkload,
+    run: &mut MeasuredRun,
     flash: &FlashReport,
     sold: Bytes,
     rates: &Rates,
@@ -50,12 +51,12 @@ pub(crate) fn judge(
     let write_amplification = settled.write_amplification;
     let simulated_raw = Bytes(flash.pages.raw * page_bytes(run, host_pages));
     let raw = sold.max(simulated_raw);
-    // The host's share of the raw pages is that of the simulated part.
+    // The host's share of the raw pages is that of the simulated part of the drive.
     let capacity =
         (u128::from(raw.0) * u128::from(run.device.capacity().0) / u128::from(simulated_raw.0.max(1))) as u64;
     let host_bytes_per_day = rates.host_bytes_per_day;
     let lifetime = host_bytes_per_day.filter(|_| judged).map(|host_bytes_per_day| {
-        // Partial pages cost whole programs: count pages, not bytes.
+        // Partial pages cost whole programs, so count pages, not bytes.
         let pages_per_byte = if workload.profile.write_bytes > 0 {
             flash.host_page_writes as f64 / workload.profile.write_bytes as f64
         } else {
@@ -84,10 +85,9 @@ pub(crate) fn judge(
     })
 }
 
-/// What the workload does to flash, for passes in which only wear counts: writes, trims, and flushes, which empty write
-/// buffers.
+/// Returns the requests that matter for wear in further passes: writes, trims, and flushes, which empty write buffers.
 fn changes<'a>(
-    workload: &'a Workload,
+    workload: &'a StudyWorkload,
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,
 ) -> impl Iterator<Item = Arrival> + 'a {
@@ -95,11 +95,11 @@ fn changes<'a>(
     all.filter(|arrival| arrival.request.kind != RequestKind::Read)
 }
 
-fn page_bytes(run: &Run, host_pages: u64) -> u64 {
+fn page_bytes(run: &MeasuredRun, host_pages: u64) -> u64 {
     run.device.capacity().0 / host_pages
 }
 
-/// How the amplification was found, or why it could not be, for the report.
+/// Explains in the report how write amplification was found, or why it could not be.
 fn basis(settled: &SettledResults, settings: &SettleSettings) -> String {
     let (passes, capacities) = (settled.passes, words::factor(settled.capacities_written));
     match settled.outcome {

@@ -1,4 +1,4 @@
-//! From traces to a verdict: characterise, simulate candidate designs, judge them.
+//! From traces to a verdict: characterises them, simulates candidate designs, and judges these.
 
 mod arrivals;
 mod assumptions;
@@ -31,39 +31,38 @@ use esker_results::study::{
     ActiveRegion, Budgets, Candidate, Measured, MissRatioCurve, ReplayMode, ReplaySummary, STUDY_SCHEMA, StudyReport,
     WorkloadStudy,
 };
-use load::Workload;
+use load::StudyWorkload;
 
-/// What to study, and how.
+/// The traces to study, and options.
 #[derive(Clone, Debug)]
 pub struct StudySettings {
     /// The traces; the per-CPU files of one blktrace recording count as one.
     pub traces: Vec<PathBuf>,
-    /// How they are read.
+    /// Options for reading them.
     pub read: ReadOptions,
-    /// All traces as one workload instead of one each.
+    /// Whether all traces form one workload, instead of one each.
     pub together: bool,
-    /// What the verdict judges.
+    /// The budgets that designs are judged by.
     pub budgets: Budgets,
     /// Share of each flash design's capacity that holds data.
     pub utilisation: Ratio,
-    /// The wide set of designs.
+    /// Whether to use the wide set of designs.
     pub thorough: bool,
     /// Seed of preconditioning and sampling.
     pub seed: u64,
-    /// Threads to work on; the result does not depend on it.
+    /// Number of threads. The result does not depend on it.
     pub threads: usize,
     /// The command that repeats the study, for the report.
     pub command: String,
 }
 
-/// How the caller watches and ends a study.
+/// Callbacks and flags by which the caller watches and stops a study.
 pub struct Hooks<'a> {
-    /// Told what is being done, how much of it is done, and of how much where that is
-    /// known. Called from several threads.
+    /// Called with the current task, the amount done, and the total if known; from several threads.
     pub progress: &'a (dyn Fn(&str, u64, Option<u64>) + Sync),
-    /// Set when the work should stop.
+    /// Set to true to stop the study.
     pub cancel: &'a AtomicBool,
-    /// Requests simulated so far.
+    /// Number of requests simulated so far.
     pub simulated: &'a AtomicU64,
 }
 
@@ -77,14 +76,14 @@ impl Hooks<'_> {
     fn tell(&self, what: &str, done: u64, total: Option<u64>) {
         (self.progress)(what, done, total);
     }
-    /// Counts simulated requests; false when the work should stop.
+    /// Adds to the simulated requests. Returns false if the study should stop.
     fn simulated(&self, _: u64) -> bool {
         self.simulated.fetch_add(esker_sim::Watch::EVERY, Ordering::Relaxed);
         !self.cancelled()
     }
 }
 
-/// Why a study could not be made.
+/// Why a study failed.
 #[derive(Debug, Error)]
 pub enum StudyError {
     /// A trace could not be read.
@@ -96,24 +95,24 @@ pub enum StudyError {
         /// The trace.
         name: String,
     },
-    /// A trace goes on for longer than a run can last.
+    /// A trace spans more time than a run can.
     #[error("the last request of {name} comes {years} years after its first, but simulated time ends after 292 years")]
     TooLong {
         /// The trace.
         name: String,
-        /// How long it goes on.
+        /// Its time from first to last request.
         years: u64,
     },
-    /// A setting makes no sense.
+    /// A setting is invalid.
     #[error("{message}")]
     Settings {
-        /// What and why.
+        /// The setting and the reason.
         message: String,
     },
     /// A design could not be built.
     #[error("a design could not be simulated: {0}")]
     Design(Box<DesignFault>),
-    /// The user asked for the end.
+    /// The user stopped the study.
     #[error("interrupted")]
     Cancelled,
 }
@@ -186,7 +185,7 @@ impl Hint for StudyError {
     }
 }
 
-/// Makes a study.
+/// Runs a study.
 pub fn study(settings: &StudySettings, hooks: &Hooks<'_>) -> Result<StudyReport, StudyError> {
     check(settings)?;
     let groups = group_inputs(&settings.traces);
@@ -229,14 +228,14 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// What one job of a workload gives.
-enum Outcome {
+/// The result of one job of a workload.
+enum JobOutcome {
     Candidate(Box<Candidate>, Option<Slowest>),
     Curve(MissRatioCurve),
 }
 
 fn study_workload(
-    workload: &Workload,
+    workload: &StudyWorkload,
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<WorkloadStudy, StudyError> {
@@ -251,25 +250,25 @@ fn study_workload(
     };
     let inner = Hooks { progress: &report, cancel: hooks.cancel, simulated: hooks.simulated };
     let inner = &inner;
-    // The designs, and behind them the curve.
+    // One job for each design, and a last one for the curve.
     let outcomes = jobs::collect(settings.threads, designs.len() + 1, |index| {
         let Some(design) = designs.get(index) else {
-            return curve::curve(workload, settings.seed, inner).map(Outcome::Curve);
+            return curve::curve(workload, settings.seed, inner).map(JobOutcome::Curve);
         };
         inner.tell(&format!("simulating {}", design.name), 0, None);
         let (candidate, slowest) = simulate::simulate(workload, design, settings, inner)?;
         inner.tell(&format!("simulated {}", design.name), 0, None);
-        Ok::<_, StudyError>(Outcome::Candidate(Box::new(candidate), slowest))
+        Ok::<_, StudyError>(JobOutcome::Candidate(Box::new(candidate), slowest))
     });
     let (mut simulated, mut slowest) = (Vec::new(), Vec::new());
     let mut miss_ratio_curve = None;
     for outcome in outcomes {
         match outcome? {
-            Outcome::Candidate(candidate, request) => {
+            JobOutcome::Candidate(candidate, request) => {
                 simulated.push(*candidate);
                 slowest.push(request);
             }
-            Outcome::Curve(curve) => miss_ratio_curve = Some(curve),
+            JobOutcome::Curve(curve) => miss_ratio_curve = Some(curve),
         }
     }
     let miss_ratio_curve = miss_ratio_curve.expect("the curve is one of the jobs");
@@ -291,7 +290,7 @@ fn study_workload(
         curve: &miss_ratio_curve,
         misalignments: &misalignments,
     });
-    let slowest = match drive_to_look_at(&designs, &simulated, verdict.recommended.as_deref()) {
+    let slowest = match drive_for_stretch(&designs, &simulated, verdict.recommended.as_deref()) {
         Some(index) => {
             inner.tell(&format!("looking at {}", designs[index].name), 0, None);
             let slowest =
@@ -320,9 +319,9 @@ fn study_workload(
     })
 }
 
-/// The drive whose slowest requests are shown: the recommended one, or, where that has no flash, the first that served
-/// everything.
-fn drive_to_look_at(designs: &[Design], simulated: &[Candidate], recommended: Option<&str>) -> Option<usize> {
+/// Returns the drive whose slowest requests are shown: the recommended design or, if that has no flash, the first that
+/// served everything.
+fn drive_for_stretch(designs: &[Design], simulated: &[Candidate], recommended: Option<&str>) -> Option<usize> {
     let served = |index: &usize| {
         designs[*index].sold.is_some() && simulated[*index].outcome == esker_results::study::Outcome::Served
     };
@@ -331,9 +330,9 @@ fn drive_to_look_at(designs: &[Design], simulated: &[Candidate], recommended: Op
     chosen.or_else(|| drives.next())
 }
 
-/// Constant misalignments, with their cost on the first flash design that served the workload.
+/// Returns constant misalignments, with their cost on the first flash design that served the workload.
 fn misalignments(
-    workload: &Workload,
+    workload: &StudyWorkload,
     designs: &[Design],
     simulated: &[Candidate],
     settings: &StudySettings,
@@ -355,7 +354,7 @@ fn misalignments(
     Ok(found)
 }
 
-fn replay_summary(workload: &Workload) -> ReplaySummary {
+fn replay_summary(workload: &StudyWorkload) -> ReplaySummary {
     if workload.has_times() {
         ReplaySummary {
             mode: ReplayMode::Open,

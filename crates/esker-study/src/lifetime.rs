@@ -1,30 +1,30 @@
-//! How long flash lasts under a growing load.
+//! Lifetime of flash under a growing load.
 
 use esker_core::Bytes;
 
-/// Beyond this many years no forecast is worth printing; longer lives are "more than" it.
+/// Longest lifetime in years that is worth a forecast; beyond, it is reported as "more than" this.
 pub const LIFETIME_LIMIT_YEARS: f64 = 100.0;
 
-/// What wears a drive.
+/// The wear of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wear {
-    /// Bytes of the flash array, spare space included.
+    /// Bytes of the flash array, including spare space.
     pub raw: Bytes,
     /// Rated erases per block.
     pub rated_cycles: u64,
-    /// Programs per page that the host writes.
+    /// Programs per page written by the host.
     pub write_amplification: f64,
-    /// Bytes that the host writes in the first year's average day.
+    /// Bytes per day written by the host, on average over the first year.
     pub host_bytes_per_day: f64,
     /// Growth of the load per year, as a fraction.
     pub growth_per_year: f64,
 }
 
-/// Years until the mean block has reached its rated erases, at most [`LIFETIME_LIMIT_YEARS`], and whether that limit
-/// cut it off.
+/// Returns the years until the mean block has reached its rated erases, at most [`LIFETIME_LIMIT_YEARS`], and whether
+/// that limit applied.
 ///
-/// The flash can take `raw * cycles / amplification` host bytes. With the load growing continuously by the factor
-/// `1 + g` per year, `w * ((1+g)^t - 1) / ln(1+g)` bytes are written in `t` years (`w` bytes a year at first).
+/// The flash can take `raw * cycles / amplification` host bytes. With a load that grows continuously by the factor `1 +
+/// g` per year, `w * ((1+g)^t - 1) / ln(1+g)` bytes are written in `t` years (`w` bytes a year at first).
 pub fn lifetime_years(wear: &Wear) -> (f64, bool) {
     let endurable = wear.raw.0 as f64 * wear.rated_cycles as f64 / wear.write_amplification.max(f64::MIN_POSITIVE);
     let yearly = wear.host_bytes_per_day * 365.0;
@@ -34,7 +34,7 @@ pub fn lifetime_years(wear: &Wear) -> (f64, bool) {
         endurable / yearly
     } else {
         let rate = wear.growth_per_year.ln_1p();
-        // A load that shrinks may never write what the flash can take.
+        // A shrinking load may never write as much as the flash can take.
         match 1.0 + endurable / yearly * rate {
             left if left <= 0.0 => f64::INFINITY,
             left => left.ln() / rate,
@@ -43,7 +43,8 @@ pub fn lifetime_years(wear: &Wear) -> (f64, bool) {
     if years >= LIFETIME_LIMIT_YEARS { (LIFETIME_LIMIT_YEARS, true) } else { (years, false) }
 }
 
-/// First years' loads that are written in `years` years: the flash that lasts so long has to be in proportion to it.
+/// Returns how many times the first year's load is written in `years` years. A drive's endurance must be in proportion
+/// to it.
 pub(crate) fn load_of(years: f64, growth_per_year: f64) -> f64 {
     if growth_per_year.abs() < 1e-9 {
         return years;

@@ -1,10 +1,10 @@
-//! Traces in: each is read once, characterised on the way, and kept in compact form for the simulations.
+//! Reads traces: each is read once, characterised on the way, and kept in compact form for the simulations.
 
 use std::path::PathBuf;
 
 use esker_core::{Nanos, unlikely_rate, words};
 use esker_results::profile::Profile;
-use esker_sim::{Extent, TraceInput, Traces, Workload as Requests, read_trace};
+use esker_sim::{Extent, TraceInput, Traces, Workload, read_trace};
 use esker_trace::{
     Characteriser, CharacteriserSettings, DenseMap, Operation, ReadNotes, ReadOptions, Record, TraceReader,
 };
@@ -12,30 +12,30 @@ use esker_trace::{
 use crate::{Hooks, StudyError};
 use esker_results::study::InputSummary;
 
-/// One trace, read.
+/// A trace in memory.
 pub(crate) struct Input {
     pub(crate) summary: InputSummary,
-    /// Names of its files as an experiment beside them would have them.
+    /// Names of its files, relative to an experiment in the same folder.
     files: Vec<String>,
     trace: TraceInput,
 }
 
-/// One or several traces as one stream of requests, with what is known of them.
-pub(crate) struct Workload {
+/// One or several traces as one stream of requests, with their profile.
+pub(crate) struct StudyWorkload {
     pub(crate) name: String,
     pub(crate) inputs: Vec<InputSummary>,
-    /// All files, as `trace` in an experiment beside them names them.
+    /// All files, as `trace` of an experiment in the same folder.
     pub(crate) files: Vec<String>,
     pub(crate) profile: Profile,
-    /// The requests themselves.
-    pub(crate) requests: Requests,
+    /// The requests.
+    pub(crate) requests: Workload,
 }
 
-/// What is counted while records go by.
+/// Counts taken while records pass.
 struct Counted {
     characteriser: Characteriser,
     extent: Extent,
-    /// Requests of no bytes.
+    /// Requests without bytes.
     empty: u64,
 }
 
@@ -54,7 +54,7 @@ impl Counted {
     }
 }
 
-/// Reads one trace: parsing on its own thread, characterisation and spooling on this one.
+/// Reads one trace. Parsing runs on a thread of its own, characterisation and spooling on this one.
 fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(Input, Counted), StudyError> {
     let mut reader = TraceReader::open(paths, options)?;
     let file_name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -100,7 +100,7 @@ fn short(reader: &TraceReader) -> &'static str {
     reader.format().name
 }
 
-/// What the reader noticed, as sentences for the report.
+/// Returns the reader's notes as sentences for the report.
 pub fn remarks(notes: &ReadNotes) -> Vec<String> {
     let mut remarks = notes.remarks.clone();
     if notes.reordered > 0 {
@@ -124,19 +124,19 @@ pub fn remarks(notes: &ReadNotes) -> Vec<String> {
 }
 
 /// Reads one trace as a workload of its own.
-pub(crate) fn single(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<Workload, StudyError> {
+pub(crate) fn single(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<StudyWorkload, StudyError> {
     let (input, counted) = read(paths, options, hooks)?;
     let name = input.summary.name.clone();
     finish(name, vec![input], |_| counted)
 }
 
-/// Reads several traces as one workload. Where every trace has absolute times that overlap, they keep their relation;
-/// else all begin together.
+/// Reads several traces as one workload. If every trace has absolute times and they overlap, these are kept; else all
+/// traces begin at the same time.
 pub(crate) fn together(
     groups: &[Vec<PathBuf>],
     options: &ReadOptions,
     hooks: &Hooks<'_>,
-) -> Result<Workload, StudyError> {
+) -> Result<StudyWorkload, StudyError> {
     let mut inputs = Vec::new();
     for paths in groups {
         inputs.push(read(paths, options, hooks)?.0);
@@ -148,8 +148,12 @@ pub(crate) fn together(
     })
 }
 
-/// The workload of `inputs`, whose records together `count` counts.
-fn finish(name: String, inputs: Vec<Input>, count: impl FnOnce(&Traces) -> Counted) -> Result<Workload, StudyError> {
+/// Makes a workload of `inputs`; `count` counts their combined records.
+fn finish(
+    name: String,
+    inputs: Vec<Input>,
+    count: impl FnOnce(&Traces) -> Counted,
+) -> Result<StudyWorkload, StudyError> {
     let (mut summaries, mut files, mut traces) = (Vec::new(), Vec::new(), Vec::new());
     for input in inputs {
         summaries.push(input.summary);
@@ -162,26 +166,26 @@ fn finish(name: String, inputs: Vec<Input>, count: impl FnOnce(&Traces) -> Count
     if profile.read_requests + profile.write_requests == 0 {
         return Err(StudyError::NothingToDo { name });
     }
-    Ok(Workload { name, inputs: summaries, files, profile, requests: Requests::of(traces, extent, &touched) })
+    Ok(StudyWorkload { name, inputs: summaries, files, profile, requests: Workload::of(traces, extent, &touched) })
 }
 
-impl Workload {
-    /// What it was read from.
+impl StudyWorkload {
+    /// Returns the traces.
     pub(crate) fn traces(&self) -> &Traces {
         self.requests.traces().expect("a study is of traces")
     }
 
-    /// All requests in order of time, the first one near time zero.
+    /// Iterates over all requests in order of time, the first near time zero.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
         self.traces().records()
     }
 
-    /// The areas that are read or written, without gaps.
+    /// Returns the areas that are read or written, packed without gaps.
     pub(crate) fn map(&self) -> &DenseMap {
         self.requests.dense_map().expect("a study is of traces")
     }
 
-    /// Whether times tell when requests came.
+    /// Returns true if times are arrival times.
     pub(crate) fn has_times(&self) -> bool {
         self.requests.has_times()
     }
@@ -193,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    /// A trace that a format with times holds may have none all the same, such as one converted from a format without.
+    /// A trace in a format with times may have none all the same, such as one converted from a format without times.
     #[test]
     fn times_that_are_all_the_same_are_none() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a constant misalignment costs, simulated with and without.
+//! The cost of a constant misalignment, simulated with and without it.
 
 use std::cell::Cell;
 
@@ -6,17 +6,17 @@ use esker_core::Bytes;
 
 use crate::arrivals::{Load, arrivals};
 use crate::candidates::Design;
-use crate::load::Workload;
-use crate::run::Run;
+use crate::load::StudyWorkload;
+use crate::run::MeasuredRun;
 use crate::simulate::{flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
 
-/// Volumes with a smaller share of the requests than this are not worth a finding.
+/// Volumes with a smaller share of the requests are not reported.
 const SHARE_MIN: f64 = 0.05;
 
-/// The volumes whose requests would be aligned after a shift, without the cost.
-pub(crate) fn found(workload: &Workload) -> Vec<Misalignment> {
+/// Returns the volumes whose requests would be aligned after a shift, without the cost.
+pub(crate) fn found(workload: &StudyWorkload) -> Vec<Misalignment> {
     let input = workload.inputs.first().map_or("TRACE", |input| input.name.as_str());
     let several = workload.traces().volumes().len() > 1;
     workload
@@ -42,9 +42,9 @@ pub(crate) fn found(workload: &Workload) -> Vec<Misalignment> {
         .collect()
 }
 
-/// Simulates `design` with every misaligned volume shifted, beside its run as traced.
+/// Simulates `design` with every misaligned volume shifted, for comparison with its run as traced.
 pub(crate) fn cost(
-    workload: &Workload,
+    workload: &StudyWorkload,
     design: &Design,
     candidate: &Candidate,
     found: &[Misalignment],
@@ -73,7 +73,7 @@ pub(crate) fn cost(
     Ok(aligned(&run).map(|aligned| MisalignmentCost { candidate: candidate.name.clone(), as_traced, aligned }))
 }
 
-fn aligned(run: &Run) -> Option<AlignmentRun> {
+fn aligned(run: &MeasuredRun) -> Option<AlignmentRun> {
     let flash = flash_report(&*run.device)?;
     let times = run.statistics.results().all.response_time;
     (run.replay.end == esker_core::ReplayEnd::Complete).then(|| AlignmentRun {

@@ -4,8 +4,8 @@ use esker_core::Replay;
 use esker_results::{Reporting, RequestStatistics, SeriesPoint};
 use esker_sim::{Experiment, Slowest};
 
-/// What is left of it for those who look closer.
-pub(crate) struct Run {
+/// State and measurements after the run, for further analysis.
+pub(crate) struct MeasuredRun {
     pub(crate) device: Box<dyn Reporting>,
     pub(crate) experiment: Experiment,
     pub(crate) replay: Replay,

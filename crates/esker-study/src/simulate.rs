@@ -1,4 +1,4 @@
-//! One design under one workload.
+//! Simulates a design under a workload.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
@@ -13,29 +13,30 @@ use esker_trace::ReadOptions;
 use crate::arrivals::{Load, arrivals};
 use crate::candidates::Design;
 use crate::endurance::{self, Rates};
-use crate::load::Workload;
-use crate::run::Run;
+use crate::load::StudyWorkload;
+use crate::run::MeasuredRun;
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{BusiestHour, Candidate, CurvePoint, GrownLoad, Outcome, ResourceLimit, TranslationLayer};
 
-/// Requests under way in closed replay.
+/// Requests under way in closed-loop replay.
 pub(crate) const CLOSED_DEPTH: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
-/// A design is given up when a request has waited this long for it, or the trace's length where that is shorter...
+/// A design counts as saturated when a request has waited this long for it, or as long as the trace if that is
+/// shorter...
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
-/// ... but never sooner than this.
+/// ... but at least this long.
 const WAIT_MIN: Nanos = Nanos::from_secs(1);
-/// ... or when so many requests wait.
+/// ... or when this many requests wait.
 const BACKLOG_MAX: u64 = 2_000_000;
-/// Intervals of the series over time.
+/// Number of intervals of the series over time.
 const INTERVALS: u64 = 240;
-/// Points of the distribution of response times.
+/// Number of points of the distribution of response times.
 const CURVE_POINTS: usize = 120;
 const HOUR: Nanos = Nanos::from_secs(3600);
 
-/// Simulates one design: the measured run, then, for flash, as many further passes as endurance needs. Also says which
-/// request took longest.
+/// Simulates one design: the measured run, then for flash as many further passes as the estimate of endurance needs.
+/// Also returns the slowest request.
 pub(crate) fn simulate(
-    workload: &Workload,
+    workload: &StudyWorkload,
     design: &Design,
     settings: &StudySettings,
     hooks: &Hooks<'_>,
@@ -86,7 +87,7 @@ pub(crate) fn simulate(
     }
     let factor = settings.budgets.load_at_the_end();
     if candidate.outcome == Outcome::Served && workload.has_times() && factor > 1.0 {
-        // The wear that the further passes left is no matter: this run has a device of its own.
+        // The further passes do not affect this run, which has a device of its own.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
         let load = Load { time_scale, ..Load::AS_TRACED };
         let run = measured_run(workload, design, &load, settings, hooks)?;
@@ -103,13 +104,18 @@ pub(crate) fn simulate(
     Ok((candidate, run.slowest))
 }
 
-/// What the translation layer of a drive takes and did.
-fn translation_layer(config: &serde_json::Value, sold: Bytes, run: &Run, report: &Report) -> Option<TranslationLayer> {
+/// Returns the memory use and the counts of a drive's translation layer.
+fn translation_layer(
+    config: &serde_json::Value,
+    sold: Bytes,
+    run: &MeasuredRun,
+    report: &Report,
+) -> Option<TranslationLayer> {
     let layer = &config["device"]["ssd"]["ftl"];
     let flash = report.devices.values().find_map(|device| device.flash.as_ref())?;
     let page_bytes = run.device.capacity().0 / flash.pages.host.max(1);
     let simulated = flash.pages.raw * page_bytes;
-    // Tables grow with the flash that they map.
+    // Tables grow in proportion to the flash that they map.
     let map_bytes = u128::from(flash.map_bytes) * u128::from(sold.0.max(simulated)) / u128::from(simulated.max(1));
     Some(TranslationLayer {
         name: layer.as_str().or_else(|| layer["kind"].as_str())?.to_string(),
@@ -120,16 +126,16 @@ fn translation_layer(config: &serde_json::Value, sold: Bytes, run: &Run, report:
     })
 }
 
-/// A design that is ready to be measured, and how.
+/// A design that is ready for measuring.
 pub(crate) struct Setup {
     pub(crate) device: Box<dyn Reporting>,
     pub(crate) replay_settings: ReplaySettings,
     experiment: Experiment,
 }
 
-/// Builds the design, in the condition in which measuring begins.
+/// Builds the design, in the state in which measuring begins.
 pub(crate) fn set_up(
-    workload: &Workload,
+    workload: &StudyWorkload,
     design: &Design,
     load: &Load<'_>,
     settings: &StudySettings,
@@ -144,10 +150,10 @@ pub(crate) fn set_up(
     Ok(Setup { device, replay_settings, experiment })
 }
 
-/// The whole experiment, so that `esker sim` does what the study did: beside the design, how traces are read, what is
-/// done with them, and when a run ends.
+/// Returns the whole experiment, so that `esker sim` repeats the study's run: the design, how traces are read and
+/// mapped, and when the run ends.
 fn experiment(
-    workload: &Workload,
+    workload: &StudyWorkload,
     design: &Design,
     load: &Load<'_>,
     settings: &StudySettings,
@@ -182,12 +188,12 @@ fn experiment(
 
 /// Builds the design and replays the workload on it once.
 pub(crate) fn measured_run(
-    workload: &Workload,
+    workload: &StudyWorkload,
     design: &Design,
     load: &Load<'_>,
     settings: &StudySettings,
     hooks: &Hooks<'_>,
-) -> Result<Run, StudyError> {
+) -> Result<MeasuredRun, StudyError> {
     let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
     let mut go_on = |ended| hooks.simulated(ended);
@@ -208,18 +214,18 @@ pub(crate) fn measured_run(
     if measured.stopped() {
         return Err(StudyError::Cancelled);
     }
-    Ok(Run { device, experiment, replay, statistics, hour, series, slowest })
+    Ok(MeasuredRun { device, experiment, replay, statistics, hour, series, slowest })
 }
 
-/// Length of one interval of the series: a round number of milliseconds.
+/// Returns the length of an interval of the series: a round number of milliseconds.
 fn interval(duration: Nanos) -> Nanos {
     Nanos::from_millis((duration.0 / INTERVALS).div_ceil(1_000_000).max(1))
 }
 
-fn busiest_hour(workload: &Workload, run: &Run) -> Option<BusiestHour> {
+fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHour> {
     let response = match (&workload.profile.busiest_hour, &run.hour) {
         (Some(hour), Some(statistics)) => (hour.start_s, statistics.response()),
-        // Without times the whole run counts as its busiest hour.
+        // Without times, the whole run counts as the busiest hour.
         _ => (0.0, run.statistics.response()),
     };
     let (start_s, response) = response;
@@ -231,14 +237,14 @@ fn busiest_hour(workload: &Workload, run: &Run) -> Option<BusiestHour> {
 }
 
 fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {
-    // What takes no time at all (a trim, say) has no place on a logarithmic axis.
+    // A time of zero (of a trim, say) has no place on a logarithmic axis.
     let points = statistics.response().curve(CURVE_POINTS).into_iter().filter(|(time, _)| *time > Nanos::ZERO);
     points.map(|(time, share)| CurvePoint { time_us: time.as_micros_f64(), share }).collect()
 }
 
-/// How busy each kind of resource was, the most used first: over the run from the devices that have
-/// it, at its peak from the series.
-fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
+/// Returns the utilisation of each kind of resource, the most used first: over the run from the devices, and its peak
+/// from the series.
+fn limits(report: &Report, run: &MeasuredRun) -> Vec<ResourceLimit> {
     let mut limits: Vec<ResourceLimit> = Vec::new();
     for device in report.devices.values() {
         for (resource, &utilisation) in &device.utilisation {
@@ -272,7 +278,7 @@ fn limits(report: &Report, run: &Run) -> Vec<ResourceLimit> {
     limits
 }
 
-/// The flash counters of a device tree with one drive.
+/// Returns the flash counters of a device tree with one drive.
 pub(crate) fn flash_report(device: &dyn Reporting) -> Option<FlashReport> {
     let report = Report::of(device);
     report.devices.into_values().find_map(|device| device.flash)

@@ -1,8 +1,8 @@
-//! The slowest request of a drive and those around it, each with what its time went to (after Kim 2009, figure 3.15).
+//! The slowest request of a drive and those around it, each with a breakdown of its time (after Kim 2009, figure 3.15).
 //!
-//! Recording flash operations takes a scheduler that goes from event to event, which is slower than the usual one with
-//! the same times. So the measured run only notes which request took longest, and one drive is run once more, with
-//! recording, until that request has ended.
+//! Recording flash operations needs the event-by-event scheduler, which is slower than the usual one but gives the same
+//! times. So the measured run only notes the slowest request. One drive then runs once more, with recording, until that
+//! request has ended.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -13,22 +13,22 @@ use esker_sim::{Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
 use crate::candidates::Design;
-use crate::load::Workload;
+use crate::load::StudyWorkload;
 use crate::simulate::{Setup, flash_report, set_up};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{ResponseParts, SlowRequest, SlowStretch};
 
-/// Requests shown: most of them before the slowest one, which show how it came to be.
+/// Requests shown, most of them before the slowest one, to show how it came about.
 const BEFORE: usize = 79;
 const AFTER: usize = 20;
-/// Requests recorded: what a drive may have under way, and what is shown before it.
+/// Requests recorded: those that a drive may have under way, and those shown before them.
 const RECORDED: u32 = 1024;
-/// Ends that are kept: more than requests recorded, since one that takes long keeps those behind it.
+/// Completions kept: more than requests recorded, since a slow request delays those behind it.
 const ENDS: usize = 16_384;
 
 /// Runs `design` again and shows the requests around `slowest`.
 pub(crate) fn around(
-    workload: &Workload,
+    workload: &StudyWorkload,
     design: &Design,
     slowest: Slowest,
     settings: &StudySettings,
@@ -51,7 +51,7 @@ pub(crate) fn around(
     Ok(shown(&timeline, &until.ends, slowest).map(|stretch| SlowStretch { candidate: design.name.clone(), ..stretch }))
 }
 
-/// An end, as the host sees it.
+/// The completion of a request, as the host sees it.
 struct End {
     arrival: Nanos,
     request: Request,
@@ -59,7 +59,7 @@ struct End {
     at: Nanos,
 }
 
-/// Ends the replay soon after the slowest request has ended.
+/// Stops the replay soon after the slowest request has ended.
 struct Until<'a> {
     slowest: Slowest,
     found: bool,
@@ -87,7 +87,7 @@ impl Observer for Until<'_> {
     }
 }
 
-/// A request that ended, with its place in the timeline.
+/// A request that ended, with its index in the timeline.
 struct Seen<'a> {
     index: u32,
     arrival: Nanos,
@@ -95,15 +95,15 @@ struct Seen<'a> {
     request: &'a TimelineRequest,
 }
 
-/// The stretch around the slowest request, without the candidate's name; nothing where the request
-/// is not among what was recorded.
+/// Returns the stretch around the slowest request, without the candidate's name; `None` if the request was not
+/// recorded.
 fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> Option<SlowStretch> {
     let mut arrivals: BTreeMap<(u64, u64, u64, u64), VecDeque<Nanos>> = BTreeMap::new();
     for end in ends {
         let key = (end.request.start.byte_offset(), end.request.length.0, end.start.0, end.at.0);
         arrivals.entry(key).or_default().push_back(end.arrival);
     }
-    // What was done before the first operation that is known is not known.
+    // The time before the first recorded operation is unknown.
     let known = if timeline.operations_left_out == 0 { 0 } else { timeline.operations.first()?.end_ns };
     let seen: Vec<Seen<'_>> = (0..)
         .zip(&timeline.requests)
@@ -138,15 +138,15 @@ fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> O
     })
 }
 
-/// What each die did, in the order of its beginnings.
+/// Operations of each die, in the order in which they began.
 struct Dies<'a> {
     of_die: BTreeMap<u32, Vec<&'a TimelineOperation>>,
     of_request: BTreeMap<u32, Vec<&'a TimelineOperation>>,
 }
 
-/// What a moment of a request's time goes to.
+/// What the time of a request is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum TimeUse {
     Queue,
     Requests,
     Cleaning,
@@ -157,26 +157,26 @@ enum Part {
     Other,
 }
 
-/// Nanoseconds by [`Part`].
+/// Nanoseconds by [`TimeUse`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Parts([u64; 8]);
+struct TimeUses([u64; 8]);
 
-impl Parts {
-    fn add(&mut self, part: Part, from: u64, to: u64) {
+impl TimeUses {
+    fn add(&mut self, part: TimeUse, from: u64, to: u64) {
         self.0[part as usize] += to.saturating_sub(from);
     }
 
     fn as_micros(self) -> ResponseParts {
-        let of = |part: Part| self.0[part as usize] as f64 / 1e3;
+        let of = |part: TimeUse| self.0[part as usize] as f64 / 1e3;
         ResponseParts {
-            queue_us: of(Part::Queue),
-            requests_us: of(Part::Requests),
-            cleaning_us: of(Part::Cleaning),
-            map_us: of(Part::Map),
-            upkeep_us: of(Part::Upkeep),
-            bus_us: of(Part::Bus),
-            flash_us: of(Part::Flash),
-            other_us: of(Part::Other),
+            queue_us: of(TimeUse::Queue),
+            requests_us: of(TimeUse::Requests),
+            cleaning_us: of(TimeUse::Cleaning),
+            map_us: of(TimeUse::Map),
+            upkeep_us: of(TimeUse::Upkeep),
+            bus_us: of(TimeUse::Bus),
+            flash_us: of(TimeUse::Flash),
+            other_us: of(TimeUse::Other),
         }
     }
 }
@@ -196,16 +196,16 @@ impl<'a> Dies<'a> {
         Self { of_die, of_request }
     }
 
-    /// Where the time of a request went: until the drive took it, to the queue; from then on to what the die was doing
-    /// on which its last operation was done, and, while that die had nothing to do, to what the request's other
-    /// operations were doing. The parts add up to the response time.
-    fn parts(&self, seen: &Seen<'_>) -> Parts {
-        let mut parts = Parts::default();
+    /// Returns the breakdown of a request's time. Until the drive takes it, the time goes to the queue. From then on it
+    /// goes to whatever the die of its last operation is doing and, while that die is idle, to the request's other
+    /// operations. The parts add up to the response time.
+    fn parts(&self, seen: &Seen<'_>) -> TimeUses {
+        let mut parts = TimeUses::default();
         let (taken, end) = (seen.request.arrival_ns, seen.end.0);
-        parts.add(Part::Queue, seen.arrival.0, taken);
+        parts.add(TimeUse::Queue, seen.arrival.0, taken);
         let own: &[&TimelineOperation] = self.of_request.get(&seen.index).map_or(&[], Vec::as_slice);
         let Some(last) = own.iter().max_by_key(|operation| operation.end_ns) else {
-            parts.add(Part::Other, taken, end);
+            parts.add(TimeUse::Other, taken, end);
             return parts;
         };
         let none = Vec::new();
@@ -213,17 +213,17 @@ impl<'a> Dies<'a> {
         let rest = sweep(die, seen.index, (taken, last.end_ns.min(end)), &mut parts);
         for gap in rest {
             for (from, to) in sweep(own, seen.index, gap, &mut parts) {
-                parts.add(Part::Other, from, to);
+                parts.add(TimeUse::Other, from, to);
             }
         }
-        parts.add(Part::Other, last.end_ns, end);
+        parts.add(TimeUse::Other, last.end_ns, end);
         parts
     }
 }
 
-/// Shares out the time from `within.0` to `within.1` among `operations`, which are in the order of their
-/// beginnings, and gives back what is left.
-fn sweep(operations: &[&TimelineOperation], request: u32, within: (u64, u64), parts: &mut Parts) -> Vec<(u64, u64)> {
+/// Divides the time from `within.0` to `within.1` among `operations`, which are in the order in which they began.
+/// Returns the gaps left.
+fn sweep(operations: &[&TimelineOperation], request: u32, within: (u64, u64), parts: &mut TimeUses) -> Vec<(u64, u64)> {
     let (mut at, to) = within;
     let mut rest = Vec::new();
     for operation in operations {
@@ -238,14 +238,14 @@ fn sweep(operations: &[&TimelineOperation], request: u32, within: (u64, u64), pa
         let part = match operation.cause.as_str() {
             "host" if operation.request == Some(request) => {
                 let wait = operation.bus_wait_ns.min(end - at);
-                parts.add(Part::Bus, 0, wait);
+                parts.add(TimeUse::Bus, 0, wait);
                 at += wait;
-                Part::Flash
+                TimeUse::Flash
             }
-            "host" => Part::Requests,
-            "cleaning" => Part::Cleaning,
-            "mapping" => Part::Map,
-            _ => Part::Upkeep,
+            "host" => TimeUse::Requests,
+            "cleaning" => TimeUse::Cleaning,
+            "mapping" => TimeUse::Map,
+            _ => TimeUse::Upkeep,
         };
         parts.add(part, at, end);
         at = end;
@@ -277,8 +277,8 @@ mod tests {
         TimelineRequest { kind: "write".into(), offset_bytes: 4096, length_bytes: 4096, arrival_ns, start_ns, end_ns }
     }
 
-    /// A write arrives at 10, is taken at 20, waits for cleaning until 50 and another request until 70, stands idle for
-    /// 5, waits 3 for the bus, and works until 100, with 2 for the link.
+    /// A write arrives at 10, is taken at 20, waits for cleaning until 50 and another request until 70, is idle for 5,
+    /// waits 3 for the bus, and is served until 100, including 2 for the link.
     #[test]
     fn the_time_of_a_request_goes_to_what_its_die_did_meanwhile() {
         let timeline = TimelineReport {
@@ -315,7 +315,7 @@ mod tests {
         };
         assert_eq!(parts, expected);
         assert_eq!(stretch.requests[1].response_us, 0.092);
-        // The first one's die was cleaning from 5 on; what it did before is not known.
+        // The die of the first request was cleaning from 5 on; before that, its work is unknown.
         let parts = stretch.requests[0].parts;
         assert_eq!((parts.other_us, parts.cleaning_us, parts.bus_us, parts.flash_us), (0.005, 0.045, 0.002, 0.018));
         assert!(shown(&timeline, &ends, Slowest { end: Nanos(103), ..slowest }).is_none());

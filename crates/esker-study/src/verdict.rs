@@ -1,7 +1,7 @@
-//! The answer in plain words, from the numbers in the report and nothing else.
+//! The verdict in plain words, from the numbers in the report alone.
 //!
-//! No prices are known here, so "best" means: keeps the budgets, then fewest devices, then the smallest 99th percentile
-//! in the busiest hour. The assumptions of the report say so.
+//! Prices are unknown here, so "best" means: keeps the budgets, then fewest devices, then the smallest 99th percentile
+//! in the busiest hour. The report lists this among its assumptions.
 
 use crate::lifetime::load_of;
 use esker_core::words;
@@ -90,7 +90,7 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     }
 }
 
-/// What the verdict is made from.
+/// The data for a verdict.
 pub(crate) struct Evidence<'a> {
     pub(crate) budgets: &'a Budgets,
     pub(crate) replay: &'a ReplaySummary,
@@ -116,7 +116,7 @@ pub(crate) fn verdict(evidence: &Evidence<'_>) -> Verdict {
     }
 }
 
-/// The candidate that keeps the budgets with the fewest devices, then the smallest busiest-hour p99.
+/// Returns the candidate that keeps the budgets with the fewest devices, then with the smallest busiest-hour p99.
 fn recommend(candidates: &[Candidate]) -> Option<&Candidate> {
     candidates
         .iter()
@@ -307,7 +307,7 @@ fn cache(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
 }
 
-/// The largest notable share of pages that were read without data, and the design that read them.
+/// Returns the largest notable share of pages read without data, and the design that read them.
 fn most_unwritten_reads(candidates: &[Candidate]) -> Option<(f64, &str)> {
     let shares = candidates.iter().flat_map(|candidate| {
         let flash = candidate.devices.values().filter_map(|device| device.flash.as_ref());
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_without_data_are_told_of_the_design_that_has_most() {
+    fn the_design_with_the_most_reads_without_data_is_reported() {
         assert_eq!(most_unwritten_reads(&[candidate("tlc", 1000, 10), candidate("disk", 0, 0)]), None);
         let designs = [candidate("tlc", 1000, 10), candidate("slc", 1000, 30), candidate("qlc", 1000, 20)];
         assert_eq!(most_unwritten_reads(&designs), Some((0.03, "slc")));

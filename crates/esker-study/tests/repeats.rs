@@ -1,4 +1,4 @@
-//! The configuration of each design in a report repeats the report's figures when `esker sim` runs it.
+//! Running the configuration of a design from a report with `esker sim` repeats the report's figures.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -26,7 +26,7 @@ fn studied(trace: &Path, thorough: bool) -> StudyReport {
     study(&settings, &hooks).unwrap()
 }
 
-/// Runs the candidate's configuration from a file beside the trace and compares all figures that a run has.
+/// Runs the candidate's configuration from a file next to the trace, and compares all figures.
 fn repeat(candidate: &Candidate, folder: &Path) {
     let name = &candidate.name;
     let file = folder.join(format!("{name}.toml"));
@@ -71,7 +71,7 @@ fn repeat_all(trace: &Path, thorough: bool) {
     });
 }
 
-/// The begin of the sample, with trims that begin and end anywhere, also within pages that hold data.
+/// The beginning of the sample, with trims that begin and end anywhere, also within pages that hold data.
 fn cut(folder: &Path, requests: usize) -> PathBuf {
     let mut reader = TraceReader::open(&[SAMPLE.into()], &ReadOptions::default()).unwrap();
     let (mut records, mut batch) = (Vec::<Record>::new(), Vec::new());
@@ -94,7 +94,7 @@ fn cut(folder: &Path, requests: usize) -> PathBuf {
     path
 }
 
-/// In `make soak` (`ESKER_SOAK` is set) also every design on the whole sample.
+/// In `make soak` (`ESKER_SOAK` is set), every design also runs on the whole sample.
 #[test]
 fn the_configuration_of_each_design_repeats_its_figures() {
     let folder = tempfile::tempdir().unwrap();

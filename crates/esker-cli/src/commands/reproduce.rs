@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_repro::{Claim, ClaimVerdict, Context, Item, Outcome, ReproduceError, Tally};
+use esker_repro::{Claim, ClaimVerdict, Context, Item, ItemOutcome, ReproduceError, Tally};
 use esker_results::reproduction::{ReproducedItem, Reproduction};
 
 use crate::args::{Common, ReproduceArguments};
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
     Ok(if missed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &Common) -> Result<Outcome, Failure> {
+fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &Common) -> Result<ItemOutcome, Failure> {
     let bar = Progress::new(common.quiet, "%");
     bar.set_message(place);
     let progress = |share: f64| bar.set((share * 1000.0) as u64, 1000);
@@ -60,7 +60,7 @@ fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &C
 
 fn write_page(
     html: Output,
-    found: &[(&Item, Outcome)],
+    found: &[(&Item, ItemOutcome)],
     arguments: &ReproduceArguments,
     common: &Common,
 ) -> Result<(), Failure> {
@@ -103,7 +103,7 @@ fn command_line(arguments: &ReproduceArguments, common: &Common) -> String {
 }
 
 /// Number of claims by verdict, for each paper.
-fn summary(found: &[(&Item, Outcome)]) -> String {
+fn summary(found: &[(&Item, ItemOutcome)]) -> String {
     let mut papers: Vec<(&str, Vec<&Claim>)> = Vec::new();
     for (item, outcome) in found {
         let paper = item.name.split('/').next().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Logical blocks that have something beside their data block: a log block, a chain of replacements.
+//! A table of logical blocks that have something beside their data block: a log block, a chain of replacements.
 
 use esker_core::{Linked, Links, List};
 
-/// A few logical blocks, each with a `T`, from the one that was used longest ago to the one that was used last.
+/// A value for each of a few logical blocks, ordered from least to most recently used.
 #[derive(Debug)]
 pub(crate) struct Associated<T> {
-    /// Per logical block its slot plus one, or zero.
+    /// Slot plus one per logical block; zero if it has none.
     slot_of: Vec<u32>,
     slots: Vec<Slot<T>>,
     unused: Vec<u32>,
@@ -31,37 +31,37 @@ impl<T> Linked for Slot<T> {
 }
 
 impl<T> Associated<T> {
-    /// None of `logical` blocks.
+    /// An empty table for `logical` logical blocks.
     pub(crate) fn new(logical: u32) -> Self {
         let slot_of = esker_nand::memory::zeroed(logical as usize);
         Self { slot_of, slots: Vec::new(), unused: Vec::new(), by_use: List::EMPTY }
     }
 
-    /// How many blocks have something.
+    /// Returns the number of blocks with a value.
     pub(crate) fn len(&self) -> u32 {
         (self.slots.len() - self.unused.len()) as u32
     }
 
-    /// What `block` has.
+    /// Returns the value of `block`.
     #[inline]
     pub(crate) fn get(&self, block: u32) -> Option<&T> {
         let slot = self.slot_of[block as usize].checked_sub(1)?;
         self.slots[slot as usize].value.as_ref()
     }
 
-    /// What `block` has.
+    /// Returns the value of `block`.
     #[inline]
     pub(crate) fn get_mut(&mut self, block: u32) -> Option<&mut T> {
         let slot = self.slot_of[block as usize].checked_sub(1)?;
         self.slots[slot as usize].value.as_mut()
     }
 
-    /// The block that was used longest ago.
+    /// Returns the least recently used block.
     pub(crate) fn oldest(&self) -> Option<u32> {
         self.by_use.first().map(|index| self.slots[index as usize].block)
     }
 
-    /// All blocks, the one that was used longest ago first.
+    /// Iterates over blocks and values, least recently used first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.by_use.iter(&self.slots).map(|index| {
             let slot = &self.slots[index as usize];
@@ -69,7 +69,7 @@ impl<T> Associated<T> {
         })
     }
 
-    /// `block`, which has nothing, has `value`, and was used last.
+    /// Adds `block`, which has no value yet, as the most recently used.
     pub(crate) fn insert(&mut self, block: u32, value: T) {
         debug_assert_eq!(self.slot_of[block as usize], 0);
         let slot = Slot { block, value: Some(value), links: Links::NONE };
@@ -87,7 +87,7 @@ impl<T> Associated<T> {
         self.by_use.push_back(&mut self.slots, index);
     }
 
-    /// `block`, which has something, was used last.
+    /// Makes `block`, which has a value, the most recently used.
     #[inline]
     pub(crate) fn touch(&mut self, block: u32) {
         let index = self.slot_of[block as usize] - 1;
@@ -97,7 +97,7 @@ impl<T> Associated<T> {
         }
     }
 
-    /// Takes away what `block` has.
+    /// Removes `block` and returns its value.
     pub(crate) fn remove(&mut self, block: u32) -> Option<T> {
         let index = std::mem::take(&mut self.slot_of[block as usize]).checked_sub(1)?;
         self.by_use.remove(&mut self.slots, index);
@@ -105,7 +105,7 @@ impl<T> Associated<T> {
         self.slots[index as usize].value.take()
     }
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.slot_of) + self.slots.capacity() * size_of::<Slot<T>>()
     }

@@ -1,4 +1,4 @@
-//! Log blocks that any logical block may write to.
+//! Log blocks that take pages of any logical block.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
-use super::pool::Last;
-use super::{BlockPool, Kept};
+use super::pool::LastCopy;
+use super::{BlockPool, KeptBlock};
 use crate::{Cells, FtlError};
 
-/// How many pages ahead of its own the map of a logical block is fetched that will be gathered.
+/// While a log block is emptied, distance in pages at which the map of a logical block to be gathered is prefetched.
 const FAR: u32 = 8;
-/// How many pages ahead of its own its data block is.
+/// Distance in pages at which spare areas of its data block are prefetched.
 const NEAR: u32 = 4;
 
-/// Log blocks in the order in which they were opened; the last one takes the next page.
+/// Log blocks in the order of opening. The last one takes the next page.
 #[derive(Debug)]
 pub(crate) struct SharedLog {
     blocks: VecDeque<BlockIndex>,
@@ -24,14 +24,14 @@ pub(crate) struct SharedLog {
 }
 
 impl SharedLog {
-    /// At most `most` blocks. `role`, not 0 and no other log's in its pool, is what their spare areas say.
+    /// A log of at most `most` blocks. Their spare areas hold `role`: not 0, and unique within the pool.
     pub(crate) fn new(most: u32, role: u8) -> Self {
         Self { blocks: VecDeque::with_capacity(most as usize), most, role }
     }
 
-    /// Takes over those of its blocks that are in `kept` after a power failure. Only the one that was opened last takes
+    /// After a power failure, takes over the blocks of this log in `kept`. Only the one that was opened last takes
     /// further pages.
-    pub(crate) fn adopt(&mut self, kept: &[Kept], pool: &BlockPool, flash: &mut FlashState) {
+    pub(crate) fn adopt(&mut self, kept: &[KeptBlock], pool: &BlockPool, flash: &mut FlashState) {
         self.blocks.extend(kept.iter().filter(|kept| kept.role == self.role).map(|kept| kept.block));
         assert!(self.blocks.len() <= self.most as usize, "more log blocks were open than there are");
         for block in self.blocks.iter().rev().skip(1) {
@@ -39,20 +39,20 @@ impl SharedLog {
         }
     }
 
-    /// The blocks, the one that was opened first first.
+    /// Returns the blocks in the order of opening.
     pub(crate) fn blocks(&self) -> &VecDeque<BlockIndex> {
         &self.blocks
     }
-    /// Blocks that can still be opened before one has to be emptied.
+    /// Returns how many blocks can be opened before one has to be emptied.
     pub(crate) fn unused(&self) -> u32 {
         self.most - self.blocks.len() as u32
     }
-    /// As many as there can be.
+    /// Returns the maximum number of blocks.
     pub(crate) fn most(&self) -> u32 {
         self.most
     }
 
-    /// The block that takes the next page, and at which offset, if one is open and not full.
+    /// Returns the block that takes the next page and the offset in it; `None` if no open block has room.
     #[inline]
     pub(crate) fn room(&self, pool: &BlockPool, flash: &FlashState) -> Option<(BlockIndex, u32)> {
         let open = *self.blocks.back()?;
@@ -69,7 +69,7 @@ impl SharedLog {
         Ok((block, 0))
     }
 
-    /// Logical blocks with valid data in the block that is number `index` in the order of opening.
+    /// Returns the number of logical blocks with valid data in block `index`, counted in the order of opening.
     pub(crate) fn data_blocks(&self, index: usize, pool: &BlockPool, flash: &FlashState) -> usize {
         let block = self.blocks[index];
         let first = flash.geometry().first_page(block).0;
@@ -80,20 +80,20 @@ impl SharedLog {
         data_blocks.len()
     }
 
-    /// Empties the block that is number `index` in the order of opening, which is no longer one of them: gathers every
-    /// logical block with valid data in it, and erases it. `gathered` is told of each of those.
+    /// Empties block `index`, counted in the order of opening, and removes it: gathers every logical block with valid
+    /// data in it, then erases it. Calls `gathered` for each logical block.
     pub(crate) fn empty<S: OpSink>(
         &mut self,
         index: usize,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
-        mut gathered: impl FnMut(u32, Option<Last>, &mut BlockPool, &mut Cells<'_, S>),
+        mut gathered: impl FnMut(u32, Option<LastCopy>, &mut BlockPool, &mut Cells<'_, S>),
     ) -> Result<(), FtlError> {
         let victim = self.blocks.remove(index).expect("there is such a block");
         let mut data_blocks = 0;
         let mut last = None;
         let first = cells.flash.geometry().first_page(victim).0;
-        // Gathering a logical block takes all of its pages away from the victim.
+        // Gathering a logical block moves all its pages out of the victim.
         let logical_block = |offset: u32, pool: &BlockPool, flash: &FlashState| {
             let is_valid =
                 offset < pool.pages() && flash.valid_word(victim, offset as usize / 64) >> (offset % 64) & 1 == 1;
@@ -109,7 +109,7 @@ impl SharedLog {
             let Some(block) = logical_block(offset, pool, cells.flash) else { continue };
             let gather = pool.gather(block, cells)?;
             gathered(block, gather, pool, cells);
-            // On the victim's own die the order of operations is enough.
+            // On the victim's own die, operations already run in this order.
             last = gather.filter(|gather| gather.leaves(victim, cells.flash)).or(last);
             data_blocks += 1;
         }

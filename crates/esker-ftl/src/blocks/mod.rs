@@ -1,17 +1,17 @@
-//! What block-mapped layers share, with log blocks or without: the data blocks, the free blocks, moving pages, merging.
+//! What block-mapped layers share: data blocks, free blocks, moving pages, merging. With or without log blocks.
 //!
 //! Logical blocks go to the pools in turn, channels first, as the page-mapped layer's pages do. Each pool is a
 //! layer of its own, with its own data blocks, update blocks and free blocks, so that pools work at the same
 //! time and no merge leaves its pool.
 //!
-//! A layer is a [`Scheme`]: it says which block takes a page, and merges where there is none. Where the valid data of
-//! each page lie is kept here, page by page. That is the simulator's index and not the controller's map: the controller
-//! finds a page by its logical block, in the data block or in an update block that belongs to it. [`BlockMapped`]'s
-//! check asserts that it could, and [`Scheme::map_bytes`] counts what its tables take.
+//! A layer is a [`Scheme`]: it chooses the block that takes a page, and merges if there is none. The location of each
+//! page's valid data is kept here, page by page. That is the simulator's index and not the controller's map: the
+//! controller finds a page by its logical block, in the data block or in an update block that belongs to it. The check
+//! of [`BlockMapped`] asserts that it could, and [`Scheme::map_bytes`] counts the memory of its tables.
 //!
-//! The spare area of each page says its number within the pool, its sequence number, its version, and whether its
-//! block is a shared log block. That is enough to find every role again (see [`recovery`]): a block whose pages are
-//! all of one logical block and at their offsets can be its data block, or complete it; any other one is a log
+//! The spare area of each page holds its number within the pool, its sequence number, its version, and whether its
+//! block is a shared log block. Recovery finds the role of each block from that (see [`recovery`]): a block whose pages
+//! all belong to one logical block and lie at their offsets can be its data block, or complete it; any other is a log
 //! block, or belongs to a superblock.
 
 mod associated;
@@ -33,98 +33,98 @@ use crate::{BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlError, Part};
 pub(super) use associated::Associated;
 pub(super) use log::SharedLog;
 pub(super) use pool::BlockPool;
-pub(super) use recovery::{Beside, Kept};
+pub(super) use recovery::{ExtraBlocks, KeptBlock};
 pub(super) use space::{BlockNeeds, LOG};
 
-/// A logical page within its pool.
+/// The address of a logical page within its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PageAddress {
     /// Its logical block.
     pub(super) block: u32,
-    /// Which of that block's pages it is.
+    /// Index of the page in that block.
     pub(super) offset: u32,
-    /// Its number within the pool: what stands in spare areas.
+    /// Its number within the pool, as in spare areas.
     pub(super) slot: u32,
 }
 
-/// A block-mapped layer at work in one pool.
+/// A block-mapping method, at work in one pool.
 pub(super) trait Scheme: fmt::Debug + Send + 'static {
     /// The next `pages` writes belong to one request.
     fn begin_request(&mut self, pages: u32) {
         let _ = pages;
     }
 
-    /// Reads what is needed to find a page, or to write it; says the last read.
+    /// Reads the map that is needed to find or write a page. Returns the last of these reads.
     #[inline]
-    fn translate<S: OpSink>(&mut self, at: Place, pool: &BlockPool, cells: &mut Cells<'_, S>) -> Option<OpIndex> {
+    fn translate<S: OpSink>(&mut self, at: PageAddress, pool: &BlockPool, cells: &mut Cells<'_, S>) -> Option<OpIndex> {
         let _ = (at, pool, cells);
         None
     }
 
-    /// The block and the offset in it that take the page `at`, which is programmed next. Merges first where none can.
+    /// Returns the block that takes the page `at` next, and the offset in it. Merges first if no block can take it.
     fn place<S: OpSink>(
         &mut self,
-        at: Place,
+        at: PageAddress,
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(BlockIndex, u32), FtlError>;
 
-    /// Merges once though nothing forces it. Says whether that made space.
+    /// Merges once, ahead of need. Returns false if that made no space.
     fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError>;
 
-    /// Whether programs may skip pages of a block.
+    /// Returns true if programs may skip pages of a block.
     fn leaves_gaps(&self) -> bool {
         true
     }
 
-    /// Takes over, before anything else, what holds data after a power failure, the block that was opened first first.
-    /// Merges what it has no role for.
+    /// After a power failure and before anything else: takes over the blocks that hold data, in the order of opening.
+    /// Merges those that have no role here.
     fn adopt<S: OpSink>(
         &mut self,
-        kept: &[Kept],
+        kept: &[KeptBlock],
         pool: &mut BlockPool,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError>;
 
-    /// Blocks that can still be taken for logical blocks that were never written.
+    /// Returns how many blocks can still be taken for logical blocks that were never written.
     fn unwritten(&self, pool: &BlockPool) -> u32 {
         pool.absent()
     }
 
-    /// Blocks that can still be taken for updates before something has to be merged.
+    /// Returns how many blocks can still be taken for updates before a merge is needed.
     fn unused(&self) -> u32;
 
-    /// Bytes of controller memory that its tables take.
+    /// Returns the bytes of controller memory that its tables take.
     fn map_bytes(&self, pool: &BlockPool) -> u64;
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory that the simulation takes.
     fn memory_bytes(&self) -> usize;
 
-    /// Every block that is neither free nor a data block, with the one logical block whose pages it may hold, or `None`
-    /// where it may hold any.
+    /// Returns every block that is neither free nor a data block, and the one logical block whose pages it may hold
+    /// (`None` if it may hold any).
     fn update_blocks(&self) -> Vec<(BlockIndex, Option<u32>)>;
 
-    /// Asserts what must hold between calls beside that.
+    /// Asserts further invariants of the scheme that hold between calls.
     fn check(&self, pool: &BlockPool, flash: &FlashState);
 }
 
-/// A layer of schemes that work each in a pool of their own.
+/// A translation layer with one [`Scheme`] per pool.
 #[derive(Debug)]
 pub(super) struct BlockMapped<T> {
-    /// Pages of a run of logical blocks that stays together in a pool.
+    /// Pages in a run of logical blocks, which stays together in a pool.
     run_pages: Divisor,
     pages_per_block: Divisor,
     pools: Divisor,
     turns: Vec<u32>,
     parts: Vec<(BlockPool, T)>,
-    /// The pool that idle time is given to next.
+    /// The pool that is next to merge in idle time.
     idle: usize,
-    /// Idle time merges while fewer blocks than these are left for updates.
+    /// Idle time is used for merges while fewer update blocks than this are left.
     idle_below: u32,
 }
 
 impl<T: Scheme> BlockMapped<T> {
-    /// A layer that needs `needs`, with a scheme of `scheme` for each pool.
+    /// A layer with blocks for `needs`, whose pools each get a scheme made by `scheme`.
     pub(super) fn new(
         context: &FtlContext<'_>,
         needs: &BlockNeeds,
@@ -151,12 +151,12 @@ impl<T: Scheme> BlockMapped<T> {
     }
 
     #[inline]
-    fn locate(&self, page: LogicalPage) -> (usize, Place) {
+    fn locate(&self, page: LogicalPage) -> (usize, PageAddress) {
         let (run, within) = self.run_pages.divide(page.0);
         let (index, turn) = self.pools.divide(run);
         let slot = index * self.run_pages.get() + within;
         let (block, offset) = self.pages_per_block.divide(slot);
-        (self.turns[turn as usize] as usize, Place { block, offset, slot })
+        (self.turns[turn as usize] as usize, PageAddress { block, offset, slot })
     }
 
     #[inline]
@@ -164,14 +164,14 @@ impl<T: Scheme> BlockMapped<T> {
         let (index, at) = self.locate(page);
         let (pool, scheme) = &mut self.parts[index];
         let translated = scheme.translate(at, pool, cells);
-        // Space first: merging may move the very page that is about to be superseded.
+        // Make space first: merging may move the very page that is about to be superseded.
         let (block, offset) = scheme.place(at, pool, cells)?;
         pool.program(at.slot, part, block, offset, translated, cells);
         Ok(())
     }
 }
 
-/// How many writes ahead of its own the entry of a page is fetched, where the writes are known.
+/// Distance, in writes, at which the map entry of a coming write is prefetched.
 const AHEAD: usize = 16;
 
 impl<T: Scheme> Ftl for BlockMapped<T> {
@@ -250,7 +250,7 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         Ok(())
     }
 
-    /// Whole blocks only: those never written, and those that are left for updates.
+    /// Counts whole blocks only: those of never-written logical blocks, and those left for updates.
     fn writable_pages(&self) -> u64 {
         let blocks: u64 =
             self.parts.iter().map(|(pool, scheme)| u64::from(scheme.unwritten(pool) + scheme.unused())).sum();

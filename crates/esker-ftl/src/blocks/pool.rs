@@ -1,4 +1,4 @@
-//! The blocks of one pool: data blocks, free blocks, and the moves that merges are made of.
+//! The blocks of one pool: data blocks, free blocks, and the copies that merges consist of.
 
 use std::collections::VecDeque;
 
@@ -7,28 +7,28 @@ use esker_nand::BlockIndex;
 use esker_nand::memory::{prefetch, zeroed};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpSink};
 
-use super::Place;
+use super::PageAddress;
 use super::space::Layout;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
 use crate::{Cells, FtlContext, FtlCounters, FtlError, Part, WriteFrontiers};
 
-/// A copy after which a block may be erased.
+/// The last copy that a block has to wait for before it is erased.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Last {
+pub(crate) struct LastCopy {
     op: OpIndex,
     to: BlockIndex,
 }
 
-impl Last {
-    /// Whether it went to another die than that of `block`.
+impl LastCopy {
+    /// Returns true if the copy went to another die than that of `block`.
     pub(super) fn leaves(&self, block: BlockIndex, flash: &FlashState) -> bool {
         flash.geometry().die_of(self.to) != flash.geometry().die_of(block)
     }
 }
 
-/// Data of consecutive pages of a logical block that lie side by side in one block.
+/// Consecutive pages of a logical block whose data lie side by side in one block.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct PageRun {
     from: PhysicalPage,
     /// At least one.
     count: u32,
@@ -37,24 +37,24 @@ struct Run {
 /// The data blocks and free blocks of one pool.
 #[derive(Debug)]
 pub(crate) struct BlockPool {
-    /// Parts are the pool's dies; or its planes, where pages are to stay in theirs.
+    /// Parts are the pool's dies, or its planes if pages stay within a plane.
     numbers: PoolBlocks,
     pages: u32,
     summary: bool,
     updates: u32,
-    /// Per page of the pool's logical blocks where its data lie: the physical page plus one, or zero.
+    /// Per page of the pool's logical blocks, the physical page plus one; zero for no data.
     map: Vec<u32>,
-    /// Per logical block its data block plus one, or zero.
+    /// Per logical block, its data block plus one; zero if it has none.
     data: Vec<u32>,
     /// Logical blocks without a data block.
     absent: u32,
     /// The pool's parts in the order in which they take turns.
     turns: Vec<PoolPart>,
-    /// The part of the next update block that belongs to no logical block.
+    /// The part that gives the next update block that belongs to no logical block.
     turn: usize,
-    /// Free blocks per part; the one that was erased first is used first, so that all take turns.
+    /// Free blocks per part. The one that was erased first is used first, so that all take turns.
     free: Vec<VecDeque<PoolBlock>>,
-    /// Merges.
+    /// Counts of merges.
     pub(crate) counters: FtlCounters,
 }
 
@@ -65,7 +65,7 @@ impl BlockPool {
             WriteFrontiers::Plane => geometry.planes(),
             WriteFrontiers::Die | WriteFrontiers::Pool => geometry.dies(),
         };
-        // A pool is a plane at least, or several whole dies.
+        // A pool is at least a plane, or several whole dies.
         let parts = (all_parts / space.pools).max(1);
         let numbers = PoolBlocks::new(first_block, space.blocks_per_pool, parts);
         let first_part = first_block / (geometry.blocks() / all_parts);
@@ -86,72 +86,72 @@ impl BlockPool {
         }
     }
 
-    /// Data pages of a block.
+    /// Returns the number of data pages of a block.
     #[inline(always)]
     pub(crate) fn pages(&self) -> u32 {
         self.pages
     }
-    /// Logical blocks.
+    /// Returns the number of logical blocks.
     pub(crate) fn logical(&self) -> u32 {
         self.data.len() as u32
     }
-    /// Blocks that may take updates at the same time.
+    /// Returns the number of blocks that may take updates at the same time.
     pub(crate) fn updates(&self) -> u32 {
         self.updates
     }
-    /// Logical blocks without a data block.
+    /// Returns the number of logical blocks without a data block.
     pub(crate) fn absent(&self) -> u32 {
         self.absent
     }
-    /// All blocks.
+    /// Returns the number of all blocks.
     pub(crate) fn blocks(&self) -> u32 {
         self.numbers.count()
     }
-    /// Which of the pool's blocks `block` is.
+    /// Returns the index of `block` within the pool.
     #[inline(always)]
     pub(crate) fn local(&self, block: BlockIndex) -> PoolBlock {
         self.numbers.in_pool(block)
     }
 
-    /// The logical block of page `slot`.
+    /// Returns the logical block of page `slot`.
     #[inline(always)]
     pub(crate) fn block_of_slot(&self, slot: u32) -> u32 {
         slot / self.pages
     }
-    /// Where the data of page `slot` lie.
+    /// Returns the physical page with the data of page `slot`.
     #[inline(always)]
     pub(crate) fn page(&self, slot: u32) -> Option<PhysicalPage> {
         self.map[slot as usize].checked_sub(1).map(PhysicalPage)
     }
-    /// The block in which the data of page `slot` lie.
+    /// Returns the block with the data of page `slot`.
     #[inline]
     pub(crate) fn block_of(&self, slot: u32, flash: &FlashState) -> Option<BlockIndex> {
         self.page(slot).map(|page| flash.geometry().block_of(page))
     }
-    /// The data block of logical block `block`.
+    /// Returns the data block of logical block `block`.
     #[inline(always)]
     pub(crate) fn data(&self, block: u32) -> Option<BlockIndex> {
         self.data[block as usize].checked_sub(1).map(BlockIndex)
     }
-    /// Pages of all logical blocks.
+    /// Returns the number of pages of all logical blocks.
     pub(super) fn slots(&self) -> usize {
         self.map.len()
     }
-    /// All blocks.
+    /// Iterates over all blocks.
     pub(super) fn all(&self) -> impl Iterator<Item = BlockIndex> + use<> {
         let numbers = self.numbers;
         numbers.all().map(move |block| numbers.on_device(block))
     }
-    /// The data of page `slot` lie in `page`.
+    /// Sets the physical page with the data of page `slot`.
     pub(super) fn set_page(&mut self, slot: u32, page: PhysicalPage) {
         self.map[slot as usize] = page.0 + 1;
     }
-    /// All pages that have data are valid, after a power failure made that unknown.
+    /// Marks as valid all pages that the map points to, after a power failure.
     pub(super) fn mark_valid(&self, flash: &mut FlashState) {
         let mapped = (0..self.map.len() as u32).filter_map(|slot| self.page(slot));
         mapped.for_each(|page| flash.set_valid(page));
     }
-    /// These blocks alone are free, instead of all.
+    /// Makes these the free blocks, instead of all blocks.
     pub(super) fn take_over_free(&mut self, free: impl Iterator<Item = BlockIndex>, flash: &mut FlashState) {
         self.free.iter_mut().for_each(VecDeque::clear);
         for block in free {
@@ -164,20 +164,20 @@ impl BlockPool {
         let local = self.local(block);
         self.free[self.numbers.part(local).index()].push_back(local);
     }
-    /// Fetches the entries of a page into the processor's caches.
-    pub(super) fn expect(&self, at: Place) {
+    /// Prefetches the map entries of a page into the processor's caches.
+    pub(super) fn expect(&self, at: PageAddress) {
         prefetch(&self.map, at.slot as usize);
         prefetch(&self.data, at.block as usize);
     }
 
-    /// Fetches the entries of all pages of logical block `block` into the processor's caches.
+    /// Prefetches the map entries of all pages of logical block `block` into the processor's caches.
     pub(super) fn expect_map(&self, block: u32) {
         prefetch(&self.data, block as usize);
         for offset in (0..self.pages).step_by(16) {
             prefetch(&self.map, (block * self.pages + offset) as usize);
         }
     }
-    /// The same for what the spare areas of its data block say.
+    /// Prefetches the spare areas of the data block of `block` into the processor's caches.
     pub(super) fn expect_data(&self, block: u32, flash: &FlashState) {
         if let Some(data) = self.data(block) {
             flash.expect_block(data);
@@ -193,7 +193,7 @@ impl BlockPool {
         *entry = data.map_or(0, |data| data.0 + 1);
     }
 
-    /// The data block of `block`, which is taken if there is none.
+    /// Returns the data block of `block`, and takes a free one if it has none.
     pub(crate) fn data_or_new(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
         if let Some(data) = self.data(block) {
             return Ok(data);
@@ -203,21 +203,21 @@ impl BlockPool {
         Ok(data)
     }
 
-    /// The data block of `at`'s logical block, which is taken if there is none, where it can be programmed at `at`'s
-    /// offset.
+    /// Returns the data block of `at`'s logical block if it can be programmed at `at`'s offset. Takes a free block if
+    /// there is no data block.
     #[inline]
-    pub(crate) fn in_place(&mut self, at: Place, flash: &FlashState) -> Result<Option<BlockIndex>, FtlError> {
+    pub(crate) fn in_place(&mut self, at: PageAddress, flash: &FlashState) -> Result<Option<BlockIndex>, FtlError> {
         let data = self.data_or_new(at.block)?;
         Ok((at.offset >= flash.written_in(data)).then_some(data))
     }
 
-    /// A free block for logical block `block`. Its blocks lie in one part, as far as that has free ones, so that
-    /// merging it leaves the others alone.
+    /// Takes a free block for logical block `block`. As far as possible its blocks lie in one part, so that merging it
+    /// leaves the other parts alone.
     pub(crate) fn take_for(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
         self.take(self.turns[block as usize % self.turns.len()])
     }
 
-    /// A free block for no logical block in particular, from the next part.
+    /// Takes a free block that belongs to no logical block, from the next part in turn.
     pub(crate) fn take_next(&mut self) -> Result<BlockIndex, FtlError> {
         self.turn = (self.turn + 1) % self.turns.len();
         self.take(self.turns[self.turn])
@@ -226,7 +226,7 @@ impl BlockPool {
     fn take(&mut self, part: PoolPart) -> Result<BlockIndex, FtlError> {
         let part = match self.free[part.index()].is_empty() {
             false => part.index(),
-            // Among equals the first one, as for everything that results depend on.
+            // Among equals the first part: results must not depend on chance.
             true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
         let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
@@ -234,8 +234,8 @@ impl BlockPool {
     }
 
     /// Erases `block`, which holds nothing valid, after the last copy that may have come from it.
-    pub(crate) fn erase<S: OpSink>(&mut self, block: BlockIndex, last: Option<Last>, cells: &mut Cells<'_, S>) {
-        // On one die the order of operations is enough.
+    pub(crate) fn erase<S: OpSink>(&mut self, block: BlockIndex, last: Option<LastCopy>, cells: &mut Cells<'_, S>) {
+        // On one die, operations already run in this order.
         let after = last.filter(|last| last.leaves(block, cells.flash)).map(|last| last.op);
         cells.erase_after(block, Cause::Cleaning, after);
         self.put_back(block);
@@ -272,7 +272,7 @@ impl BlockPool {
         self.summarise(block, cells);
     }
 
-    /// Forgets the data of page `slot`.
+    /// Unmaps page `slot`.
     pub(super) fn forget(&mut self, slot: u32, flash: &mut FlashState) {
         if let Some(old) = self.page(slot) {
             self.map[slot as usize] = 0;
@@ -288,44 +288,44 @@ impl BlockPool {
         block: BlockIndex,
         offset: u32,
         cells: &mut Cells<'_, S>,
-    ) -> Last {
+    ) -> LastCopy {
         let from = PhysicalPage(self.map[slot as usize] - 1);
-        self.copy_run(slot, Run { from, count: 1 }, block, offset, cells)
+        self.copy_run(slot, PageRun { from, count: 1 }, block, offset, cells)
     }
 
-    /// Copies the pages of `run`, of which `slot` is the first, to `offset` of `block` and behind.
+    /// Copies the pages of `run`, the first of which is `slot`, to `block` from `offset` on.
     #[inline]
     fn copy_run<S: OpSink>(
         &mut self,
         slot: u32,
-        run: Run,
+        run: PageRun,
         block: BlockIndex,
         offset: u32,
         cells: &mut Cells<'_, S>,
-    ) -> Last {
+    ) -> LastCopy {
         let (op, to) = match run {
-            Run { from, count: 1 } => cells.copy_at(from, block, offset, Cause::Cleaning),
-            Run { from, count } => cells.copy_run(from, count, block, offset, Cause::Cleaning),
+            PageRun { from, count: 1 } => cells.copy_at(from, block, offset, Cause::Cleaning),
+            PageRun { from, count } => cells.copy_run(from, count, block, offset, Cause::Cleaning),
         };
         for (entry, page) in self.map[slot as usize..(slot + run.count) as usize].iter_mut().zip(to.0 + 1..) {
             *entry = page;
         }
         self.summarise(block, cells);
-        Last { op, to: block }
+        LastCopy { op, to: block }
     }
 
-    /// Where the data of page `slot` lie, and how many of the next `most` pages, from it on, lie there side by side.
+    /// Finds the data of page `slot`, and how many of the next `most` pages, from it on, lie side by side there.
     #[inline]
-    fn run_at(&self, slot: u32, most: u32, flash: &FlashState) -> Option<Run> {
+    fn run_at(&self, slot: u32, most: u32, flash: &FlashState) -> Option<PageRun> {
         let from = self.page(slot)?;
         let (_, offset) = flash.geometry().split_page(from);
         let most = most.min(flash.geometry().pages_per_block() - offset);
         let entries = &self.map[slot as usize..(slot + most) as usize];
         let count = entries.iter().zip(from.0 + 1..).take_while(|(entry, page)| **entry == *page).count();
-        Some(Run { from, count: count as u32 })
+        Some(PageRun { from, count: count as u32 })
     }
 
-    /// Closes `block` with its map, if it is full and drives do so.
+    /// Programs the summary of `block`, if it is full and blocks have summaries.
     #[inline(always)]
     fn summarise<S: OpSink>(&self, block: BlockIndex, cells: &mut Cells<'_, S>) {
         if self.summary && cells.flash.written_in(block) == self.pages {
@@ -334,8 +334,12 @@ impl BlockPool {
     }
 
     /// Gathers all data of logical block `block` in a free block, which becomes its data block, and erases the former
-    /// one. A full merge, but for erasing the update blocks.
-    pub(crate) fn gather<S: OpSink>(&mut self, block: u32, cells: &mut Cells<'_, S>) -> Result<Option<Last>, FtlError> {
+    /// one. This is a full merge without the erases of update blocks.
+    pub(crate) fn gather<S: OpSink>(
+        &mut self,
+        block: u32,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<Option<LastCopy>, FtlError> {
         let former = self.data(block);
         let mut data = None;
         let mut last = None;
@@ -360,8 +364,8 @@ impl BlockPool {
         Ok(last)
     }
 
-    /// Merges the data block of logical block `block` with `log`, its own log block: completes the log block where that
-    /// holds each page at its place, or gathers the newest pages in a new block.
+    /// Merges the data block of logical block `block` with `log`, its own log block. If the log block holds each page
+    /// at its offset, completes it; else gathers the newest pages in a new block.
     pub(crate) fn merge_log<S: OpSink>(
         &mut self,
         block: u32,
@@ -380,8 +384,8 @@ impl BlockPool {
         Ok(())
     }
 
-    /// Whether `update`, which holds pages of logical block `block` alone, can become its data block once the pages
-    /// that lie in a block of `from` were added: its own are at their offsets, the others beyond them.
+    /// Returns true if `update`, which holds pages of logical block `block` alone, can become its data block once the
+    /// pages in blocks `from` were copied to it: its own pages are at their offsets, and the others come after them.
     pub(crate) fn can_complete(
         &self,
         block: u32,
@@ -397,9 +401,9 @@ impl BlockPool {
         })
     }
 
-    /// Copies the pages of logical block `block` that lie in a block of `from` to their offsets in `update`, which
-    /// becomes its data block. A switch merge where no page was copied, neither now nor, as `copies` says, before; else
-    /// a partial one; but for erasing those blocks.
+    /// Copies the pages of logical block `block` in blocks `from` to their offsets in `update`, which becomes its data
+    /// block. A switch merge if no page was copied, now or before (`copies`); else a partial merge. The erases of the
+    /// other blocks are not included.
     pub(crate) fn complete<S: OpSink>(
         &mut self,
         block: u32,
@@ -407,7 +411,7 @@ impl BlockPool {
         mut copies: u32,
         from: impl Fn(BlockIndex) -> bool,
         cells: &mut Cells<'_, S>,
-    ) -> Option<Last> {
+    ) -> Option<LastCopy> {
         let mut last = None;
         let mut offset = cells.flash.written_in(update).min(self.pages);
         while offset < self.pages {
@@ -429,8 +433,8 @@ impl BlockPool {
         size_of_val(&*self.map) + size_of_val(&*self.data) + free
     }
 
-    /// Asserts that every block has one role, and that every page is where the controller would look for it.
-    /// Says how many pages have data.
+    /// Asserts that every block has one role, and that every page lies where the controller would look for it. Returns
+    /// the number of pages with data.
     pub(super) fn check(&self, updates: &[(BlockIndex, Option<u32>)], flash: &FlashState) -> u64 {
         const UNSEEN: u32 = u32::MAX;
         const SHARED: u32 = u32::MAX - 1;

@@ -1,16 +1,15 @@
-//! What a pool's blocks hold after a power failure, and which of them are still needed.
+//! Recovery of a pool: finds out what its blocks hold after a power failure, and which are still needed.
 //!
 //! The controller reads all spare areas. Of each logical page the highest version counts. Copies keep the version of
-//! what they copy, so several pages may have it, and all of them hold the same; that is how an interrupted merge is
-//! finished or undone: a block is given up if all that counts in it also lies in blocks that stay. Blocks are asked in
-//! the order in which they were opened. So where all pages of a former data block have arrived elsewhere it goes, and
-//! where some have not, the block that they were on their way to goes instead, unless it has something of its own.
+//! their source, so several pages with the same data may have it. An interrupted merge is finished or undone with that:
+//! a block is given up if all its newest pages also lie in blocks that stay. Blocks are judged in the order of opening.
+//! So if all pages of a former data block have arrived elsewhere, that block goes; if some have not, the destination
+//! block goes instead, unless it has pages of its own.
 //!
-//! What stays never takes more blocks than were in use before the merge that was interrupted, whatever the order of
-//! operations on different dies: the first program of a block waits for all operations before it. Where power
-//! may fail, a layer keeps one free block more than its merges need (see [`super::BlockNeeds`]); with it,
-//! logical blocks whose pages lie in more blocks than the layer has roles for are gathered. That takes torn
-//! pages, or trimmed ones that came back.
+//! The blocks that stay are never more than were in use before the interrupted merge, whatever the order of operations
+//! on different dies: the first program of a block waits for all operations before it. If power may fail, a layer keeps
+//! one free block more than its merges need (see [`super::BlockNeeds`]). It is used to gather logical blocks whose
+//! pages lie in more blocks than the layer has roles for. That takes torn pages, or trimmed ones that came back.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
@@ -21,40 +20,40 @@ use super::BlockPool;
 use crate::recovery::{FoundPage, found_page, scan_block};
 use crate::{Cells, FtlError};
 
-/// How the data of a block lie.
+/// The layout of a block's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
-    /// All of one logical block, each page at its offset.
+    /// All pages belong to one logical block and lie at their offsets.
     InPlace,
-    /// Otherwise.
+    /// Any other layout.
     Anywhere,
 }
 
 /// A block that holds data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptBlock {
     pub(crate) block: BlockIndex,
-    /// What it was opened for; see [`FlashState::open_as`].
+    /// The role it was opened for; see [`FlashState::open_as`].
     pub(crate) role: u8,
-    /// The logical block of its first page that counts.
+    /// The logical block of its first page with newest data.
     pub(crate) logical: u32,
     /// Sequence number of its last page.
     pub(crate) latest: u64,
     fit: Fit,
 }
 
-/// The blocks of one logical block beside its data block, the one that was opened first first.
+/// The blocks of one logical block beside its data block, in the order of opening.
 #[derive(Clone, Debug)]
-pub(crate) struct Beside {
+pub(crate) struct ExtraBlocks {
     pub(crate) logical: u32,
     pub(crate) blocks: Vec<BlockIndex>,
     latest: u64,
 }
 
-/// What the scan has seen of a block.
+/// A block as seen by the scan.
 struct Scanned {
     block: BlockIndex,
-    /// As [`FlashState::written_in`] has it.
+    /// As in [`FlashState::written_in`].
     written: u32,
     role: u8,
     opened: u64,
@@ -62,9 +61,9 @@ struct Scanned {
 }
 
 impl BlockPool {
-    /// Finds out what every block holds, erases what is not needed, and says what stays, the block that was opened
-    /// first first. Programs may have left `gaps`.
-    pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, cells: &mut Cells<'_, S>) -> Vec<Kept> {
+    /// Finds out what every block holds, and erases those not needed. Returns those that stay, in the order of opening.
+    /// Programs may have left `gaps`.
+    pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, cells: &mut Cells<'_, S>) -> Vec<KeptBlock> {
         let mut newest: Vec<u64> = zeroed(self.slots());
         let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, cells)).collect();
         scanned.sort_by_key(|scanned| (scanned.opened, scanned.block.0));
@@ -93,7 +92,7 @@ impl BlockPool {
         kept
     }
 
-    /// Which blocks have to stay.
+    /// Returns, for each block, whether it has to stay.
     fn needed(&self, scanned: &[Scanned], newest: &[u64], flash: &FlashState) -> Vec<bool> {
         let mut holders: Vec<u16> = zeroed(newest.len());
         let counting = |block: BlockIndex| {
@@ -117,7 +116,7 @@ impl BlockPool {
         (first..first + self.pages()).filter_map(|page| found_page(PhysicalPage(page), flash))
     }
 
-    /// `page` holds the newest data of its owner. Of several the last one is taken.
+    /// Records that `page` holds the newest data of its owner. The last of several such pages wins.
     fn found(&mut self, page: FoundPage, flash: &FlashState) {
         let before = self.page(page.owner).and_then(|before| found_page(before, flash));
         if before.is_none_or(|before| before.sequence < page.sequence) {
@@ -125,7 +124,7 @@ impl BlockPool {
         }
     }
 
-    fn classify(&self, scanned: &Scanned, flash: &FlashState) -> Kept {
+    fn classify(&self, scanned: &Scanned, flash: &FlashState) -> KeptBlock {
         let first = flash.geometry().first_page(scanned.block).0;
         let mut valid = (0..self.pages()).filter(|offset| flash.is_valid(PhysicalPage(first + offset)));
         let slot = |offset: u32| flash.owner(PhysicalPage(first + offset));
@@ -133,14 +132,14 @@ impl BlockPool {
         let logical = logical.expect("a block stays for a page that counts");
         let in_place = valid.all(|offset| slot(offset) == logical * self.pages() + offset);
         let fit = if in_place { Fit::InPlace } else { Fit::Anywhere };
-        Kept { block: scanned.block, role: scanned.role, logical, latest: scanned.latest, fit }
+        KeptBlock { block: scanned.block, role: scanned.role, logical, latest: scanned.latest, fit }
     }
 
-    /// Makes the first block of each logical block that has its pages at their offsets its data block. Says
-    /// what there is beside those, the logical block that was written longest ago first. All of `kept` hold
-    /// pages of one logical block each.
-    pub(crate) fn assign_data(&mut self, kept: impl Iterator<Item = Kept>) -> Vec<Beside> {
-        let mut kept: Vec<Kept> = kept.collect();
+    /// Gives each logical block a data block: the first of its blocks with all pages at their offsets. Returns the
+    /// other blocks per logical block, ordered by when those were last written. Each of `kept` holds pages of one
+    /// logical block.
+    pub(crate) fn assign_data(&mut self, kept: impl Iterator<Item = KeptBlock>) -> Vec<ExtraBlocks> {
+        let mut kept: Vec<KeptBlock> = kept.collect();
         kept.sort_by_key(|kept| kept.logical);
         let mut beside = Vec::new();
         for group in kept.chunk_by(|a, b| a.logical == b.logical) {
@@ -149,15 +148,19 @@ impl BlockPool {
             self.set_data(logical, data);
             let rest = || group.iter().filter(|kept| Some(kept.block) != data);
             if let Some(latest) = rest().map(|kept| kept.latest).max() {
-                beside.push(Beside { logical, blocks: rest().map(|kept| kept.block).collect(), latest });
+                beside.push(ExtraBlocks { logical, blocks: rest().map(|kept| kept.block).collect(), latest });
             }
         }
         beside.sort_by_key(|beside| beside.latest);
         beside
     }
 
-    /// Gathers a logical block in a new data block, and erases those that it had beside.
-    pub(crate) fn gather_all<S: OpSink>(&mut self, beside: &Beside, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
+    /// Gathers a logical block in a new data block, and erases its other blocks.
+    pub(crate) fn gather_all<S: OpSink>(
+        &mut self,
+        beside: &ExtraBlocks,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<(), FtlError> {
         let last = self.gather(beside.logical, cells)?;
         beside.blocks.iter().for_each(|block| self.erase(*block, last, cells));
         self.counters.gathered(1);
@@ -165,7 +168,7 @@ impl BlockPool {
     }
 }
 
-/// Reads what the spare areas of `block` say.
+/// Reads the spare areas of `block`.
 fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mut Cells<'_, S>) -> Scanned {
     let (mut latest, mut role) = (0, 0);
     let found = scan_block(block, gaps, cells, |page| {
@@ -173,7 +176,7 @@ fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mu
         *newest = page.version.max(*newest);
         (latest, role) = (page.sequence, page.role);
     });
-    // With its summary, where it has one.
+    // Includes its summary page, if it has one.
     let written = if found.full { cells.flash.geometry().pages_per_block() } else { found.programmed };
     Scanned { block, written, role, opened: found.opened, latest }
 }

@@ -1,45 +1,45 @@
-//! How many blocks a block-mapped layer needs, and whether a pool has them.
+//! How many blocks a block-mapped layer needs, and whether a pool has enough.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter};
 
 use crate::{BuildError, FtlContext, Space};
 
-/// The parameter that says how many log blocks there are. Kim 2009, section 2.3.2: "for example, 3% of total flash size".
+/// The parameter for the number of log blocks. Kim 2009, section 2.3.2: "for example, 3% of total flash size".
 pub(crate) const LOG: Parameter = Parameter {
     name: "log",
     meaning: "log blocks as a share of the logical blocks, taken out of the spare space, rounded up",
     value: Accepted::Share { default: Ratio::percent(3), least: Ratio::ZERO, most: Ratio::percent(1000) },
 };
 
-/// What a layer needs of each pool.
+/// The blocks that a layer needs in each pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockNeeds {
-    /// Its name.
+    /// Name of the layer.
     pub(crate) kind: &'static str,
-    /// Consecutive logical blocks that stay in one pool.
+    /// Number of consecutive logical blocks that stay in one pool.
     pub(crate) run: u32,
-    /// Blocks that take updates, as a share of the logical blocks ...
+    /// Blocks for updates, as a share of the logical blocks ...
     pub(crate) share: Ratio,
-    /// ... and at least so many.
+    /// ... and at least this many.
     pub(crate) least: u32,
-    /// What those are, and which parameter says how many.
+    /// What the update blocks are called, and which parameter sets their number.
     pub(crate) purpose: &'static str,
-    /// Blocks that stay free for merging; one more does where power may fail.
+    /// Blocks that stay free for merging, plus one if power may fail.
     pub(crate) free: u32,
 }
 
-/// How a pool's blocks are shared out.
+/// How the blocks of a pool are divided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     /// Logical blocks.
     pub(crate) logical: u32,
-    /// Blocks that take updates.
+    /// Blocks for updates.
     pub(crate) updates: u32,
 }
 
 impl BlockNeeds {
-    /// Shares out the blocks of a pool, where they suffice.
+    /// Divides the blocks of a pool; an error if they are too few.
     pub(crate) fn check(&self, context: &FtlContext<'_>) -> Result<Layout, BuildError> {
         let space = context.space;
         let needs = Self { free: self.free + u32::from(context.settings.power_fails), ..*self };
@@ -74,7 +74,7 @@ impl BlockNeeds {
         logical + self.updates(logical) + u64::from(self.free)
     }
 
-    /// In whole percent; one where nothing would do.
+    /// Returns the least over-provisioning that works, in whole percent; 100 % if none does.
     fn least_over_provisioning(&self, context: &FtlContext<'_>, space: &Space) -> Ratio {
         let most = (1..=u64::from(space.blocks_per_pool / self.run))
             .rev()

@@ -9,7 +9,7 @@ use crate::testing::{DriveSettings, layer, one_plane};
 use crate::{BuildError, Cells, Choice, Ftl, FtlContext, FtlCounters, Parameter, Part, Space, WriteFrontiers};
 
 const PAGES: u32 = 8;
-/// Logical blocks.
+/// Logical blocks of the host.
 const LOGICAL: u32 = 16;
 
 /// One die of 32 blocks of 8 pages; the host has 16 logical blocks.
@@ -21,12 +21,12 @@ fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> DriveSettings {
     DriveSettings { geometry: one_plane(32, PAGES), block_summary: false, layer }
 }
 
-/// A log of so many blocks.
+/// The parameter for a log of `blocks` blocks.
 fn log(blocks: u32) -> (&'static str, Parameter) {
     ("log", Parameter::Number(f64::from(blocks) / f64::from(LOGICAL)))
 }
 
-/// What writes cost: reads, programs and erases of merging, and the layer's own counts.
+/// Cost of writes: reads, programs and erases of merging, and the layer's own counts.
 #[derive(Debug, PartialEq)]
 struct Cost {
     copies: u64,
@@ -45,7 +45,7 @@ struct Case {
 }
 
 impl Case {
-    /// A layer whose whole host space was written once.
+    /// A layer whose host space was written once in full.
     fn new(kind: &str, parameters: &[(&str, Parameter)]) -> Self {
         let mut case = Self::empty(kind, parameters);
         case.write(0..LOGICAL * PAGES);
@@ -69,7 +69,7 @@ impl Case {
         }
     }
 
-    /// As one request.
+    /// Writes `pages` as one request.
     fn request(&mut self, pages: std::ops::Range<u32>) {
         self.ftl.begin_request(pages.len() as u32);
         self.write(pages);
@@ -98,7 +98,7 @@ fn first(block: u32) -> u32 {
 
 type Parameters = Vec<(&'static str, Parameter)>;
 
-/// The layers that merge logical blocks one by one when these are written in order, with the least log of each.
+/// The layers that merge logical blocks one by one when these are written in order, each with its smallest log.
 fn least() -> [(&'static str, Parameters); 5] {
     [
         ("block", vec![]),
@@ -120,7 +120,7 @@ fn blocks_rewritten_in_order_need_switch_merges_only() {
         let merged = u64::from(LOGICAL) - 1;
         assert_eq!(case.cost(), cost(0, merged, (merged, 0, 0)), "{kind}");
     }
-    // The one update block takes the whole of it, so that a block of the superblock has nothing valid left.
+    // The single update block takes all of it, so that a block of the superblock has nothing valid left.
     let mut case = Case::new("superblock", &[("blocks", Parameter::Integer(4)), log(1)]);
     case.write(0..LOGICAL * PAGES);
     let merged = u64::from(LOGICAL) - 1;
@@ -141,11 +141,11 @@ fn a_sequential_beginning_is_completed_with_copies() {
 
 #[test]
 fn a_page_out_of_order_costs_a_copy_of_its_block() {
-    // Before it, and when the rewrite is closed, after it.
+    // One page is copied before the written page, and the rest when the rewrite is closed.
     let mut case = Case::new("block", &[]);
     case.write([first(2) + 3]);
     assert_eq!(case.cost(), cost(3, 0, (0, 0, 0)));
-    // What lies between is copied, too.
+    // Pages in between are copied, too.
     case.write([first(2) + 5]);
     assert_eq!(case.cost(), cost(4, 0, (0, 0, 0)));
     case.write([first(2) + 3]);
@@ -163,8 +163,9 @@ fn two_open_rewrites_do_not_disturb_each_other() {
     for offset in 0..PAGES {
         single.write([first(2) + offset, first(5) + offset]);
     }
-    // Each write closes the rewrite of the other block, and begins its own with the pages before it: all 7 others are
-    // copied in each of the 15 rewrites that were closed, the first ones being still to come in the last.
+    // Each write closes the rewrite of the other block, and starts a rewrite of its own with the pages before it. Each
+    // of the 15 closed rewrites copied all 7 other pages. The last one, still open, has copied the 7 pages before its
+    // page.
     let copies = 15 * u64::from(PAGES - 1) + 7;
     assert_eq!(single.cost(), cost(copies, 15, (0, 15, 0)));
 }

@@ -1,14 +1,14 @@
-//! The cached mapping table: entries of single pages under segmented LRU.
+//! The cached mapping table: single map entries under segmented LRU.
 
 use esker_core::{Linked, Links, List};
 use esker_nand::memory::prefetch;
 
-/// The bit of [`Entry::page`] of an entry that the map on flash does not have yet.
+/// The bit of [`Entry::page`] that marks an entry as changed since the map on flash was written.
 const DIRTY: u32 = 1 << 31;
-/// The bit of [`Entry::slot`] of an entry in the protected segment.
+/// The bit of [`Entry::slot`] that marks an entry of the protected segment.
 const PROTECTED: u32 = 1 << 31;
 
-/// An entry with its place in the list of a segment: 16 bytes.
+/// A cached entry with its links in the list of a segment: 16 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     slot: u32,
@@ -28,18 +28,18 @@ impl Linked for Entry {
     }
 }
 
-/// Entries of the map by where they are kept; who needs one by its slot in the map finds that in the map itself.
+/// Cached map entries, by index. The index of a slot's entry is in the map itself.
 ///
-/// Segmented LRU (Karedla et al. 1994, which Kim 2009, section 3.3.2, names): an entry comes into the probationary
-/// segment; a hit brings it to the head of the protected one, whose last entry goes back to the head of the
-/// probationary segment where there are too many. The last of the probationary segment is evicted.
+/// Segmented LRU (Karedla et al. 1994, which Kim 2009, section 3.3.2, names): a new entry enters the probationary
+/// segment. A hit moves it to the head of the protected segment; if that is over its capacity, its last entry moves to
+/// the head of the probationary segment. The last entry of the probationary segment is evicted.
 #[derive(Debug)]
 pub(super) struct Cache {
     entries: Vec<Entry>,
-    /// Places in `entries` that hold nothing.
+    /// Indices in `entries` that are free.
     vacant: Vec<u32>,
     capacity: u32,
-    /// Entries beyond that, which came though no other could leave.
+    /// Entries above the capacity, inserted when no other could be evicted.
     overdrawn: u32,
     protected_capacity: u32,
     /// The segments, from the least to the most recently used entry.
@@ -48,7 +48,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Room for `capacity` entries (at least 1), of which at most `protected_capacity` are protected.
+    /// A cache of `capacity` entries (at least 1), of which at most `protected_capacity` are protected.
     pub(super) fn new(capacity: u32, protected_capacity: u32) -> Self {
         Self {
             entries: Vec::new(),
@@ -77,12 +77,12 @@ impl Cache {
     pub(super) fn expect(&self, index: u32) {
         prefetch(&self.entries, index as usize);
     }
-    /// Which slot of the map the entry at `index` is of.
+    /// Returns the slot of the entry at `index`.
     #[inline(always)]
     pub(super) fn slot(&self, index: u32) -> u32 {
         self.entries[index as usize].slot & !PROTECTED
     }
-    /// What the entry says, as the map would.
+    /// Returns the physical page of the entry, encoded as in the map.
     #[inline(always)]
     pub(super) fn page(&self, index: u32) -> u32 {
         self.entries[index as usize].page & !DIRTY
@@ -91,23 +91,23 @@ impl Cache {
     pub(super) fn is_dirty(&self, index: u32) -> bool {
         self.entries[index as usize].page & DIRTY != 0
     }
-    /// The entry says `page` from now on, and the map on flash does not have that yet.
+    /// Sets the page of the entry, and marks it as changed since the map on flash was written.
     #[inline(always)]
     pub(super) fn change(&mut self, index: u32, page: u32) {
         self.entries[index as usize].page = page | DIRTY;
     }
-    /// The map on flash has what the entry says.
+    /// Marks the entry as equal to the map on flash.
     #[inline(always)]
     pub(super) fn clean(&mut self, index: u32) {
         self.entries[index as usize].page &= !DIRTY;
     }
 
-    /// The entry that is evicted next; the cache is not empty.
+    /// Returns the entry that is evicted next. The cache must not be empty.
     pub(super) fn victim(&self) -> u32 {
         self.probationary.first().or(self.protected.first()).expect("an entry is there to be evicted")
     }
 
-    /// Fetches the entry after `index` in the order of eviction into the processor's caches.
+    /// Prefetches the entry evicted after `index` into the processor's caches.
     #[inline(always)]
     pub(super) fn expect_after(&self, index: u32) {
         if let Some(next) = self.entries[index as usize].links.next() {
@@ -115,7 +115,7 @@ impl Cache {
         }
     }
 
-    /// The entry at `index` was hit.
+    /// Records a hit of the entry at `index`.
     #[inline]
     pub(super) fn touch(&mut self, index: u32) {
         if self.entries[index as usize].slot & PROTECTED != 0 {
@@ -135,7 +135,8 @@ impl Cache {
         }
     }
 
-    /// Takes an entry for `slot`, which is not in the cache, and says where it is. Overdraws where there is no room.
+    /// Inserts an entry for `slot`, which is not in the cache, and returns its index. Exceeds the capacity if there is
+    /// no room.
     pub(super) fn insert(&mut self, slot: u32, page: u32) -> u32 {
         self.overdrawn += u32::from(self.is_full());
         let entry = Entry { slot, page, links: Links::NONE };
@@ -146,7 +147,8 @@ impl Cache {
             }
             None => {
                 if self.entries.len() == self.entries.capacity() {
-                    // Never far beyond what it will hold: the cache is most of what this layer takes beside the map.
+                    // Reserves little more than it will hold: the cache takes most of this layer's memory beside the
+                    // map.
                     let room = (self.capacity as usize).saturating_sub(self.entries.len());
                     self.entries.reserve_exact(room.clamp(16, self.entries.len().max(64)));
                 }
@@ -158,7 +160,7 @@ impl Cache {
         index
     }
 
-    /// Forgets the entry at `index`.
+    /// Removes the entry at `index`.
     pub(super) fn remove(&mut self, index: u32) {
         self.unlink(index);
         self.vacant.push(index);
@@ -183,7 +185,7 @@ impl Cache {
         self.entries.capacity() * size_of::<Entry>() + self.vacant.capacity() * size_of::<u32>()
     }
 
-    /// Asserts what must hold between calls.
+    /// Asserts the invariants that hold between calls.
     pub(super) fn check(&self) {
         assert!(self.len() <= self.capacity + self.overdrawn, "the cache holds more than it has room for");
         assert!(self.protected.len() <= self.protected_capacity);
@@ -202,7 +204,7 @@ mod tests {
 
     use super::Cache;
 
-    /// Segmented LRU written for reading: segments are lists of slots, the most recently used one first.
+    /// Plain segmented LRU for comparison: segments are lists of slots, the most recently used first.
     #[derive(Default)]
     struct Plain {
         probationary: Vec<u32>,
@@ -210,7 +212,7 @@ mod tests {
     }
 
     impl Plain {
-        /// Says which slot had to go.
+        /// Returns the slot that was evicted.
         fn access(&mut self, slot: u32, capacity: usize, protected_capacity: usize) -> Option<u32> {
             let mut evicted = None;
             if let Some(place) = self.protected.iter().position(|&other| other == slot) {

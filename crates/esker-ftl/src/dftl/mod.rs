@@ -1,5 +1,5 @@
-//! Demand-based page mapping: the map is on flash, and a controller with little memory caches single entries of it
-//! (Kim 2009, section 3.3).
+//! Demand-based page mapping (DFTL): the map is on flash, and a controller with little memory caches single entries of
+//! it (Kim 2009, section 3.3).
 
 mod cache;
 mod recovery;
@@ -24,7 +24,7 @@ use tables::Tables;
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "dftl",
-    summary: "a map of all pages on flash, of which single entries are cached",
+    summary: "a map of all pages on flash, with a cache of single entries",
     source: "Kim 2009, section 3.3 (DFTL)",
     parameters: ParameterSource::Listed(&[
         Parameter {
@@ -48,7 +48,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         },
         Parameter {
             name: "batch_evictions",
-            meaning: "whether writing an evicted entry back saves the changed entries of its translation page that stay, too",
+            meaning: "whether writing back an evicted entry also saves the other changed entries of its translation page",
             value: Accepted::Flag { default: false },
         },
         Parameter {
@@ -109,29 +109,28 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// Bytes of an entry on flash: "if 4 Bytes are needed to represent the physical page
 /// address" (Kim 2009, section 3.3.1).
 const FLASH_ENTRY_SIZE: u64 = 4;
-/// Map entries have one bit to say that they are cached, and physical pages are counted from one there.
+/// A map entry needs a bit for "cached", and counts physical pages from one.
 const PAGES_MAX: u32 = (1 << 31) - 2;
-/// With `late_write_back`: so many pages of a request, or an eighth of a small cache, may miss
-/// without waiting for others to leave.
+/// With `late_write_back`, this many pages of a request (or an eighth of a small cache) may miss without waiting for
+/// evictions.
 const KEPT_VACANT_MAX: u32 = 32;
-/// What the parameters say beside the size of the cache.
+/// The parameters apart from the cache size.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     /// Bytes of controller memory per cached entry.
     entry_size: u64,
     /// Entries of a translation page.
     entries_per_page: u32,
-    /// Whether writing an evicted entry back cleans its neighbours in the translation page, too.
+    /// Whether writing back an evicted entry also cleans its neighbours in the translation page.
     batch_evictions: bool,
-    /// Entries for which there is room in the cache between requests, so that they need
-    /// not wait until others have left.
+    /// Cache entries that are kept free between requests, so that a miss need not wait for evictions.
     kept_vacant: u32,
 }
 
-/// The translation layer.
+/// The DFTL translation layer.
 ///
-/// Each pool keeps the map of its own pages: a translation page has consecutive slots of one pool, and lies in a
-/// translation block of that pool. So a pool is what Kim describes, and the pools share nothing but the cache.
+/// Each pool keeps the map of its own pages: a translation page covers consecutive slots of one pool, and lies in a
+/// translation block of that pool. So each pool is a DFTL as in the paper, and the pools share only the cache.
 #[derive(Debug)]
 struct Dftl {
     tables: Tables,
@@ -156,8 +155,8 @@ impl Dftl {
         Ok(Self { tables, pools, settings })
     }
 
-    /// Finds the entry of `slot` in the cache, or brings it there (Kim 2009, algorithm 1). Says where it is, and which
-    /// operation brings it.
+    /// Finds the entry of `slot` in the cache, or loads it (Kim 2009, algorithm 1). Returns its index in the cache, and
+    /// the operation that loads it.
     #[inline]
     fn translate<S: OpSink>(
         &mut self,
@@ -175,8 +174,8 @@ impl Dftl {
         }
     }
 
-    /// The same for those who cannot fail: where an entry had to be evicted and there is no space to write it back, the
-    /// cache overdraws.
+    /// Like [`Self::translate`], but never fails: if an entry must be evicted and there is no space to write it back,
+    /// the cache exceeds its capacity.
     fn translate_in_any_case<S: OpSink>(&mut self, slot: u32, cells: &mut Cells<'_, S>) -> (u32, Option<OpIndex>) {
         self.translate(slot, cells).unwrap_or_else(|_| self.fetch(slot, cells))
     }
@@ -194,15 +193,15 @@ impl Dftl {
             self.tables.counts.translation_reads += 1;
             cells.read_map(at, true)
         });
-        (self.tables.bring(slot), read)
+        (self.tables.load(slot), read)
     }
 
-    /// Makes room for one entry in the cache. The request waits for what is written where that is `awaited`.
+    /// Evicts an entry from the cache. If `awaited`, the request waits for the write-back.
     fn evict<S: OpSink>(&mut self, awaited: bool, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let victim = self.tables.cache.victim();
         if self.tables.cache.is_dirty(victim) {
             let slot = self.tables.cache.slot(victim);
-            // Space first: cleaning may move the translation page that is about to be superseded.
+            // Make space first: cleaning may move the translation page that is about to be superseded.
             let block = self.place_for(slot, cells)?;
             self.tables.counts.dirty_evictions += 1;
             self.tables.cache.clean(victim);
@@ -213,13 +212,13 @@ impl Dftl {
         Ok(())
     }
 
-    /// The block that the next version of the translation page of `slot` goes to.
+    /// Returns the block that takes the next version of the translation page of `slot`.
     fn place_for<S: OpSink>(&mut self, slot: u32, cells: &mut Cells<'_, S>) -> Result<BlockIndex, FtlError> {
         let pool = self.tables.pool_of(self.tables.translation_page_of(slot));
         self.pools.place_map(pool, cells, &mut self.tables)
     }
 
-    /// Writes translation page `page` to `block` with the entries that are clean by now.
+    /// Writes translation page `page` to `block`, including the cached entries marked clean so far.
     fn save<S: OpSink>(&mut self, page: u32, block: BlockIndex, awaited: bool, cells: &mut Cells<'_, S>) {
         self.tables.counts.translation_reads += u64::from(self.tables.located(page).is_some());
         self.tables.counts.translation_writes += 1;
@@ -256,18 +255,17 @@ impl Dftl {
         }
     }
 
-    /// Whether the map knows of `slot` at all; where it does not, nothing was ever written nearby,
-    /// and nothing has to be looked up.
+    /// Returns false if nothing was ever written near `slot`, so that no lookup is needed.
     #[inline]
     fn is_known(&self, slot: u32) -> bool {
         self.tables.cached(slot).is_some() || self.tables.located(self.tables.translation_page_of(slot)).is_some()
     }
 }
 
-/// Blocks that a pool has to keep free, so that cleaning can always go on: those that the settings ask for, and at
-/// least one for each frontier of data, two for each of the map, and two for the victim's pages. Then, blocks that the
-/// map may take: four times its own size, so that cleaning them copies next to nothing, but at most half of what data
-/// can spare. Refuses a drive that would leave cleaning no page to gain.
+/// Returns the blocks that a pool has to keep free so that cleaning can always go on: those that the settings ask for,
+/// and at least one per frontier of data, two per frontier of the map, and two for the victim's pages. Also returns the
+/// blocks that the map may take: four times its own size, so that cleaning them copies next to nothing, but at most
+/// half of what the data can spare. An error if cleaning could not gain a page.
 fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32, u32), BuildError> {
     let space = context.space;
     let (open, frontiers) = (space.open_blocks(), space.open_blocks() + space.frontiers);
@@ -279,7 +277,7 @@ fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32,
     let room = u64::from(space.blocks_per_pool - reserve + 1 - frontiers) * u64::from(space.data_pages_per_block) - 1;
     let host = space.host_pages_per_pool();
     for (key, ahead) in [("cleaning.gradual", space.gradual), ("cleaning.background", space.background)] {
-        // Free blocks that could never be had would be cleaned for without end.
+        // With a goal that cannot be reached, cleaning would never end.
         let blocks = if ahead == 0 { 0 } else { ahead.max(reserve + 1) };
         let held = (u64::from(host) + u64::from(translation_pages) + 1).div_ceil(u64::from(space.data_pages_per_block));
         let most = (u64::from(space.blocks_per_pool) + 1).saturating_sub(u64::from(frontiers) + held) as u32;
@@ -327,8 +325,8 @@ impl Ftl for Dftl {
         self.tables.expect_write(self.tables.striping.locate(page.0).1, flash);
     }
 
-    /// With `late_write_back`, makes room for what later requests bring. Where there is no space on flash they find
-    /// the cache full, and try again.
+    /// With `late_write_back`, makes room in the cache for later requests. If flash has no space, these find the cache
+    /// full and evict for themselves.
     fn end_request(&mut self, cells: &mut Cells<'_, OpList>) {
         while self.tables.cache.len() + self.settings.kept_vacant > self.tables.cache.capacity()
             && self.evict(false, cells).is_ok()
@@ -358,7 +356,7 @@ impl Ftl for Dftl {
             .block_of(tables::page_of(self.tables.cache.page(index)).expect("its data were read"));
         let block = self.pools.place_again(pool, slot, at, cells, &mut self.tables)?;
         let new = cells.program(block, slot, Cause::Refresh, Some(read));
-        // Cleaning may have moved it, or its owner not want it any more.
+        // Cleaning may have moved or dropped the page.
         let old = tables::page_of(self.tables.cache.page(index));
         if old.is_some() {
             self.tables.change(index, tables::entry(new), cells.flash);
@@ -371,8 +369,9 @@ impl Ftl for Dftl {
         let slot = self.tables.striping.locate(page.0).1;
         if self.is_known(slot) {
             let (index, _) = self.translate_in_any_case(slot, cells);
-            // Where power may fail: flash speaks of a page that was superseded before, and may hold data of another by
-            // now. Of a page that is written again the data are found; of this one only its translation page can tell.
+            // If power may fail, the translation page on flash must not keep pointing to a superseded page, which may
+            // hold data of another page by then. Recovery finds a page that is written again by its data; of a trimmed
+            // page only the translation page can tell.
             let save = cells.flash.keeps_journal() && self.tables.cache.is_dirty(index);
             let block = if save { self.place_for(slot, cells).ok() } else { None };
             let old = tables::page_of(self.tables.cache.page(index));

@@ -1,5 +1,5 @@
-//! Recovery through the directory (Kim 2009, section 3.3.4): translation pages first, then only the blocks of data that
-//! may hold what they do not know yet.
+//! Recovery through the directory (Kim 2009, section 3.3.4): first translation pages, then only the data blocks that
+//! may hold newer pages.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
@@ -10,10 +10,10 @@ use super::{Dftl, Tables};
 use crate::recovery::scan_block;
 use crate::{Cells, FoundBlock, FtlError};
 
-/// The newest page of each of several owners.
+/// The newest page of each owner.
 struct Newest {
     sequences: Vec<u64>,
-    /// As map entries.
+    /// Encoded as map entries.
     pages: Vec<u32>,
 }
 
@@ -29,18 +29,18 @@ impl Newest {
     }
 }
 
-/// What the scan has seen so far.
+/// Result of the scan so far.
 struct Scan {
     blocks: Vec<FoundBlock>,
-    /// Whether the spare areas of all pages of a block are known.
+    /// Per block, whether the spare areas of all its pages are known.
     scanned: Vec<bool>,
     data: Newest,
     translation: Newest,
 }
 
 impl Scan {
-    /// Reads one spare area of each block: what it holds, and since when. Blocks whose first page cannot be read are
-    /// scanned.
+    /// Reads the first spare area of each block: what the block holds, and since when. Scans blocks whose first page is
+    /// unreadable.
     fn begin(slots: usize, translation_pages: usize, cells: &mut Cells<'_, OpList>) -> Self {
         let geometry = *cells.flash.geometry();
         let blocks = geometry.blocks() as usize;
@@ -56,7 +56,7 @@ impl Scan {
                 Spare::Erased => scan.scanned[index as usize] = true,
                 Spare::Unreadable => scan.scan(block, cells),
                 Spare::Programmed { owner, sequence, .. } => {
-                    // Unless it is scanned, it was closed long ago.
+                    // Assume a full block; blocks that may still be open are scanned later.
                     let (programmed, map) = (geometry.data_pages_per_block(), owner & TRANSLATION != 0);
                     scan.blocks[index as usize] = FoundBlock { programmed, full: true, map, opened: sequence };
                 }
@@ -87,16 +87,16 @@ impl Scan {
         }
     }
 
-    /// Where the data of `slot` are, given what its translation page says.
+    /// Returns the map entry with the newest data of `slot`, given `mapped`, the entry in its translation page.
     fn resolve(&self, slot: u32, mapped: u32, cells: &mut Cells<'_, OpList>) -> u32 {
         let found = self.data.pages[slot as usize];
         let Some(page) = page_of(mapped) else { return found };
-        // In a block that is known, the page was seen if it still has data of the slot.
+        // All pages of a scanned block are known: if it still has data of the slot, they were found.
         if found == mapped || self.scanned[cells.flash.geometry().block_of(page).0 as usize] {
             return found;
         }
         if found == 0 {
-            // Nothing newer: had the page been erased since, the block would have been scanned.
+            // There is nothing newer: had the page been erased since, the block would have been scanned.
             return mapped;
         }
         match cells.scan_spare(page) {
@@ -134,7 +134,7 @@ impl Dftl {
         let fits = unsaved.len() <= tables.cache.capacity() as usize;
         if fits {
             for &(slot, page) in &unsaved {
-                let index = tables.bring(slot);
+                let index = tables.load(slot);
                 let pool = tables.pool_of(tables.translation_page_of(slot)) as usize;
                 tables.change_before(index, page, pool, saved_before[pool]);
             }
@@ -143,7 +143,7 @@ impl Dftl {
         tables.recovering.copy_from_slice(&saved_before);
         pools.restore(cells, tables)?;
         for &(slot, _) in &unsaved {
-            tables.want_update(tables.translation_page_of(slot));
+            tables.mark_for_rewrite(tables.translation_page_of(slot));
         }
         for pool in 0..pool_count {
             pools.write_updates(pool, cells, tables)?;
@@ -154,7 +154,8 @@ impl Dftl {
 }
 
 impl Tables {
-    /// Has every slot resolved. Says which ones are elsewhere than their translation page says, and where.
+    /// Calls `resolve` for every slot. Returns the slots whose data are elsewhere than their translation page says,
+    /// with the right map entries.
     fn resolve(
         &mut self,
         resolve: impl Fn(u32, u32, &mut Cells<'_, OpList>) -> u32,

@@ -1,5 +1,5 @@
-//! Beginning in the steady state: data and the map's pages where long overwriting leaves them, and the cache full of
-//! what was written last.
+//! Start in the steady state: data and translation pages are where long overwriting leaves them, and the cache is full
+//! of the last written entries.
 
 use esker_core::{PhysicalPage, Rng};
 use esker_nand::memory::prefetch;
@@ -7,9 +7,9 @@ use esker_nand::state::FlashState;
 
 use super::Dftl;
 use super::tables::{TRANSLATION, entry};
-use crate::pools::{Contents, PageMap, Run};
+use crate::pools::{Contents, OwnerRun, PageMap};
 
-/// Told where pages of data and of the map are.
+/// Takes the locations of data and translation pages from the pools.
 struct Placing<'a> {
     map: &'a mut [u32],
     directory: &'a mut [u32],
@@ -35,40 +35,41 @@ impl PageMap for Placing<'_> {
 impl Dftl {
     /// See [`crate::Ftl::begin_steady`].
     pub(super) fn begin(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
-        // Which cached entries are clean would have to be known where neighbours are saved together.
+        // Where neighbours are saved together, the steady state would have to include which cached entries are clean.
         if self.settings.batch_evictions || pages < self.tables.striping.pools() {
             return None;
         }
         let per_page = self.settings.entries_per_page;
         let mut rng = Rng::derive(seed, "order of pages");
-        // With the whole map cached, none of it is ever written.
+        // If the whole map is cached, none of it is ever written.
         let on_flash = self.tables.cache.capacity() < pages;
         let contents: Vec<Contents> = self
             .tables
             .striping
             .first_slots(pages)
             .map(|(first, count)| Contents {
-                data: Run::new(first, count, &mut rng),
-                map: on_flash.then(|| Run::new(TRANSLATION | (first / per_page), count.div_ceil(per_page), &mut rng)),
+                data: OwnerRun::new(first, count, &mut rng),
+                map: on_flash
+                    .then(|| OwnerRun::new(TRANSLATION | (first / per_page), count.div_ceil(per_page), &mut rng)),
             })
             .collect();
-        let (map, directory) = self.tables.places();
+        let (map, directory) = self.tables.map_and_directory();
         let amplification = self.pools.start_steady(&contents, seed, flash, &mut Placing { map, directory })?;
         self.fill_cache(&contents, pages, amplification, flash);
         self.tables.write_contents(flash);
         Some(amplification)
     }
 
-    /// Fills the cache with entries that flash does not have yet. Those that were hit have been there for long: their
-    /// pages lie anywhere. The others are of the pages that the host wrote last, between which there are copies.
+    /// Fills the cache with entries that are not yet on flash. Entries that were hit have been there for long: their
+    /// pages lie anywhere. The others belong to the pages that the host wrote last, with copies between them.
     fn fill_cache(&mut self, contents: &[Contents], pages: u32, amplification: f64, flash: &FlashState) {
         let cached = self.tables.cache.capacity().min(pages);
         let protected = self.tables.cache.protected_capacity().min(cached);
         let mut brought = Vec::new();
-        for index in self.bring_spread(contents, protected, pages, f64::INFINITY, flash, &mut brought) {
+        for index in self.load_spread(contents, protected, pages, f64::INFINITY, flash, &mut brought) {
             self.tables.cache.touch(index);
         }
-        self.bring_spread(contents, cached - protected, pages, amplification, flash, &mut brought);
+        self.load_spread(contents, cached - protected, pages, amplification, flash, &mut brought);
         brought.sort_unstable();
         for (since, index, pool) in brought {
             let page = self.tables.cache.page(index);
@@ -76,9 +77,9 @@ impl Dftl {
         }
     }
 
-    /// Caches `count` entries, of each pool its share, of pages that have `apart` valid ones from one to the next, or
-    /// as many as there are; the page that was written last comes last. Says where they are in the cache.
-    fn bring_spread(
+    /// Caches `count` entries, an equal share of each pool. Between the pages of two of them lie `apart` valid pages,
+    /// or as many as there are; the most recently written page comes last. Returns the indices in the cache.
+    fn load_spread(
         &mut self,
         contents: &[Contents],
         count: u32,
@@ -87,30 +88,30 @@ impl Dftl {
         flash: &FlashState,
         brought: &mut Vec<(u64, u32, usize)>,
     ) -> Vec<u32> {
-        let share = |run: &Run| (u64::from(count) * u64::from(run.count()) / u64::from(pages)) as u32;
+        let share = |run: &OwnerRun| (u64::from(count) * u64::from(run.count()) / u64::from(pages)) as u32;
         let mut missing: Vec<u32> = contents.iter().map(|contents| share(&contents.data)).collect();
         let steps = missing.iter().copied().max().unwrap_or(0);
         let mut places = Vec::with_capacity(count as usize);
-        // Pools in turn, as their pages come.
+        // Take the pools in turn, as their pages are written.
         for step in (0..steps).rev() {
             for (pool, Contents { data, .. }) in contents.iter().enumerate() {
                 if step < share(data) {
                     let apart = apart.min(f64::from(data.count()) / f64::from(share(data)));
                     let slot = data.owner((f64::from(step) * apart) as u32);
                     if self.tables.cached(slot).is_none() {
-                        places.push(self.bring_dirty(pool, slot, flash, brought));
+                        places.push(self.load_dirty(pool, slot, flash, brought));
                         missing[pool] -= 1;
                     }
                 }
             }
         }
-        // In place of those that were cached before.
+        // These replace the entries cached before.
         for (pool, Contents { data, .. }) in contents.iter().enumerate() {
             let mut order = (0..data.count()).rev();
             while missing[pool] > 0 {
                 let slot = data.owner(order.next().expect("no more is cached than there is"));
                 if self.tables.cached(slot).is_none() {
-                    places.push(self.bring_dirty(pool, slot, flash, brought));
+                    places.push(self.load_dirty(pool, slot, flash, brought));
                     missing[pool] -= 1;
                 }
             }
@@ -118,10 +119,10 @@ impl Dftl {
         places
     }
 
-    /// Caches the entry of `slot`, which flash does not have yet. Where a journal is kept, adds it to `brought`: with
-    /// the sequence number of the block that has the data, its place in the cache and its pool.
-    fn bring_dirty(&mut self, pool: usize, slot: u32, flash: &FlashState, brought: &mut Vec<(u64, u32, usize)>) -> u32 {
-        let index = self.tables.bring(slot);
+    /// Caches the entry of `slot`, which is not yet on flash. If a journal is kept, adds to `brought`: the sequence
+    /// number of the block with the data, the index in the cache, and the pool.
+    fn load_dirty(&mut self, pool: usize, slot: u32, flash: &FlashState, brought: &mut Vec<(u64, u32, usize)>) -> u32 {
+        let index = self.tables.load(slot);
         let page = self.tables.cache.page(index);
         self.tables.cache.change(index, page);
         if flash.keeps_journal() {

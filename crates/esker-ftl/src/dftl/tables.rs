@@ -1,4 +1,4 @@
-//! The map, what of it is cached, and where its pages lie.
+//! The map, the cached part of it, and the location of its translation pages.
 
 use std::collections::VecDeque;
 
@@ -14,24 +14,24 @@ use crate::pools::{Content, PageMap, Striping};
 
 /// The map entry of a page without data.
 pub(super) const NO_PAGE: u32 = 0;
-/// The bit of a map entry that is cached; the others say where.
+/// Marks a map entry as cached; the other bits are its index in the cache.
 const CACHED: u32 = 1 << 31;
-/// The bit of an owner that is a translation page; the others say which.
+/// Marks an owner as a translation page; the other bits are its number.
 pub(super) const TRANSLATION: u32 = 1 << 31;
 
-/// A map entry: the physical page plus one.
+/// Encodes a map entry: the physical page plus one.
 #[inline(always)]
 pub(super) fn entry(page: PhysicalPage) -> u32 {
     page.0 + 1
 }
 
-/// The physical page of a map entry that is not cached.
+/// Decodes a map entry that is not cached.
 #[inline(always)]
 pub(super) fn page_of(entry: u32) -> Option<PhysicalPage> {
     entry.checked_sub(1).map(PhysicalPage)
 }
 
-/// What a spare area says of a page with these contents.
+/// Returns the owner in the spare area of translation page `page`.
 #[inline(always)]
 fn translation_owner(page: u32) -> u32 {
     TRANSLATION | page
@@ -39,37 +39,38 @@ fn translation_owner(page: u32) -> u32 {
 
 /// The global mapping table, the cached mapping table, and the global translation directory of Kim 2009, section 3.3.2.
 ///
-/// The global mapping table is on flash. Its translation pages have no content here: an entry that is not cached is the
-/// same in the map below as on flash, and what flash says of a cached one matters only after a power failure.
+/// The global mapping table is on flash. Its content is not stored a second time for that: an entry that is not cached
+/// is equal in `map` below, and the flash version of a cached entry matters only after a power failure.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// Which slot of the map a logical page has.
+    /// Maps logical pages to slots of the map.
     pub(super) striping: Striping,
-    /// Per slot its [`entry`], or where it is cached.
+    /// Per slot its [`entry`], or its index in the cache.
     pub(super) map: Vec<u32>,
     pub(super) cache: Cache,
-    /// Per translation page, its [`entry`].
+    /// Per translation page its [`entry`].
     directory: Vec<u32>,
     /// Entries of a translation page, as a power of two.
     entries_shift: u32,
     translation_pages_per_pool: Divisor,
-    /// Per pool what its translation pages still have to be told.
+    /// Per pool, translation pages to be rewritten because of cleaning.
     updates: Vec<Updates>,
-    /// Per pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a sequence
-    /// number with which, or later, the block begins that has the data. Those that were saved or changed
-    /// again are dropped when they come up.
+    /// Per pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a lower bound of the sequence
+    /// number with which the block of the data begins. Changes that were saved or superseded are dropped when they
+    /// reach the front.
     unsaved: Vec<VecDeque<(u32, u32, u64)>>,
-    /// Per pool the same sequence number for what recovery found and did not save yet; [`u64::MAX`] for nothing.
+    /// Per pool, such a lower bound for entries that recovery found and has not saved yet; [`u64::MAX`] if there are
+    /// none.
     pub(super) recovering: Vec<u64>,
     pub(super) counts: MappingCounts,
 }
 
-/// Translation pages with entries of pages that cleaning moved, and that were not cached then. They are written before
-/// the block is erased from which the pages come; until then the controller knows better than flash.
+/// Translation pages whose entries changed because cleaning moved data pages, while those entries were not cached. They
+/// are written before the victim is erased; until then the map in memory is newer than flash.
 #[derive(Clone, Debug)]
 struct Updates {
     pages: Vec<u32>,
-    /// While a journal is kept, a sequence number with which, or later, the blocks begin that the pages moved to.
+    /// While a journal is kept, a lower bound of the sequence numbers with which the destination blocks begin.
     since: u64,
     /// Whether `pages` is in descending order and without duplicates.
     sorted: bool,
@@ -101,28 +102,28 @@ impl Tables {
     pub(super) fn translation_pages(&self) -> u32 {
         self.directory.len() as u32
     }
-    /// The translation page that has the entry of `slot`.
+    /// Returns the translation page with the entry of `slot`.
     #[inline(always)]
     pub(super) fn translation_page_of(&self, slot: u32) -> u32 {
         slot >> self.entries_shift
     }
-    /// The pool that translation page `page` belongs to.
+    /// Returns the pool of translation page `page`.
     #[inline(always)]
     pub(super) fn pool_of(&self, page: u32) -> u32 {
         self.translation_pages_per_pool.quotient(page)
     }
-    /// Where translation page `page` lies; `None` where it was never written.
+    /// Returns the location of translation page `page`; `None` if it was never written.
     #[inline(always)]
     pub(super) fn located(&self, page: u32) -> Option<PhysicalPage> {
         page_of(self.directory[page as usize])
     }
-    /// Where the entry of `slot` is cached.
+    /// Returns the index in the cache of the entry of `slot`.
     #[inline(always)]
     pub(super) fn cached(&self, slot: u32) -> Option<u32> {
         let entry = self.map[slot as usize];
         (entry & CACHED != 0).then_some(entry & !CACHED)
     }
-    /// Where the data of `slot` lie.
+    /// Returns the location of the data of `slot`.
     #[inline(always)]
     pub(super) fn find(&self, slot: u32) -> Option<PhysicalPage> {
         page_of(self.cached(slot).map_or_else(|| self.map[slot as usize], |index| self.cache.page(index)))
@@ -144,27 +145,27 @@ impl Tables {
         }
     }
 
-    /// Caches the entry of `slot`, which is not cached; there is room. Says where it is.
-    pub(super) fn bring(&mut self, slot: u32) -> u32 {
+    /// Loads the entry of `slot`, which is not cached, into the cache, which has room. Returns its index.
+    pub(super) fn load(&mut self, slot: u32) -> u32 {
         let index = self.cache.insert(slot, self.map[slot as usize]);
         self.map[slot as usize] = CACHED | index;
         index
     }
 
-    /// Has the cache forget the entry at `index`, which is clean.
+    /// Removes the entry at `index`, which is clean, from the cache.
     pub(super) fn forget(&mut self, index: u32) {
         debug_assert!(!self.cache.is_dirty(index));
         self.map[self.cache.slot(index) as usize] = self.cache.page(index);
         self.cache.remove(index);
         if self.cache.len() > 0 {
-            // What the next eviction will need.
+            // Prefetch for the next eviction.
             let next = self.cache.victim();
             prefetch(&self.map, self.cache.slot(next) as usize);
             self.cache.expect_after(next);
         }
     }
 
-    /// The entry at `index` says `page` from now on.
+    /// Sets the page of the cached entry at `index`.
     #[inline(always)]
     pub(super) fn change(&mut self, index: u32, page: u32, flash: &FlashState) {
         self.cache.change(index, page);
@@ -174,8 +175,8 @@ impl Tables {
         }
     }
 
-    /// The entry at `index` says `page` from now on, where a journal is kept, for data in a block of `pool` that begins
-    /// with sequence number `since` or later.
+    /// Sets the page of the cached entry at `index` while a journal is kept. The data are in a block of `pool` that
+    /// begins with sequence number `since` or later.
     pub(super) fn change_before(&mut self, index: u32, page: u32, pool: usize, since: u64) {
         self.cache.change(index, page);
         self.unsaved[pool].push_back((self.cache.slot(index), page, since));
@@ -202,7 +203,7 @@ impl Tables {
         self.updates[index].since.min(self.recovering[index]).min(flash.oldest_open(pool))
     }
 
-    /// What translation page `page` holds when it is written now; `old` is where it was before.
+    /// Returns the content of translation page `page` for writing it now; `old` is its former location.
     fn content(&mut self, page: u32, old: Option<PhysicalPage>, flash: &FlashState) -> MapPage {
         let first = (page << self.entries_shift) as usize;
         let before = old.and_then(|old| flash.map_page(old)).map(|content| &*content.entries);
@@ -210,7 +211,7 @@ impl Tables {
             let entry = self.map[first + place];
             match entry & CACHED {
                 0 => entry,
-                // Lazy copying: a change that is not to be saved stays out.
+                // Lazy copying: a cached change that is not being saved is left out.
                 _ if self.cache.is_dirty(entry & !CACHED) => before.map_or(NO_PAGE, |before| before[place]),
                 _ => self.cache.page(entry & !CACHED),
             }
@@ -219,21 +220,20 @@ impl Tables {
         MapPage { entries, saved_before: self.saved_before(self.pool_of(page), flash) }
     }
 
-    /// Translation page `page` was found at `at` with `entries`.
+    /// Sets the location and the entries of translation page `page`, found by recovery.
     pub(super) fn restore_page(&mut self, page: u32, at: PhysicalPage, entries: &[u32]) {
         self.directory[page as usize] = entry(at);
         let first = (page << self.entries_shift) as usize;
         self.map[first..first + entries.len()].copy_from_slice(entries);
     }
 
-    /// The map and the directory, where nothing is cached.
-    pub(super) fn places(&mut self) -> (&mut [u32], &mut [u32]) {
+    /// Returns the map and the directory. Nothing must be cached.
+    pub(super) fn map_and_directory(&mut self) -> (&mut [u32], &mut [u32]) {
         debug_assert_eq!(self.cache.len(), 0);
         (&mut self.map, &mut self.directory)
     }
 
-    /// Every translation page that is on flash has, where a journal is kept, the content that it would have if it was
-    /// written now.
+    /// If a journal is kept, gives every translation page on flash the content it would have if written now.
     pub(super) fn write_contents(&mut self, flash: &mut FlashState) {
         let pages = if flash.keeps_journal() { self.translation_pages() } else { 0 };
         for page in 0..pages {
@@ -244,23 +244,23 @@ impl Tables {
         }
     }
 
-    /// Translation page `page` has to be written.
-    pub(super) fn want_update(&mut self, page: u32) {
+    /// Marks translation page `page` for rewriting.
+    pub(super) fn mark_for_rewrite(&mut self, page: u32) {
         let updates = &mut self.updates[self.translation_pages_per_pool.quotient(page) as usize];
         updates.pages.push(page);
         updates.sorted = false;
     }
 
-    /// The map says `entry` of `slot` from now on, for which cleaning is the reason.
+    /// Sets the map entry of `slot` because cleaning moved or dropped its page.
     #[inline(always)]
     fn place(&mut self, slot: u32, entry: u32, flash: &FlashState) {
         match self.cached(slot) {
-            // Lazy copying: flash learns of it when the entry is evicted.
+            // Lazy copying: flash is updated when the entry is evicted.
             Some(index) => self.change(index, entry, flash),
             None => {
                 self.map[slot as usize] = entry;
                 let page = self.translation_page_of(slot);
-                self.want_update(page);
+                self.mark_for_rewrite(page);
                 if flash.keeps_journal() {
                     let pool = self.pool_of(page);
                     let updates = &mut self.updates[pool as usize];
@@ -270,7 +270,7 @@ impl Tables {
         }
     }
 
-    /// All cached entries of translation page `page` go into its next version.
+    /// Marks all cached entries of translation page `page` as clean, so that its next version includes them.
     pub(super) fn clean_all_of(&mut self, page: u32) {
         let first = (page << self.entries_shift) as usize;
         for entry in &self.map[first..first + (1 << self.entries_shift)] {
@@ -280,8 +280,8 @@ impl Tables {
         }
     }
 
-    /// Reads translation page `page`, where it exists, and writes it anew to `block`. Says which block holds a
-    /// superseded page now, and how many valid ones that has left.
+    /// Reads translation page `page`, if it exists, and writes a new version to `block`. Returns the block with the
+    /// superseded version, and its number of valid pages left.
     pub(super) fn rewrite<S: OpSink>(
         &mut self,
         page: u32,
@@ -305,7 +305,7 @@ impl Tables {
         size_of_val(&*self.map) + size_of_val(&*self.directory) + self.cache.memory_bytes()
     }
 
-    /// Asserts what must hold between calls.
+    /// Asserts the invariants that hold between calls.
     pub(super) fn check(&self, flash: &FlashState) {
         self.cache.check();
         let (mut mapped, mut cached) = (0, 0);
@@ -354,8 +354,8 @@ impl PageMap for Tables {
         self.place(owner, entry(to), flash);
     }
 
-    /// While a journal is kept, a page whose place flash does not know is kept: its translation page may speak of
-    /// one that was superseded long ago and holds data of another by now.
+    /// While a journal is kept, a page is not droppable while flash does not know its location: its translation page
+    /// may point to one that was superseded long ago and holds data of another page by now.
     fn droppable(&self, owner: u32, flash: &FlashState) -> Option<LogicalPage> {
         let unknown = || flash.keeps_journal() && self.cached(owner).is_some_and(|index| self.cache.is_dirty(index));
         let is_data = owner & TRANSLATION == 0;
@@ -379,7 +379,7 @@ impl PageMap for Tables {
     ) -> Option<(BlockIndex, u32)> {
         let updates = &mut self.updates[pool as usize];
         if !updates.sorted {
-            // Batch update: a translation page is written once, however many of its pages have moved.
+            // Batch update: a translation page is written once, however many of its data pages have moved.
             updates.pages.sort_unstable_by(|one, other| other.cmp(one));
             updates.pages.dedup();
             updates.sorted = true;

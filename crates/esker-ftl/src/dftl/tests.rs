@@ -1,4 +1,4 @@
-//! What a lookup, an eviction and cleaning do, operation by operation.
+//! Lookups, evictions and cleaning of DFTL, operation by operation.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::testing::{DriveSettings, layer, one_plane};
 use crate::{Cells, Choice, Parameter, Space};
 
-/// One die, four translation pages' worth of host pages or more; 4 entries each.
+/// One die, with at least four translation pages' worth of host pages; 4 entries per translation page.
 fn settings(cache_entries: u64, parameters: &[(&str, Parameter)]) -> DriveSettings {
     let mut ftl = Choice::named("dftl");
     ftl.parameters = BTreeMap::from([
@@ -82,7 +82,7 @@ fn nothing_is_looked_up_where_nothing_was_written() {
     let mut drive = Drive::with_cache(2);
     assert_eq!(drive.read(0), vec![]);
     assert_eq!(drive.trim(0), vec![]);
-    // The translation page does not exist either: the entry comes into the cache without a read.
+    // The translation page does not exist yet: the entry enters the cache without a read.
     assert_eq!(drive.write(0), vec![program(0, Cause::Host, None)]);
     assert_eq!(drive.counts().lookups, 1);
     assert_eq!(drive.counts().hits, 0);
@@ -102,22 +102,24 @@ fn an_evicted_change_is_written_back_and_a_missing_entry_is_read_before_the_data
     let mut drive = Drive::with_cache(2);
     drive.write(0);
     drive.write(4);
-    // Entry 0 goes: its translation page is new, in the first block of the map (block 1).
+    // Entry 0 is evicted: its translation page is new, in the first block of the map (block 1).
     // Page 8 has no translation page.
     assert_eq!(drive.write(8), vec![program(4, Cause::Mapping, None), program(2, Cause::Host, None)]);
-    // Entry 4 goes, translation page 1; entry 0 comes from translation page 0, and its data wait for that.
+    // Entry 4 is evicted (translation page 1). Entry 0 is read from translation page 0, and the read of its data waits
+    // for that.
     assert_eq!(
         drive.read(0),
         vec![program(5, Cause::Mapping, None), read(4, Cause::Mapping, None), read(0, Cause::Host, Some(1))]
     );
-    // Entry 8 goes, translation page 2; entry 1 is on translation page 0 as well. Writes wait for their entry, too.
+    // Entry 8 is evicted (translation page 2). Entry 1 is on translation page 0 as well. Writes wait for their entry,
+    // too.
     assert_eq!(
         drive.write(1),
         vec![program(6, Cause::Mapping, None), read(4, Cause::Mapping, None), program(3, Cause::Host, Some(1))]
     );
-    // Entry 0 was not changed: it goes without a word.
+    // Entry 0 was not changed: it is dropped without a write.
     assert_eq!(drive.read(4), vec![read(5, Cause::Mapping, None), read(1, Cause::Host, Some(0))]);
-    // Entry 1 was: the translation page that exists is read first.
+    // Entry 1 was changed: the existing translation page is read first.
     assert_eq!(
         drive.read(8),
         vec![
@@ -158,12 +160,12 @@ fn a_late_write_back_follows_the_request_and_nobody_waits_for_it() {
     let late = |op: FlashOp| FlashOp { awaited: false, ..op };
     assert_eq!(drive.write(0), vec![program(0, Cause::Host, None)]);
     assert_eq!(drive.end_request(), vec![]);
-    // The cache is full now: entry 0 leaves it behind the data.
+    // The cache is full now: entry 0 is evicted after the write of the data.
     assert_eq!(drive.write(4), vec![program(1, Cause::Host, None)]);
     assert_eq!(drive.end_request(), vec![late(program(4, Cause::Mapping, None))]);
     assert_eq!(drive.read(0), vec![read(4, Cause::Mapping, None), read(0, Cause::Host, Some(0))]);
     assert_eq!(drive.end_request(), vec![late(program(5, Cause::Mapping, None))]);
-    // A request that brings more than there is room for waits, as without.
+    // A request that needs more room than there is waits, as without the option.
     assert_eq!(drive.write(8), vec![program(2, Cause::Host, None)]);
     assert_eq!(drive.write(12), vec![program(3, Cause::Host, None)]);
     assert_eq!(drive.end_request(), vec![late(program(6, Cause::Mapping, None))]);
@@ -194,13 +196,14 @@ fn trimming_looks_the_entry_up_and_forgets_the_data() {
     assert_eq!(drive.trim(0), vec![program(5, Cause::Mapping, None), read(4, Cause::Mapping, None)]);
     assert_eq!(drive.ftl.find(LogicalPage(0)), None);
     assert_eq!(drive.read(0), vec![]);
-    // The entry without data goes back to flash as any other change.
+    // The trimmed entry is written back to flash like any other change.
     drive.write(4);
     assert_eq!(drive.ftl.find(LogicalPage(0)), None);
     drive.ftl.check(&drive.flash);
 }
 
-/// Pages of one victim whose entries share a translation page cost one update; those whose entries are cached none.
+/// Pages of one victim whose entries share a translation page cost one update; those whose entries are cached cost
+/// none.
 #[test]
 fn cleaning_updates_in_batches_and_leaves_cached_entries_alone() {
     let mut settings = settings(3, &[]);
@@ -210,14 +213,14 @@ fn cleaning_updates_in_batches_and_leaves_cached_entries_alone() {
     for page in [0, 1, 4, 8] {
         drive.write(page);
     }
-    // 0 and 1 leave the cache; 4 stays, being used again and again.
+    // Entries 0 and 1 are evicted; 4 is used again and again, and stays.
     for page in [8, 12, 16] {
         drive.write(page);
         drive.read(4);
     }
     let (old_0, old_4) = (drive.at(0), drive.at(4));
     assert!(drive.flash.geometry().block_of(old_0) == drive.flash.geometry().block_of(old_4));
-    // The first block of data that is cleaned is the oldest one.
+    // The oldest data block is cleaned first.
     let mut ops = Vec::new();
     let mut before = drive.counts();
     for page in (20..28).cycle() {
@@ -244,15 +247,15 @@ fn cleaning_updates_in_batches_and_leaves_cached_entries_alone() {
     drive.ftl.check(&drive.flash);
 }
 
-/// With room for every entry in the cache, no translation page is ever written, and the drive cleans
-/// as one with its map in memory.
+/// With room for every entry in the cache, no translation page is ever written, and the drive cleans like one with its
+/// map in memory.
 #[test]
 fn with_the_whole_map_cached_it_is_the_page_ftl() {
     let mut dftl = settings(10_000, &[]);
     dftl.geometry.blocks_per_plane = 64;
     let space =
         |settings: &DriveSettings| Space::new(settings, &Geometry::new(&settings.geometry, false).unwrap()).unwrap();
-    // The same free blocks: the map's frontiers have the page FTL keep more of them.
+    // Give both the same free blocks: the page FTL has to make up for the reserve that DFTL keeps for the map.
     let mut page = dftl.clone();
     page.ftl = Choice::named("page");
     page.cleaning.threshold = Ratio::from_f64(5.0 / 64.0);
@@ -274,7 +277,7 @@ fn with_the_whole_map_cached_it_is_the_page_ftl() {
     assert_eq!((counts.evictions, counts.map_erases, counts.translation_reads), (0, 0, 0));
 }
 
-/// The counters of table 3.4 and the operations by cause are the same operations.
+/// The counters of table 3.4 agree with the operations by cause.
 #[test]
 fn counters_add_up_to_the_operations() {
     for batch in [false, true] {

@@ -1,4 +1,4 @@
-//! The block that gives most space for the work, and has not changed for longest.
+//! Cost-benefit policy: weighs the space gained, the age of the block and the pages to copy.
 
 use esker_core::registry::ParameterSource;
 
@@ -7,14 +7,14 @@ use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "cost-benefit",
-    summary: "the block with the largest age x (1 - u) / 2u, where u of it is valid; all are looked at",
+    summary: "the block with the largest age x (1 - u) / 2u, where a share u of it is valid; all are compared",
     source: "Rosenblum and Ousterhout 1991 (segments of a log); Kawaguchi, Nishioka and Motoda 1995 (flash)",
     parameters: ParameterSource::NONE,
     capabilities: &[],
     build: |shape, _, _| Ok(Box::new(CostBenefit::new(shape))),
 };
 
-/// A block's age is counted in changes of the pool (blocks filled, pages superseded) since the block's own last change.
+/// The age of a block is the number of changes in the pool (blocks filled, pages superseded) since its own last change.
 #[derive(Debug)]
 struct CostBenefit {
     data_pages: u64,
@@ -46,14 +46,14 @@ impl CostBenefit {
         self.blocks[block.index()] = Block { valid, changed: self.now };
     }
 
-    /// Benefit and cost, whose ratio counts. The factor 2 is the same for all.
+    /// Returns benefit and cost, of which the ratio counts. The constant factor 2 is left out.
     fn merit(&self, block: PoolBlock) -> (u128, u128) {
         let Block { valid, changed } = self.blocks[block.index()];
         let benefit = u128::from(self.data_pages.saturating_sub(u64::from(valid))) * u128::from(self.now - changed + 1);
         (benefit, u128::from(valid))
     }
 
-    /// Whether `a` is the better victim. A block without valid pages costs nothing and is better than any with some.
+    /// Returns true if `a` is the better victim. A block without valid pages costs nothing and beats any with some.
     fn better(&self, a: PoolBlock, b: PoolBlock) -> bool {
         let ((benefit_a, cost_a), (benefit_b, cost_b)) = (self.merit(a), self.merit(b));
         match (cost_a, cost_b) {
@@ -74,11 +74,11 @@ impl VictimPolicy for CostBenefit {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
-        // By place in the list; as long as that once there are any.
+        // By index in the list; allocated when the first block is spared.
         let mut spared: Vec<bool> = Vec::new();
         loop {
             let left = (0..self.closed.len()).filter(|index| spared.get(*index) != Some(&true));
-            // Among equals the one that was filled first.
+            // Among equals the block that was filled first.
             let best = left.reduce(|a, b| if self.better(self.closed[b], self.closed[a]) { b } else { a })?;
             match judge(self.closed[best]) {
                 Judgement::Take => return Some(self.closed.remove(best)),

@@ -1,4 +1,4 @@
-//! The block with the fewest valid pages among a few drawn at random.
+//! The block with the fewest valid pages among a few that are drawn at random.
 
 use esker_core::Rng;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
@@ -24,12 +24,12 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 
 const NONE: u32 = u32::MAX;
 
-/// Draws with replacement, as the mean-field model does.
+/// Draws with replacement, as in the mean-field model.
 #[derive(Debug)]
 pub(super) struct Sampled {
     draws: u32,
     rng: Rng,
-    /// Closed blocks in no order.
+    /// Closed blocks, in no order.
     closed: Vec<PoolBlock>,
     valid: Vec<u32>,
 }
@@ -46,7 +46,7 @@ impl Sampled {
 }
 
 impl Sampled {
-    /// Where the emptiest of some lies that are drawn among the first `count`.
+    /// Draws among the first `count` blocks. Returns the index of the one with the fewest valid pages.
     fn draw(&mut self, count: u64) -> usize {
         let mut best = self.rng.below(count) as usize;
         for _ in 1..self.draws {
@@ -71,7 +71,7 @@ impl VictimPolicy for Sampled {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
-        // What was spared lies behind these.
+        // Spared blocks are moved behind these.
         for count in (1..=self.closed.len()).rev() {
             let best = self.draw(count as u64);
             match judge(self.closed[best]) {

@@ -14,18 +14,18 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     build: |shape, _, _| Ok(Box::new(Greedy::new(shape.blocks))),
 };
 
-/// More valid pages than any block has: the block is not closed.
+/// Marks a block that is not closed: more valid pages than any block has.
 const NOT_CLOSED: u16 = u16::MAX;
-/// Children of a node: a cache line of numbers.
+/// Children of a node: as many as fit in a cache line.
 const WIDTH: usize = 32;
 
-/// A tree of least numbers of valid pages. A superseded page lowers its block's number and, where that is the least of
-/// its group, the group's: mostly one store. Linked lists per number of valid pages need no search when a victim is
-/// taken, but touch five cache lines all over memory for each superseded page; this was measured to be faster. Among
-/// equals the first block goes first.
+/// A tree of minimum counts of valid pages. A superseded page lowers the count of its block and, if it is now the
+/// minimum of its group, that of the group: mostly one store. Linked lists per count would find a victim without a
+/// search, but touch five cache lines all over memory for each superseded page, and were measured to be slower. Among
+/// equals the lowest block goes first.
 #[derive(Debug)]
 struct Greedy {
-    /// From the blocks up to the root, which is one number.
+    /// From the blocks up to the root, which is a single count.
     levels: Vec<Vec<u16>>,
 }
 
@@ -53,7 +53,7 @@ impl Greedy {
         }
     }
 
-    /// The block with the fewest valid pages, and how many it has.
+    /// Returns the block with the fewest valid pages, and their number.
     fn first(&self) -> Option<(PoolBlock, u32)> {
         let least = self.levels[self.levels.len() - 1][0];
         if least == NOT_CLOSED {
@@ -90,7 +90,7 @@ impl VictimPolicy for Greedy {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
-        // What is spared is out of the tree meanwhile. The tree knows no more than numbers, so it is then as it was.
+        // Spared blocks leave the tree meanwhile. It holds only counts, so that putting them back restores it.
         let mut spared = Vec::new();
         let mut taken = None;
         while let Some((block, valid)) = self.first() {

@@ -1,16 +1,16 @@
-//! Which block is cleaned next: one file per policy.
+//! Victim policies: which block is cleaned next. One file per policy.
 //!
 //! # How to add a policy
 //!
-//! One file, `gc/emptiest_newest.rs`; in the tests of this crate this one is in the registry, and passes what they ask
-//! of every policy:
+//! Add one file, `gc/emptiest_newest.rs`. This one is in the registry of this crate's tests and passes the tests of
+//! every policy:
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("worked_example.rs")]
 #![doc = "```"]
 //!
 //! and two lines here: `mod emptiest_newest;`, and `emptiest_newest::ENTRY` in [`VICTIM_POLICIES`]. The tests that walk
-//! the registry cover it from then on, and `cleaning = { victim = "emptiest-newest" }` selects it.
+//! the registry then cover it, and `cleaning = { victim = "emptiest-newest" }` selects it.
 
 mod cost_benefit;
 mod d_choices;
@@ -45,57 +45,57 @@ pub static VICTIM_POLICIES: &[VictimEntry] = &[
     worked_example::ENTRY,
 ];
 
-/// Picks victims among the closed blocks of one pool. Blocks are counted within the pool.
+/// Picks victims among the closed blocks of one pool.
 pub trait VictimPolicy: fmt::Debug + Send {
-    /// `block` was filled, and may be picked from now on. It has `valid` valid pages.
+    /// `block` was filled and may be picked from now on. It has `valid` valid pages.
     fn closed(&mut self, block: PoolBlock, valid: u32);
 
-    /// A page of `block` was superseded; `valid` are left. `block` is closed and was not taken.
+    /// A page of `block`, which is closed, was superseded; `valid` valid pages are left.
     fn superseded(&mut self, block: PoolBlock, valid: u32);
 
-    /// Picks the best closed block that `judge` takes, which is then no longer closed; `None` where there is none.
+    /// Picks the best closed block that `judge` accepts, and removes it from the closed blocks; `None` if there is
+    /// none.
     ///
-    /// Blocks are offered to `judge` the best one first, each at most once: next comes what the policy would pick if
-    /// those that were spared were not there. They stay closed, and keep their order and age, as if nobody had looked
-    /// at them.
+    /// Offers blocks to `judge` from best to worst, each at most once: the next one is what the policy would pick
+    /// without those that were spared. Spared blocks stay closed, and keep their order and age.
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock>;
 
-    /// Picks the best closed block, which is then no longer closed; `None` where there is none.
+    /// Picks the best closed block, and removes it from the closed blocks; `None` if there is none.
     fn take(&mut self) -> Option<PoolBlock> {
         self.take_where(&mut |_| Judgement::Take)
     }
 
-    /// Takes out `block`, which is closed.
+    /// Removes `block` from the closed blocks.
     fn remove(&mut self, block: PoolBlock);
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory in use.
     fn memory_bytes(&self) -> usize;
 
-    /// Among how many blocks this takes the one with the fewest valid pages, where it goes by nothing else. Of such
-    /// policies it is known how full blocks are in the steady state, so that preconditioning can begin there; `None`
-    /// for others.
+    /// If the policy goes by the number of valid pages alone, among how many blocks it takes the one with the fewest.
+    /// For such policies the distribution of valid pages in the steady state is known, and preconditioning can start
+    /// there. `None` for all others.
     fn compares(&self) -> Option<Compared> {
         None
     }
 }
 
-/// How many blocks a policy compares that takes the one with the fewest valid pages.
+/// The blocks among which a policy takes the one with the fewest valid pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
-    /// All that are closed.
+    /// All closed blocks.
     All,
-    /// So many that it draws, with replacement.
+    /// This many, drawn at random with replacement.
     Drawn(u32),
 }
 
-/// What is to become of a block that a policy offers.
+/// The answer to a block that a policy offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It is cleaned.
+    /// Clean it.
     Take,
-    /// It stays, and the next best is asked for.
+    /// Leave it, and offer the next best.
     Spare,
-    /// It stays, and no other one is asked for.
+    /// Leave it, and offer no other.
     Stop,
 }
 
@@ -114,10 +114,10 @@ pub type BuildVictimPolicy = fn(&PoolShape, Parameters<'_>, u64) -> Result<Box<d
 /// A policy in the registry.
 pub type VictimEntry = Entry<BuildVictimPolicy, VictimCapability>;
 
-/// What some policies can.
+/// Something that some policies can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimCapability {
-    /// It [compares](VictimPolicy::compares) blocks by their valid pages alone.
+    /// [Compares](VictimPolicy::compares) blocks by their valid pages alone.
     KnownSteady,
 }
 
@@ -133,13 +133,13 @@ impl Capability for VictimCapability {
     fn meaning(self) -> &'static str {
         match self {
             Self::KnownSteady => {
-                "how full blocks are in the steady state is known, so that preconditioning begins there"
+                "the distribution of valid pages in the steady state is known, so that preconditioning can begin there"
             }
         }
     }
 }
 
-/// The entry that `choice` names.
+/// Returns the registry entry that `choice` names.
 pub(crate) fn find(choice: &Choice) -> Result<&'static VictimEntry, BuildError> {
     registry::find(VICTIM_POLICIES, "victim policy", &choice.kind)
         .map_err(|name| BuildError::UnknownKind { key: "cleaning.victim", name })

@@ -1,4 +1,4 @@
-//! The block with the fewest valid pages in a part of the list.
+//! The block with the fewest valid pages in a part of the list of closed blocks.
 
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use esker_core::{Ratio, Rng};
@@ -12,7 +12,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     source: "Kim 2009, section 3.5.6 and figure 3.18",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "fraction",
-        meaning: "share of the list that is looked at",
+        meaning: "share of the list that is searched",
         value: Accepted::Share { default: Ratio::percent(50), least: Ratio::ZERO, most: Ratio::ONE },
     }]),
     capabilities: &[],
@@ -22,13 +22,14 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// The paper varies the number of search operations between none (a random victim) and a complete linear search. Which
-/// blocks a partial search sees it does not say: here a run of the list, so that none is looked at twice.
+/// The paper varies the number of search operations between none (a random victim) and a complete linear search. It
+/// does not say which blocks a partial search visits. Here they are a contiguous run of the list, so that none is
+/// visited twice.
 #[derive(Debug)]
 struct SearchFraction {
     fraction: Ratio,
     rng: Rng,
-    /// Closed blocks in no order.
+    /// Closed blocks, in no order.
     closed: Vec<PoolBlock>,
     valid: Vec<u32>,
 }
@@ -56,12 +57,12 @@ impl VictimPolicy for SearchFraction {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
-        // What was spared lies behind these.
+        // Spared blocks are moved behind these.
         for count in (1..=self.closed.len()).rev() {
             let start = self.rng.below(count as u64) as usize;
             let length = (self.fraction.of(count as u64) as usize).clamp(1, count);
             let run = (start..start + length).map(|index| index % count);
-            // Among equals the first one looked at: `min_by_key` keeps it.
+            // Among equals the first in the run: `min_by_key` keeps it.
             let index = run.min_by_key(|&index| self.valid[self.closed[index].index()])?;
             match judge(self.closed[index]) {
                 Judgement::Take => return Some(self.closed.swap_remove(index)),

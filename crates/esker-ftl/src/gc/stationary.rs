@@ -1,36 +1,37 @@
-//! How full blocks are in the steady state of uniformly random page writes.
+//! The distribution of valid pages over blocks, in the steady state of uniformly random page writes.
 
 use super::Compared;
 
-/// Steps of bisection: more than the bits of a number.
+/// Steps of bisection, more than a number has bits.
 const STEPS: usize = 120;
-/// Steps of Newton's method at most; a handful is enough.
+/// Upper bound of steps of Newton's method; a handful is enough.
 const NEWTON_MAX: usize = 60;
 
-/// Blocks by their valid pages at the moments when a victim is chosen, while the number of blocks grows without bound.
+/// Blocks by their number of valid pages, at the moments when a victim is chosen, in the limit of infinitely many
+/// blocks.
 ///
-/// Any page of a block is equally likely to be overwritten next, so that a block with i valid pages loses one at a rate
-/// proportional to i, whatever it holds. In the steady state as many blocks pass each number of valid pages as are
-/// cleaned. `c` is how many pages are overwritten between two victims, per block.
+/// Any page of a block is equally likely to be overwritten next, so a block with i valid pages loses one at a rate
+/// proportional to i. In the steady state, as many blocks pass each number of valid pages as are cleaned. `c` is the
+/// number of pages overwritten between two victims, per block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stationary {
-    /// The share of blocks with so many valid pages.
+    /// The share of blocks with each number of valid pages.
     shares: Vec<f64>,
-    /// Valid pages of a victim, in the mean.
+    /// Mean number of valid pages of a victim.
     pub(crate) victim: f64,
 }
 
 impl Stationary {
-    /// Of blocks with `pages` pages, of which `mean` are valid in the mean, under a policy that compares so many
-    /// blocks. With `spares_full`, a block that is chosen without a superseded page is spared, and there is another
-    /// choice.
+    /// The distribution for blocks with `pages` pages, of which `mean` are valid on average, under a policy that
+    /// compares as many blocks as `compared` says. With `spares_full`, a chosen block without a superseded page is
+    /// spared, and the choice repeated.
     pub(crate) fn new(compared: Compared, spares_full: bool, pages: u32, mean: f64) -> Self {
         let shares = |c: f64| match compared {
             Compared::All => greedy(c, pages),
             Compared::Drawn(draws) => drawn(c, pages, draws, spares_full),
         };
         let valid = |shares: &[f64]| shares.iter().enumerate().map(|(valid, share)| valid as f64 * share).sum::<f64>();
-        // The more is overwritten between two victims, the fewer pages are valid. Bounds of ln c.
+        // The more is overwritten between two victims, the fewer pages are valid. These are bounds of ln c.
         let (mut low, mut high): (f64, f64) = (-30.0, 30.0);
         for _ in 0..STEPS {
             let middle = (low + high) / 2.0;
@@ -44,8 +45,8 @@ impl Stationary {
         Self { shares: shares(c), victim: f64::from(pages) - c * mean }
     }
 
-    /// Victims by valid pages: a share for each number that they may have. `full` is the share of choices that fall
-    /// on a block without a superseded page, where such are spared.
+    /// Returns the distribution of valid pages of victims. `full` is the share of choices that fall on a block without
+    /// a superseded page, if those are spared.
     pub(crate) fn victims(&self, compared: Compared, spares_full: bool) -> (Vec<(u32, f64)>, f64) {
         let most = self.shares.len() - 1;
         let Compared::Drawn(draws) = compared else {
@@ -63,7 +64,7 @@ impl Stationary {
         (chosen, full)
     }
 
-    /// How many of `blocks` have how many valid pages, so that it is `valid` pages in all, which fit.
+    /// Returns how many of `blocks` have each number of valid pages, so that the sum is `valid` pages, which must fit.
     pub(crate) fn apportion(&self, blocks: u32, valid: u64) -> Vec<u32> {
         let most = self.shares.len() - 1;
         assert!(valid <= u64::from(blocks) * most as u64, "{valid} pages do not fit {blocks} blocks");
@@ -77,7 +78,7 @@ impl Stationary {
         }
         counts[most] += blocks - given;
         let held: u64 = (0..).zip(&counts).map(|(valid, blocks): (u64, _)| valid * u64::from(*blocks)).sum();
-        // What rounding took or gave is spread over all numbers of valid pages.
+        // Spread the rounding error over all numbers of valid pages.
         let (mut missing, mut surplus) = (valid.saturating_sub(held), held.saturating_sub(valid));
         while missing > 0 || surplus > 0 {
             for level in (0..most).rev() {
@@ -99,7 +100,7 @@ impl Stationary {
     }
 }
 
-/// m_i = 1 / (c i) above the number k that victims have, and what is left at k (Desnoyers 2012, for few pages a block).
+/// m_i = 1 / (c i) above the number k of the victims, and the rest at k (Desnoyers 2012, for few pages per block).
 fn greedy(c: f64, pages: u32) -> Vec<f64> {
     let mut shares = vec![0.0; pages as usize + 1];
     let mut left: f64 = 1.0;
@@ -111,9 +112,9 @@ fn greedy(c: f64, pages: u32) -> Vec<f64> {
     shares
 }
 
-/// With Q_i the share of blocks with at least i valid pages, i c (Q_i - Q_(i+1)) = 1 - Q_i^d: a block passes from i
-/// to i - 1 as often as a victim has fewer than i (after Van Houdt 2013). Where full blocks are spared, the right
-/// side is divided by its greatest value, at i = b, so that Q_b = 1 / (c b).
+/// With Q_i the share of blocks with at least i valid pages, i c (Q_i - Q_(i+1)) = 1 - Q_i^d: a block passes from i to
+/// i - 1 as often as a victim has fewer than i (after Van Houdt 2013). If full blocks are spared, the right side is
+/// divided by its greatest value, at i = b, so that Q_b = 1 / (c b).
 fn drawn(c: f64, pages: u32, draws: u32, spares_full: bool) -> Vec<f64> {
     let mut shares = vec![0.0; pages as usize + 1];
     let draws = f64::from(draws);
@@ -122,7 +123,7 @@ fn drawn(c: f64, pages: u32, draws: u32, spares_full: bool) -> Vec<f64> {
     let mut above = 0.0;
     for valid in (1..=pages as usize).rev() {
         let rate = c * chosen * valid as f64;
-        // Newton's method comes down from 1 to the root, as the function is convex and rises.
+        // Newton's method descends from 1 to the root, since the function is convex and increasing.
         let mut q: f64 = 1.0;
         for _ in 0..NEWTON_MAX {
             let power = q.powf(draws - 1.0);
@@ -144,7 +145,7 @@ fn drawn(c: f64, pages: u32, draws: u32, spares_full: bool) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Programs per page written: a victim with `victim` valid pages of 64 gives the others.
+    /// Programs per page written: a victim with `victim` valid pages of 64 frees the rest.
     fn amplification(compared: Compared, spare: f64) -> f64 {
         64.0 / (64.0 - Stationary::new(compared, false, 64, 64.0 * (1.0 - spare)).victim)
     }
@@ -171,7 +172,7 @@ mod tests {
             let any = Stationary::new(compared, false, 64, mean);
             let gainful = Stationary::new(compared, true, 64, mean);
             assert!(gainful.victim < any.victim, "{} against {}", gainful.victim, any.victim);
-            // Of one draw the victim is the mean block among those that are not full.
+            // With a single draw the victim is the mean block among those that are not full.
             let full = gainful.shares[64];
             if compared == Compared::Drawn(1) {
                 assert!(((mean - 64.0 * full) / (1.0 - full) - gainful.victim).abs() < 1e-6);
@@ -191,7 +192,7 @@ mod tests {
                 assert_eq!(counts.iter().sum::<u32>(), blocks);
                 let held: u64 = (0..).zip(&counts).map(|(valid, blocks): (u64, _)| valid * u64::from(*blocks)).sum();
                 assert_eq!(held, valid, "{compared:?}, {blocks} blocks");
-                // Each number of valid pages has its share of blocks, but for rounding, which spreads.
+                // Each number of valid pages has its share of blocks, apart from rounding, which is spread.
                 for (count, share) in counts.iter().zip(&law.shares) {
                     assert!((f64::from(*count) - share * f64::from(blocks)).abs() < 3.0, "{compared:?}, {blocks}");
                 }

@@ -19,7 +19,7 @@ enum Step {
         index: usize,
     },
     Take,
-    /// Spares the blocks of a set of bits, and stops after some of them.
+    /// Spares the blocks in a set of bits, and stops after a number of offers.
     TakeWhere {
         spared: u32,
         patience: usize,
@@ -39,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
 const SHAPE: PoolShape = PoolShape { blocks: 24, data_pages_per_block: 8 };
 const WINDOW: usize = 3;
 
-/// What a policy offers next, told from the rules alone.
+/// The next block that a policy must offer, by its rule alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     /// The fewest valid pages, then the lowest block.
@@ -48,13 +48,13 @@ enum Rule {
     /// The fewest valid pages of the oldest [`WINDOW`].
     Windowed,
     CostBenefit,
-    /// The fewest valid pages, whichever block of those.
+    /// The fewest valid pages; any block among equals.
     Emptiest,
     /// Any block.
     Any,
 }
 
-/// The rule of a policy, and the parameters with which it holds.
+/// Returns the rule of a policy, and the parameters with which it holds.
 fn rule(name: &str) -> (Choice, Rule) {
     let mut choice = Choice::named(name);
     let rule = match name {
@@ -81,7 +81,7 @@ struct Closed {
     changed: u64,
 }
 
-/// Closed blocks in the order of filling, and how often anything changed.
+/// Closed blocks in the order of filling, and the number of changes.
 #[derive(Debug, Default)]
 struct Model {
     closed: Vec<Closed>,
@@ -98,7 +98,7 @@ impl Model {
         (self.closed[place].valid, self.closed[place].changed) = (valid, self.changes);
     }
 
-    /// Whether the policy may offer `offered`, or nothing, once it has offered `spared`.
+    /// Returns true if the policy may offer `offered` (or nothing) after it has offered `spared`.
     fn allows(&self, rule: Rule, spared: &[PoolBlock], offered: Option<PoolBlock>) -> bool {
         let left: Vec<Closed> = self.closed.iter().filter(|closed| !spared.contains(&closed.block)).copied().collect();
         let Some(found) = left.iter().find(|closed| Some(closed.block) == offered) else {
@@ -125,7 +125,7 @@ impl Model {
     }
 }
 
-/// Does `steps`, then takes what is left. Says the first thing that is not as `rule` has it.
+/// Performs `steps`, then takes what is left. Returns the first deviation from `rule`.
 fn follow(policy: &mut dyn VictimPolicy, rule: Rule, steps: &[Step]) -> Result<(), String> {
     let mut model = Model::default();
     let all = (0..SHAPE.blocks).map(|_| Step::Take);
@@ -187,8 +187,8 @@ fn follow(policy: &mut dyn VictimPolicy, rule: Rule, steps: &[Step]) -> Result<(
 }
 
 proptest! {
-    /// A policy hands out each closed block once, and nothing else, in the order that its rule has; blocks that it was
-    /// asked to spare keep their place in it.
+    /// A policy hands out each closed block once, and nothing else, in the order of its rule. Spared blocks keep their
+    /// place in that order.
     #[test]
     fn every_policy_takes_each_closed_block_once_and_in_order(steps in prop::collection::vec(step(), 1..200)) {
         for entry in VICTIM_POLICIES {
@@ -200,7 +200,7 @@ proptest! {
     }
 }
 
-/// Spares blocks by taking them and giving them back as if they were just filled.
+/// A faulty policy: spares blocks by taking them and giving them back as newly filled.
 #[derive(Debug)]
 struct GivesBack {
     inner: Box<dyn VictimPolicy>,
@@ -242,7 +242,7 @@ impl VictimPolicy for GivesBack {
 }
 
 #[test]
-fn policies_that_go_by_age_may_not_be_given_back_what_they_spared() {
+fn spared_blocks_must_not_be_given_back_to_policies_that_go_by_age() {
     let mut rng = Rng::new(1);
     let mut caught = |name: &str| {
         (0..100).any(|_| {

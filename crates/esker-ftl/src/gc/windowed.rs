@@ -1,4 +1,4 @@
-//! The block with the fewest valid pages among those that were filled longest ago.
+//! The block with the fewest valid pages among the oldest closed blocks.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     source: "Hu, Eleftheriou, Haas, Iliadis and Pletka, SYSTOR 2009",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "window",
-        meaning: "blocks that are looked at",
+        meaning: "blocks that are compared",
         value: Accepted::Count { default: Fallback::Value(32), least: 1, most: 1_000_000 },
     }]),
     capabilities: &[],
@@ -30,9 +30,9 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 #[derive(Debug)]
 struct Windowed {
     window: usize,
-    /// Oldest first.
+    /// Closed blocks, oldest first.
     closed: VecDeque<PoolBlock>,
-    /// Per block, while it is closed.
+    /// Valid pages per block, while it is closed.
     valid: Vec<u32>,
 }
 
@@ -45,7 +45,7 @@ impl VictimPolicy for Windowed {
         self.valid[block.index()] = valid;
     }
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
-        // By place in the list; as long as that once there are any.
+        // By index in the list; allocated when the first block is spared.
         let mut spared: Vec<bool> = Vec::new();
         loop {
             // Among equals the oldest: `min_by_key` keeps the first.

@@ -1,4 +1,4 @@
-//! The block with the fewest valid pages, and among equals the one that was filled last.
+//! The block with the fewest valid pages; among equals the one that was filled last.
 
 use esker_core::registry::ParameterSource;
 
@@ -35,7 +35,7 @@ impl VictimPolicy for EmptiestNewest {
         self.closed.iter_mut().filter(|closed| closed.block == block).for_each(|closed| closed.valid = valid);
     }
 
-    /// Offers the best block first, then the next best. Looking through all of them is slow; `greedy` has a faster way.
+    /// Offers the best block first, then the next best. This searches the whole list each time; `greedy` is faster.
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
         let mut newest_first: Vec<usize> = (0..self.closed.len()).rev().collect();
         newest_first.sort_by_key(|&index| self.closed[index].valid);

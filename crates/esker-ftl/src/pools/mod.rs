@@ -16,60 +16,59 @@ use crate::gc::{self, PoolShape};
 use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError};
 use pool::{MapBlocks, Pool};
 
-pub(super) use steady::{Contents, Run};
+pub(super) use steady::{Contents, OwnerRun};
 pub(super) use striping::Striping;
 use temperature::Temperature;
 pub(super) use temperature::check;
 pub use wear::WearCounts;
 
-/// All pools of a device. What the pages mean is the business of the translation layer above, which is told whenever a
-/// page moves.
+/// All pools of a device. The translation layer above knows what the pages mean; it is called whenever a page moves.
 #[derive(Debug)]
 pub struct Pools {
     pools: Vec<Pool>,
     blocks_per_pool: esker_nand::Divisor,
-    /// The pool that may next clean ahead of need.
+    /// The pool that is next to clean ahead of need.
     ahead_turn: u32,
 }
 
-/// What a block holds. No block holds both.
+/// The content of a block: one of these, never both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// The host's data.
+    /// Data of the host.
     Data,
-    /// Pages of a translation layer's map.
+    /// Pages of the translation layer's map.
     Map,
 }
 
-/// The map of a translation layer, which is told where cleaning moves pages. Each page has an owner: the number in its
-/// spare area.
+/// The map of a translation layer, as the pools see it: they report where cleaning moves pages. Each page has an owner,
+/// the number in its spare area.
 pub trait PageMap {
-    /// The page of `owner`, as written into its spare area, will move soon: whatever that takes may be fetched into the
-    /// processor's caches. Nothing but speed depends on it.
+    /// Prefetches what a coming move of `owner`'s page needs into the processor's caches. A hint: affects speed only.
     fn expect(&self, owner: u32) {
         let _ = owner;
     }
-    /// The page of `owner` is now at `to`.
+    /// The page of `owner` was moved to `to`.
     fn moved(&mut self, owner: u32, to: PhysicalPage, flash: &FlashState);
-    /// Which page of the host that of `owner` is, where it may be dropped if the host does not want it.
+    /// Returns the logical page of `owner` if it may be dropped when its [`PageOwner`](crate::PageOwner) no longer
+    /// needs it.
     fn droppable(&self, owner: u32, flash: &FlashState) -> Option<LogicalPage> {
         let _ = (owner, flash);
         None
     }
-    /// The page of `owner`, which is [droppable](Self::droppable), has no data any more.
+    /// The page of `owner`, which is [droppable](Self::droppable), was dropped and has no data any more.
     fn dropped(&mut self, owner: u32, flash: &FlashState) {
         let _ = flash;
         unreachable!("the page of {owner} cannot be dropped");
     }
 
-    /// Whether pages of the map have to be written before the victim of `pool`, whose pages have moved, is erased.
+    /// Returns true if pages of the map must be written before the victim of `pool` is erased, since its pages moved.
     #[inline(always)]
     fn has_updates(&self, pool: u32) -> bool {
         let _ = pool;
         false
     }
-    /// Writes one of those to `block`, which has room. Says which block holds a superseded page now, and how many valid
-    /// ones it has left.
+    /// Writes one of these map pages to `block`, which has room. Returns the block with the superseded version, and its
+    /// number of valid pages left.
     fn update<S: OpSink>(
         &mut self,
         pool: u32,
@@ -87,14 +86,13 @@ pub trait PageMap {
 }
 
 impl Pools {
-    /// Pools of erased blocks, all for data.
+    /// Pools of erased blocks, all of them for data.
     pub fn new(context: &FtlContext<'_>) -> Result<Self, BuildError> {
         Self::build(context, None, context.space.reserve)
     }
 
-    /// Pools of erased blocks that also hold a map, in blocks of its own: with as many write frontiers for
-    /// it as for data. `reserve` blocks of a pool are kept free. Its map may take `allowance` blocks
-    /// before it has to be cleaned itself.
+    /// Pools of erased blocks that also hold a map, in blocks of its own, with as many write frontiers for it as for
+    /// data. Each pool keeps `reserve` blocks free. Its map may take `allowance` blocks before map blocks are cleaned.
     pub fn with_map(context: &FtlContext<'_>, reserve: u32, allowance: u32) -> Result<Self, BuildError> {
         Self::build(context, Some(allowance), reserve)
     }
@@ -104,7 +102,7 @@ impl Pools {
         let shape = PoolShape { blocks: space.blocks_per_pool, data_pages_per_block: space.data_pages_per_block };
         let pools = (0..space.pools)
             .map(|index| {
-                // Pools draw from generators of their own, so that what one does never changes another.
+                // Each pool has its own random numbers, so that one pool never changes the results of another.
                 let seed = context.seed ^ u64::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let victims = |seed| gc::build(&context.settings.cleaning.victim, &shape, seed);
                 let map = match allowance {
@@ -118,9 +116,9 @@ impl Pools {
         Ok(Self { pools, blocks_per_pool: esker_nand::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
     }
 
-    /// The block that the page of `owner`, which the host writes to `pool`, goes to, with room for it: one of those of
-    /// `stream`, counted among the streams that are kept apart. Cleans first where the free blocks fell below the
-    /// reserve; `page_map` is told where each copied page is now.
+    /// Returns a block of `pool` with room for the page of `owner`, which the host writes: a block of `stream`, counted
+    /// among the streams that are kept apart. Cleans first if the free blocks are below the reserve, and reports each
+    /// copied page to `page_map`.
     #[inline]
     pub fn place<S: OpSink>(
         &mut self,
@@ -133,8 +131,8 @@ impl Pools {
         self.pools[pool as usize].place(owner, stream, cells, page_map)
     }
 
-    /// The same for a page of `owner` that the host does not write, and that goes from block `at` to where cleaning
-    /// would copy it.
+    /// Like [`Self::place`], for a page of `owner` that the host does not write: it moves from block `at` to where
+    /// cleaning would copy it.
     pub fn place_again<S: OpSink>(
         &mut self,
         pool: u32,
@@ -146,7 +144,7 @@ impl Pools {
         self.pools[pool as usize].place_again(owner, at, cells, page_map)
     }
 
-    /// The same for a page of the map.
+    /// Like [`Self::place`], for a page of the map.
     pub fn place_map<S: OpSink>(
         &mut self,
         pool: u32,
@@ -156,22 +154,22 @@ impl Pools {
         self.pools[pool as usize].place_map(cells, page_map)
     }
 
-    /// A page of `block` was superseded; `valid` are left.
+    /// A page of `block` was superseded; `valid` valid pages are left.
     #[inline]
     pub fn superseded(&mut self, block: BlockIndex, valid: u32) {
         let (pool, local) = self.blocks_per_pool.divide(block.0);
         self.pools[pool as usize].superseded(PoolBlock(local), valid);
     }
 
-    /// What wear-levelling did and what wore out.
+    /// Returns the counts of wear-levelling and of worn-out blocks.
     pub fn wear(&self) -> WearCounts {
         let mut sum = WearCounts::default();
         self.pools.iter().for_each(|pool| sum.add(&pool.wear()));
         sum
     }
 
-    /// Does a step of cleaning ahead of need in the next pool that is to be cleaned in idle time: copies a page, or
-    /// erases a block that has none left. Says whether there was anything to do.
+    /// Does one step of idle-time cleaning, in the next pool that needs it: copies a page, or erases a block without
+    /// valid pages. Returns false if there was nothing to do.
     pub fn clean_ahead<S: OpSink>(
         &mut self,
         cells: &mut Cells<'_, S>,
@@ -187,11 +185,11 @@ impl Pools {
         Ok(false)
     }
 
-    /// Takes over the blocks as a power failure left them; `found` has all of them. The pools are fresh, and
-    /// `flash` knows which pages are valid.
+    /// Takes over all blocks after a power failure, as `found` describes them. The pools are new, and `flash` knows
+    /// which pages are valid.
     ///
-    /// A block that was being written is written on behind its last page, as far as there are frontiers for such
-    /// blocks; others are closed as they are.
+    /// Partly written blocks become the blocks of write frontiers and take further pages; if there are more than
+    /// frontiers, the rest is closed.
     pub fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
         let size = self.blocks_per_pool.get() as usize;
         for (pool, found) in self.pools.iter_mut().zip(found.chunks_exact(size)) {
@@ -208,7 +206,7 @@ impl Pools {
         self.pools.iter_mut().try_for_each(|pool| pool.restore(cells, page_map))
     }
 
-    /// Has the map pages of `pool` written that `page_map` has to update.
+    /// Writes the map pages of `pool` that `page_map` has to update.
     pub fn write_updates<S: OpSink>(
         &mut self,
         pool: u32,
@@ -218,22 +216,22 @@ impl Pools {
         self.pools[pool as usize].write_updates(cells, page_map)
     }
 
-    /// Pages that were not copied, since their owner did not want them any more.
+    /// Returns the number of pages that cleaning did not copy, since their owner no longer needed them.
     pub fn dropped_pages(&self) -> u64 {
         self.pools.iter().map(Pool::dropped_pages).sum()
     }
 
-    /// Pages that can be written before anything has to be cleaned.
+    /// Returns the number of pages that can be written before cleaning is needed.
     pub fn writable_pages(&self) -> u64 {
         self.pools.iter().map(Pool::writable_pages).sum()
     }
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory in use.
     pub fn memory_bytes(&self) -> usize {
         self.pools.iter().map(Pool::memory_bytes).sum()
     }
 
-    /// Asserts what must hold between calls.
+    /// Asserts the invariants that hold between calls.
     pub fn check(&self, flash: &FlashState) {
         for pool in &self.pools {
             pool.check(flash);

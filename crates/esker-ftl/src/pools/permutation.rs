@@ -3,11 +3,11 @@
 use esker_core::Rng;
 use esker_nand::Divisor;
 
-/// Rounds of mixing; four make such a network indistinguishable from a random order (Luby and Rackoff 1988).
+/// Rounds of mixing. Four make the order indistinguishable from a random one (Luby and Rackoff 1988).
 const ROUNDS: usize = 4;
 
-/// The numbers below a bound in a random order: a Feistel network over two digits of unlike base, walked on where it
-/// leaves the range.
+/// A permutation of the numbers below a bound: a Feistel network over two digits of different base. If its output is
+/// out of range, it is applied again.
 #[derive(Clone, Debug)]
 pub(crate) struct Permutation {
     keys: [u64; ROUNDS],
@@ -19,19 +19,19 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// Of the numbers below `count`, which is at least 1.
+    /// A random permutation of the numbers below `count`, which is at least 1.
     pub(crate) fn new(rng: &mut Rng, count: u32) -> Self {
         let columns = f64::from(count).sqrt().ceil() as u32;
         let rows = count.div_ceil(columns);
         Self { keys: std::array::from_fn(|_| rng.next_u64()), rows, columns: Divisor::new(columns), count }
     }
 
-    /// How many numbers there are.
+    /// Returns the bound.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// The number in place `index`, which is below the count.
+    /// Returns the number at position `index`, which is below the bound.
     #[inline(always)]
     pub(crate) fn at(&self, index: u32) -> u32 {
         let columns = self.columns.get();
@@ -51,14 +51,14 @@ impl Permutation {
     }
 }
 
-/// 32 bits that depend on every bit of both.
+/// Mixes both into 32 bits, each of which depends on every input bit.
 #[inline(always)]
 fn mix(key: u64, digit: u32) -> u32 {
     let mixed = (key ^ u64::from(digit)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32
 }
 
-/// `bits` brought below `bound`.
+/// Scales `bits` to a number below `bound`.
 #[inline(always)]
 fn below(bits: u32, bound: u32) -> u32 {
     ((u64::from(bits) * u64::from(bound)) >> 32) as u32
@@ -79,19 +79,20 @@ mod tests {
         }
     }
 
-    /// Neighbours are no nearer to each other than chance has them, and no place prefers a part of the numbers.
+    /// Neighbours are as far apart as in a random order, and no position prefers a part of the numbers.
     #[test]
     fn the_order_is_random() {
         let count = 60_000;
         let order = Permutation::new(&mut Rng::new(5), count);
         let numbers: Vec<f64> = (0..count).map(|index| f64::from(order.at(index)) / f64::from(count)).collect();
-        // Of independent uniform numbers the mean distance is 1/3, with a standard deviation of 0.236 for each.
+        // The mean distance of independent uniform numbers is 1/3, with a standard deviation of 0.236 each.
         for lag in [1, 2, 245, 246] {
             let far = numbers.iter().zip(&numbers[lag..]).map(|(one, other)| (one - other).abs()).sum::<f64>();
             let mean = far / (f64::from(count) - lag as f64);
             assert!((mean - 1.0 / 3.0).abs() < 0.004, "{lag}: {mean}");
         }
-        // Sixteen parts of the places by sixteen of the numbers: chi-square of 225 degrees of freedom, deviation 21.
+        // Sixteen parts of the positions by sixteen parts of the numbers: chi-square with 225 degrees of freedom,
+        // deviation 21.
         let mut cells = [[0.0; 16]; 16];
         for (index, number) in numbers.iter().enumerate() {
             cells[index * 16 / count as usize][(number * 16.0) as usize] += 1.0;

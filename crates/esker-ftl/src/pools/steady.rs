@@ -1,4 +1,4 @@
-//! Pools that begin in the steady state of uniformly random page writes.
+//! Starts pools in the steady state of uniformly random page writes.
 
 use esker_core::Rng;
 use esker_nand::state::FlashState;
@@ -7,15 +7,15 @@ use super::permutation::Permutation;
 use super::{PageMap, Pools};
 use crate::gc::{Compared, Stationary};
 
-/// Consecutive owners that have a valid page each, in the random order in which pages are given to them.
+/// Consecutive owners with a valid page each, in random order.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub(crate) struct OwnerRun {
     first: u32,
     order: Permutation,
 }
 
-impl Run {
-    /// `count` owners, at least one, from `first` on.
+impl OwnerRun {
+    /// `count` owners (at least one) from `first` on.
     pub(crate) fn new(first: u32, count: u32, rng: &mut Rng) -> Self {
         Self { first, order: Permutation::new(rng, count) }
     }
@@ -24,27 +24,28 @@ impl Run {
         self.order.count()
     }
 
-    /// The owner of the valid page that comes after `younger` ones that were written later.
+    /// Returns the owner of the valid page that was written before the `younger` latest ones.
     #[inline(always)]
     pub(crate) fn owner(&self, younger: u32) -> u32 {
         self.first + self.order.at(younger)
     }
 }
 
-/// Whose pages are valid in a pool.
+/// The owners of a pool's valid pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
-    pub(crate) data: Run,
-    /// Pages of the map, where the pool has some.
-    pub(crate) map: Option<Run>,
+    pub(crate) data: OwnerRun,
+    /// Pages of the map, if the pool has any.
+    pub(crate) map: Option<OwnerRun>,
 }
 
-/// What was computed for one pool serves the others.
+/// Distributions computed so far: all pools of a device mostly share them.
 #[derive(Debug, Default)]
 pub(super) struct Laws(Vec<(Compared, bool, f64, Stationary)>);
 
 impl Laws {
-    /// For blocks with `pages` pages, the same in all calls, of which `mean` are valid in the mean.
+    /// Returns the distribution for blocks with `pages` pages (the same number in all calls), of which `mean` are valid
+    /// on average.
     pub(super) fn of(&mut self, compared: Compared, spares_full: bool, pages: u32, mean: f64) -> Stationary {
         let key = (compared, spares_full, mean);
         if let Some((.., law)) = self.0.iter().find(|(policy, spares, valid, _)| (*policy, *spares, *valid) == key) {
@@ -57,10 +58,9 @@ impl Laws {
 }
 
 impl Pools {
-    /// Brings pools of erased blocks into the steady state that uniformly random writes of the owners in `contents`,
-    /// one for each pool, would bring about in the end, and tells `page_map` where the pages of each lie. Says the
-    /// programs of data per page that the host writes from then on. Where the steady state is not known, nothing is
-    /// changed.
+    /// Puts pools of erased blocks into the steady state of uniformly random writes to the owners in `contents`, one
+    /// per pool, and reports the location of each page to `page_map`. Returns the number of data programs per host page
+    /// write in that state; `None`, with nothing changed, if the steady state is not known.
     pub(crate) fn start_steady(
         &mut self,
         contents: &[Contents],
@@ -73,7 +73,7 @@ impl Pools {
         let mut plans = Vec::with_capacity(self.pools.len());
         let (mut pages, mut programs) = (0.0, 0.0);
         for (pool, contents) in self.pools.iter().zip(contents) {
-            let map = contents.map.as_ref().map_or(0, Run::count);
+            let map = contents.map.as_ref().map_or(0, OwnerRun::count);
             let plan = pool.plan_steady(contents.data.count(), map, &mut rng, &mut laws)?;
             pages += f64::from(contents.data.count());
             programs += f64::from(contents.data.count()) * plan.amplification;

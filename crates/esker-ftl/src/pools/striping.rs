@@ -1,17 +1,17 @@
-//! Which pool a logical page belongs to.
+//! Assigns logical pages to pools.
 
 use esker_core::LogicalPage;
 use esker_nand::{Divisor, Geometry};
 
 use crate::FtlContext;
 
-/// Spreads logical pages over pools, page by page: page n belongs to the pool whose turn n is.
+/// Spreads logical pages over the pools in turn, page by page.
 #[derive(Clone, Debug)]
 pub(crate) struct Striping {
     pools: Divisor,
     slots_per_pool: Divisor,
     turns: Vec<u32>,
-    /// Per pool its turn.
+    /// The turn of each pool.
     turn_of: Vec<u32>,
 }
 
@@ -20,7 +20,7 @@ impl Striping {
         Self::padded(context, 1)
     }
 
-    /// The same with the slots of a pool rounded up to a multiple of `unit`.
+    /// A striping whose slots per pool are rounded up to a multiple of `unit`.
     pub(crate) fn padded(context: &FtlContext<'_>, unit: u32) -> Self {
         let geometry: &Geometry = context.geometry;
         let pools = context.space.pools;
@@ -31,23 +31,24 @@ impl Striping {
         Self { pools: Divisor::new(pools), slots_per_pool: Divisor::new(slots_per_pool), turns, turn_of }
     }
 
-    /// Slots that [`Self::locate`] can answer: a pool's logical pages lie together, which keeps caches warm while one
-    /// pool is filled.
+    /// Returns the number of slots over all pools. The slots of a pool are consecutive, so that filling one pool stays
+    /// within the processor's caches.
     pub(crate) fn slots(&self) -> usize {
         self.turns.len() * self.slots_per_pool.get() as usize
     }
 
-    /// How many pools there are.
+    /// Returns the number of pools.
     pub(crate) fn pools(&self) -> u32 {
         self.turns.len() as u32
     }
 
-    /// Slots of one pool.
+    /// Returns the slots of one pool.
     pub(crate) fn slots_per_pool(&self) -> u32 {
         self.slots_per_pool.get()
     }
 
-    /// Where the first `pages` logical pages are in the map: for each pool its first slot, and how many follow.
+    /// Iterates over the pools, with the first slot of each and its number of slots among the first `pages` logical
+    /// pages.
     pub(crate) fn first_slots(&self, pages: u32) -> impl Iterator<Item = (u32, u32)> {
         let (each, more) = self.pools.divide(pages);
         let mut counts = vec![each; self.turns.len()];
@@ -55,7 +56,7 @@ impl Striping {
         (0..).step_by(self.slots_per_pool.get() as usize).zip(counts)
     }
 
-    /// The pool of logical page `page`, and its slot in the map.
+    /// Returns the pool of logical page `page`, and its slot in the map.
     #[inline(always)]
     pub(crate) fn locate(&self, page: u32) -> (u32, u32) {
         let (index, turn) = self.pools.divide(page);
@@ -63,7 +64,7 @@ impl Striping {
         (pool, pool * self.slots_per_pool.get() + index)
     }
 
-    /// The logical page at `slot`: what [`Self::locate`] does, backwards.
+    /// Returns the logical page at `slot`; the inverse of [`Self::locate`].
     pub(crate) fn page_at(&self, slot: u32) -> LogicalPage {
         let (pool, index) = self.slots_per_pool.divide(slot);
         LogicalPage(index * self.pools.get() + self.turn_of[pool as usize])

@@ -1,4 +1,4 @@
-//! Which pages of a pool are hot: written often, as far as two bits for each can tell.
+//! Tells hot pages of a pool from cold ones, with two bits per page.
 
 use esker_core::Ratio;
 use esker_nand::ValueError;
@@ -6,24 +6,24 @@ use esker_nand::memory::zeroed;
 
 use crate::{BuildError, FtlSettings, Separation, Space};
 
-/// Remembers which pages were written in the current window of writes, and which in the one before. So a page is hot
-/// while it was last written less than one to two windows ago. Frequency and recency are the same here, as they are for
-/// the Bloom filters of Park and Du ("Hot data identification for flash-based storage systems using multiple bloom
-/// filters", MSST 2011), which save memory at the price of mistakes; these tables make none about the past.
+/// Remembers the pages written in the current window of writes and in the one before. A page is hot if it is in either:
+/// it was last written less than one to two windows ago. This combines frequency and recency like the Bloom filters of
+/// Park and Du ("Hot data identification for flash-based storage systems using multiple bloom filters", MSST 2011).
+/// Those save memory and have false positives; these tables are exact.
 #[derive(Clone, Debug)]
 pub(super) struct Temperature {
     /// A bit per page of the pool.
     current: Vec<u64>,
     former: Vec<u64>,
-    /// Owners of a pool are consecutive, and no more than the mask has values: so no two of them meet.
+    /// The owners of a pool are consecutive and at most as many as the mask has values, so that no two share a bit.
     mask: u32,
     window: u32,
-    /// Writes that the current window still takes.
+    /// Writes left in the current window.
     left: u32,
 }
 
 impl Temperature {
-    /// `None` where pages are not told apart.
+    /// `None` if the settings do not separate hot and cold pages.
     pub(super) fn new(settings: &FtlSettings, space: &Space) -> Option<Self> {
         if settings.cleaning.separate != Separation::HotCold {
             return None;
@@ -34,7 +34,7 @@ impl Temperature {
         Some(Self { current: zeroed(words), former: zeroed(words), mask: pages - 1, window, left: window })
     }
 
-    /// The page of `owner` is written. Says whether it was hot before.
+    /// Records a write of `owner`'s page. Returns true if it was hot before.
     #[inline]
     pub(super) fn written(&mut self, owner: u32) -> bool {
         let hot = self.is_hot(owner);
@@ -47,14 +47,14 @@ impl Temperature {
         hot
     }
 
-    /// Whether the page of `owner` was written lately.
+    /// Returns true if the page of `owner` was written recently.
     #[inline]
     pub(super) fn is_hot(&self, owner: u32) -> bool {
         let (word, bit) = self.place(owner);
         (self.current[word] | self.former[word]) & bit != 0
     }
 
-    /// Writes of a window.
+    /// Returns the writes per window.
     pub(super) fn window(&self) -> u32 {
         self.window
     }
@@ -77,7 +77,7 @@ impl Temperature {
     }
 }
 
-/// Refuses a window that could tell nothing.
+/// Refuses a window that is too short or too long to tell pages apart.
 pub(crate) fn check(settings: &FtlSettings) -> Result<(), BuildError> {
     let window = settings.cleaning.hot_window;
     if settings.cleaning.separate == Separation::HotCold && (window == Ratio::ZERO || window > Ratio::ONE) {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_page_is_hot_for_one_to_two_windows() {
         let mut pages = temperature(4);
-        // The first write of a window, and the last one of the same.
+        // First and last write of one window.
         assert!(!pages.written(1000));
         assert!(!pages.written(1001) && !pages.written(1002) && !pages.written(1003));
         assert!([1000, 1001, 1002, 1003].iter().all(|owner| pages.is_hot(*owner)));

@@ -1,4 +1,4 @@
-//! Even wear, and what wears out (Agrawal 2008, section 5).
+//! Wear-levelling, and blocks that wear out (Agrawal 2008, section 5).
 
 use esker_core::{Ratio, Rng};
 use esker_nand::state::FlashState;
@@ -6,7 +6,7 @@ use esker_nand::state::FlashState;
 use crate::numbers::{PoolBlock, PoolBlocks};
 use crate::{EndOfLife, WearLevelling, WearSettings};
 
-/// Candidates that are drawn anew before a worn block is cleaned all the same.
+/// Candidates that are tried before a worn block is cleaned all the same.
 const DRAWS_MAX: usize = 64;
 
 /// The wear of one pool's blocks.
@@ -19,23 +19,23 @@ pub(super) struct Wear {
     endurance: u64,
     /// Erases of all blocks since new.
     erases: u64,
-    /// Per block, how many erases of the pool had been done when it was last erased.
+    /// Per block, the pool's count of erases when it was last erased.
     erased_at: Vec<u64>,
-    /// Blocks that hold nothing any more.
+    /// Bit set of blocks that are out of use.
     bad: Vec<u64>,
-    /// Blocks that may still go bad before the host's data have no room.
+    /// Blocks that may still go bad before the host's data no longer fit.
     spare: u32,
     counts: WearCounts,
 }
 
-/// What wear-levelling did and what wore out, since the device was new.
+/// Counts of wear-levelling and of worn-out blocks since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WearCounts {
     /// Blocks that were bad from the start.
     pub factory_bad: u64,
-    /// Blocks that were given up.
+    /// Blocks that were taken out of use.
     pub retired: u64,
-    /// Blocks whose cold data went to a worn block.
+    /// Blocks whose cold data were moved to a worn block.
     pub migrated: u64,
     /// Victims that the rate limit spared.
     pub spared: u64,
@@ -51,7 +51,7 @@ impl WearCounts {
 }
 
 impl Wear {
-    /// The blocks of a pool, of which `bad` are bad from the start and `spare` more may go bad.
+    /// The blocks of a new pool, of which `bad` are bad from the start and `spare` more may go bad.
     pub(super) fn new(
         settings: &WearSettings,
         numbers: PoolBlocks,
@@ -83,7 +83,7 @@ impl Wear {
         }
     }
 
-    /// Takes over after a power failure what marks on flash say. When blocks were erased is not known any more.
+    /// After a power failure, takes over the bad-block marks on flash. The times of the last erases are lost.
     pub(super) fn recover(&mut self, flash: &FlashState) {
         self.erases = 0;
         for block in self.numbers.all() {
@@ -105,7 +105,7 @@ impl Wear {
     pub(super) fn bad_blocks(&self) -> u32 {
         (self.counts.factory_bad + self.counts.retired) as u32
     }
-    /// Whether more blocks went bad than the host's data can spare.
+    /// Returns true if more blocks went bad than the host's data can spare.
     pub(super) fn is_worn_out(&self) -> bool {
         self.counts.retired > u64::from(self.spare)
     }
@@ -121,22 +121,22 @@ impl Wear {
         self.endurance.saturating_sub(u64::from(erases))
     }
 
-    /// `share` of the mean remaining life, times the number of blocks; so that nothing is rounded.
+    /// Returns `share` of the mean remaining life, multiplied by the number of blocks to avoid rounding.
     fn share_of_mean(&self, share: Ratio) -> u128 {
         let whole = u128::from(self.endurance) * u128::from(self.numbers.count());
         let left = whole.saturating_sub(u128::from(self.erases));
         left * u128::from(share.as_parts_per_billion()) / 1_000_000_000
     }
 
-    /// Whether `block` may be cleaned now. Below (1 - age variance) of the mean remaining life the probability falls
-    /// from 1 to 0 with the block's own.
+    /// Returns true if `block` may be cleaned now. If its remaining life is below (1 - age variance) of the mean, the
+    /// probability falls with it from 1 to 0.
     pub(super) fn allows(&mut self, block: PoolBlock, flash: &FlashState) -> bool {
         if self.settings.levelling == WearLevelling::None {
             return true;
         }
         let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
         let limit = self.share_of_mean(self.settings.age_variance.complement());
-        // Where nothing is left on average, nothing can be evened out.
+        // With no life left on average, there is nothing to level.
         if own >= limit || limit == 0 {
             return true;
         }
@@ -145,12 +145,12 @@ impl Wear {
         allowed
     }
 
-    /// How often [`Self::allows`] is asked for one victim at most.
+    /// Returns the most calls of [`Self::allows`] for one victim.
     pub(super) fn draws_max() -> usize {
         DRAWS_MAX
     }
 
-    /// `block` was erased. Says what becomes of it.
+    /// Records an erase of `block`. Returns what to do with the block.
     pub(super) fn erased(&mut self, block: PoolBlock, flash: &FlashState) -> Fate {
         self.erases += 1;
         self.erased_at[block.index()] = self.erases;
@@ -169,8 +169,8 @@ impl Wear {
         if own < self.share_of_mean(self.settings.retirement_age) { Fate::TakesColdData } else { Fate::Free }
     }
 
-    /// The coldest of the closed blocks `candidates`: of those with more than the mean life left, the one with most of
-    /// it, and among equals the one erased longest ago.
+    /// Returns the coldest of the closed blocks `candidates`: of those with more than the mean remaining life, the one
+    /// with the most; among equals the one that was erased longest ago.
     pub(super) fn coldest(&self, candidates: impl Iterator<Item = PoolBlock>, flash: &FlashState) -> Option<PoolBlock> {
         let mean = self.share_of_mean(Ratio::ONE);
         candidates
@@ -185,13 +185,13 @@ impl Wear {
     }
 }
 
-/// What becomes of an erased block.
+/// What to do with an erased block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It takes writes again.
+    /// Use it for writes again.
     Free,
-    /// It is worn, and takes data that will not change soon.
+    /// It is worn: move cold data to it.
     TakesColdData,
-    /// It is given up.
+    /// Take it out of use.
     Retired,
 }

@@ -1,27 +1,27 @@
-//! How blocks wear.
+//! Settings of wear.
 
 use esker_core::Ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How blocks wear, and what is done about it. Agrawal 2008, section 5, has the rules.
+/// How blocks wear, and how wear is levelled (Agrawal 2008, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WearSettings {
-    /// How uneven wear is countered.
+    /// How uneven wear is levelled.
     pub levelling: WearLevelling,
-    /// A block is spared with rising probability once its remaining life is shorter than the mean one by more than this
-    /// share.
+    /// If the remaining life of a block is shorter than the mean by more than this share, cleaning spares it, with a
+    /// probability that rises to 1.
     pub age_variance: Ratio,
-    /// A block whose remaining life is below this share of the mean one takes cold data.
+    /// A block whose remaining life is below this share of the mean takes cold data.
     pub retirement_age: Ratio,
     /// What happens to a block that has reached its rated erases.
     pub end_of_life: EndOfLife,
-    /// Share of blocks that are bad from the start, at random, as many in each pool.
+    /// Share of blocks that are bad from the start, spread at random, with equal numbers in each pool.
     pub factory_bad_blocks: Ratio,
     /// Probability that an erase makes its block bad.
     pub erase_failures: Ratio,
-    /// Erases that every block has behind it at the start.
+    /// Erases of every block before the start.
     pub initial_erases: u32,
 }
 
@@ -39,7 +39,7 @@ impl Default for WearSettings {
     }
 }
 
-/// How uneven wear is countered.
+/// How uneven wear is levelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WearLevelling {
@@ -48,7 +48,7 @@ pub enum WearLevelling {
     None,
     /// Worn blocks are cleaned less often.
     RateLimit,
-    /// The same, and cold data go to worn blocks.
+    /// Worn blocks are cleaned less often, and take cold data.
     Migration,
 }
 
@@ -56,9 +56,9 @@ pub enum WearLevelling {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndOfLife {
-    /// It is counted as expired, and used on.
+    /// It is counted as expired, and used further.
     #[default]
     Count,
-    /// It is given up. A drive with too few blocks left for the host's data takes no more writes.
+    /// It is taken out of use. A drive with too few blocks for the host's data takes no more writes.
     Retire,
 }

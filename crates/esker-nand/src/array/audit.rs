@@ -1,9 +1,9 @@
-//! Whether the schedule is possible: kept up beside the schedulers, from nothing but what they decide, in debug builds.
+//! Checks in debug builds that the schedule is physically possible, from the decisions of the schedulers alone.
 
 use super::tally::Direction;
 
-/// When each die, each bus and the control lines of each gang were last occupied. Without debug
-/// assertions it holds and does nothing.
+/// The times until which each die, each bus and the control lines of each gang are occupied. Does nothing without debug
+/// assertions.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
     #[cfg(debug_assertions)]
@@ -17,8 +17,7 @@ pub(super) struct Audit {
 #[cfg(debug_assertions)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Gang {
-    /// Of transfers that ran together last: when they began, when the last of them that
-    /// is known of ended, and where to.
+    /// The last transfers that ran together: when they began, the latest known end, and their direction.
     strobes: (u64, u64, Direction),
     command: u64,
 }
@@ -29,7 +28,7 @@ impl Audit {
         Self { dies: vec![0; dies], buses: vec![0; buses], gangs: vec![Gang::default(); gangs] }
     }
 
-    /// Die `index` is occupied from `start` to `end`.
+    /// Records that die `index` is occupied from `start` to `end`.
     pub(super) fn die(&mut self, index: usize, start: u64, end: u64) {
         let free = std::mem::replace(&mut self.dies[index], end);
         assert!(
@@ -38,7 +37,7 @@ impl Audit {
         );
     }
 
-    /// Bus `index` carries something from `start` to `end`.
+    /// Records that bus `index` is occupied from `start` to `end`.
     pub(super) fn bus(&mut self, index: usize, start: u64, end: u64) {
         let free = std::mem::replace(&mut self.buses[index], end);
         assert!(
@@ -47,7 +46,7 @@ impl Audit {
         );
     }
 
-    /// The strobes of `gang` moved data from `start` to `end`. Said as transfers end.
+    /// Records that the strobes of `gang` moved data from `start` to `end`. Called when a transfer ends.
     pub(super) fn strobes(&mut self, gang: usize, direction: Direction, start: u64, end: u64) {
         let Gang { strobes: (since, until, other), command } = self.gangs[gang];
         assert!(
@@ -56,12 +55,12 @@ impl Audit {
         );
         assert!(
             command <= start || end <= command,
-            "gang {gang} took a command amid a transfer: {start} {command} {end}"
+            "gang {gang} took a command during a transfer: {start} {command} {end}"
         );
         self.gangs[gang].strobes = (start, end, direction);
     }
 
-    /// A package of `gang` is given a command.
+    /// Records a command to a package of `gang`.
     pub(super) fn command(&mut self, gang: usize, now: u64) {
         self.gangs[gang].command = now;
     }

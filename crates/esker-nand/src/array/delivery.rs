@@ -1,9 +1,9 @@
-//! Pages in the decoder: off the bus, and not yet known.
+//! Pages in the decoder: transferred, but not yet decoded.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What will be known at times that are set beforehand; in the order of time, then of setting.
+/// Items that are due at times known in advance, in the order of time, then of insertion.
 #[derive(Debug)]
 pub(super) struct Deliveries<T> {
     due: BinaryHeap<Reverse<(u64, u64, T)>>,
@@ -15,7 +15,7 @@ impl<T: Ord> Deliveries<T> {
         Self { due: BinaryHeap::new(), number: 0 }
     }
 
-    /// When the next one is due; the end of time where none is.
+    /// Returns the time of the next item; the end of time if there is none.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.due.peek().map_or(u64::MAX, |Reverse((at, ..))| *at)
@@ -26,7 +26,7 @@ impl<T: Ord> Deliveries<T> {
         self.number += 1;
     }
 
-    /// The next one that is due at `now`.
+    /// Takes the next item that is due at `now`.
     #[inline]
     pub(super) fn take(&mut self, now: u64) -> Option<T> {
         if self.next() != now {

@@ -1,9 +1,9 @@
-//! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
+//! Operations in time: dies do one operation at a time, buses carry one transfer at a time.
 //!
-//! There are two schedulers. `in_runs` holds the rules for the usual drive, first in, first out, and decides in long
-//! runs: millions of operations a second. `by_event` goes from event to event, and so can do what needs a look at all
-//! that waits: reads first, several planes at once, suspended programs, gangs with shared control, pages that span
-//! dies. Where the first can do what is asked, it is used.
+//! There are two schedulers. `in_runs` covers the usual drive, first in, first out, and decides in long runs: millions
+//! of operations a second. `by_event` goes from event to event. It covers what depends on all waiting operations: reads
+//! first, several planes at once, suspended programs, gangs with shared control, pages that span dies. The first one is
+//! used if it supports the settings.
 
 mod audit;
 mod by_event;
@@ -30,36 +30,36 @@ pub use waiter::{Waiter, WaiterKind};
 /// An operation that ended, and that somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Who waits for it: what [`Array::push`] was given.
+    /// Who waits for it, as given to [`Array::push`].
     pub waiter: Waiter,
-    /// When its die began with it.
+    /// When its die began it.
     pub start: Nanos,
 }
 
-/// An operation that ended, whatever it was for.
+/// An operation that ended, of any kind and cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Performed {
-    /// What was done. A copy over the bus is two.
+    /// The kind of step. A copy over the bus is two steps.
     pub step: Step,
-    /// Why.
+    /// The reason for it.
     pub cause: Cause,
-    /// Counted over the array.
+    /// Index of the die in the array.
     pub die: u32,
-    /// Counted within the die.
+    /// Index of the plane in its die.
     pub plane: u32,
-    /// The page of the translation layer's; the last of all numbers for an erase.
+    /// The page, as numbered by the translation layer; the highest number for an erase.
     pub page: u32,
-    /// The block of the translation layer's, and which part of it.
+    /// The block, as numbered by the translation layer, and the part of it.
     pub block: u32,
     /// Who waits for it.
     pub waiter: Waiter,
-    /// Its place in the order of pushing.
+    /// Its position in the order of pushing.
     pub sequence: u64,
-    /// When the die began with it.
+    /// When the die began it.
     pub begin: Nanos,
     /// When it ended.
     pub end: Nanos,
-    /// Of the time between, how long it waited for the bus.
+    /// How much of that time it waited for the bus.
     pub bus_wait: Nanos,
 }
 
@@ -67,7 +67,7 @@ pub struct Performed {
 #[derive(Debug)]
 pub struct Array(Scheduler);
 
-/// What decides when operations are done.
+/// The part that decides when operations run.
 #[derive(Debug)]
 enum Scheduler {
     /// First in, first out, decided in long runs.
@@ -77,7 +77,8 @@ enum Scheduler {
 }
 
 impl Array {
-    /// The fast scheduler where it can do what `wiring` asks for. `geometry` is what the translation layer sees.
+    /// The fast scheduler if it supports `wiring`, else the other. `geometry` is the array as the translation layer
+    /// sees it.
     pub fn new(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         match wiring.array.is_simple() {
             true => Self(Scheduler::InRuns(Box::new(InRuns::new(geometry, timing, wiring)))),
@@ -85,26 +86,26 @@ impl Array {
         }
     }
 
-    /// The scheduler that goes from event to event, even where the settings do not need it.
+    /// The event-by-event scheduler, whether or not the settings need it.
     fn by_event(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         let (array, span, depth) = wiring.layout();
         let layout = Layout::new(&array, &span, depth);
         Self(Scheduler::ByEvent(Box::new(ByEvent::new(geometry, layout, timing, wiring.array))))
     }
 
-    /// The same array with nothing under way, which keeps what it performs for [`Self::performed`].
+    /// An idle array that records its operations for [`Self::performed`].
     pub fn recording(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         let mut array = Self::by_event(geometry, timing, wiring);
         array.as_by_event().record();
         array
     }
 
-    /// Whether it decides in long runs.
+    /// Returns true if the scheduler is the fast one.
     pub fn decides_in_runs(&self) -> bool {
         matches!(self.0, Scheduler::InRuns(_))
     }
 
-    /// Operations that ended since this was last asked, where they are recorded.
+    /// Takes the operations that ended since the last call, if they are recorded.
     pub fn performed(&mut self) -> impl Iterator<Item = Performed> {
         let performed = match &mut self.0 {
             Scheduler::InRuns(_) => None,
@@ -113,7 +114,7 @@ impl Array {
         performed.into_iter().flatten()
     }
 
-    /// Follows from now on which programs and erases were performed. Nothing was pushed yet.
+    /// Starts to track which programs and erases were performed. Nothing must have been pushed yet.
     pub fn follow(&mut self, geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>, blocks_per_pool: u32) {
         if self.decides_in_runs() {
             *self = Self::by_event(geometry, timing, wiring);
@@ -121,34 +122,35 @@ impl Array {
         self.as_by_event().follow(blocks_per_pool);
     }
 
-    /// Where changes are followed: whether each change of the next push has to wait for all before it of its pool.
+    /// While changes are tracked: sets, for each change of the next push, whether it waits for all earlier changes of
+    /// its pool.
     pub fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
         self.as_by_event().expect_waits(waits);
     }
 
-    /// How many of the changes that are followed were pushed, and how many before the first that was not performed.
+    /// Returns the number of tracked changes that were pushed, and the number before the first that was not performed.
     pub fn changes(&mut self) -> (u64, u64) {
         self.as_by_event().changes()
     }
 
-    /// How many operations ended since changes are followed.
+    /// Returns the number of operations that ended since changes are tracked.
     pub fn operations(&mut self) -> u64 {
         self.as_by_event().operations()
     }
 
-    /// Where changes are followed: how long dies take after `now` to end the programs and erases that they have begun,
-    /// without waiting for buses.
+    /// While changes are tracked: returns how long after `now` dies need to end the programs and erases that they have
+    /// begun, without waiting for buses.
     pub fn rest(&mut self, now: Nanos) -> Nanos {
         self.as_by_event().rest(now)
     }
 
-    /// Power fails: all dies stop, and forget what they were given. Tells what became of each change after those that
-    /// [`Self::changes`] counts as performed. Changes are not followed any more.
+    /// Loses power: all dies stop, and their operations are dropped. Returns what became of each change after those
+    /// that [`Self::changes`] counts as performed. Stops tracking changes.
     pub fn cut(&mut self) -> Vec<Fate> {
         self.as_by_event().cut()
     }
 
-    /// The scheduler that follows and records.
+    /// Returns the event-by-event scheduler, which tracks and records.
     fn as_by_event(&mut self) -> &mut ByEvent {
         match &mut self.0 {
             Scheduler::InRuns(_) => unreachable!("changes are followed from event to event"),
@@ -156,7 +158,7 @@ impl Array {
         }
     }
 
-    /// When an operation for a host request may next end.
+    /// Returns a time before which no operation for a host request ends.
     #[inline]
     pub fn next_event(&self) -> Nanos {
         match &self.0 {
@@ -165,16 +167,16 @@ impl Array {
         }
     }
 
-    /// Whether copies of pages side by side may be one operation.
+    /// Returns true if copies of consecutive pages may be pushed as one operation.
     pub fn takes_runs(&self) -> bool {
         matches!(&self.0, Scheduler::InRuns(array) if array.takes_runs())
     }
 
-    /// Takes the operations of one call of the translation layer at `now`, at least one. Those that are awaited
-    /// belong to `waiter`, and need only what `cover` says of pages that are read; says how many of them it
-    /// will tell the end of: where one waits for another, that may be the later one alone, with the time at
-    /// which the earlier one began. Where `more_steps` is not empty, it has for each operation how many decoding
-    /// steps its read takes beyond the first.
+    /// Takes the operations of one call of the translation layer at `now`, at least one.
+    ///
+    /// Operations that are awaited belong to `waiter`, and read only the parts of pages in `cover`. Returns how many of
+    /// them will be reported as ended. If one of them waits for another, only the later one may be reported, with the
+    /// start of the earlier one. `more_steps` has the decoding steps beyond the first of each operation, or is empty.
     #[inline]
     pub fn push(
         &mut self,
@@ -190,8 +192,8 @@ impl Array {
         }
     }
 
-    /// Operations of the translation layer's `die` that it has before it; where that is several dies, of the one with
-    /// the fewest. All of them are ones that somebody waits for.
+    /// Returns the number of awaited operations that the translation layer's `die` has not begun; if that is several
+    /// dies, of the one with the fewest.
     pub fn waiting(&self, die: u32) -> u32 {
         match &self.0 {
             Scheduler::InRuns(array) => array.waiting(die),
@@ -199,7 +201,7 @@ impl Array {
         }
     }
 
-    /// The place of the next operation in the order of pushing, which settles ties.
+    /// Returns the position of the next operation in the order of pushing, which breaks ties.
     pub fn next_in_order(&self) -> u64 {
         match &self.0 {
             Scheduler::InRuns(array) => array.next_in_order(),
@@ -207,7 +209,7 @@ impl Array {
         }
     }
 
-    /// Gives the next operation the place in the order of pushing that comes `reads` reads after `place`.
+    /// Sets the position of the next operation in the order of pushing: `reads` reads after `place`.
     pub fn continue_order(&mut self, place: u64, reads: u64) {
         match &mut self.0 {
             Scheduler::InRuns(array) => array.continue_order(place + reads),
@@ -215,7 +217,7 @@ impl Array {
         }
     }
 
-    /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
+    /// Processes everything due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     #[inline]
     pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
         match &mut self.0 {
@@ -224,14 +226,15 @@ impl Array {
         }
     }
 
-    /// Brings busy times up to `now`.
+    /// Updates busy times to `now`.
     pub fn settle(&mut self, now: Nanos) {
         if let Scheduler::InRuns(array) = &mut self.0 {
             array.settle(now);
         }
     }
 
-    /// Per die of the translation layer, for how long after `now` what it was given will keep it busy, as far as known.
+    /// Fills `into` with, per die of the translation layer, how long after `now` its operations will keep it busy, as
+    /// far as known.
     pub fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
         match &mut self.0 {
             Scheduler::InRuns(array) => array.backlog(now, into),
@@ -239,7 +242,7 @@ impl Array {
         }
     }
 
-    /// Busy times so far of all dies.
+    /// Returns the busy times so far of all dies.
     pub fn die_busy(&self) -> Vec<Nanos> {
         match &self.0 {
             Scheduler::InRuns(array) => array.die_busy().collect(),
@@ -247,7 +250,7 @@ impl Array {
         }
     }
 
-    /// Busy times so far of all buses.
+    /// Returns the busy times so far of all buses.
     pub fn bus_busy(&self) -> Vec<Nanos> {
         match &self.0 {
             Scheduler::InRuns(array) => array.bus_busy().collect(),
@@ -255,7 +258,7 @@ impl Array {
         }
     }
 
-    /// What was done since measuring began, by kind and cause.
+    /// Returns the steps since measuring began, by kind and cause.
     pub fn tally(&self) -> Tally {
         match &self.0 {
             Scheduler::InRuns(array) => array.tally(),
@@ -263,7 +266,7 @@ impl Array {
         }
     }
 
-    /// Begins to count busy times anew.
+    /// Resets busy times.
     pub fn reset_busy(&mut self) {
         match &mut self.0 {
             Scheduler::InRuns(array) => array.reset_busy(),
@@ -280,7 +283,7 @@ impl Array {
 }
 
 impl CopyBack {
-    /// Whether a copy is done within a plane.
+    /// Returns true if a copy is done within a plane.
     #[inline]
     pub fn applies(self, geometry: &Geometry, from: PhysicalPage, to: PhysicalPage) -> bool {
         self != Self::Off && geometry.plane_of(geometry.block_of(from)) == geometry.plane_of(geometry.block_of(to))

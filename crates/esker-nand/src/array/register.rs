@@ -1,30 +1,30 @@
-//! What the register of a plane holds: where a flash page has several units, one that follows another is not sensed
-//! again.
+//! The register of a plane. If a flash page has several units, a unit that is read after another one of its page need
+//! not be sensed.
 
-/// The flash page that was read last, and what may still be had of it.
+/// The flash page in the register, and what it can be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Register {
-    /// Nothing that anybody asks for: it was programmed from, or nothing was read yet.
+    /// Nothing useful: it was used for a program, or nothing was read yet.
     #[default]
     Other,
-    /// The flash page of this number.
+    /// The flash page with this number.
     Page(u64),
-    /// A unit of this flash page was copied to the same plane. The controller brought the other valid ones of it along,
-    /// so that further copies find theirs, whatever is programmed or erased in between;
-    /// for all else it has to be sensed.
+    /// A unit of this flash page was copied to the same plane. The controller also read the other valid units of the
+    /// page, so that further copies find theirs, whatever is programmed or erased in between. Anything else has to
+    /// sense the page again.
     Copied(u64),
 }
 
 /// What an operation does with the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A read of this flash page, for a copy or not.
+    /// A read of this flash page.
     Read {
         /// The flash page.
         page: u64,
-        /// Whether what it reads is only to be programmed elsewhere.
+        /// Whether the data are read only to be programmed elsewhere.
         copies: bool,
-        /// Whether it is read again afterwards, with other thresholds.
+        /// Whether the page will be read again, with other thresholds.
         again: bool,
     },
     /// The program of a page that was read to be copied.
@@ -34,7 +34,7 @@ pub(super) enum Use {
 }
 
 impl Register {
-    /// Whether `next`, which comes without a pause, finds its flash page here.
+    /// Returns true if `next`, which comes without a pause, finds its flash page here.
     pub(super) fn serves(self, next: Use) -> bool {
         match (next, self) {
             (Use::Read { page, .. }, Self::Page(held)) => page == held,
@@ -43,7 +43,7 @@ impl Register {
         }
     }
 
-    /// What it holds after `next`.
+    /// Returns the register after `next`.
     pub(super) fn after(self, next: Use) -> Self {
         match (next, self) {
             (Use::Read { again: false, page, .. }, _) => Self::Page(page),

@@ -1,4 +1,4 @@
-//! What dies were busy with: steps and times, by kind and cause.
+//! Work of dies by kind and cause: steps and times.
 
 use crate::array::Timing;
 use crate::state::CAUSES;
@@ -6,7 +6,7 @@ use crate::state::CAUSES;
 /// Kinds of steps.
 pub(super) const STEPS: usize = 14;
 
-/// What a die does between two decisions, and what that takes: cell work and transfers.
+/// What a die does between two scheduling decisions: cell work and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Step {
     /// Cells to register to controller.
@@ -14,33 +14,33 @@ pub enum Step {
     Read = 0,
     /// Controller to register to cells.
     Program = 1,
-    /// The same with one sector.
+    /// A program with only a sector transferred.
     ProgramSector = 2,
-    /// A block.
+    /// Erase of a block.
     Erase = 3,
     /// The read of a copy over the bus.
     CopyOut = 4,
     /// The program of a copy over the bus.
     CopyIn = 5,
-    /// Read and program within a plane.
+    /// Copy within a plane: read and program.
     CopyBack = 6,
-    /// The same, with the data sent to the controller to be checked.
+    /// Copy within a plane, with the data also sent to the controller for a check.
     CopyBackChecked = 7,
     /// Cells to register, and one sector of it to the controller.
     ReadSector = 8,
-    /// A page that was not decoded, read again for the next decoding step. What it takes depends on that step.
+    /// Another read of a page that was not decoded, for the next decoding step. Its time depends on that step.
     ReadAgain = 9,
-    /// A page that is read to the register, changed there with data from the controller, and programmed in its plane.
+    /// Page read to the register, changed there with data from the controller, and programmed in its plane.
     Rewrite = 10,
-    /// Of a flash page that the register holds already, another unit to the controller.
+    /// Transfer to the controller of another unit of the flash page in the register.
     ReadHeld = 11,
-    /// Of a flash page that the register holds already, one sector of a unit to the controller.
+    /// Transfer to the controller of one sector of a unit of the flash page in the register.
     ReadSectorHeld = 12,
-    /// Of a flash page that the register holds already, a unit to be copied over the bus.
+    /// Transfer, for a copy over the bus, of a unit of the flash page in the register.
     CopyOutHeld = 13,
 }
 
-/// Which way data cross the bus.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From a register to the controller.
@@ -51,7 +51,7 @@ pub enum Direction {
 }
 
 impl Step {
-    /// All of them, in the order of their numbers.
+    /// All steps, in the order of their numbers.
     pub const ALL: [Self; STEPS] = [
         Self::Read,
         Self::Program,
@@ -69,7 +69,7 @@ impl Step {
         Self::CopyOutHeld,
     ];
 
-    /// Its name in results.
+    /// Returns its name in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -89,7 +89,7 @@ impl Step {
         }
     }
 
-    /// Steps with the same number are done by the same command, and so by several planes at once.
+    /// Returns a number for the command. Steps with the same command can be done by several planes at once.
     pub fn command(self) -> u32 {
         match self {
             Self::Read | Self::ReadSector | Self::CopyOut => 0,
@@ -103,7 +103,8 @@ impl Step {
         }
     }
 
-    /// The same step where the register holds the flash page already; `None` where it is no first reading of a page.
+    /// Returns the step to use if the register already holds the flash page; `None` if the step is not the first read
+    /// of a page.
     pub fn held(self) -> Option<Self> {
         match self {
             Self::Read => Some(Self::ReadHeld),
@@ -113,17 +114,17 @@ impl Step {
         }
     }
 
-    /// Whether a page is in the register after it, for the decoder or for other units of it.
+    /// Returns true if it leaves a page in the register, for the decoder or for other units of the page.
     pub fn leaves_page_in_register(self) -> bool {
         self.held().is_some() || matches!(self, Self::ReadHeld | Self::ReadSectorHeld | Self::CopyOutHeld)
     }
 
-    /// Whether a whole page goes to the decoder.
+    /// Returns true if it sends a whole page to the decoder.
     pub fn is_decoded(self) -> bool {
         matches!(self, Self::Read | Self::ReadHeld | Self::ReadAgain | Self::CopyOut | Self::CopyOutHeld)
     }
 
-    /// Which way its transfer goes, where it has one.
+    /// Returns the direction of its transfer.
     pub fn direction(self) -> Direction {
         match self {
             Self::Program | Self::ProgramSector | Self::CopyIn | Self::Rewrite => Direction::In,
@@ -131,7 +132,7 @@ impl Step {
         }
     }
 
-    /// Cell work, ns, where it is always the same.
+    /// Returns its cell work, ns, if that is always the same.
     pub fn cells(self, timing: &Timing) -> u64 {
         match self {
             Self::Read | Self::ReadSector | Self::CopyOut => timing.page_read.0,
@@ -142,7 +143,7 @@ impl Step {
         }
     }
 
-    /// Bus time, ns, where it is always the same.
+    /// Returns its bus time, ns, if that is always the same.
     pub fn transfer(self, timing: &Timing) -> u64 {
         match self {
             Self::Read | Self::Program | Self::CopyOut | Self::CopyIn | Self::CopyBackChecked | Self::Rewrite => {
@@ -155,10 +156,10 @@ impl Step {
     }
 }
 
-/// Steps of one kind for one cause.
+/// Work of one kind for one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// How many.
+    /// Number of steps.
     pub steps: u64,
     /// Cell work, ns.
     pub cells: u64,
@@ -169,21 +170,21 @@ pub struct Done {
 }
 
 impl Done {
-    /// What dies were busy for, ns.
+    /// Returns the busy time of dies, ns.
     pub fn busy(&self) -> u64 {
         self.cells + self.transfers + self.interruptions
     }
 }
 
-/// Steps by kind and cause.
+/// Work by kind and cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// First by [`Step`], then by [`crate::state::Cause`].
+    /// By [`Step`], then by [`crate::state::Cause`].
     pub done: [[Done; CAUSES]; STEPS],
 }
 
 impl Tally {
-    /// From counts alone, where each step takes what it takes alone.
+    /// Computes it from counts, if each step takes the time that it takes alone.
     pub fn of_steps(steps: &[u64; STEPS * CAUSES], timing: &Timing) -> Self {
         let mut tally = Self::default();
         for step in Step::ALL {
@@ -200,12 +201,12 @@ impl Tally {
         tally
     }
 
-    /// Busy time of dies for one cause, ns.
+    /// Returns the busy time of dies for one cause, ns.
     pub fn busy_for(&self, cause: usize) -> u64 {
         self.done.iter().map(|step| step[cause].busy()).sum()
     }
 
-    /// Asserts that the parts add up to what dies and buses were busy for in all.
+    /// Asserts that the parts add up to the total busy times of dies and buses.
     #[cfg(debug_assertions)]
     pub fn check(&self, die_busy: u64, bus_busy: u64) {
         let busy: u64 = (0..CAUSES).map(|cause| self.busy_for(cause)).sum();

@@ -1,4 +1,4 @@
-//! How long flash operations take.
+//! Times of flash operations.
 
 use esker_core::{Bytes, Nanos};
 
@@ -8,48 +8,48 @@ use crate::{Geometry, TimingSettings, ValueError};
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LONGEST: Nanos = Nanos::from_secs(60);
 
-/// Most decoding steps of a code.
+/// Upper bound of decoding steps of a code.
 pub const STEPS_MAX: usize = 8;
 
 /// Times of the operations of one array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Cells to data register.
+    /// Read from cells to data register.
     pub page_read: Nanos,
-    /// Data register to cells.
+    /// Program from data register to cells.
     pub page_program: Nanos,
     /// Erase of a block.
     pub block_erase: Nanos,
-    /// A page with its spare bytes over the bus.
+    /// Transfer of a page with its spare bytes.
     pub page_transfer: Nanos,
-    /// One sector over the bus.
+    /// Transfer of one sector.
     pub sector_transfer: Nanos,
-    /// What decoding a page takes.
+    /// Times of decoding.
     pub decoding: Decoding,
 }
 
-/// The steps that decode a page: nothing where bit errors are not modelled.
+/// The decoding steps of a page; off if bit errors are not modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decoding {
-    /// Whether there are any.
+    /// Whether pages are decoded.
     pub is_on: bool,
-    /// In order. The first one has the sensing and the transfer of the read itself.
+    /// The steps in order. The first one includes the sensing and the transfer of the read itself.
     pub steps: [DecodingStep; STEPS_MAX],
 }
 
-/// What a decoding step takes, ns.
+/// Times of a decoding step, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecodingStep {
-    /// Cells to register, all sensings of the step.
+    /// Cells to register: all sensings of the step.
     pub sense: u64,
     /// Register to controller.
     pub transfer: u64,
-    /// In the decoder, behind the last transfer. Decoders wait for nothing.
+    /// In the decoder, after the last transfer. Decoders have no queue.
     pub decode: u64,
 }
 
 impl Decoding {
-    /// Cell work and transfers of the steps behind the first one up to `more`, with the decoding between them.
+    /// Cell work and transfers of the steps after the first, up to step `more`, with the decoding in between.
     #[inline]
     pub fn repeated(&self, more: u8) -> u64 {
         (1..=more as usize)
@@ -59,7 +59,7 @@ impl Decoding {
 }
 
 impl Timing {
-    /// Checks `settings` and works out the transfers of `geometry`'s pages.
+    /// Checks `settings` and computes the transfer times of `geometry`'s pages.
     pub fn new(settings: &TimingSettings, geometry: &Geometry) -> Result<Self, ValueError> {
         if settings.bus_rate.0 == 0 {
             return Err(ValueError::Zero { key: "timing.bus_rate" });
@@ -88,7 +88,7 @@ impl Timing {
         Ok(timing)
     }
 
-    /// Time of `transfer` on the bus.
+    /// Returns the bus time of `transfer`.
     #[inline(always)]
     pub fn transfer(&self, transfer: Transfer) -> Nanos {
         match transfer {

@@ -1,23 +1,23 @@
 //! Who waits for flash operations.
 
-/// Who is told when operations end. It takes four bytes, since every operation under way has one.
+/// Whoever is notified when an operation ends. Takes four bytes, since every pending operation has one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiter(u32);
 
-/// A [`Waiter`], taken apart.
+/// A decoded [`Waiter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaiterKind {
     /// The host request in this slot.
     Request(u32),
-    /// The entry of a write buffer whose page is written out.
+    /// The write-buffer entry whose page is being written.
     Entry(u32),
-    /// What the drive does on its own: cleaning in idle time, recovery. It waits for operations of every cause.
+    /// The drive itself: cleaning in idle time, recovery. It waits for operations of every cause.
     Background,
     /// Nobody.
     Nobody,
 }
 
-/// Numbers of entries begin here; those below are of slots.
+/// Numbers from here on are of buffer entries, those below of request slots.
 const ENTRIES: u32 = 1 << 31;
 
 impl Waiter {
@@ -41,13 +41,13 @@ impl Waiter {
         waiter
     }
 
-    /// The slot, where it is a host request.
+    /// Returns the slot if it is a host request.
     #[inline(always)]
     pub fn slot(self) -> Option<u32> {
         (self.0 < ENTRIES).then_some(self.0)
     }
 
-    /// Who it is.
+    /// Returns the decoded waiter.
     #[inline]
     pub fn kind(self) -> WaiterKind {
         match self {

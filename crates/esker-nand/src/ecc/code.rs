@@ -1,4 +1,4 @@
-//! What a code corrects, with which probability.
+//! The error-correcting code: which errors it corrects, and with which probability it fails.
 
 use esker_core::{Bytes, Nanos, Ratio};
 
@@ -7,31 +7,31 @@ use crate::{EccCode, EccSettings, ErrorCount, Geometry, ValueError};
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LONGEST: Nanos = Nanos::from_secs(60);
-/// More sensings or transfers of one step are refused for the same reason.
+/// Upper bound of sensings and of transfers of one step, for the same reason.
 const MOST_REPEATS: u32 = 64;
 
-/// A code: codewords of a page, and how many errors each step corrects in each of them.
+/// A code: the codewords of a page, and how many errors each step corrects in a codeword.
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
-    /// Bits of a codeword, parity included.
+    /// Bits of a codeword, including parity.
     bits: u64,
-    /// Bits of data in it.
+    /// Data bits of a codeword.
     data_bits: u64,
     /// Codewords of a page.
     codewords: u32,
-    /// Per step, how many errors it corrects; behind them, above how many a page is written again, where it is.
+    /// Errors that each step corrects. If pages are refreshed, the number of errors above which they are comes last.
     corrects: Vec<u32>,
     steps: usize,
     errors: ErrorCount,
     table: Table,
 }
 
-/// What decoding a page came to.
+/// The result of decoding a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The step, counted from zero, corrected it.
+pub(crate) enum DecodeOutcome {
+    /// Corrected by this step, counted from zero.
     Decoded(u8),
-    /// None did.
+    /// Not corrected by any step.
     Failed,
 }
 
@@ -127,13 +127,13 @@ impl Code {
         })
     }
 
-    /// What decoding a page comes to of whose bits the share `rate` is wrong; `draw` is uniform in `[0, 1)`.
-    pub(crate) fn decode(&mut self, rate: f64, draw: f64) -> Outcome {
+    /// Decodes a page with bit-error rate `rate`; `draw` is uniform in `[0, 1)`.
+    pub(crate) fn decode(&mut self, rate: f64, draw: f64) -> DecodeOutcome {
         let failed = (0..self.steps).take_while(|step| self.exceeds(*step, rate, draw)).count();
-        if failed == self.steps { Outcome::Failed } else { Outcome::Decoded(failed as u8) }
+        if failed == self.steps { DecodeOutcome::Failed } else { DecodeOutcome::Decoded(failed as u8) }
     }
 
-    /// Whether a codeword of the same page has more errors than `corrects[limit]`.
+    /// Returns true if a codeword of the page has more errors than `corrects[limit]`.
     fn exceeds(&mut self, limit: usize, rate: f64, draw: f64) -> bool {
         match self.errors {
             ErrorCount::Drawn => draw < self.page_failure(limit, rate),
@@ -141,53 +141,52 @@ impl Code {
         }
     }
 
-    /// Whether the same page has so many errors that it should be written again.
+    /// Returns true if the page has so many errors that it should be rewritten.
     pub(crate) fn is_stale(&mut self, rate: f64, draw: f64) -> bool {
         self.corrects.len() > self.steps && self.exceeds(self.steps, rate, draw)
     }
 
-    /// Whether [`Self::decode`] needs a draw.
+    /// Returns true if [`Self::decode`] needs a draw.
     pub(crate) fn draws(&self) -> bool {
         self.errors == ErrorCount::Drawn
     }
 
-    /// Steps of the code.
+    /// Returns the number of decoding steps.
     pub(crate) fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Bits of data of a page.
+    /// Returns the data bits of a page.
     pub(crate) fn data_bits_of_page(&self) -> u64 {
         self.data_bits * u64::from(self.codewords)
     }
 
-    /// Probability that `step` and those before it leave a codeword undecoded of whose bits the share `rate` is wrong:
-    /// that it has more errors than it corrects. Interpolated between exact values; see [`Table`].
+    /// Probability that a codeword has more errors than `step` and those before it correct, at bit-error rate `rate`.
+    /// Interpolated between exact values; see [`Table`].
     fn codeword_failure(&mut self, step: usize, rate: f64) -> f64 {
         let Self { bits, corrects, table, .. } = self;
         table.at(step, rate, |rate| ln_tail(*bits, corrects[step], rate))
     }
 
-    /// The same for a page: that any of its codewords is left.
+    /// Probability that some codeword of a page has more errors than `step` corrects.
     pub(crate) fn page_failure(&mut self, step: usize, rate: f64) -> f64 {
         let codeword = self.codeword_failure(step, rate);
         -(f64::from(self.codewords) * (-codeword).ln_1p()).exp_m1()
     }
 
-    /// Uncorrectable bit-error rate of pages of whose bits the share `rate` is wrong: codewords that the last step
-    /// leaves undecoded, per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
+    /// Uncorrectable bit-error rate of pages with bit-error rate `rate`: codewords that the last step cannot decode,
+    /// per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
     pub(crate) fn uncorrectable_bit_error_rate(&mut self, rate: f64) -> f64 {
         self.codeword_failure(self.steps - 1, rate) / self.data_bits as f64
     }
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.table.rows)
     }
 }
 
-/// What the steps of `settings` take.
-/// What the decoding steps of `settings` take.
+/// Returns the times of the decoding steps of `settings`, and checks the settings.
 pub fn decoding(settings: &EccSettings, timing: &Timing) -> Result<Decoding, ValueError> {
     let mut decoding = Decoding::default();
     for (index, step) in settings.steps.iter().take(STEPS_MAX).enumerate() {
@@ -213,16 +212,16 @@ pub fn decoding(settings: &EccSettings, timing: &Timing) -> Result<Decoding, Val
     Ok(decoding)
 }
 
-/// Parity of a BCH code that corrects `errors` in a codeword with `data`: m bits for each, where the
-/// codeword has at most 2^m - 1 bits.
+/// Parity of a BCH code that corrects `errors` in a codeword with `data`: m bits for each error, where the codeword has
+/// at most 2^m - 1 bits.
 fn bch_parity(data: Bytes, errors: u32) -> Bytes {
     let bits = |m: u64| m * u64::from(errors);
     let m = (1..64).find(|m| 8 * data.0 + bits(*m) < 1 << m).unwrap_or(63);
     Bytes(bits(m).div_ceil(8))
 }
 
-/// The largest share of wrong bits at which codes of `code_rate` can correct them from hard decisions: that at which a
-/// binary symmetric channel has this capacity (Shannon 1948).
+/// The largest bit-error rate that codes of `code_rate` can correct with hard decisions: where the capacity of a binary
+/// symmetric channel equals `code_rate` (Shannon 1948).
 fn hard_limit(code_rate: f64) -> f64 {
     let entropy = |p: f64| -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
     let (mut low, mut high) = (1e-12, 0.5);
@@ -243,7 +242,7 @@ fn ln_tail(bits: u64, corrects: u32, rate: f64) -> f64 {
     let ln_term = |k: u32| ln_binomial(k) + f64::from(k) * rate.ln() + (n - f64::from(k)) * (-rate).ln_1p();
     let odds = rate / (1.0 - rate);
     if t + 1.0 > n * rate {
-        // Terms fall from the first one on.
+        // Terms decrease from the first one on.
         let (mut sum, mut term, mut k) = (1.0, 1.0, t + 1.0);
         while term > 1e-17 * sum && k < n {
             term *= (n - k) / (k + 1.0) * odds;
@@ -252,7 +251,7 @@ fn ln_tail(bits: u64, corrects: u32, rate: f64) -> f64 {
         }
         ln_term(corrects + 1) + f64::ln(sum)
     } else {
-        // They fall from `corrects` downwards, and the tail is the rest.
+        // Terms decrease from `corrects` downwards. The tail is one minus their sum.
         let (mut sum, mut term, mut k) = (1.0, 1.0, t);
         while term > 1e-17 * sum && k > 0.0 {
             term *= k / (n - k + 1.0) / odds;
@@ -263,16 +262,15 @@ fn ln_tail(bits: u64, corrects: u32, rate: f64) -> f64 {
     }
 }
 
-/// Logarithms of failure probabilities at shares of wrong bits that grow by 1/128 from one row to the
-/// next, worked out when they are first needed. In between they are interpolated, which changes no
-/// probability by more than a thousandth.
+/// Logarithms of failure probabilities at bit-error rates that grow by 1/128 from row to row, computed when first
+/// needed. Values in between are interpolated, which changes no probability by more than a thousandth.
 #[derive(Clone, Debug)]
 struct Table {
     steps: usize,
     rows: Vec<f64>,
 }
 
-/// The smallest share of wrong bits in the table; with fewer, nothing fails.
+/// The smallest bit-error rate in the table. Below it, nothing fails.
 const LEAST: f64 = 1e-9;
 const ROWS_PER_E: f64 = 128.0;
 

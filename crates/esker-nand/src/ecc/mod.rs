@@ -1,9 +1,8 @@
 //! Bit errors, and the code that corrects them.
 //!
-//! A layer of its own between the translation layer and the array: it follows the operations that were
-//! emitted, keeps what the errors of a page depend on, block by block, and says of each read how many decoding
-//! steps it takes. Translation layers know nothing of it, and time is that of pushing: what passes until the
-//! die gets there changes no error rate.
+//! A layer between the translation layer and the array. It follows the emitted operations, keeps per block what the
+//! error rate of a page depends on, and decides how many decoding steps each read takes. Translation layers do not know
+//! of it. Error rates are those at the time when an operation is pushed: the wait for the die changes no rate.
 
 mod code;
 mod rate;
@@ -17,18 +16,18 @@ use esker_core::{Nanos, PhysicalPage, Rng};
 use crate::array::STEPS_MAX;
 use crate::state::{CAUSES, Cause, Cover, FlashOp, FlashOpKind, FlashState, OpIndex};
 use crate::{BlockIndex, EccSettings, Geometry, ValueError};
-use code::{Code, Outcome};
+use code::{Code, DecodeOutcome};
 use rate::RawErrors;
 
 pub use code::decoding;
 
-/// What the errors in a block's pages depend on.
+/// What the error rate of a block's pages depends on.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// When its first page was programmed, without those at the start; all count as programmed
-    /// then. [`Nanos::NEVER`] before.
+    /// When its first page was programmed, apart from pages at the start; all pages count as programmed then.
+    /// [`Nanos::NEVER`] before that.
     programmed: Nanos,
-    /// So many of its first pages were there at the start.
+    /// Number of its first pages that were there at the start.
     old_pages: u32,
     erases: u32,
     /// Sensings of its pages since the last erase.
@@ -41,60 +40,60 @@ impl Block {
     }
 }
 
-/// What was read since measuring began.
+/// Counts of reads since measuring began.
 #[derive(Clone, Debug, Default)]
 pub struct EccCounts {
-    /// By the step that decoded them.
+    /// Reads by the step that decoded them.
     pub decoded: [u64; STEPS_MAX],
     /// Reads that no step decoded, by [`Cause`].
     pub failed: [u64; CAUSES],
-    /// Pages whose data were lost when they had to be moved or rewritten.
+    /// Pages whose data were lost since they could not be read to be moved or rewritten.
     pub lost_pages: u64,
-    /// Reads of pages whose data had been lost before.
+    /// Reads of pages whose data were already lost.
     pub reads_of_lost_pages: u64,
-    /// Sum over all reads.
+    /// Sum of the bit-error rates of all reads.
     pub rates: f64,
-    /// The highest of them.
+    /// The highest bit-error rate of a read.
     pub worst_rate: f64,
-    /// Sum over all reads of the uncorrectable bit-error rate that is to be expected.
+    /// Sum of the expected uncorrectable bit-error rates of all reads.
     pub uncorrectable_rates: f64,
 }
 
 impl EccCounts {
-    /// Reads that went through the decoder.
+    /// Returns the number of reads that went through the decoder.
     pub fn reads(&self) -> u64 {
         self.decoded.iter().sum::<u64>() + self.failed.iter().sum::<u64>()
     }
 }
 
-/// Bit errors of one array.
+/// The bit errors of an array.
 #[derive(Debug)]
 pub struct Ecc {
     geometry: Geometry,
-    /// Flash pages of a page of `geometry`: each is decoded on its own.
+    /// Flash pages per page of `geometry`. Each is decoded on its own.
     flash_pages: u32,
     raw_errors: RawErrors,
     code: Code,
     rng: Rng,
-    /// The age of what is in flash at the start.
+    /// Age of the data in flash at the start.
     retention_at_start: Nanos,
     started: Nanos,
     blocks: Vec<Block>,
-    /// Flash pages with data that no step could decode when they were moved: the controller marks them.
+    /// Flash pages whose data could not be decoded when they were moved: the controller marks them.
     lost: BTreeSet<u64>,
-    /// Sensings of a read that takes so many steps more than one.
+    /// Sensings of a read, by its number of steps beyond the first.
     sensings: [u32; STEPS_MAX],
     counts: EccCounts,
-    /// Per operation of the list that was judged last, and per flash page, the steps that it takes beyond the first.
+    /// Per operation of the last list, and per flash page, the decoding steps beyond the first.
     more_steps: Vec<u8>,
-    /// Whether no step decodes it, in the same order.
+    /// Whether no step decodes the page, in the same order.
     failed: Vec<bool>,
-    /// The last operation of that list that read data for the host which should be written again.
+    /// The last operation of that list that read data for the host which should be rewritten.
     stale: Option<OpIndex>,
 }
 
 impl Ecc {
-    /// `geometry` is what the translation layer sees, and `flash` has the pages that are read one by one.
+    /// `geometry` is the array as the translation layer sees it; `flash` has the pages that are read one by one.
     pub fn new(settings: &EccSettings, geometry: &Geometry, flash: &Geometry, seed: u64) -> Result<Self, ValueError> {
         let code = Code::new(settings, flash)?;
         let mut sensings = [0; STEPS_MAX];
@@ -121,7 +120,7 @@ impl Ecc {
         })
     }
 
-    /// Takes over what `flash` holds at `now`, as old as the settings say.
+    /// Takes over the content of `flash` at `now`, with the age that the settings say.
     pub fn start(&mut self, now: Nanos, flash: &FlashState) {
         self.started = now;
         self.lost.clear();
@@ -132,34 +131,33 @@ impl Ecc {
         }
     }
 
-    /// Begins to count anew.
+    /// Resets the counts.
     pub fn reset_counts(&mut self) {
         self.counts = EccCounts::default();
     }
 
-    /// What was read since measuring began.
+    /// Returns the counts of reads since measuring began.
     pub fn counts(&self) -> &EccCounts {
         &self.counts
     }
 
-    /// How many decoding steps the code has.
+    /// Returns the number of decoding steps of the code.
     pub fn steps(&self) -> usize {
         self.code.steps()
     }
 
-    /// Bits of data that the codewords of a page protect.
+    /// Returns the data bits that the codewords of a page protect.
     pub fn data_bits_of_page(&self) -> u64 {
         self.code.data_bits_of_page()
     }
 
-    /// Steps beyond the first of each operation of the list that was judged last, one
-    /// number for each of its flash pages.
+    /// Returns the decoding steps beyond the first of the operations of the last list, one number per flash page.
     pub fn more_steps(&self) -> &[u8] {
         &self.more_steps
     }
 
-    /// Follows `ops`, which were emitted at `now`, and works out the steps that each of them takes. Reads for the host
-    /// bring what `cover` says. Says whether one failed that a request waits for.
+    /// Follows `ops`, emitted at `now`, and decides the decoding steps of each. Reads for the host read only what
+    /// `cover` says. Returns true if a read that a request waits for failed.
     pub fn judge(&mut self, now: Nanos, ops: &[FlashOp], cover: Option<&Cover>) -> bool {
         self.more_steps.clear();
         self.failed.clear();
@@ -167,7 +165,7 @@ impl Ecc {
         self.judge_more(now, ops, cover)
     }
 
-    /// The same for a list to which some were added since.
+    /// Like [`Self::judge`], for a list that had operations added since.
     pub fn judge_more(&mut self, now: Nanos, ops: &[FlashOp], cover: Option<&Cover>) -> bool {
         let mut request_failed = false;
         let flash_pages = self.flash_pages as usize;
@@ -183,14 +181,14 @@ impl Ecc {
                 FlashOpKind::Copy { from, to } => {
                     self.read(now, from, op.cause, None);
                     self.program(now, to);
-                    // Of the map the controller has another copy.
+                    // The controller has another copy of the map.
                     if op.cause != Cause::Mapping {
                         self.lose(first, from, to);
                     }
                 }
                 FlashOpKind::Program { page, .. } => {
                     self.program(now, page);
-                    // What stays of a page that cannot be read is lost with the rewrite of the rest.
+                    // A partial rewrite loses the rest of a page that cannot be read.
                     if let (Cause::Host, Some(OpIndex(read))) = (op.cause, op.after)
                         && let FlashOp { kind: FlashOpKind::Read { page: from }, cause: Cause::Host, .. } =
                             ops[read as usize]
@@ -200,7 +198,7 @@ impl Ecc {
                 }
                 FlashOpKind::CopyRun { .. } => unreachable!("pages are judged one by one"),
                 FlashOpKind::Erase { block } => self.erase(block),
-                // Spare areas have a code of their own, with enough parity for any age.
+                // Spare areas have a code of their own, strong enough for any age.
                 FlashOpKind::ReadSpare { .. } => {}
             }
             self.more_steps.resize(first + flash_pages, 0);
@@ -210,8 +208,8 @@ impl Ecc {
         request_failed
     }
 
-    /// Flash pages of `from` that could not be read, as [`Self::failed`] says from
-    /// `first` on, were to be moved to `to`.
+    /// Marks as lost the flash pages that were to be moved from `from` to `to` but could not be read. [`Self::failed`]
+    /// tells, from `first` on, which ones.
     fn lose(&mut self, first: usize, from: PhysicalPage, to: PhysicalPage) {
         for part in 0..self.flash_pages {
             if self.failed[first + part as usize] {
@@ -222,18 +220,18 @@ impl Ecc {
         }
     }
 
-    /// The number of a flash page of `page`.
+    /// Returns the number of a flash page of `page`.
     fn flash_page(&self, page: PhysicalPage, part: u32) -> u64 {
         u64::from(page.0) * u64::from(self.flash_pages) + u64::from(part)
     }
 
-    /// The operation of the list that was judged last which read data that should be written again.
+    /// Returns the operation of the last list that read data which should be rewritten.
     pub fn stale(&self) -> Option<OpIndex> {
         self.stale
     }
 
-    /// Reads the flash pages of `page`, or those that `cover` names, and notes how that went. Says whether
-    /// the page should be written again.
+    /// Reads the flash pages of `page`, or those that `cover` names, and records the results. Returns true if the page
+    /// should be rewritten.
     fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause, cover: Option<&Cover>) -> bool {
         let mut any_stale = false;
         for part in 0..self.flash_pages {
@@ -247,23 +245,23 @@ impl Ecc {
         any_stale
     }
 
-    /// The steps that a read takes beyond the first, whether it failed, and whether its page should be written again.
+    /// Returns the read's decoding steps beyond the first, whether it failed, and whether the page should be rewritten.
     fn read_flash_page(&mut self, now: Nanos, page: PhysicalPage, part: u32, cause: Cause) -> (u8, bool, bool) {
         let rate = self.rate(now, page);
         let draw = if self.code.draws() { self.rng.unit() } else { 0.0 };
         let outcome = self.code.decode(rate, draw);
-        let stale = outcome != Outcome::Failed && self.code.is_stale(rate, draw);
+        let stale = outcome != DecodeOutcome::Failed && self.code.is_stale(rate, draw);
         let uncorrectable_rate = self.code.uncorrectable_bit_error_rate(rate);
         let counts = &mut self.counts;
         counts.rates += rate;
         counts.worst_rate = counts.worst_rate.max(rate);
         counts.uncorrectable_rates += uncorrectable_rate;
         let (step, failed) = match outcome {
-            Outcome::Decoded(step) => {
+            DecodeOutcome::Decoded(step) => {
                 counts.decoded[step as usize] += 1;
                 (step, false)
             }
-            Outcome::Failed => {
+            DecodeOutcome::Failed => {
                 counts.failed[cause as usize] += 1;
                 (self.code.steps() as u8 - 1, true)
             }
@@ -277,7 +275,7 @@ impl Ecc {
         (step, failed, stale)
     }
 
-    /// Share of wrong bits of `page` at `now`.
+    /// Returns the bit-error rate of `page` at `now`.
     fn rate(&self, now: Nanos, page: PhysicalPage) -> f64 {
         let (index, offset) = self.geometry.split_page(page);
         let block = &self.blocks[index.0 as usize];
@@ -293,7 +291,7 @@ impl Ecc {
     fn program(&mut self, now: Nanos, page: PhysicalPage) {
         let block = &mut self.blocks[self.geometry.block_of(page).0 as usize];
         block.programmed = block.programmed.min(now);
-        // A program that lost data may have been undone by a power failure.
+        // A power failure may have undone the program that lost data.
         if !self.lost.is_empty() {
             for part in 0..self.flash_pages {
                 self.lost.remove(&self.flash_page(page, part));
@@ -314,7 +312,7 @@ impl Ecc {
         }
     }
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory in use.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&*self.blocks) + self.code.memory_bytes()
     }

@@ -1,4 +1,4 @@
-//! How many bits of a page are wrong.
+//! The bit-error rate of a page.
 
 use esker_core::Nanos;
 
@@ -10,7 +10,7 @@ pub(crate) struct RawErrors {
     model: RawErrorSettings,
 }
 
-/// More than every second bit cannot be wrong.
+/// At most every second bit can be wrong.
 const MOST: f64 = 0.5;
 
 impl RawErrors {
@@ -40,13 +40,13 @@ impl RawErrors {
         Ok(Self { model: *model })
     }
 
-    /// Share of wrong bits of a page that was programmed `age` ago in a block that was erased `erases` times, and whose
-    /// pages were read `reads` times each in the mean since the last of these.
+    /// Returns the bit-error rate of a page that was programmed `age` ago, in a block with `erases` erases whose pages
+    /// were each read `reads` times on average since the last erase.
     pub(crate) fn rate(&self, erases: u32, age: Nanos, reads: f64) -> f64 {
         let model = &self.model;
         let erases = f64::from(erases);
         let mut rate = model.fresh;
-        // A factor of zero leaves its term out, whatever the exponents are; nothing else does where these are zero.
+        // A factor of zero removes its term, whatever the exponents are: with exponents of zero nothing else would.
         if model.wear > 0.0 {
             rate += model.wear * erases.powf(model.wear_exponent);
         }

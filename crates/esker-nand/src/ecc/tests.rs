@@ -21,7 +21,7 @@ fn geometry() -> Geometry {
     Geometry::new(&settings, false).unwrap()
 }
 
-/// A hundred wrong bits of a codeword for each hour; the only step corrects 350.
+/// A hundred wrong bits per codeword and hour of age; the only step corrects 350.
 fn settings() -> EccSettings {
     EccSettings {
         code: EccCode::Ldpc,
@@ -62,7 +62,7 @@ fn erase(block: u32) -> FlashOp {
     op(FlashOpKind::Erase { block: BlockIndex(block) }, Cause::Cleaning, None)
 }
 
-/// Two pages are programmed before the start.
+/// An array with two pages that were programmed before the start.
 fn begin(settings: &EccSettings) -> Ecc {
     let mut flash = FlashState::new(&geometry());
     let mut ops = OpList::default();
@@ -78,14 +78,14 @@ fn begin(settings: &EccSettings) -> Ecc {
 fn data_age_from_the_time_that_they_were_programmed() {
     let mut ecc = begin(&settings());
     let hours = |hours: u64| Nanos(hours * HOUR.0);
-    // Three hours at the start, four after one more.
+    // Three hours of age at the start, four an hour later.
     assert!(!ecc.judge(hours(0), &[read(0)], None));
     assert!(ecc.judge(hours(1), &[read(1)], None));
-    // What is programmed behind them in the same block is new.
+    // Pages programmed later in the same block are new.
     assert!(!ecc.judge(hours(1), &[program(2, None), read(2)], None));
     assert!(!ecc.judge(hours(4), &[read(2)], None));
     assert!(ecc.judge(hours(5), &[read(2)], None));
-    // After an erase all pages are, and the age begins with the first program.
+    // After an erase all pages are new, and their age counts from the first program.
     assert!(!ecc.judge(hours(6), &[erase(0), program(0, None)], None));
     assert!(!ecc.judge(hours(9), &[program(1, None), read(0), read(1)], None));
     assert!(ecc.judge(hours(10), &[read(1)], None));
@@ -98,10 +98,10 @@ fn data_age_from_the_time_that_they_were_programmed() {
 fn what_cannot_be_read_while_it_is_moved_is_lost_until_it_is_erased() {
     let mut ecc = begin(&settings());
     let now = Nanos(2 * HOUR.0);
-    // No request waits for a copy.
+    // No request waits for the copy.
     assert!(!ecc.judge(now, &[copy(0, 8), erase(0)], None));
     assert_eq!((ecc.counts().lost_pages, ecc.counts().failed[Cause::Cleaning as usize]), (1, 1));
-    // Its new page is read without errors, and known to be lost; so is a copy of it.
+    // Its new page is read without errors, but is known to be lost; so is a copy of it.
     assert!(ecc.judge(now, &[read(8)], None));
     assert!(!ecc.judge(now, &[copy(8, 9)], None));
     assert!(ecc.judge(now, &[read(9)], None));
@@ -117,18 +117,18 @@ fn a_page_is_lost_that_cannot_be_read_to_rewrite_a_part() {
     assert!(ecc.judge(now, &[read(0), program(2, Some(OpIndex(0)))], None));
     assert!(ecc.judge(now, &[read(2)], None));
     assert_eq!((ecc.counts().lost_pages, ecc.counts().reads_of_lost_pages), (1, 1));
-    // It is lost once, however often parts of it are rewritten or it is moved.
+    // The data are lost once, however often the page is moved or partly rewritten.
     assert!(ecc.judge(now, &[read(2), program(3, Some(OpIndex(0)))], None));
     assert!(!ecc.judge(now, &[copy(3, 8)], None));
     assert!(ecc.judge(now, &[read(8), program(9, Some(OpIndex(0)))], None));
     assert_eq!(ecc.counts().lost_pages, 1);
     assert!(!ecc.judge(now, &[erase(0)], None));
-    // What was read well is rewritten well.
+    // Data that were read without failure are rewritten without loss.
     assert!(!ecc.judge(now, &[program(3, None), read(3), program(4, Some(OpIndex(1))), read(4)], None));
 }
 
 #[test]
-fn of_a_logical_page_only_those_flash_pages_are_lost_that_cannot_be_read() {
+fn only_unreadable_flash_pages_of_a_logical_page_are_lost() {
     let seen = GeometrySettings { page_size: Bytes::kib(8), spare_size: Bytes(896), ..*geometry().settings() };
     let seen = Geometry::new(&seen, false).unwrap();
     let mut flash = FlashState::new(&seen);
@@ -137,7 +137,7 @@ fn of_a_logical_page_only_those_flash_pages_are_lost_that_cannot_be_read() {
     ecc.start(Nanos::ZERO, &flash);
     let now = Nanos(2 * HOUR.0);
     let half = |half: u32| Cover { needed: [half..half + 1, 0..0] };
-    // The second half is written: the first one has to be read for that, and cannot be.
+    // The second half is written: this needs the first half, which cannot be read.
     assert!(ecc.judge(now, &[read(0), program(1, Some(OpIndex(0)))], Some(&half(0))));
     assert_eq!((ecc.counts().lost_pages, ecc.counts().reads()), (1, 1));
     assert!(!ecc.judge(now, &[read(1)], Some(&half(1))));
@@ -163,7 +163,7 @@ fn a_page_of_the_map_is_not_lost_when_it_cannot_be_read() {
 #[test]
 fn reads_disturb_their_block_until_it_is_erased() {
     let mut disturbed = settings();
-    // A hundred wrong bits once each of the block's eight pages was sensed once.
+    // A hundred wrong bits after one sensing of each of the block's eight pages.
     disturbed.raw_errors.retention = 0.0;
     disturbed.raw_errors.disturb = 100.0 / (8.0 * 4544.0);
     disturbed.raw_errors.disturb_exponent = 1.0;
@@ -178,8 +178,8 @@ fn reads_disturb_their_block_until_it_is_erased() {
         }
         steps
     };
-    // Twelve sensings make 150 wrong bits; a read of the second step senses five times, so
-    // that three more reads make 350.
+    // Twelve sensings make 150 wrong bits. A read of the second step senses five times, so that three more reads make
+    // 350.
     assert_eq!(steps(&mut ecc, 16), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
     assert_eq!(ecc.counts().failed[0], 0);
     assert_eq!(steps(&mut ecc, 1), [1]);

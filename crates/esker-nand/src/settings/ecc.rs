@@ -1,47 +1,47 @@
-//! Bit errors of the cells, and the code that corrects them.
+//! Settings of bit errors and of the error-correcting code.
 
 use esker_core::{Bytes, Nanos, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Bit errors of the cells, and the code that corrects them. Every read of a page then takes as many decoding steps as
-/// its errors need, and may fail.
+/// Bit errors of the cells, and the code that corrects them. A read then takes as many decoding steps as its page's
+/// errors need, and may fail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EccSettings {
-    /// The kind of code. It says how many parity bits correct how many errors.
+    /// The kind of code. It relates parity bits to the number of errors that can be corrected.
     pub code: EccCode,
-    /// Data that one codeword protects: a page, or a part of it.
+    /// Data bytes of a codeword: a page, or an equal part of one.
     pub codeword: Bytes,
-    /// Parity of one codeword; with its data it crosses the bus and has errors itself. Left out, the share of the
-    /// page's spare bytes, or for "bch" what its first step needs.
+    /// Parity bytes of a codeword. They cross the bus with the data, and have errors themselves. Default: a share of
+    /// the page's spare bytes, or for "bch" what the first decoding step needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity: Option<Bytes>,
-    /// Decoding, step by step: what the first one cannot correct goes to the second, and so on. One to eight.
+    /// The decoding steps, one to eight. What a step cannot correct goes to the next.
     pub steps: Vec<DecodingStepSettings>,
     /// How many errors the cells have.
     pub raw_errors: RawErrorSettings,
     /// Whether the number of errors of a page is drawn or expected.
     #[serde(default)]
     pub errors: ErrorCount,
-    /// A page that the host reads is written again, elsewhere, when one of its codewords has more errors
-    /// than this share of what the last step corrects (read reclaim). For layers that can `refresh`; left
-    /// out, data are left where they are.
+    /// A page that the host reads is rewritten elsewhere if one of its codewords has more errors than this share of
+    /// what the last step corrects (read reclaim). Needs a layer that can `refresh`. Without it, data are never
+    /// rewritten for their errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_above: Option<Ratio>,
-    /// How long before the start the data were programmed that are in flash then.
+    /// Age of the data that are in flash at the start.
     #[serde(default)]
     pub retention_at_start: Nanos,
 }
 
-/// Which code it is.
+/// The kind of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EccCode {
     /// Bose, Chaudhuri and Hocquenghem: t errors take m x t parity bits, where a codeword has less than 2^m bits.
     Bch,
-    /// Low-density parity-check. What a step corrects is stated and not derived; no more than Shannon's limit for hard
-    /// decisions allows in the first.
+    /// Low-density parity-check. The number of errors that a step corrects is given, not derived. The first step must
+    /// stay within Shannon's limit for hard decisions.
     Ldpc,
 }
 
@@ -49,10 +49,10 @@ pub enum EccCode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorCount {
-    /// Each bit is wrong with the probability that the model has, independently of others: binomial per codeword.
+    /// Each bit is wrong with the model's probability, independently of others: binomial per codeword.
     #[default]
     Drawn,
-    /// Every codeword has its mean number of errors. Reads then change their step all at once as cells age.
+    /// Every codeword has the mean number of errors. As cells age, all reads then change their step at the same time.
     Expected,
 }
 
@@ -60,15 +60,15 @@ pub enum ErrorCount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecodingStepSettings {
-    /// Errors of a codeword that it corrects, counted as the first sensing sees them. More than the step before.
+    /// Errors of a codeword that the step corrects, as counted by the first sensing. More than the step before.
     pub corrects: u32,
-    /// From the page's last byte on the bus until it is decoded, or known not to be.
+    /// Time from the page's last byte on the bus until it is decoded, or found to be undecodable.
     pub decode: Nanos,
-    /// How often the cells are sensed for it, each time for `timing.page_read`: with other reference voltages, or with
-    /// more of them for soft decisions. The first step has the read's own sensing.
+    /// How often the cells are sensed for the step, each time for `timing.page_read`: with other reference voltages, or
+    /// with more of them for soft decisions. For the first step, this is the read's own sensing.
     #[serde(default = "one")]
     pub sensings: u32,
-    /// How often the page crosses the bus for it. The first step has the read's own transfer.
+    /// How often the page crosses the bus for the step. For the first step, this is the read's own transfer.
     #[serde(default = "one")]
     pub transfers: u32,
 }
@@ -84,7 +84,7 @@ fn one() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawErrorSettings {
-    /// Of a page that was just programmed, in a new block.
+    /// Error rate of a page that was just programmed, in a new block.
     pub fresh: f64,
     /// Factor of wear.
     #[serde(default)]
@@ -101,7 +101,7 @@ pub struct RawErrorSettings {
     /// Exponent of time.
     #[serde(default)]
     pub retention_exponent: f64,
-    /// What time is counted in.
+    /// Unit of time in the term of retention.
     #[serde(default = "day")]
     pub retention_unit: Nanos,
     /// Factor of read disturb.

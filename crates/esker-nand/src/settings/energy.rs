@@ -1,4 +1,4 @@
-//! What flash operations take.
+//! Energy of flash operations.
 
 use esker_core::{Energy, Power};
 use schemars::JsonSchema;
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::ValueError;
 
-/// What the array takes. Kim 2009, table 3.2, has 4.72 uJ for a read, 38.04 uJ for a program, 527.68 uJ for an
-/// erase, with transfers counted there.
+/// Energy that the array takes. Kim 2009, table 3.2, has 4.72 uJ for a read, 38.04 uJ for a program, 527.68 uJ for an
+/// erase, all of them with transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnergySettings {
-    /// Cells to data register, a flash page.
+    /// A read from cells to data register, per flash page.
     pub page_read: Energy,
-    /// Data register to cells, a flash page.
+    /// A program from data register to cells, per flash page.
     pub page_program: Energy,
     /// Erase of a block of one plane.
     pub block_erase: Energy,
-    /// A flash page with its spare bytes over the bus. A sector takes its share of the bytes.
+    /// The transfer of a flash page with its spare bytes. A sector takes its share of the bytes.
     #[serde(default)]
     pub page_transfer: Energy,
     /// A die while it neither works nor transfers.
@@ -25,12 +25,12 @@ pub struct EnergySettings {
     pub idle: Power,
 }
 
-/// Sums of 10^10 operations stay within 64 bits.
+/// With this limit, sums of 10^10 operations stay within 64 bits.
 const MOST: Energy = Energy(1_000_000_000);
 const MOST_IDLE: Power = Power(1_000_000_000);
 
 impl EnergySettings {
-    /// Refuses what would not add up within 64 bits.
+    /// Refuses values whose sums would overflow 64 bits.
     pub(crate) fn check(&self) -> Result<(), ValueError> {
         for (key, found) in [
             ("array.energy.page_read", self.page_read),

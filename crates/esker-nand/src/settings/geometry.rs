@@ -14,7 +14,7 @@ pub struct GeometrySettings {
     /// Packages that share a channel's bus (a shared-bus gang).
     #[schemars(range(min = 1))]
     pub packages_per_channel: u32,
-    /// Dies of a package: what works on its own.
+    /// Dies of a package. Dies work independently.
     #[schemars(range(min = 1))]
     pub dies_per_package: u32,
     /// Planes of a die.
@@ -29,10 +29,10 @@ pub struct GeometrySettings {
     /// Data bytes of a page: a power of two, at least one sector.
     #[schemars(extend("least" = "512B", "most" = "1GiB"))]
     pub page_size: Bytes,
-    /// How many consecutive pages of a block are read from the cells together. Above 1 a page here is the unit
-    /// that is mapped and transferred, and this many of them make a page of the flash: units of one flash page
-    /// that wait for a die one behind the other are sensed once. `timing.page_program` is then a unit's share of
-    /// the program. Divides `pages_per_block`.
+    /// How many consecutive pages of a block are read from the cells together. Above 1, a page here is the unit of
+    /// mapping and transfer, and this many of them make a page of the flash. Units of one flash page that wait for a
+    /// die one after the other are sensed once. `timing.page_program` is then a unit's share of the program. Divides
+    /// `pages_per_block`.
     #[schemars(range(min = 1))]
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub units_per_page: u32,
@@ -45,9 +45,9 @@ pub struct GeometrySettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingSettings {
-    /// Cells to data register (data sheets: tR).
+    /// Read from cells to data register (data sheets: tR).
     pub page_read: Nanos,
-    /// Data register to cells (data sheets: tPROG).
+    /// Program from data register to cells (data sheets: tPROG).
     pub page_program: Nanos,
     /// Erase of a block (data sheets: tBERS).
     pub block_erase: Nanos,
@@ -55,8 +55,8 @@ pub struct TimingSettings {
     pub bus_rate: ByteRate,
 }
 
-/// What shares its free blocks and is cleaned as one (Agrawal 2008, section 3.1: allocation pool). Logical pages are
-/// spread over the pools page by page and never change their pool.
+/// The part of the array that shares free blocks and is cleaned as one (Agrawal 2008, section 3.1: allocation pool).
+/// Logical pages are spread over the pools page by page and never change their pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolScope {

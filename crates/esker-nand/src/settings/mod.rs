@@ -1,4 +1,4 @@
-//! What a configuration says of the flash array, as it is written.
+//! Settings of the flash array, as in configurations.
 
 mod array;
 mod ecc;

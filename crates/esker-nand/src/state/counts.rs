@@ -1,10 +1,10 @@
-//! How many operations of what kind there were, and why.
+//! Counts of operations, by kind and cause.
 
 use esker_results::PageOperations;
 
 use crate::state::{CAUSES, Cause};
 
-/// Operations since the device was new.
+/// Counts of operations since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationCounts {
     pub(super) reads: [u64; CAUSES],
@@ -12,24 +12,24 @@ pub struct OperationCounts {
     pub(super) erases_for: [u64; CAUSES],
     /// Block erases.
     pub erases: u64,
-    /// Erased blocks whose pages had all been superseded.
+    /// Erased blocks whose pages were all superseded already, without copies.
     pub erases_without_copies: u64,
 }
 
 impl OperationCounts {
-    /// Page reads by cause.
+    /// Returns page reads by cause.
     pub fn reads(&self) -> PageOperations {
         by_cause(&self.reads)
     }
-    /// Page programs by cause.
+    /// Returns page programs by cause.
     pub fn programs(&self) -> PageOperations {
         by_cause(&self.programs)
     }
-    /// Block erases by cause; together [`Self::erases`].
+    /// Returns block erases by cause. Their sum is [`Self::erases`].
     pub fn erases_by_cause(&self) -> PageOperations {
         by_cause(&self.erases_for)
     }
-    /// What was done since `earlier`. A power failure may have taken back what was counted by then.
+    /// Returns the counts since `earlier`. A power failure may have undone operations that were counted by then.
     pub fn since(&self, earlier: &Self) -> Self {
         let difference = |now: &[u64; CAUSES], then: &[u64; CAUSES]| {
             std::array::from_fn(|cause| now[cause].saturating_sub(then[cause]))
@@ -44,7 +44,7 @@ impl OperationCounts {
     }
 }
 
-/// Counts as they stand in results.
+/// Converts counts for results.
 pub fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
     PageOperations {
         host: counts[Cause::Host as usize],

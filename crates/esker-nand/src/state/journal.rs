@@ -1,14 +1,14 @@
-//! What a power failure leaves in the cells.
+//! The state of the cells after a power failure.
 //!
-//! A drive that loses power has performed, on each die, a prefix of what it was given. So that this state can be worked
-//! out, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages, and the
-//! changes that may not have been performed yet.
+//! When a drive loses power, each die has performed a prefix of the operations it was given. To be able to compute the
+//! resulting state, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages,
+//! and the changes that may not have been performed yet.
 //!
-//! The order of operations on different dies matters in three places, and there the controller waits: an erase, a
-//! program of a page of the map, and in block-mapped layers the first program of a block, begin once everything that
-//! was issued before for their pool has ended. Otherwise data could be erased whose newer version is still on its way
-//! to another die, the map could speak of data that never came, and all free blocks of one die could fill while another
-//! stands still, so that none is left to merge in. A copy waits for the program of what it reads.
+//! The order of operations on different dies matters in three places, where the controller waits: an erase, a program
+//! of a map page, and in block-mapped layers the first program of a block begin only after everything issued before for
+//! their pool has ended. Otherwise data could be erased while their newer version is still on its way to another die;
+//! the map could point to data that were never written; and all free blocks of one die could fill while another die
+//! lags behind, so that none is left to merge in. A copy waits for the program of the page that it reads.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,10 +19,10 @@ use super::{Cause, FlashOpKind, OpSink};
 use crate::BlockIndex;
 use crate::memory::zeroed;
 
-/// The sequence number of a page that a power failure interrupted: it was programmed in part, or its erase was.
+/// The sequence number of a torn page: its program or erase was interrupted by a power failure.
 const TORN: u64 = u64::MAX;
 
-/// What a spare area says.
+/// The content of a spare area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spare {
     /// The page is erased.
@@ -31,40 +31,40 @@ pub enum Spare {
     Unreadable,
     /// The page was programmed.
     Programmed {
-        /// Whose data it holds.
+        /// The owner of the page's data.
         owner: u32,
-        /// When it was programmed: later programs have higher numbers, over the whole device.
+        /// Number of the program. Later programs have higher numbers, over the whole device.
         sequence: u64,
-        /// The sequence number of the write that brought the data. Copies keep it: pages of one owner
-        /// with equal versions hold the same.
+        /// The sequence number of the write that the data come from. Copies keep it: pages of one owner with equal
+        /// versions hold the same data.
         version: u64,
-        /// What the block was opened for, by the numbers of the translation layer; see [`FlashState::open_as`].
+        /// The role that the translation layer gave the block; see [`FlashState::open_as`].
         role: u8,
     },
 }
 
-/// The content of a page of the map.
+/// The content of a map page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapPage {
     /// Map entries.
     pub entries: Box<[u32]>,
-    /// Every change of the map of this pool is in pages of the map by now, but for those that speak of data in blocks
-    /// whose first page has at least this sequence number.
+    /// All changes of this pool's map are in its map pages, except for data in blocks whose first page has at least
+    /// this sequence number.
     pub saved_before: u64,
 }
 
-/// What a power failure finds of a change.
+/// What became of a change at a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was performed.
     Performed,
-    /// A die was amid it.
+    /// Its die was performing it.
     Interrupted,
-    /// It was not begun.
+    /// It had not begun.
     Ahead,
 }
 
-/// A change that may not have been performed yet.
+/// A change of the cells that may not have been performed yet.
 #[derive(Clone, Debug)]
 enum Change {
     Program { page: PhysicalPage, from: Option<PhysicalPage>, cause: Cause, waits: bool },
@@ -72,7 +72,7 @@ enum Change {
 }
 
 impl Change {
-    /// Whether it waits for all that was issued before for its pool.
+    /// Returns true if it waits for everything issued before for its pool.
     fn waits(&self) -> bool {
         matches!(self, Self::Erase { .. } | Self::Program { waits: true, .. })
     }
@@ -81,7 +81,7 @@ impl Change {
     }
 }
 
-/// What a block held before it was erased.
+/// The content of a block before it was erased.
 #[derive(Clone, Debug)]
 struct Held {
     /// Pages that were programmed or skipped.
@@ -93,29 +93,29 @@ struct Held {
     maps: Vec<(u32, MapPage)>,
 }
 
-/// See the module.
+/// The journal; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
-    /// Per page its sequence number; zero where it is erased.
+    /// Per page its sequence number; zero if erased.
     sequences: Vec<u64>,
-    /// Per page the sequence number of the write that brought its data.
+    /// Per page the sequence number of the write that its data come from.
     versions: Vec<u64>,
-    /// Per block what it was opened for.
+    /// Per block the role it was opened for.
     roles: Vec<u8>,
-    /// Blocks that were given up since they were last erased.
+    /// Blocks that were taken out of use since their last erase.
     bad: BTreeSet<u32>,
     next: u64,
-    /// The program that is being issued is the first one of a block whose layer has that wait.
+    /// Whether the next program is the first of a block and has to wait, as its layer asked.
     opens: bool,
     maps: BTreeMap<u32, MapPage>,
     blocks_per_pool: u32,
-    /// Per pool the lowest sequence number with which one of its open blocks of data begins.
+    /// Per pool, the lowest sequence number with which one of its open data blocks begins.
     oldest_open: Vec<u64>,
-    /// In the order in which they were issued.
+    /// Unsettled changes, in the order of issue.
     changes: VecDeque<Change>,
-    /// Changes that were issued before those, since the journal was begun.
+    /// Number of changes issued before those, since the journal was started.
     first: u64,
-    /// Whether changes count as performed when they are issued.
+    /// Whether changes are settled as soon as they are issued.
     settled: bool,
 }
 
@@ -125,16 +125,16 @@ impl Journal {
         self.versions[page.0 as usize] = self.next;
         self.next += 1;
     }
-    /// `count` pages from `first` on were programmed one after the other, the first with number `sequence`.
-    pub(super) fn given(&mut self, first: PhysicalPage, count: u32, sequence: u64) {
+    /// Records programs of `count` consecutive pages from `first` on, the first with number `sequence`.
+    pub(super) fn record_programs(&mut self, first: PhysicalPage, count: u32, sequence: u64) {
         for (page, sequence) in (first.0..first.0 + count).zip(sequence..) {
             self.sequences[page as usize] = sequence;
             self.versions[page as usize] = sequence;
         }
         self.next = self.next.max(sequence + u64::from(count));
     }
-    /// The next program opens a block, and waits until all before it have ended.
-    pub(super) fn opens(&mut self) {
+    /// The next program opens a block, and waits until everything before it has ended.
+    pub(super) fn begin_block(&mut self) {
         self.opens = true;
     }
     pub(super) fn issued_program(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
@@ -153,8 +153,8 @@ impl Journal {
             self.changes.push_back(Change::Program { page, from, cause, waits });
         }
     }
-    /// `block`, whose pages from `first` on belong to `owners` and of which `written` are used, was given to be erased.
-    pub(super) fn erased(&mut self, block: BlockIndex, cause: Cause, first: u32, written: u32, owners: &[u32]) {
+    /// Records an erase of `block`, of whose pages (from `first` on, of `owners`) `written` were used.
+    pub(super) fn record_erase(&mut self, block: BlockIndex, cause: Cause, first: u32, written: u32, owners: &[u32]) {
         let range = first..first + owners.len() as u32;
         let role = std::mem::take(&mut self.roles[block.0 as usize]);
         let maps: Vec<(u32, MapPage)> =
@@ -199,31 +199,31 @@ impl FlashState {
         }));
     }
 
-    /// The same where power only fails after all that was issued was performed.
+    /// Keeps a journal for power failures that only happen after everything issued was performed.
     pub fn keep_journal_of_settled_changes(&mut self, blocks_per_pool: u32) {
         self.keep_journal(blocks_per_pool);
         self.journal.iter_mut().for_each(|journal| journal.settled = true);
     }
 
-    /// Power fails after all that was issued was performed.
+    /// Loses power after everything issued was performed.
     pub fn lose_power(&mut self) {
         let dies = self.geometry().dies() as usize;
         self.power_failure(&vec![usize::MAX; dies], false);
     }
 
-    /// Whether a journal is kept.
+    /// Returns true if a journal is kept.
     #[inline(always)]
     pub fn keeps_journal(&self) -> bool {
         self.journal.is_some()
     }
 
-    /// The sequence number of the next program; zero without a journal.
+    /// Returns the sequence number of the next program; zero without a journal.
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.journal.as_ref().map_or(0, |journal| journal.next)
     }
 
-    /// The open blocks of data of `pool` begin with `sequence` or later.
+    /// Declares that the open data blocks of `pool` begin with `sequence` or later.
     #[inline]
     pub fn set_oldest_open(&mut self, pool: u32, sequence: u64) {
         if let Some(journal) = &mut self.journal {
@@ -231,21 +231,20 @@ impl FlashState {
         }
     }
 
-    /// Data that are programmed for `pool` from now on lie in blocks that begin with this
-    /// sequence number or a later one.
+    /// Returns a lower bound of the sequence numbers with which the blocks begin that take data of `pool` from now on.
     #[inline]
     pub fn oldest_open(&self, pool: u32) -> u64 {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.oldest_open[pool as usize].min(journal.next)
     }
 
-    /// The sequence number with which `block` begins; zero where it is erased or no journal is kept.
+    /// Returns the sequence number with which `block` begins; zero if it is erased or no journal is kept.
     pub fn opened(&self, block: BlockIndex) -> u64 {
         let first = self.geometry().first_page(block).0 as usize;
         self.journal.as_ref().map_or(0, |journal| journal.sequences[first])
     }
 
-    /// What the spare area of `page` says.
+    /// Returns the content of the spare area of `page`.
     pub fn spare(&self, page: PhysicalPage) -> Spare {
         let journal = self.journal.as_ref().expect("a journal is kept");
         match journal.sequences[page.0 as usize] {
@@ -260,13 +259,13 @@ impl FlashState {
         }
     }
 
-    /// The sequence number of the write that brought the data of `page`, which is programmed.
+    /// Returns the sequence number of the write that the data of `page`, which is programmed, come from.
     pub fn version(&self, page: PhysicalPage) -> u64 {
         self.journal.as_ref().expect("a journal is kept").versions[page.0 as usize]
     }
 
-    /// `block`, which is erased, is opened for what the translation layer calls `role`; 0 where it says nothing. Spare
-    /// areas of its pages will say so.
+    /// Sets the role for which `block`, which is erased, is opened; 0 for none. The role is in the spare areas of its
+    /// pages.
     #[inline]
     pub fn open_as(&mut self, block: BlockIndex, role: u8) {
         if let Some(journal) = &mut self.journal {
@@ -274,55 +273,55 @@ impl FlashState {
         }
     }
 
-    /// `block`, which was just erased, is given up: a mark in the spare area of its first page says so from then on, as
-    /// data sheets have it for blocks that are bad from the start.
+    /// Takes `block`, which was just erased, out of use. From then on a mark in the spare area of its first page says
+    /// so, as data sheets specify for blocks that are bad from the start.
     pub fn mark_bad(&mut self, block: BlockIndex) {
         if let Some(journal) = &mut self.journal {
             journal.bad.insert(block.0);
         }
     }
 
-    /// Whether the spare area of its first page says that `block` is bad.
+    /// Returns true if the spare area of `block`'s first page marks it as bad.
     pub fn is_marked_bad(&self, block: BlockIndex) -> bool {
         self.journal.as_ref().is_some_and(|journal| journal.bad.contains(&block.0))
     }
 
-    /// Reads the spare area of `page` while recovering.
+    /// Reads the spare area of `page` during recovery.
     pub fn scan_spare<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> Spare {
         self.scan(FlashOpKind::ReadSpare { page }, sink);
         self.spare(page)
     }
 
-    /// Reads `page` of the map while recovering.
+    /// Reads map page `page` during recovery.
     pub fn scan_map<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> MapPage {
         self.scan(FlashOpKind::Read { page }, sink);
         self.map_page(page).expect("the page is one of the map").clone()
     }
 
-    /// The content of `page`, if that is one of the map.
+    /// Returns the content of `page` if it is a map page.
     pub fn map_page(&self, page: PhysicalPage) -> Option<&MapPage> {
         self.journal.as_ref().and_then(|journal| journal.maps.get(&page.0))
     }
 
-    /// `page` of the map was programmed with `map`.
+    /// Sets the content of `page`, a map page that was programmed.
     pub fn set_map_page(&mut self, page: PhysicalPage, map: MapPage) {
         let journal = self.journal.as_mut().expect("a journal is kept");
         journal.maps.insert(page.0, map);
     }
 
-    /// `page` of the map was written anew elsewhere: where that cannot be undone, nobody asks for its content any more.
+    /// A newer version of map page `page` was written elsewhere: drops its content, unless that write may be undone.
     pub fn forget_map_page(&mut self, page: PhysicalPage) {
         if let Some(journal) = self.journal.as_mut().filter(|journal| journal.settled) {
             journal.maps.remove(&page.0);
         }
     }
 
-    /// Pages of the map whose content is kept.
+    /// Returns the number of map pages whose content is kept.
     pub fn map_pages_kept(&self) -> usize {
         self.journal.as_ref().map_or(0, |journal| journal.maps.len())
     }
 
-    /// Changes that were issued since the last [`Self::settle`] or power failure, in order: the die of each.
+    /// Returns the die of each change since the last [`Self::settle`] or power failure, in order.
     pub fn unsettled_dies(&self) -> Vec<u32> {
         let changes = self.journal.iter().flat_map(|journal| &journal.changes);
         changes.map(|change| self.geometry().die_of(self.block_of_change(change)).0).collect()
@@ -335,12 +334,12 @@ impl FlashState {
         }
     }
 
-    /// All changes so far were performed.
+    /// Marks all changes so far as performed.
     pub fn settle(&mut self) {
         self.settle_before(self.issued_changes());
     }
 
-    /// Whether changes count as performed when they are issued, from now on. Those so far were performed.
+    /// Sets whether changes are settled as soon as they are issued. Those so far are settled.
     pub fn settle_as_issued(&mut self, settled: bool) {
         self.settle();
         if let Some(journal) = &mut self.journal {
@@ -348,12 +347,12 @@ impl FlashState {
         }
     }
 
-    /// How many changes were issued since the journal was begun, but for those that were settled as they were issued.
+    /// Returns the number of changes since the journal was started, without those settled at issue.
     pub fn issued_changes(&self) -> u64 {
         self.journal.as_ref().map_or(0, |journal| journal.first + journal.changes.len() as u64)
     }
 
-    /// All changes before number `change` were performed.
+    /// Marks all changes before number `change` as performed.
     pub fn settle_before(&mut self, change: u64) {
         if let Some(journal) = &mut self.journal {
             let settled = change.saturating_sub(journal.first);
@@ -362,15 +361,15 @@ impl FlashState {
         }
     }
 
-    /// Of the last `count` changes, whether each waits for all that were issued before for its pool.
+    /// Returns, for each of the last `count` changes, whether it waits for everything issued before for its pool.
     pub fn last_that_wait(&self, count: usize) -> impl Iterator<Item = bool> {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.changes.range(journal.changes.len() - count..).map(Change::waits)
     }
 
-    /// Power fails, and each unsettled change is as `fates` say. Each die has kept the order of what it did to a
-    /// block. Changes are settled as soon as they are issued from now on; nothing is known to be valid. Says how
-    /// many pages and blocks were torn.
+    /// Loses power, and each unsettled change ends up as in `fates`, which must keep the order of a die's changes to a
+    /// block. Afterwards changes are settled at issue, and no page is known to be valid. Returns the number of torn
+    /// pages and blocks.
     pub fn power_failure_amid(&mut self, fates: &[Fate]) -> (u64, u64) {
         let mut journal = self.journal.take().expect("a journal is kept");
         let changes = std::mem::take(&mut journal.changes);
@@ -394,9 +393,10 @@ impl FlashState {
         self.forget_validity();
     }
 
-    /// Power fails when each die has performed as many of the unsettled changes as `kept` says, or fewer where an
-    /// operation would still have waited for another die (see the module). Where `torn`, a die was amid its next
-    /// change. Afterwards nothing is known to be valid. Says of each unsettled change whether it was performed.
+    /// Loses power when each die has performed as many of the unsettled changes as `kept` says, or fewer if an
+    /// operation would still have waited for another die (see the module). With `torn`, each die is interrupted in its
+    /// next change. Afterwards no page is known to be valid. Returns, for each unsettled change, whether it was
+    /// performed.
     pub fn power_failure(&mut self, kept: &[usize], torn: bool) -> Vec<bool> {
         let mut journal = self.journal.take().expect("a journal is kept");
         let changes = std::mem::take(&mut journal.changes);
@@ -445,7 +445,7 @@ impl FlashState {
     }
 }
 
-/// Which changes were performed, and which of the others could have been under way.
+/// Returns which changes were performed, and which of the others may have been interrupted.
 fn cut(changes: &VecDeque<Change>, places: &[(usize, u32)], kept: &[usize]) -> (Vec<bool>, Vec<bool>) {
     let mut performed = vec![false; changes.len()];
     let mut interrupted = vec![false; changes.len()];
@@ -462,7 +462,7 @@ fn cut(changes: &VecDeque<Change>, places: &[(usize, u32)], kept: &[usize]) -> (
             left[die] -= 1;
             continue;
         }
-        // The first one that a die did not perform may have been under way, unless it waited for another die.
+        // The first change that a die did not perform may have been interrupted, unless it waited for another die.
         interrupted[index] = !stopped[die] && !held;
         stopped[die] = true;
         incomplete.insert(pool);

@@ -1,5 +1,5 @@
-//! What the cells hold: blocks and their pages, wear, spare areas, and the operations that change them. Nothing here
-//! knows time.
+//! The content of the cells: blocks and their pages, wear, spare areas, and the operations that change them. Knows no
+//! time.
 
 mod counts;
 mod flash;

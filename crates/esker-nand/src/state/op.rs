@@ -1,4 +1,4 @@
-//! Flash operations, as a translation layer emits them and the array performs them.
+//! Flash operations, as emitted by a translation layer and performed by the array.
 
 use std::ops::Range;
 
@@ -7,38 +7,38 @@ use esker_core::PhysicalPage;
 use super::Scan;
 use crate::BlockIndex;
 
-/// How many [`Cause`]s there are.
+/// Number of [`Cause`]s.
 pub const CAUSES: usize = 6;
 
-/// Why an operation is done. Results count operations by it.
+/// The reason for an operation. Results count operations by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
-    /// For a host request, which is not done before.
+    /// A host request, which does not end before.
     #[default]
     Host = 0,
-    /// To make space.
+    /// Making space.
     Cleaning = 1,
-    /// To keep the map: translation pages, block summaries.
+    /// Keeping the map: translation pages, block summaries.
     Mapping = 2,
-    /// To wear blocks evenly.
+    /// Wear-levelling.
     WearLevelling = 3,
-    /// To find out after a power failure where the data are.
+    /// Finding the data after a power failure.
     Recovery = 4,
-    /// To write data again that have too many bit errors.
+    /// Rewriting data that have too many bit errors.
     Refresh = 5,
 }
 
-/// How much of a page crosses the bus.
+/// The part of a page that crosses the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// All of it, with its spare bytes. Reads and writes of a part of a page are charged this too: the error-correction
-    /// code covers the page, so that a part cannot be checked or written alone.
+    /// All of it, with its spare bytes. Reads and writes of a part of a page cost this, too: the error-correcting code
+    /// covers the page, so that a part cannot be checked or written alone.
     Page,
     /// One sector, as for a block summary.
     Sector,
 }
 
-/// What is done.
+/// The kind of operation, and its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlashOpKind {
     /// Cells to register to controller.
@@ -46,7 +46,7 @@ pub enum FlashOpKind {
         /// The page.
         page: PhysicalPage,
     },
-    /// Cells to register, and the spare area alone to the controller. A sector is charged for it on the bus.
+    /// Cells to register, and only the spare area to the controller. Costs a sector on the bus.
     ReadSpare {
         /// The page.
         page: PhysicalPage,
@@ -55,72 +55,72 @@ pub enum FlashOpKind {
     Program {
         /// The page.
         page: PhysicalPage,
-        /// How much of it crosses the bus.
+        /// The part of it that crosses the bus.
         transfer: Transfer,
     },
-    /// A read and a program of the same data, through the controller.
+    /// Read and program of the same data, through the controller.
     Copy {
         /// The page that is read.
         from: PhysicalPage,
         /// The page that is programmed.
         to: PhysicalPage,
     },
-    /// Copies of pages that lie side by side, to pages that do. Nobody awaits it. Only an [`OpList`] that was asked to
-    /// takes copies so; every other sink sees single ones.
+    /// Copies of consecutive pages to consecutive pages, which no request waits for. Only an [`OpList`] with
+    /// [`OpList::take_runs`] takes copies this way; every other sink gets single ones.
     CopyRun {
         /// The first page that is read.
         from: PhysicalPage,
         /// The first page that is programmed.
         to: PhysicalPage,
-        /// How many.
+        /// Number of pages.
         count: u32,
     },
-    /// All pages of a block become free.
+    /// Erase of all pages of a block.
     Erase {
         /// The block.
         block: BlockIndex,
     },
 }
 
-/// An earlier operation of the same list.
+/// Index of an operation in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OpIndex(pub u32);
 
-/// One flash operation. Operations of a die are done in the order in which they are emitted; operations of several dies
-/// in any order, unless `after` ties them.
+/// One flash operation. A die performs its operations in the order in which they are emitted; operations of several
+/// dies run in any order, unless `after` ties them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashOp {
-    /// What is done.
+    /// The kind of operation.
     pub kind: FlashOpKind,
-    /// Why.
+    /// The reason for it.
     pub cause: Cause,
     /// An operation of the same list that has to end before this one begins.
     pub after: Option<OpIndex>,
-    /// Whether the request is not done before this has ended. So it is with all operations for the host, and with those
-    /// that find out where its data lie.
+    /// Whether the request ends only after this operation: true of all operations for the host, and of those that look
+    /// up the location of its data.
     pub awaited: bool,
 }
 
-/// What a request needs of a logical page that several flash pages hold.
+/// The parts of a logical page, held by several flash pages, that a request needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
-    /// Flash pages that reads for the host bring.
+    /// Flash pages that reads for the host have to read.
     pub needed: [Range<u32>; 2],
 }
 
-/// Where emitted operations go.
+/// Takes emitted operations.
 pub trait OpSink {
-    /// Takes one operation and names it for later ones of the same list.
+    /// Takes one operation. Returns its index for later operations of the list.
     fn emit(&mut self, op: FlashOp) -> OpIndex;
 
-    /// Takes `count` copies, at least one, of pages that lie side by side in a block, to pages that do
-    /// in another. Names the last one.
+    /// Takes `count` copies (at least one) of consecutive pages of a block, to consecutive pages of another. Returns
+    /// the index of the last one.
     #[inline]
     fn emit_copies(&mut self, from: PhysicalPage, to: PhysicalPage, count: u32, cause: Cause) -> OpIndex {
         emit_one_by_one(self, from, to, count, cause)
     }
 
-    /// Takes one of the reads of recovery, which waits for nothing and which nothing waits for.
+    /// Takes a read of recovery that is not tied to any other operation.
     fn scan(&mut self, op: FlashOp) {
         self.emit(op);
     }
@@ -146,31 +146,31 @@ fn emit_one_by_one<S: OpSink + ?Sized>(
 pub struct OpList {
     ops: Vec<FlashOp>,
     takes_runs: bool,
-    /// Where reads of recovery go instead, where they are kept apart.
+    /// Takes the reads of recovery, if they are kept apart.
     scan: Option<Box<Scan>>,
 }
 
 impl OpList {
-    /// The operations.
+    /// Returns the operations.
     #[inline]
     pub fn as_slice(&self) -> &[FlashOp] {
         &self.ops
     }
-    /// Whether copies of pages that lie side by side are one operation from now on: [`FlashOpKind::CopyRun`].
+    /// Sets whether copies of consecutive pages become one operation: [`FlashOpKind::CopyRun`].
     pub fn take_runs(&mut self, takes_runs: bool) {
         self.takes_runs = takes_runs;
     }
-    /// Forgets all operations, keeps the memory.
+    /// Removes all operations, and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.ops.clear();
     }
 
-    /// A list that keeps the reads of recovery apart.
+    /// A list that keeps the reads of recovery apart, in `scan`.
     pub fn with_scan(scan: Scan) -> Self {
         Self { scan: Some(Box::new(scan)), ..Self::default() }
     }
-    /// The reads of recovery, if they were kept apart.
+    /// Takes out the reads of recovery, if they were kept apart.
     pub fn take_scan(&mut self) -> Option<Box<Scan>> {
         self.scan.take()
     }
@@ -203,7 +203,7 @@ impl OpSink for OpList {
     }
 }
 
-/// For preconditioning: the state of the cells changes, and nobody asks how long that takes.
+/// Drops all operations. For preconditioning, which changes the state of the cells in no time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

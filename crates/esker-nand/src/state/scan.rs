@@ -1,5 +1,5 @@
-//! The reads with which a translation layer finds its data again. There may be one for each page of a drive, so they
-//! are kept as runs of consecutive pages, die by die, and handed out little by little.
+//! The reads by which a translation layer recovers its map. There may be one for each page of a drive, so they are
+//! stored as runs of consecutive pages per die, and handed out a few at a time.
 
 use std::collections::VecDeque;
 
@@ -8,52 +8,52 @@ use esker_core::PhysicalPage;
 use super::{Cause, FlashOp, FlashOpKind};
 use crate::{BlockIndex, Geometry};
 
-/// Reads of recovery that wait for nothing and that nothing waits for, in the order of
-/// emitting; each knows its place in it.
+/// Reads of recovery that are not tied to other operations, in the order in which they were emitted. Each keeps its
+/// index in that order.
 #[derive(Clone, Debug)]
 pub struct Scan {
     geometry: Geometry,
-    /// Whether the planes of a die are kept apart.
+    /// Whether reads are kept per plane instead of per die.
     by_plane: bool,
-    /// By die, or by plane.
-    lanes: Vec<VecDeque<Run>>,
-    /// Per die the plane that is next, where they are kept apart.
+    /// Reads per die, or per plane.
+    lanes: Vec<VecDeque<ReadRun>>,
+    /// Per die, the plane that is next, if reads are kept per plane.
     turns: Vec<u32>,
     emitted: u64,
     left: u64,
-    /// What was read so far.
+    /// Counts of reads so far.
     pub counts: ScanCounts,
     /// Per block, how many of its spare areas were read: 0, 1, or more.
     seen: Vec<u8>,
 }
 
-/// Reads of consecutive pages, one emitted right after the other.
+/// Reads of consecutive pages, emitted one after the other.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct ReadRun {
     first: u32,
     pages: u32,
-    /// The place of the first one in the order of emitting.
+    /// Index of the first read in the order of emission.
     number: u64,
-    /// Whole pages, not their spare areas alone.
+    /// Whether whole pages are read, not only spare areas.
     whole: bool,
 }
 
-/// What was read.
+/// Counts of recovery reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScanCounts {
-    /// Without summaries.
+    /// Spare areas read, without summaries.
     pub spare_areas: u64,
     /// Block summaries.
     pub summaries: u64,
     /// Pages of the map.
     pub map_pages: u64,
-    /// Blocks with more than one of `spare_areas`.
+    /// Blocks with more than one spare area read.
     pub scanned_blocks: u64,
 }
 
 impl Scan {
-    /// Planes are kept `by_plane` where dies may read several at once in any order, so that
-    /// there is always something to join.
+    /// Reads are kept `by_plane` if dies may read several planes at once in any order, so that there is always another
+    /// plane's read to combine with.
     pub fn new(geometry: &Geometry, by_plane: bool) -> Self {
         let lanes = if by_plane { geometry.planes() } else { geometry.dies() };
         Self {
@@ -68,7 +68,7 @@ impl Scan {
         }
     }
 
-    /// Takes the next read.
+    /// Adds a read.
     pub(super) fn push(&mut self, kind: FlashOpKind) {
         let (page, whole) = match kind {
             FlashOpKind::Read { page } => (page, true),
@@ -90,7 +90,7 @@ impl Scan {
             last.pages += 1;
             return;
         }
-        lane.push_back(Run { first: page.0, pages: 1, number, whole });
+        lane.push_back(ReadRun { first: page.0, pages: 1, number, whole });
     }
 
     fn count(&mut self, block: BlockIndex, offset: u32, whole: bool) {
@@ -107,23 +107,23 @@ impl Scan {
         }
     }
 
-    /// Reads that were not taken out yet.
+    /// Returns the number of reads that were not taken out yet.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// Reads that were ever emitted.
+    /// Returns the number of reads that were ever emitted.
     pub fn emitted(&self) -> u64 {
         self.emitted
     }
 
-    /// Whether each read that is taken out has the place of its die's next one in the order of emitting.
+    /// Returns true if reads are taken out of each die in the order of emission.
     pub fn keeps_order(&self) -> bool {
         !self.by_plane
     }
 
-    /// Takes out the next reads of `die`, at most `most`, which follow each other in the order of emitting. Says the
-    /// place of the first one there; `None` where nothing is left.
+    /// Takes out up to `most` reads of `die` that are consecutive in the order of emission. Returns the index of the
+    /// first one; `None` if nothing is left.
     pub fn take(&mut self, die: u32, most: u32, into: &mut Vec<FlashOp>) -> Option<u64> {
         into.clear();
         if !self.by_plane {

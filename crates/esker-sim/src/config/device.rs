@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 use super::read::{Finding, join, read};
 use super::system::{DeviceDescription, PreconditionKind};
 use crate::device::{DEVICE_KINDS, DeviceKind, device_kind};
-use crate::node::{Entry, Node, Span, Table};
+use crate::node::{Node, Span, Table, TableEntry};
 use esker_core::Problem;
 
 /// The keys that every device table may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommonSettings {
-    /// Kind of device; may be left out where a preset says it.
+    /// Kind of device. Not needed with a preset, which knows its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Named set of parameters for everything that the table does not say itself.
+    /// A preset: a named set of parameters, for all keys that the table does not contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
-    /// Condition of the content before the run.
+    /// State of the device's data before the run.
     #[serde(default)]
     pub precondition: PreconditionKind,
     /// Share of the host's address space that preconditioning writes (default: all of it).
@@ -76,7 +76,7 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, 
     })
 }
 
-/// A table that says neither `kind` nor `preset`, perhaps because one of them is misspelt.
+/// Error for a table with neither `kind` nor `preset`; perhaps one of them is misspelt.
 fn nameless(table: &Table, node: &Node, path: &str) -> Finding {
     for (key, entry) in table {
         let meant = ["kind", "preset"];
@@ -92,11 +92,16 @@ fn nameless(table: &Table, node: &Node, path: &str) -> Finding {
 
 const COMMON_KEYS: &[&str] = &["kind", "preset", "precondition", "utilisation"];
 
-fn known_kind(name: &str, entry: &Entry, path: &str) -> Result<&'static DeviceKind, Finding> {
+fn known_kind(name: &str, entry: &TableEntry, path: &str) -> Result<&'static DeviceKind, Finding> {
     device_kind(name).map_err(|name| Finding::of(&entry.node.at, join(path, "kind"), name.into()))
 }
 
-fn known_preset(name: &str, kind: Option<&DeviceKind>, entry: &Entry, path: &str) -> Result<&'static Preset, Finding> {
+fn known_preset(
+    name: &str,
+    kind: Option<&DeviceKind>,
+    entry: &TableEntry,
+    path: &str,
+) -> Result<&'static Preset, Finding> {
     let (at, key) = (&entry.node.at, join(path, "preset"));
     let all = DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)().iter());
     if let Some(preset) = all.clone().find(|preset| preset.name == name) {
@@ -112,7 +117,7 @@ fn known_preset(name: &str, kind: Option<&DeviceKind>, entry: &Entry, path: &str
     Err(Finding::of(at, key, NotFound::new("preset", name, fitting).into()))
 }
 
-/// A preset's parameters; an error in them stands where the user named the preset.
+/// A preset's parameters as a node. Errors in them point to where the user named the preset.
 fn preset_node(preset: &Preset, at: &Span) -> Node {
     let node = Node::parse(preset.toml);
     node.unwrap_or_else(|error| panic!("the preset {} is not TOML: {error}", preset.name)).moved_to(at)

@@ -1,11 +1,11 @@
-//! What is wrong with a configuration, and where.
+//! Errors of configurations, with their positions.
 
 use std::fmt;
 
 use esker_core::{Hint, Problem};
 use thiserror::Error;
 
-/// A line and a column, both counted from one; columns count characters.
+/// A position in a text. Columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Line, from one.
@@ -14,22 +14,22 @@ pub struct Position {
     pub column: usize,
 }
 
-/// One thing that is wrong with a configuration. Its message is one line:
+/// An error of a configuration. Its message is one line:
 /// `experiment.toml:12:1: device.flash.page_sze: unknown key; did you mean `page_size`?`
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct ConfigError {
-    /// The file, or what else the text came from; empty where the configuration was made by a program.
+    /// The file or other source of the text; empty if a program made the configuration.
     pub origin: String,
-    /// Where in it; `None` where the configuration was not text, or could not be read at all.
+    /// Position in the text; `None` if the configuration was not text, or could not be read at all.
     pub position: Option<Position>,
-    /// The dotted key that it is about; empty where it is about the whole.
+    /// The dotted key; empty if the error is about the whole configuration.
     pub key: String,
     /// What is wrong.
     pub problem: Box<Problem>,
 }
 
 impl ConfigError {
-    /// An error about the dotted `key` of a configuration that is no text, or of which the text is not known here.
+    /// An error about the dotted `key`, without a position.
     pub fn new(key: impl Into<String>, problem: Problem) -> Self {
         Self { origin: String::new(), position: None, key: key.into(), problem: Box::new(problem) }
     }

@@ -1,4 +1,4 @@
-//! An experiment: a system, a workload, and how one is run on the other.
+//! An experiment: a system, a workload, and the settings of the run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,49 +11,49 @@ use super::device::read_device;
 use esker_core::Problem;
 
 use super::error::ConfigError;
-use super::read::{Document, Finding, join, key_places, read};
+use super::read::{Document, Finding, join, key_positions, read};
 use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
 use super::system::{DeviceDescription, System};
 use super::workload::{OneOrMore, WorkloadSettings, path_of};
 use crate::node::{Node, Span, Value};
 
-/// An experiment. Everything is checked but what only building a device or opening a trace can find out.
+/// An experiment. Everything is checked, except for errors that only show when a device is built or a trace opened.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The devices.
     pub system: System,
-    /// What is asked of them.
+    /// The requests for the target.
     pub workload: WorkloadSettings,
-    /// How it is run.
+    /// How the workload is run on the system.
     pub run: RunSettings,
     folder: PathBuf,
     file: File,
 }
 
-/// What an experiment was read from: for the places of errors, and for the points of a sweep. Empty where it was made
-/// by a program.
+/// The file that an experiment was read from: for positions of errors, and for the points of a sweep. Empty if a
+/// program made the experiment.
 #[derive(Clone, Debug)]
 struct File {
     document: Arc<Document>,
-    /// As written, without `[sweep]`.
+    /// The file's content without `[sweep]`.
     raw: Node,
     dimensions: Arc<Vec<Dimension>>,
-    /// Where each dotted key stands.
-    places: Arc<BTreeMap<String, Span>>,
+    /// Position of each dotted key.
+    positions: Arc<BTreeMap<String, Span>>,
 }
 
 const TABLES: [&str; 4] = ["workload", "device", "run", "sweep"];
 
 impl Experiment {
-    /// An experiment of these parts. Paths in it are relative to the current folder.
+    /// Makes an experiment of these parts. Relative paths in it start from the current folder.
     pub fn of(system: System, workload: WorkloadSettings, run: RunSettings) -> Result<Self, ConfigError> {
         run.check()?;
         workload.check()?;
         Ok(Self { system, workload, run, folder: PathBuf::new(), file: File::none() })
     }
 
-    /// Reads an experiment file. Paths in it are relative to its folder.
+    /// Reads an experiment file. Relative paths in it start from the file's folder.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let origin = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
@@ -63,8 +63,8 @@ impl Experiment {
         Ok(Self::from_str(&text, &origin)?.in_folder(path.parent().unwrap_or(Path::new(""))))
     }
 
-    /// Reads the text of an experiment file; `origin` names it in errors. Paths in it are
-    /// relative to the current folder.
+    /// Reads the text of an experiment file; `origin` is its name in errors. Relative paths in it start from the
+    /// current folder.
     pub fn from_str(text: &str, origin: &str) -> Result<Self, ConfigError> {
         let document = Arc::new(Document { origin: origin.to_string(), text: text.to_string() });
         let mut raw = document.parse()?;
@@ -75,14 +75,14 @@ impl Experiment {
         let dimensions = sweep.map(|entry| read_dimensions(&entry.node)).transpose();
         let dimensions = dimensions.map_err(|finding| document.error(finding))?.unwrap_or_default();
         let experiment = Self::resolve(File::new(document, raw, Arc::new(dimensions)), PathBuf::new())?;
-        // A dimension that cannot be set at all is an error of the file, not only of its points.
+        // An invalid dimension is an error of the file, not only of its points.
         for dimension in experiment.dimensions() {
             experiment.check_dimension(dimension).map_err(|finding| experiment.file.document.error(finding))?;
         }
         Ok(experiment)
     }
 
-    /// The experiment that a results file describes in its `config`.
+    /// Returns the experiment that `config` in a results file describes.
     pub fn from_resolved(config: &serde_json::Value, origin: &str) -> Result<Self, ConfigError> {
         let text = toml::to_string(config).map_err(|error| ConfigError {
             origin: origin.to_string(),
@@ -91,18 +91,18 @@ impl Experiment {
         Self::from_str(&text, origin)
     }
 
-    /// Reads relative paths from `folder` on.
+    /// Makes relative paths start from `folder`.
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = folder.to_path_buf();
         self
     }
 
-    /// The folder that paths are relative to.
+    /// Returns the folder from which relative paths start.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The trace files of the workload, and those that points of the sweep take in its place; `-` is standard input.
+    /// Returns the trace files of the workload and of all points of the sweep; `-` is standard input.
     pub fn traces(&self) -> Vec<PathBuf> {
         let own = self.workload.trace.iter().flat_map(|trace| trace.as_slice().to_vec());
         let swept = self.dimensions().iter().flat_map(|dimension| {
@@ -118,17 +118,17 @@ impl Experiment {
         own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| path_of(&self.folder, &name)).collect()
     }
 
-    /// What the text came from, as errors name it.
+    /// Returns the name of the text in errors.
     pub fn origin(&self) -> &str {
         &self.file.document.origin
     }
 
-    /// The parameters to sweep, in the order of the file.
+    /// Returns the swept keys, in the order of the file.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.file.dimensions
     }
 
-    /// This experiment with other values in place: one of each dimension, by its index.
+    /// Returns this experiment at a point of the sweep: one value of each dimension, by its index.
     pub fn point(&self, choice: &[usize]) -> Result<Self, ConfigError> {
         let dimensions = self.dimensions();
         assert_eq!(choice.len(), dimensions.len(), "one value of each dimension");
@@ -136,7 +136,7 @@ impl Experiment {
             return Ok(self.clone());
         }
         let mut raw = self.file.raw.clone();
-        // A new `kind` begins its table anew, so kinds are set before the keys that belong to them.
+        // A new `kind` replaces its whole table, so kinds are set before other keys of the table.
         let mut order: Vec<usize> = (0..choice.len()).collect();
         order.sort_by_key(|&index| !dimensions[index].path.ends_with(&["kind".to_string()]));
         for index in order {
@@ -149,8 +149,8 @@ impl Experiment {
         Self::resolve(file, self.folder.clone())
     }
 
-    /// The configuration with every default and preset filled in, of the target and the devices under it: reading it
-    /// again ([`Experiment::from_resolved`]) repeats the run.
+    /// Returns the configuration of the target and the devices under it, with all defaults and presets filled in.
+    /// Reading it again ([`Experiment::from_resolved`]) repeats the run.
     pub fn resolved(&self) -> serde_json::Value {
         let mut run = serde_json::Map::new();
         run.insert("target".to_string(), self.system.target().into());
@@ -160,14 +160,14 @@ impl Experiment {
         json!({ "workload": self.workload, "device": self.system.resolved(), "run": run })
     }
 
-    /// `error` with the place of its key in the file, if this was read from one.
+    /// Adds to `error` the position of its key in the file, if this was read from one.
     pub(crate) fn located(&self, error: ConfigError) -> ConfigError {
         self.file.located(error)
     }
 
-    /// Whether the file itself has the dotted `key`.
+    /// Returns true if the file itself contains the dotted `key`.
     pub(crate) fn has_key(&self, key: &str) -> bool {
-        self.file.places.contains_key(key)
+        self.file.positions.contains_key(key)
     }
 
     fn resolve(file: File, folder: PathBuf) -> Result<Self, ConfigError> {
@@ -200,20 +200,20 @@ impl Experiment {
 
 impl File {
     fn new(document: Arc<Document>, raw: Node, dimensions: Arc<Vec<Dimension>>) -> Self {
-        let mut places = BTreeMap::new();
-        key_places(&raw, "", &mut places);
-        Self { document, raw, dimensions, places: Arc::new(places) }
+        let mut positions = BTreeMap::new();
+        key_positions(&raw, "", &mut positions);
+        Self { document, raw, dimensions, positions: Arc::new(positions) }
     }
 
     fn none() -> Self {
         Self::new(Arc::new(Document::none()), Node::empty_table(0..0), Arc::default())
     }
 
-    /// `error` with the place of its key, or of the nearest table around that.
+    /// Adds to `error` the position of its key, or of the innermost table around it.
     fn located(&self, error: ConfigError) -> ConfigError {
         let mut key = error.key.as_str();
         let at = loop {
-            match (self.places.get(key), key.rfind('.')) {
+            match (self.positions.get(key), key.rfind('.')) {
                 (Some(span), _) => break Some(span.clone()),
                 (None, Some(dot)) => key = &key[..dot],
                 (None, None) => break None,
@@ -252,7 +252,7 @@ fn read_tables(raw: &Node) -> Result<Tables, Finding> {
     Ok((workload, devices.collect::<Result<_, _>>()?, run))
 }
 
-/// The table `[run]`: which device is the target, and how it is run.
+/// Reads the table `[run]`: the target device, and the settings of the run.
 fn read_run(node: &Node) -> Result<(String, RunSettings), Finding> {
     let (mut own, mut common) = (node.clone(), Node::empty_table(node.at.clone()));
     own.move_keys(&["target"], &mut common);

@@ -1,4 +1,4 @@
-//! From a tree of values to settings, with errors that know their place.
+//! Reads settings from a tree of values. Errors have the position in the text.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ pub(crate) struct Document {
     pub(crate) text: String,
 }
 
-/// Something wrong at a place of the document.
+/// An error at a position of the document.
 #[derive(Debug)]
 pub(crate) struct Finding {
-    /// `None` where it is at no place of the text.
+    /// `None` if it has no position.
     pub(crate) at: Option<Span>,
     pub(crate) key: String,
     pub(crate) problem: Box<Problem>,
@@ -34,7 +34,7 @@ impl Finding {
         Self { at: Some(at.clone()), key: key.into(), problem: Box::new(problem) }
     }
 
-    /// What is wrong with the settings in `node`, which stands at the dotted `path`.
+    /// An error in the settings in `node`, which is at the dotted `path`.
     pub(crate) fn read(node: &Node, path: &str, error: ReadError) -> Self {
         let key = match error.key() {
             below if below.is_empty() => path.to_string(),
@@ -43,8 +43,8 @@ impl Finding {
         Self { at: Some(node.place_of(&error)), key, problem: Box::new(error.problem) }
     }
 
-    /// Where a key of the table at `path` is unknown: the table knows these keys, too,
-    /// which are read before the others.
+    /// Adds `more` to the known keys in an error about an unknown key of the table at `path`. These keys are read
+    /// before the others.
     pub(crate) fn also_knows(&mut self, path: &str, more: &[&str]) {
         if let Problem::UnknownKey { found, known } = &mut *self.problem
             && self.key == join(path, found)
@@ -55,7 +55,7 @@ impl Finding {
 }
 
 impl Document {
-    /// Of a configuration that was made by a program.
+    /// The document of a configuration that a program made.
     pub(crate) fn none() -> Self {
         Self { origin: String::new(), text: String::new() }
     }
@@ -66,7 +66,7 @@ impl Document {
         ConfigError { origin: self.origin.clone(), position, key, problem }
     }
 
-    /// `None` where there is no text: a configuration that was made by a program.
+    /// `None` if there is no text, since a program made the configuration.
     fn position(&self, byte: usize) -> Option<Position> {
         if self.text.is_empty() {
             return None;
@@ -84,7 +84,7 @@ impl Document {
     }
 }
 
-/// Reads settings of type `T` from `node`, which stands at the dotted `path`.
+/// Reads settings of type `T` from `node`, which is at the dotted `path`.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node, path: &str) -> Result<T, Finding> {
     esker_core::read(node).map_err(|error| Finding::read(node, path, error))
 }
@@ -97,21 +97,21 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
 }
 
-/// The dotted keys of a tree and where they stand, for errors that are found after reading.
-pub(crate) fn key_places(node: &Node, path: &str, into: &mut BTreeMap<String, Span>) {
+/// Collects the dotted keys of a tree and their positions, for errors that are found after reading.
+pub(crate) fn key_positions(node: &Node, path: &str, into: &mut BTreeMap<String, Span>) {
     match &node.value {
         Value::Table(table) => {
             for (key, entry) in table {
                 let path = join(path, key);
                 into.insert(path.clone(), entry.key_at.clone());
-                key_places(&entry.node, &path, into);
+                key_positions(&entry.node, &path, into);
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 let path = format!("{path}[{index}]");
                 into.insert(path.clone(), item.at.clone());
-                key_places(item, &path, into);
+                key_positions(item, &path, into);
             }
         }
         _ => {}

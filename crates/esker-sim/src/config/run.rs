@@ -10,7 +10,7 @@ use esker_core::Problem;
 
 use super::error::ConfigError;
 
-/// What `[run]` says of the system.
+/// The target in `[run]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunTarget {
@@ -25,43 +25,43 @@ pub struct RunSettings {
     /// Seed of everything random in the run; each device and the workload draw their own from it.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Requests that are served before measuring starts. Measuring starts once the last of them has ended; where that
-    /// is after the next arrival, all later arrivals are moved back by the difference.
+    /// Requests that are served before measuring starts. Measuring starts when the last of them has ended. If that is
+    /// after the next arrival, all later arrivals are moved back by the difference.
     #[serde(default)]
     pub warm_up_requests: u64,
-    /// Length of the intervals of `series` in the results; none without it.
+    /// Length of the intervals of `series` in the results. Without it, there is no series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Nanos>,
-    /// How many requests from the start of measuring on stand in the results of each drive one by one, with their flash
-    /// operations.
+    /// Number of requests, from the start of measuring, that the results of each drive list one by one, with their
+    /// flash operations.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub timeline: u32,
-    /// Open loop: the run ends as saturated once a request has waited this long for the device to take it.
+    /// Open loop: the run ends as saturated when a request has waited this long for the device to take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_limit: Option<Nanos>,
-    /// Open loop: the run ends as saturated once this many requests wait.
+    /// Open loop: the run ends as saturated when this many requests wait.
     #[serde(default = "million")]
     pub backlog_limit: u64,
-    /// After the measured run, the workload's writes, trims and flushes are played again, without waiting times, until
-    /// write amplification has settled: a drive is not worn as one pass of a short trace tells. What comes of it is
-    /// `settled` in the results; everything else there is of the measured run alone. `{}` takes every default.
+    /// After the measured run, repeat the workload's writes, trims and flushes without idle times until write
+    /// amplification has settled: one pass of a short trace says little about wear. The outcome is `settled` in the
+    /// results; all other results are of the measured run only. `{}` takes every default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<SettleSettings>,
 }
 
-/// When write amplification has settled, and how long that is tried.
+/// When write amplification counts as settled, and for how long to try.
 ///
-/// Writes are repeated in stretches: as many passes as write half the host capacity, one at least.
+/// Writes are repeated in stretches: as many passes as write half the host capacity, at least one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SettleSettings {
-    /// It has settled once the host capacity was written and two stretches in a row differ by no more than this.
+    /// Settled means: the host capacity was written, and two consecutive stretches differ by no more than this.
     pub within: Ratio,
-    /// Requests under way while writes are repeated.
+    /// Requests under way at a time while writes are repeated.
     pub queue_depth: NonZeroU32,
-    /// No new stretch begins after so many requests...
+    /// No new stretch begins after this many requests...
     pub requests_max: u64,
-    /// ... or so many host capacities.
+    /// ... or this many times the host capacity.
     pub capacities_max: NonZeroU32,
 }
 
@@ -90,11 +90,11 @@ impl Default for RunSettings {
     }
 }
 
-/// A timeline is for looking at; more requests would only make the results large.
+/// A timeline is meant for looking at. More requests would only make the results large.
 const TIMELINE_MAX: u32 = 10_000;
 
 impl RunSettings {
-    /// Finds values that make no sense.
+    /// Checks for invalid values.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if self.timeline > TIMELINE_MAX {
             let message = format!("{} requests are more than {TIMELINE_MAX}", self.timeline);
@@ -106,8 +106,8 @@ impl RunSettings {
         Ok(())
     }
 
-    /// How requests are replayed, `queue_depth` of them under way at any time in a closed loop, from time zero on.
-    /// Neither the warm-up nor the series is among it.
+    /// Returns the settings for replaying requests from time zero on, `queue_depth` of them under way at a time in a
+    /// closed loop. Warm-up and series are not included.
     pub fn replay_settings(&self, queue_depth: Option<NonZeroU32>) -> ReplaySettings {
         ReplaySettings {
             queue_depth: queue_depth.map(|depth| depth.get() as usize),

@@ -1,9 +1,9 @@
-//! The `[sweep]` table: keys and the values that each of them takes.
+//! The `[sweep]` table: keys, and the values to try for each.
 
 use super::read::{Finding, join};
 use crate::node::{Node, Span, Value};
 
-/// One key that is swept.
+/// A key to sweep.
 #[derive(Clone, Debug)]
 pub struct Dimension {
     pub(crate) path: Vec<String>,
@@ -17,12 +17,12 @@ impl Dimension {
         self.path.join(".")
     }
 
-    /// How many values it takes.
+    /// Returns the number of its values.
     pub fn count(&self) -> usize {
         self.values.len()
     }
 
-    /// Its values as JSON.
+    /// Returns its values as JSON.
     pub fn values(&self) -> Vec<serde_json::Value> {
         self.values.iter().map(to_json).collect()
     }

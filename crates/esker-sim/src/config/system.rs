@@ -1,4 +1,4 @@
-//! What a workload runs on: devices by name, and which of them serves it.
+//! The system under test: devices by name, one of which is the target of the workload.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use esker_core::Problem;
 use super::error::ConfigError;
 use crate::device::DeviceSettings;
 
-/// A tree of devices: what a workload runs on.
+/// A tree of devices, one of which serves the workload.
 #[derive(Clone, Debug)]
 pub struct System {
     devices: BTreeMap<String, DeviceDescription>,
     target: String,
 }
 
-/// A device as it is to be built: its settings, and the condition of its content before the run.
+/// The description of a device: its settings, and the state of its data before the run.
 #[derive(Clone, Debug)]
 pub struct DeviceDescription {
     /// Settings of its kind.
     pub settings: Arc<dyn DeviceSettings>,
-    /// Condition of the content before the run.
+    /// State of the device's data before the run.
     pub precondition: PreconditionKind,
     /// Share of the host's address space that preconditioning writes.
     pub utilisation: Ratio,
 }
 
-/// Condition of a device's content before the run.
+/// State of a device's data before the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PreconditionKind {
@@ -40,7 +40,7 @@ pub enum PreconditionKind {
     None,
     /// Written once in address order.
     Filled,
-    /// As random overwriting leaves it once write amplification is steady.
+    /// Overwritten at random until write amplification is steady.
     Steady,
 }
 
@@ -50,12 +50,12 @@ impl DeviceDescription {
         Self { settings: Arc::new(settings), precondition: PreconditionKind::None, utilisation: Ratio::ONE }
     }
 
-    /// This device with `utilisation` of its address space in another condition.
+    /// Sets a precondition for `utilisation` of the device's address space.
     pub fn preconditioned(self, precondition: PreconditionKind, utilisation: Ratio) -> Self {
         Self { precondition, utilisation, ..self }
     }
 
-    /// The table of an experiment file that describes this device, every default filled in.
+    /// Returns the table of this device in an experiment file, with every default filled in.
     fn resolved(&self) -> serde_json::Value {
         let mut all = serde_json::Map::new();
         all.insert("kind".to_string(), self.settings.kind().name.into());
@@ -71,8 +71,8 @@ impl DeviceDescription {
 }
 
 impl System {
-    /// The tree of `devices` under the one called `target`. Devices that are not below it are allowed and never built.
-    /// Each child has to exist and to have one parent at most, and no device may contain itself.
+    /// The tree of `devices` under the one called `target`. Other devices are allowed and never built. Each child must
+    /// exist and have at most one parent, and no device may contain itself.
     pub fn of(
         devices: impl IntoIterator<Item = (String, DeviceDescription)>,
         target: impl Into<String>,
@@ -90,18 +90,18 @@ impl System {
         Self::of([(name.to_string(), device)], name)
     }
 
-    /// The devices by name.
+    /// Returns the devices by name.
     pub fn devices(&self) -> &BTreeMap<String, DeviceDescription> {
         &self.devices
     }
 
-    /// The device that serves the workload.
+    /// Returns the device that serves the workload.
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// The target and the devices under it as the tables `[device.NAME]` of an experiment file, every default filled
-    /// in.
+    /// Returns the target and the devices under it as tables `[device.NAME]` of an experiment file, with every default
+    /// filled in.
     pub(super) fn resolved(&self) -> serde_json::Value {
         let mut devices = serde_json::Map::new();
         let mut pending = vec![self.target.clone()];
@@ -114,7 +114,7 @@ impl System {
         devices.into()
     }
 
-    /// `found`, which stands at `key`, is none of the devices, `but` one of which cannot be meant.
+    /// The error for a name `found` at `key` that is no device. `but` is a device that cannot be meant.
     fn no_device(&self, found: &str, but: &str, key: String) -> ConfigError {
         let known = self.devices.keys().map(String::as_str).filter(|name| *name != but);
         ConfigError::new(key, NotFound::new("device of this experiment", found, known).into())
@@ -136,7 +136,7 @@ impl System {
                 }
             }
         }
-        // One parent each: following the parents either ends at a root or goes round.
+        // With one parent each, following the parents ends at a root or in a cycle.
         for name in self.devices.keys() {
             let mut chain = vec![name.as_str()];
             while let Some(parent) = parents.get(*chain.last().expect("it begins with one")) {

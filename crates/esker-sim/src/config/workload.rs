@@ -13,61 +13,61 @@ use esker_core::Problem;
 
 use super::error::ConfigError;
 
-/// What is asked of the target: a trace or a synthetic workload, and how it is replayed.
+/// The requests for the target: a trace or a synthetic workload, and how it is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSettings {
-    /// Trace file, relative to the experiment's folder; `-` for standard input. A list for the files per CPU of one
-    /// blktrace recording, and for several traces as one workload: their volumes lie side by side, and they keep their
-    /// relation in time where all have absolute times; else all begin together.
+    /// Trace file, relative to the experiment's folder; `-` for standard input. A list for the per-CPU files of one
+    /// blktrace recording, or for several traces as one workload: their volumes lie side by side. If all of them have
+    /// absolute times, these are kept; else all traces begin at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<OneOrMore>,
-    /// Made-up requests instead of a trace.
+    /// Synthetic requests instead of a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticSettings>,
-    /// The trace's format, where it should not be found by itself.
+    /// The trace's format, if it is not detected correctly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// How many bad lines of the trace are passed over; the next one is an error.
+    /// Number of bad lines of the trace to skip; the next one is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lenient: Option<u64>,
-    /// How far time may step back in the trace for a request still to be put into its place (default: 1s).
+    /// How far time may step back in the trace for a request still to be sorted into its place (default: 1s).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Nanos>,
     /// How many requests it may have to pass for that (default: 65536).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder_records: Option<u64>,
-    /// Which of the trace's requests count: by volume, kind, time or address.
+    /// Selects requests of the trace: by volume, kind, time or address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterSettings>,
-    /// Open loop: what arrival times are multiplied by; 0.5 doubles the load.
+    /// Open loop: factor for arrival times; 0.5 doubles the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_scale: Option<Ratio>,
-    /// Closed loop: always this many requests under way, whatever the arrival times. Without it: open loop by arrival
-    /// times or, where the workload has none, one request at a time.
+    /// Closed loop: always this many requests under way, regardless of arrival times. Without it: open loop by arrival
+    /// times or, if the workload has none, one request at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<NonZeroU32>,
-    /// Only the first so many requests.
+    /// Only the first requests, this many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
-    /// The whole trace so many times, to age a drive with it; 1 where it is left out. By arrival times the next pass
+    /// Number of passes through the whole trace, to age a drive with it (default: 1). By arrival times, the next pass
     /// begins one mean gap between requests after the last arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<NonZeroU32>,
-    /// What to do with addresses that the target does not have.
+    /// What to do with addresses beyond the target's capacity.
     #[serde(default)]
     pub beyond_capacity: BeyondCapacity,
-    /// Whether somebody waits for the requests (default: "user"). Where requests wait (for a slot of the target or of a
-    /// device in it, for a disk's arm, for room in a buffer) user goes before background; what has waited for long goes
-    /// next all the same, every other time.
+    /// Whether somebody waits for the requests (default: "user"). Where requests queue (for a slot of the target or of
+    /// a device in it, for a disk's arm, for room in a buffer), user requests go before background ones. Requests that
+    /// have waited for long go next all the same, every other time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: RequestPriority,
-    /// Stream of the requests: a number for all of them, or "volume" (the default), where each volume of a trace is a
-    /// stream, by order of appearance. Solid-state drives with `streams` keep streams apart; everything else ignores
+    /// Stream of the requests: a number for all of them, or "volume" (the default), which makes each volume of a trace
+    /// a stream, in order of appearance. Solid-state drives with `streams` keep streams apart; everything else ignores
     /// them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stream: StreamChoice,
-    /// What differs for single volumes of a trace, by name; with several traces the names are TRACE:VOLUME.
+    /// Settings for single volumes of a trace, by name. With several traces the names are TRACE:VOLUME.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<String, VolumeSettings>,
 }
@@ -96,21 +96,21 @@ impl From<RequestPriority> for Priority {
     }
 }
 
-/// Which stream requests belong to.
+/// The stream of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected \"volume\" or a number from 0 to 65535")]
 pub enum StreamChoice {
-    /// As named.
+    /// Assigned by a rule.
     By(StreamBy),
-    /// All to this one.
+    /// This stream for all requests.
     Number(u16),
 }
 
-/// What streams are told by.
+/// How streams are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamBy {
-    /// Each volume is one.
+    /// Each volume is a stream.
     Volume,
 }
 
@@ -120,30 +120,30 @@ impl Default for StreamChoice {
     }
 }
 
-/// What differs for one volume of a trace.
+/// Settings of one volume of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeSettings {
-    /// Whether somebody waits for its requests; left out, as for all others.
+    /// Whether somebody waits for its requests (default: as for all others).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<RequestPriority>,
-    /// The stream of its requests; left out, as for all others.
+    /// The stream of its requests (default: as for all others).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u16>,
 }
 
-/// One name, or a list of them.
+/// One name or several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a file name or a list of them")]
 pub enum OneOrMore {
-    /// A single name.
+    /// One name.
     One(String),
-    /// Several.
+    /// A list of names.
     More(Vec<String>),
 }
 
 impl OneOrMore {
-    /// All of them.
+    /// Returns all names.
     pub fn as_slice(&self) -> &[String] {
         match self {
             Self::One(name) => std::slice::from_ref(name),
@@ -152,34 +152,34 @@ impl OneOrMore {
     }
 }
 
-/// What to do with requests that reach past the target's end.
+/// What to do with requests beyond the target's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BeyondCapacity {
     /// Refuse to run.
     #[default]
     Error,
-    /// Addresses go round: modulo the target's capacity.
+    /// Wrap around: addresses modulo the target's capacity.
     Wrap,
-    /// Leave out what lies past the end.
+    /// Leave out everything beyond the end.
     Clip,
-    /// Give every 1 MiB area that the workload reads or writes a new place, in order of address, without gaps.
+    /// Pack the 1 MiB areas that the workload reads or writes without gaps, in order of address.
     Dense,
 }
 
 impl WorkloadSettings {
-    /// What arrival times are multiplied by.
+    /// Returns the factor for arrival times.
     pub fn time_scale(&self) -> Ratio {
         self.time_scale.unwrap_or(Ratio::ONE)
     }
 
-    /// The trace files, those with relative names from `folder` on; `-` is standard input.
+    /// Returns the paths of the trace files, relative ones from `folder` on; `-` is standard input.
     pub(crate) fn paths(&self, folder: &Path) -> Vec<PathBuf> {
         let names = self.trace.as_ref().map_or(&[][..], OneOrMore::as_slice);
         names.iter().map(|name| path_of(folder, name)).collect()
     }
 
-    /// Finds contradictions.
+    /// Checks for contradictions.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.contradiction().map_or(Ok(()), |(key, message)| {
             let key = if key.is_empty() { "workload".to_string() } else { format!("workload.{key}") };
@@ -187,7 +187,7 @@ impl WorkloadSettings {
         })
     }
 
-    /// The key within the table, and what is wrong with it.
+    /// Returns a contradiction: the key within the table, and a message.
     fn contradiction(&self) -> Option<(&'static str, String)> {
         const WITH_A_TRACE: &str = "it goes with a `trace`";
         if let (None, Some(_)) = (&self.trace, &self.synthetic) {
@@ -232,7 +232,7 @@ impl WorkloadSettings {
     }
 }
 
-/// Where the file called `name` lies, seen from `folder`; `-` is standard input.
+/// Returns the path of the file `name`, as seen from `folder`; `-` is standard input.
 pub(super) fn path_of(folder: &Path, name: &str) -> PathBuf {
     if name == "-" { name.into() } else { folder.join(name) }
 }

@@ -1,5 +1,5 @@
-//! The constant device: every request takes the same time. For theory and tests. Its own queue is first come, first
-//! served: it ignores the priority and the stream of requests.
+//! The constant device: every request takes the same time. For theory and tests. Its queue is first come, first served,
+//! and ignores priorities and streams.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub(super) const KIND: DeviceKind = DeviceKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConstantSettings {
-    /// Time that a server spends on any request, flushes and trims included.
+    /// Service time of any request, including flushes and trims.
     #[schemars(extend("least" = "1ns", "most" = "365d"))]
     pub service_time: Nanos,
     /// Servers that share the queue.
@@ -42,15 +42,15 @@ pub struct ConstantSettings {
     /// Bytes that the host can address.
     #[schemars(extend("least" = "512B"))]
     pub capacity: Bytes,
-    /// Requests under way at most, those in service included (default: 32, or one per server where that is more).
+    /// Most requests under way, including those in service (default: 32, or one per server if that is more).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
 }
 
-/// Each server is kept track of; no device that somebody means has more.
+/// Every server takes memory, and no real device has more.
 const SERVERS_MAX: u32 = 65_536;
 
-/// Longer than any device that somebody means; a few hundred requests would already take longer than a run can last.
+/// Longer than for any real device; a few hundred such requests already take longer than a run can last.
 const SERVICE_TIME_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 
 const fn one() -> u32 {
@@ -102,9 +102,9 @@ impl DeviceSettings for ConstantSettings {
     }
 }
 
-/// A first-in-first-out station of equal servers with one service time: D in Kendall's notation. Flushes and trims take
-/// a server like any other request; a request beyond the capacity fails at once and takes none.
-/// Priorities and streams are ignored.
+/// A first-in-first-out station of equal servers with one service time: D in Kendall's notation. Flushes and trims
+/// occupy a server like any other request. A request beyond the capacity fails at once, without a server. Priorities
+/// and streams are ignored.
 #[derive(Debug)]
 pub struct Constant {
     name: String,
@@ -115,7 +115,7 @@ pub struct Constant {
     jobs: VecDeque<Job>,
     /// How many of `jobs`, from the front, have begun.
     started: usize,
-    /// When each server's last job ends. With equal service times first in, first out, they become free in turns.
+    /// When each server's last job ends. With equal service times, first in, first out, they become free in turn.
     free_at: Vec<Nanos>,
     /// The server that becomes free next.
     turn: usize,
@@ -136,7 +136,7 @@ struct Job {
 }
 
 impl Constant {
-    /// A device called `name`. Settings that make no sense are the caller's bug; configurations are checked before.
+    /// A device called `name`. Panics on invalid settings; configurations are checked earlier.
     pub fn new(name: &str, settings: &ConstantSettings) -> Self {
         assert!(settings.service_time > Nanos::ZERO && settings.servers > 0);
         Self {
@@ -158,7 +158,7 @@ impl Constant {
     }
 
     fn begin_due(&mut self, now: Nanos) {
-        // A request may come at the instant at which another one ends, before that has been said.
+        // A request may come at the same time at which another one ends, before that end is reported.
         while self.started < self.free_at.len()
             && let Some(job) = self.jobs.get(self.started).filter(|job| job.start == now)
         {
@@ -215,7 +215,7 @@ impl Device for Constant {
         self.begin_due(now);
     }
 
-    /// Content has no influence on its times, so every precondition is met as it is.
+    /// Data have no influence on its times, so preconditioning does nothing.
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         match command {
             Control::Precondition(_) => {}
@@ -298,8 +298,8 @@ mod tests {
         })
     }
 
-    /// Pollaczek and Khinchine with constant service: mean wait = load / (2 (1 - load)) of the service time. The wait
-    /// does not depend on the device's own queue depth.
+    /// Pollaczek and Khinchine for constant service times: mean wait = load / (2 (1 - load)) of the service time. The
+    /// device's queue depth does not change the wait.
     #[test]
     fn waiting_is_that_of_m_d_1() {
         for (load, queue_depth) in [(0.3, None), (0.6, Some(1)), (0.8, None), (0.9, Some(7))] {
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// D/D/c: as many servers as requests keep step with arrivals; with one fewer they cannot.
+    /// D/D/c: enough servers keep up with the arrivals; one fewer cannot.
     #[test]
     fn servers_work_side_by_side() {
         let arrivals =

@@ -1,4 +1,4 @@
-//! An engine and its children as a device: the virtual driver's side of [`esker_tier::Engine`].
+//! An engine with its children as a simulated device: [`esker_tier::Engine`] under the virtual driver.
 
 use std::collections::VecDeque;
 
@@ -21,26 +21,26 @@ pub struct EngineDevice<E> {
     engine: E,
     children: Children<Box<dyn Reporting>, ChildIo>,
     names: Vec<String>,
-    /// From the moment that a child was sent a request until it ended, waiting for a free slot included.
+    /// Times from sending a request to a child until its end, including the wait for a free slot.
     responses: Vec<LatencyHistogram>,
     hosts: TagMap<Host>,
     queue_depth: usize,
     effects: Vec<Effect>,
     ended: Vec<(ChildIo, Completion)>,
-    /// Requests that the engine answered when they came, due at `immediate_at`.
+    /// Requests that the engine answered on arrival, due at `immediate_at`.
     immediate: Vec<(Tag, Result<(), DeviceError>)>,
     immediate_at: Nanos,
-    /// What the engine is yet to be told is durable.
+    /// Records that are durable, but not yet reported to the engine.
     hardened: VecDeque<RecordNumber>,
     wake_at: Nanos,
     last_event: Nanos,
     requests: u64,
-    /// What had moved when measuring started.
+    /// Movements before measuring started.
     moved_before: Movements,
     log: Option<EffectLog>,
 }
 
-/// A request to a child under way.
+/// A request to a child, under way.
 #[derive(Clone, Copy, Debug)]
 struct ChildIo {
     io: IoId,
@@ -50,13 +50,13 @@ struct ChildIo {
 
 struct Host {
     submitted: Nanos,
-    /// Of the first request to a child that was begun; never, where it waited for flushes or needed no child.
+    /// Start of the first request to a child; `NEVER` if it waited for flushes or needed no child.
     service_start: Nanos,
 }
 
 impl<E: Engine> EngineDevice<E> {
-    /// `engine` over the children of `instance`, as a device of `kind` that takes `queue_depth` requests at a time, or
-    /// as many as the children do together.
+    /// `engine` over the children of `instance`, as a device of `kind` that takes `queue_depth` requests at a time (by
+    /// default the sum of the children's).
     pub fn new(kind: &'static str, engine: E, instance: Instance, queue_depth: Option<u32>) -> Self {
         let (names, devices): (Vec<_>, Vec<_>) =
             instance.children.into_iter().map(|child| (child.name, child.device)).unzip();
@@ -83,15 +83,15 @@ impl<E: Engine> EngineDevice<E> {
         }
     }
 
-    /// Tells `log` of every effect, in the order in which they are performed.
+    /// Calls `log` for every effect, in the order in which they are performed.
     pub fn with_log(mut self, log: EffectLog) -> Self {
         self.log = Some(log);
         self
     }
 
-    /// Hands `input` to the engine and performs what it asks for. Replies go to `immediate`.
+    /// Passes `input` to the engine and performs the effects. Replies go to `immediate`.
     #[inline]
-    fn hand(&mut self, now: Nanos, input: Input) {
+    fn handle(&mut self, now: Nanos, input: Input) {
         self.engine.on(now, input, &mut self.effects);
         for effect in self.effects.drain(..) {
             if let Some(log) = &mut self.log {
@@ -109,15 +109,15 @@ impl<E: Engine> EngineDevice<E> {
         }
     }
 
-    /// Tells the engine of all that is durable by now, until it asks for nothing more.
+    /// Reports everything durable to the engine, until there is nothing more.
     #[inline]
     fn settle(&mut self, now: Nanos) {
         while let Some(through) = self.hardened.pop_front() {
-            self.hand(now, Input::Durable { through });
+            self.handle(now, Input::Durable { through });
         }
     }
 
-    /// One step of the child that is due first.
+    /// Advances the child that is due first.
     #[inline]
     fn advance_child(&mut self, now: Nanos) {
         let child = self.children.advance(now, &mut self.ended);
@@ -130,9 +130,9 @@ impl<E: Engine> EngineDevice<E> {
             self.responses[child].record(completion.at - sent);
             if completion.result.is_err() {
                 let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
-                self.hand(now, Input::Device { device, telemetry });
+                self.handle(now, Input::Device { device, telemetry });
             }
-            self.hand(now, Input::Done { io, at: completion.at, result: completion.result });
+            self.handle(now, Input::Done { io, at: completion.at, result: completion.result });
         }
         self.ended = ended;
     }
@@ -162,7 +162,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         assert!(self.free_slots() > 0, "the queue is full");
         self.last_event = now;
         self.hosts.insert(tag, Host { submitted: now, service_start: Nanos::NEVER });
-        self.hand(now, Input::Host { tag, request });
+        self.handle(now, Input::Host { tag, request });
         self.settle(now);
         if !self.immediate.is_empty() {
             self.immediate_at = now;
@@ -182,7 +182,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         }
         if self.children.next_event() > now {
             self.wake_at = Nanos::NEVER;
-            self.hand(now, Input::Timer);
+            self.handle(now, Input::Timer);
         } else {
             self.advance_child(now);
         }

@@ -1,16 +1,16 @@
-//! The kinds of device that an experiment can name.
+//! The kinds of device for experiments.
 //!
 //! # How to add a kind
 //!
-//! One file, `device/wire.rs`; in the tests of this crate this one is in the registry, and keeps what they ask of every
+//! Add one file, `device/wire.rs`. This one is in the registry of this crate's tests and passes the tests of every
 //! kind:
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("worked_example.rs")]
 #![doc = "```"]
 //!
-//! and two lines here: `mod wire;`, and `wire::KIND` in [`DEVICE_KINDS`]. `kind = "wire"` then stands for it in
-//! experiments, with its keys in the schemas and on the reference page.
+//! and two lines here: `mod wire;`, and `wire::KIND` in [`DEVICE_KINDS`]. Then `kind = "wire"` works in experiments,
+//! and its keys are in the schemas and on the reference page.
 
 mod array;
 mod constant;
@@ -50,50 +50,50 @@ pub static DEVICE_KINDS: &[DeviceKind] = &[
     worked_example::KIND,
 ];
 
-/// One kind of device: what `kind = "..."` in a device table stands for. Its parameters are the keys of a table without
-/// those that all kinds share (`kind`, `preset`, `precondition`, `utilisation`).
+/// A kind of device, for `kind = "..."` in a device table. Its parameters are the keys of a table without those that
+/// all kinds share (`kind`, `preset`, `precondition`, `utilisation`).
 pub type DeviceKind = Entry<DeviceReader>;
 
-/// How devices of a kind come from a file.
+/// How devices of a kind are read from a file.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceReader {
     /// Named sets of parameters.
     pub presets: fn() -> &'static [Preset],
-    /// Reads the kind's own keys of a device table, a preset's already laid under them.
+    /// Reads the kind's own keys of a device table, with the preset's values filled in.
     pub read: fn(&Node) -> Result<Box<dyn DeviceSettings>, ReadError>,
-    /// The table of a device called `example`, and those of its children. The reference page shows it, tests build it.
+    /// Tables of a device called `example` and of its children. Shown on the reference page, and built by tests.
     pub example: &'static str,
 }
 
 /// Settings of one kind of device.
 pub trait DeviceSettings: fmt::Debug + Send + Sync {
-    /// The kind of device.
+    /// Returns the kind of device.
     fn kind(&self) -> &'static DeviceKind;
 
-    /// The devices that it is built over, in order.
+    /// Returns the children of the device, in order.
     fn children(&self) -> Vec<ChildName> {
         Vec::new()
     }
 
-    /// The settings as JSON with every default filled in: reading them again builds the same device.
+    /// Returns the settings as JSON with every default filled in. Reading them again builds the same device.
     fn resolved(&self) -> serde_json::Value;
 
     /// Builds the device.
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault>;
 }
 
-/// A child as a device table names it.
+/// A child in a device table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildName {
     /// The dotted key, within the device table, that names it: `children[0]`.
     pub key: String,
-    /// The device table that describes it.
+    /// The name of its device table.
     pub device: String,
-    /// `None` for the device itself; `Some(n)` for n devices of the same description.
+    /// `None` for the device itself; `Some(n)` for n devices with that table.
     pub count: Option<u32>,
 }
 
-/// What a device is built with, beside its settings.
+/// What a device is built with, apart from its settings.
 pub struct Instance {
     /// Its name in reports.
     pub name: String,
@@ -103,7 +103,7 @@ pub struct Instance {
     pub children: Vec<Child>,
 }
 
-/// A child that is built.
+/// A built child.
 pub struct Child {
     /// Its name in reports.
     pub name: String,
@@ -115,38 +115,38 @@ pub struct Child {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct DeviceFault {
-    /// The keys that it is about, within the device's table: the one that says most about it first.
+    /// The keys within the device's table, most important first.
     pub keys: Vec<String>,
-    /// What is contradictory or impossible.
+    /// The contradiction, or why it is impossible.
     pub message: String,
-    /// What would do.
+    /// What would work instead.
     pub hint: Option<String>,
 }
 
 impl DeviceFault {
-    /// A fault of the device as a whole, without a hint.
+    /// A fault of the whole device, without a hint.
     pub fn new(message: impl Into<String>) -> Self {
         Self { keys: Vec::new(), message: message.into(), hint: None }
     }
 
-    /// This fault, about these keys of the device's table.
+    /// Sets the keys of the device's table that the fault is about.
     pub fn at(self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { keys: keys.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// This fault, with what would do.
+    /// Sets the hint: what would work instead.
     pub fn with_hint(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
     }
 }
 
-/// The kind called `name`.
+/// Returns the kind called `name`.
 pub fn device_kind(name: &str) -> Result<&'static DeviceKind, NotFound> {
     registry::find(DEVICE_KINDS, "kind of device", name)
 }
 
-/// The settings of the preset called `name`, to be built as they are or changed first. `S` is the type of its kind's
-/// settings (asserted).
+/// Returns the settings of the preset called `name`, for building them as they are or with changes. `S` must be the
+/// settings type of its kind (asserted).
 pub fn preset<S: DeserializeOwned + DeviceSettings>(name: &str) -> Result<S, NotFound> {
     let mut all = DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)());
     let Some(preset) = all.clone().find(|preset| preset.name == name) else {
@@ -156,14 +156,14 @@ pub fn preset<S: DeserializeOwned + DeviceSettings>(name: &str) -> Result<S, Not
     Ok(settings.unwrap_or_else(|error| panic!("the preset {name} is not of this kind: {error}")))
 }
 
-/// For [`DeviceReader::read`].
+/// Reads settings, for [`DeviceReader::read`].
 pub(crate) fn read_settings<T: DeserializeOwned + DeviceSettings + 'static>(
     table: &Node,
 ) -> Result<Box<dyn DeviceSettings>, ReadError> {
     Ok(Box::new(esker_core::read::<T, _>(table)?))
 }
 
-/// For the parameters of a [`DeviceKind`].
+/// Returns the schema of settings, for the parameters of a [`DeviceKind`].
 pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
     SchemaGenerator::default().into_root_schema_for::<T>()
 }

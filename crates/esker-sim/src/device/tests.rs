@@ -1,5 +1,4 @@
-//! What the device contract asks of every kind of the registry, and of the worked example, which is in it in these
-//! tests.
+//! Tests of the device contract for every kind in the registry. In tests this includes the worked example.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +39,7 @@ fn every_example_is_of_its_kind_has_no_unknown_key_and_reads_back_as_it_was() {
         assert_eq!(again.resolved(), first, "{}", kind.name);
         let ParameterSource::Schema(schema) = kind.parameters else { panic!("{} is read from a table", kind.name) };
         let mut settings = example.clone();
-        // Keys that all kinds share.
+        // Keys shared by all kinds.
         for common in ["kind", "precondition", "utilisation"] {
             settings.as_object_mut().unwrap().remove(common);
         }
@@ -60,8 +59,8 @@ struct UnderWay {
     request: Request,
 }
 
-/// Sends random requests to a device, a few of them beyond its end, in bursts and after pauses. Returns what ended; the
-/// error is the first rule of the contract that the device broke.
+/// Sends random requests to a device in bursts and after pauses; a few of them reach beyond its end. Returns those that
+/// ended, or as an error the first broken rule of the contract.
 fn drive(device: &mut dyn Device, requests: u64, seed: u64) -> Result<Vec<(u64, Completion)>, String> {
     let (mut rng, mut tags) = (Rng::new(seed), TagSlab::default());
     let mut under_way: BTreeMap<Tag, (u64, UnderWay)> = BTreeMap::new();
@@ -140,7 +139,7 @@ fn random_request(capacity: Bytes, rng: &mut Rng) -> Request {
         8 => RequestKind::Trim,
         _ => return Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO),
     };
-    // One in sixteen may reach over the end.
+    // One in sixteen may reach beyond the end.
     let start = if rng.chance(1, 16) { sectors - 1 - rng.below(8.min(sectors)) } else { rng.below(sectors) };
     let length = 1 + rng.below(64);
     let length = if rng.chance(1, 16) { length } else { length.min(sectors - start) };
@@ -163,7 +162,7 @@ proptest! {
     }
 }
 
-/// Wrong on purpose.
+/// A faulty device.
 struct Wrong {
     device: Box<dyn Reporting>,
     flaw: Flaw,

@@ -62,13 +62,13 @@ impl DeviceSettings for WireSettings {
 struct Wire {
     name: String,
     delay: Nanos,
-    /// One child; what it ends is told by the tag that the request came with.
+    /// One child. Its requests carry the tag of the original request.
     children: Children<Box<dyn Reporting>, Tag>,
-    /// Requests that can be under way still.
+    /// Free slots.
     slots: usize,
-    /// In order of arrival at the far end.
+    /// Requests on the wire, in order of arrival at the far end.
     on_the_way: VecDeque<(Nanos, Tag, Request)>,
-    /// Kept to save the allocation.
+    /// Kept to reuse the allocation.
     ended: Vec<(Tag, Completion)>,
     requests: u64,
 }
@@ -96,7 +96,7 @@ impl Device for Wire {
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         assert!(now == self.next_event(), "an event was skipped");
-        // At one instant a device's own events come before arrivals.
+        // At any time, a device's own events come before arrivals.
         if self.children.next_event() == now {
             self.children.advance(now, &mut self.ended);
             self.slots += self.ended.len();

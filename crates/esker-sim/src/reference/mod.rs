@@ -1,4 +1,4 @@
-//! What can be said about experiment files and results from the code itself: JSON Schemas and the page of all keys.
+//! References made from the code itself: JSON Schemas, and the page of all keys of experiment files.
 
 mod page;
 
@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 
 pub use page::experiments_page;
 
-/// The JSON Schema of results, as published in `docs/schema/results-2.json`.
+/// Returns the JSON Schema of results, as published in `docs/schema/results-2.json`.
 pub fn results_schema() -> Schema {
     schema_for!(RunResults)
 }

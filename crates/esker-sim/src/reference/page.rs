@@ -10,44 +10,45 @@ const HEAD: &str = r#"# Experiment files
 
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test reference`. Changes by hand are lost. -->
 
-An experiment file is TOML. It says what is asked (`[workload]`), of which devices (`[device.NAME]`), how it is run
-(`[run]`) and, for a grid of runs, which keys take which values (`[sweep]`). `examples/` has a file for each kind of
+An experiment file is TOML. It contains the requests (`[workload]`), the devices (`[device.NAME]`), the settings of the
+run (`[run]`) and, for a grid of runs, keys with lists of values (`[sweep]`). `examples/` has a file for each kind of
 use.
 
-- Every value with a unit carries it: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB` are
-  powers of 1000, `KiB`, `MiB`, `GiB`, `TiB` powers of 1024.
+- Values have units: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB` are powers of 1000, `KiB`,
+  `MiB`, `GiB`, `TiB` powers of 1024.
 - A mistake is one line with file, line, column and key; unknown keys suggest the nearest one.
-- A preset's keys lie under those of the table: any of them may be overridden. A table whose `kind` changes begins anew,
-  since the keys of one kind mean nothing to another.
-- Results repeat: `config` in a results file is the experiment with every default and preset filled in, and running it
-  again gives the same bytes. Numbers in results are described in `docs/schema/results-2.json`.
+- A table's own keys override those of its preset. If a table has another `kind` than in the preset, the keys of the
+  preset do not apply to that table, since the keys of one kind mean nothing to another.
+- Results are reproducible: `config` in a results file is the experiment with every default and preset filled in, and
+  running it gives the same bytes. Numbers in results are described in `docs/schema/results-2.json`.
 "#;
 
 const VOLUMES: &str = r#"
 Several volumes of one trace lie side by side in the target's address space, in order of appearance, each at a multiple
-of 1 MiB. Reads and writes are widened to whole sectors of 512 bytes, trims narrowed to those that lie wholly within
-them: a trim never forgets bytes that nobody trimmed. (A drive forgets whole pages only, an array and a hybrid pass
-trims on to their devices.)
+of 1 MiB. Reads and writes are widened to whole sectors of 512 bytes, trims narrowed to the sectors wholly within them,
+so that a trim never drops bytes that nobody trimmed. (A drive drops whole pages only; an array and a hybrid pass trims
+on to their devices.)
 "#;
 
 const DEVICES: &str = r#"
 ## `[device.NAME]`
 
 One table per device. The device that `run.target` names serves the workload; a composite device names its children,
-each of which has one parent. Names are made of letters, digits, `-` and `_`. Where `child` and `count` make several
-devices of one table, they are called `NAME.0`, `NAME.1` and so on in results.
+each of which has one parent. Names are made of letters, digits, `-` and `_`. If `child` and `count` make several
+devices of one table, these are called `NAME.0`, `NAME.1` and so on in results.
 "#;
 
 const SWEEP: &str = r#"
 ## `[sweep]`
 
-Each key is the dotted key of another one, its value a list of values for it:
+Each key is the dotted key of a setting, and its value a list of values to try:
 `"device.flash.cleaning.threshold" = ["5%", "10%"]`. All combinations are run, the first key varying slowest, on all
-cores. Each combination's results are one file, named after a hash of its resolved configuration, and are not run again
-while that file is there; a summary has one row per combination. A `kind` that is swept begins its table anew.
+cores. The results of a combination are one file, named after a hash of its resolved configuration. While that file
+exists, the combination is not run again. A summary has one row per combination. If a `kind` is swept, each value starts
+with an empty table.
 "#;
 
-/// The page, in Markdown.
+/// Returns the page in Markdown.
 pub fn experiments_page() -> String {
     let mut page = HEAD.to_string();
     table::<WorkloadSettings>(&mut page, "## `[workload]`");
@@ -95,7 +96,7 @@ fn rows(page: &mut String, what: &str, parameters: &[Described]) {
     }
 }
 
-/// What the key `key` can name: the entries, what can be set of them, and what some of them can.
+/// Writes the registry entries that `key` can name, with their parameters and capabilities.
 fn choices<B, C: Capability>(page: &mut String, title: &str, key: &str, entries: &[Entry<B, C>]) {
     *page += &format!("\n{title}: `{key}`\n\n| name | |\n|---|---|\n");
     for entry in entries {

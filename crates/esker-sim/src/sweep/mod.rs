@@ -1,4 +1,4 @@
-//! A grid of runs: every combination of the values in `[sweep]`, on all cores.
+//! Sweeps: a run for every combination of the values in `[sweep]`, on all cores.
 
 mod store;
 mod table;
@@ -25,48 +25,48 @@ use workloads::Workloads;
 pub use store::is_name_of_results;
 pub use table::{METRICS, Metric, SweepTable};
 
-/// More points than this are a slip of the pen.
+/// More points than this must be a typing error.
 const POINTS_MAX: usize = 1_000_000;
 
-/// How a sweep is run.
+/// Options of a sweep.
 #[derive(Clone, Copy)]
 pub struct SweepOptions<'a> {
-    /// Where the results go: one file per point, named after its configuration. Made if it is not there.
+    /// Folder for the results: one file per point, named after its configuration. Created if missing.
     pub directory: &'a Path,
-    /// Threads; all cores where `None`.
+    /// Threads; `None` for all cores.
     pub threads: Option<NonZeroUsize>,
-    /// Only the points whose index is `shard.0` modulo `shard.1`, to share a sweep out over machines.
+    /// Only the points whose index is `shard.0` modulo `shard.1`, to split a sweep over several machines.
     pub shard: Option<(usize, usize)>,
-    /// Told how many points are done, and of how many.
+    /// Called with the number of finished points, and of all points.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
-    /// Set by anyone to end the sweep, which then answers [`SweepError::Cancelled`]. What is done stays.
+    /// Set to true to stop the sweep, which then returns [`SweepError::Cancelled`]. Finished points are kept.
     pub cancel: Option<&'a AtomicBool>,
 }
 
 impl<'a> SweepOptions<'a> {
-    /// On all cores, everything, into `directory`.
+    /// All points, on all cores, into `directory`.
     pub fn new(directory: &'a Path) -> Self {
         Self { directory, threads: None, shard: None, progress: None, cancel: None }
     }
 }
 
-/// What a sweep did.
+/// The outcome of a sweep.
 #[derive(Debug)]
 pub struct Sweep {
     /// One row per point, in the order of the grid.
     pub table: SweepTable,
-    /// Points that were run now.
+    /// Number of points that were run.
     pub run: usize,
-    /// Points whose results were there already.
+    /// Number of points whose results existed already.
     pub reused: usize,
-    /// Points that could not be run; their rows say why.
+    /// Number of points that failed; their rows have the reason.
     pub failed: usize,
 }
 
-/// Why a sweep could not be carried through.
+/// Why a sweep failed.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// The configuration of the whole, or of a point, is wrong.
+    /// The configuration of the sweep or of a point is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Too many combinations.
@@ -75,23 +75,23 @@ pub enum SweepError {
     /// A shard that does not exist.
     #[error("there is no shard {index} of {count}; they are numbered from 0")]
     Shard {
-        /// As asked for.
+        /// Its index.
         index: usize,
-        /// How many there are.
+        /// Number of shards.
         count: usize,
     },
-    /// The folder for results cannot be made.
+    /// The folder for results cannot be created.
     #[error("cannot make the folder {}: {source}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Results cannot be kept.
+    /// Results cannot be written.
     #[error(transparent)]
     Write(#[from] FileError),
-    /// The caller ended the sweep.
+    /// The caller stopped the sweep.
     #[error("the sweep was cancelled")]
     Cancelled,
 }
@@ -119,17 +119,17 @@ impl Hint for SweepError {
 struct Point {
     index: usize,
     choice: Vec<usize>,
-    /// The file of its results, within the directory.
+    /// The name of its results file, within the directory.
     name: String,
 }
 
-/// Runs every point of the experiment's grid whose results are not in the directory yet. The bytes of each file depend
-/// on its point alone, not on the number of threads.
+/// Runs every point whose results are not yet in the directory. The bytes of a results file depend only on its point,
+/// not on the number of threads.
 pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, SweepError> {
     let points = points(experiment, options.shard)?;
     std::fs::create_dir_all(options.directory)
         .map_err(|source| SweepError::Folder { path: options.directory.to_path_buf(), source })?;
-    // Points that come to the same configuration are one run.
+    // Points with equal configurations are run once.
     let mut distinct: BTreeMap<&str, &Point> = BTreeMap::new();
     for point in points.iter().rev() {
         distinct.insert(&point.name, point);
@@ -175,8 +175,8 @@ pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, S
     Ok(Sweep { table, run, reused, failed })
 }
 
-/// The points of the grid (of one shard of it), the first dimension varying slowest. Reads every point's configuration,
-/// so that a mistake shows before hours of work.
+/// Returns the points of the grid (or of one shard of it), the first dimension varying slowest. Reads the configuration
+/// of every point, so that mistakes show before hours of work.
 fn points(experiment: &Experiment, shard: Option<(usize, usize)>) -> Result<Vec<Point>, SweepError> {
     let counts: Vec<usize> = experiment.dimensions().iter().map(|dimension| dimension.count()).collect();
     let total = counts.iter().fold(1usize, |product, &count| product.saturating_mul(count));
@@ -211,20 +211,20 @@ enum Outcome {
     Failed(String),
 }
 
-/// What the threads of a sweep share.
+/// State shared by the threads of a sweep.
 struct Crew<'a> {
     experiment: &'a Experiment,
     options: &'a SweepOptions<'a>,
     cancel: &'a AtomicBool,
     workloads: Workloads,
     done: AtomicUsize,
-    /// By file name.
+    /// Outcomes by file name.
     outcomes: Mutex<BTreeMap<String, Outcome>>,
     failure: Mutex<Option<SweepError>>,
 }
 
 impl Crew<'_> {
-    /// Runs one point of `total`; breaks off where no other point is worth beginning.
+    /// Runs one point of `total`. Breaks off if no other point should begin.
     fn run(&self, point: &Point, total: usize) -> ControlFlow<()> {
         if self.cancel.load(Ordering::Relaxed) {
             return ControlFlow::Break(());

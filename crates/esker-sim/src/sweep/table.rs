@@ -1,20 +1,20 @@
-//! The summary of a sweep as plain data.
+//! The summary table of a sweep.
 
 use esker_results::{DeviceReport, FlashReport, RunResults};
 use serde_json::{Map, Value, json};
 
 use crate::config::Dimension;
 
-/// One column of measured values.
+/// A column of measured values.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
     /// The column's name, which ends in its unit.
     pub name: &'static str,
-    /// The value; null where a run has none.
+    /// Returns the value; null if a run has none.
     pub of: fn(&RunResults) -> Value,
 }
 
-/// Every measured column, in order.
+/// All measured columns, in order.
 pub static METRICS: &[Metric] = &[
     Metric { name: "requests", of: |results| json!(results.workload.requests) },
     Metric { name: "errors", of: |results| json!(results.requests.errors) },
@@ -52,7 +52,7 @@ fn utilisation_busiest(results: &RunResults) -> Value {
     all.copied().reduce(f64::max).map_or(Value::Null, |value| json!(value))
 }
 
-/// Over all flash of the tree together.
+/// Write amplification of all flash of the tree together.
 fn write_amplification(results: &RunResults) -> Value {
     let programs: u64 = flash(results).map(|flash| flash.programs.total()).sum();
     match flash(results).map(|flash| flash.host_page_writes).sum::<u64>() {
@@ -61,14 +61,13 @@ fn write_amplification(results: &RunResults) -> Value {
     }
 }
 
-/// Of the drive that is worn out first.
+/// Projected lifetime of the drive that wears out first.
 fn projected_lifetime(results: &RunResults) -> Value {
     let years = flash(results).filter_map(|flash| flash.projected_lifetime_years).reduce(f64::min);
     years.map_or(Value::Null, |years| json!(years))
 }
 
-/// One row per point: its index, the swept values, the file with its results, an error where there are none, and the
-/// [`METRICS`].
+/// A row per point: its index, the swept values, its results file, the error if it failed, and the [`METRICS`].
 #[derive(Clone, Debug)]
 pub struct SweepTable {
     /// Names of the columns.
@@ -110,20 +109,20 @@ impl SweepTable {
         self.rows.push(row);
     }
 
-    /// As a list of objects.
+    /// Returns a list of objects.
     pub fn to_json(&self) -> Value {
         let object = |row: &Vec<Value>| self.columns.iter().cloned().zip(row.iter().cloned()).collect::<Map<_, _>>();
         self.rows.iter().map(|row| Value::Object(object(row))).collect()
     }
 
-    /// Whether a text begins like a table that [`SweepTable::to_csv`] made.
+    /// Returns true if a text starts like a table from [`SweepTable::to_csv`].
     pub fn is_csv(text: &str) -> bool {
         let header = text.lines().next().unwrap_or_default();
         let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
         header.starts_with("index,") && header.ends_with(&metrics.join(","))
     }
 
-    /// As comma-separated values (RFC 4180) with a header; nothing for null.
+    /// Returns comma-separated values (RFC 4180) with a header. Null values are empty.
     pub fn to_csv(&self) -> String {
         let mut text = String::new();
         let header = self.columns.iter().map(|column| quoted(column)).collect::<Vec<_>>();

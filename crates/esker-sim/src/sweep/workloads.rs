@@ -1,4 +1,4 @@
-//! Workloads that several points of a sweep share are read once.
+//! A cache of workloads: those that several points of a sweep share are read once.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -8,10 +8,10 @@ use crate::config::Experiment;
 use crate::run_error::RunError;
 use crate::workload::Workload;
 
-/// Workloads by what determines them. One is kept as long as some point uses it.
+/// Workloads by the settings that determine them. A workload is kept while some point uses it.
 pub(super) struct Workloads {
     by_settings: Mutex<BTreeMap<String, Arc<Mutex<Weak<Workload>>>>>,
-    /// The one that was asked for last, which the next point likely wants too.
+    /// The last workload, which the next point is likely to need.
     latest: Mutex<Option<Arc<Workload>>>,
 }
 
@@ -20,8 +20,8 @@ impl Workloads {
         Self { by_settings: Mutex::new(BTreeMap::new()), latest: Mutex::new(None) }
     }
 
-    /// The workload of `experiment`, read now unless it is at hand. Two threads that want the same one wait for one
-    /// reading; different ones are read side by side.
+    /// Returns the workload of `experiment`, and reads it unless it is cached. Two threads that need the same workload
+    /// share one reading; different ones are read in parallel.
     pub(super) fn of(&self, experiment: &Experiment, cancel: &AtomicBool) -> Result<Arc<Workload>, RunError> {
         let settings = serde_json::json!([experiment.workload, experiment.run.seed]).to_string();
         let slot = self.by_settings.lock().expect("no thread panicked").entry(settings).or_default().clone();

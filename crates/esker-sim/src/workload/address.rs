@@ -1,4 +1,4 @@
-//! From (volume, byte) of a trace to sectors of the target.
+//! Maps (volume, byte) of a trace to sectors of the target.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use esker_trace::{DenseMap, Operation, Record};
 use super::WorkloadError;
 use crate::config::BeyondCapacity;
 
-/// Volumes side by side in one address space.
+/// The volumes side by side in one address space.
 #[derive(Debug)]
 pub(super) struct AddressSpace {
     bases: Vec<u64>,
@@ -20,7 +20,7 @@ pub(super) struct AddressSpace {
 const ALIGNMENT: u64 = 1 << 20;
 
 impl AddressSpace {
-    /// For volumes whose used parts end at `ends`.
+    /// An address space of volumes whose used parts end at `ends`.
     pub(super) fn new(ends: &[u64]) -> Self {
         let mut end = 0u64;
         let bases = ends.iter().map(|&used| {
@@ -37,21 +37,21 @@ impl AddressSpace {
     }
 }
 
-/// How addresses become those of the target.
+/// How addresses are mapped to the target.
 #[derive(Debug)]
 pub(super) enum Addresses<'a> {
-    /// They are those of the target already.
+    /// Addresses are already those of the target.
     AsTheyAre,
-    /// What lies past the end is left out.
+    /// Leave out everything beyond the end.
     Clip(&'a AddressSpace),
-    /// Modulo the capacity; a request that would run over the end is moved down to end there.
+    /// Addresses modulo the capacity. A request that would cross the end is moved down to end there.
     Wrap(&'a AddressSpace),
-    /// Only touched areas count.
+    /// Only touched areas, packed.
     Dense(Cow<'a, DenseMap>),
 }
 
 impl<'a> Addresses<'a> {
-    /// What `beyond` says, on a target of `capacity`, if the workload fits then.
+    /// Chooses the mapping for `beyond` on a target of `capacity`; an error if the workload does not fit.
     pub(super) fn new(
         space: &'a AddressSpace,
         map: impl FnOnce() -> Cow<'a, DenseMap>,
@@ -84,7 +84,7 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// Where `record` lies within `capacity` bytes. What does not reach the target whole is counted.
+    /// Returns the ranges of `record` within `capacity` bytes. Counts records that do not reach the target as a whole.
     #[inline]
     pub(super) fn places(&self, record: &Record, capacity: u64, left_out: &Cell<LeftOut>) -> Places {
         let length = u64::from(record.length);
@@ -111,7 +111,7 @@ impl<'a> Addresses<'a> {
         places
     }
 
-    /// Counts `record` if it does not reach the target whole; `reached` of its bytes have places.
+    /// Counts `record` if it does not reach the target as a whole; `reached` of its bytes are mapped.
     #[cold]
     fn count<'p>(
         &self,
@@ -138,14 +138,14 @@ impl<'a> Addresses<'a> {
     }
 }
 
-/// Where a request lies in the target, as (byte, length): most have one place, a trim may have many, or none.
+/// Ranges of a request in the target, as (byte, length): usually one; a trim may have many or none.
 pub(super) type Places = (Option<(u64, u64)>, Vec<(u64, u64)>);
 
-/// A flush is sent, but has no range.
+/// The range of a flush: it is sent, but has no address.
 const NO_PLACE: Places = (Some((0, 0)), Vec::new());
 
-/// The parts of a range that goes on at address zero where it reaches the end. Reads and writes are moved down instead,
-/// to stay one request; moved so, a trim would forget bytes that nobody trimmed.
+/// Splits a range that crosses the end in two, the second from address zero on. For trims only: reads and writes are
+/// moved down instead, to stay one request, but a moved trim would drop bytes that nobody trimmed.
 fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
     let (start, length) = (start % capacity, length.min(capacity));
     let before_end = length.min(capacity - start);
@@ -156,8 +156,8 @@ fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
     parts
 }
 
-/// Where `record` lies once `map` has closed up the areas that nothing touches. Nowhere for a request of no bytes, and
-/// for a trim that covers such areas alone; at several places for a trim over several areas.
+/// Maps `record` with `map`, which packs touched areas. No range for a request without bytes, or for a trim of
+/// untouched areas only; several for a trim over several areas.
 #[inline]
 fn dense(map: &DenseMap, record: &Record) -> Places {
     let length = u64::from(record.length);
@@ -171,16 +171,16 @@ fn dense(map: &DenseMap, record: &Record) -> Places {
     }
 }
 
-/// The request that `record` makes of `length` bytes from byte `start` of the target on, in whole sectors. None where a
-/// trim covers no whole sector.
+/// Returns the request of `record` for this (byte, length) range of the target, in whole sectors; `None` for a trim
+/// that covers no whole sector.
 #[inline]
 pub(super) fn request_at(record: &Record, (start, length): (u64, u64)) -> Option<Request> {
     let request = whole_sectors(kind(record.operation), start, length)?;
     Some(Request { stream: StreamId(record.volume.0 as u16), ..request })
 }
 
-/// Devices know whole sectors only. Reads and writes take every sector that they touch. A trim takes those that lie
-/// wholly within it, since the rest of the others was not trimmed; none where there is no such sector.
+/// Converts a range to whole sectors. Reads and writes take every sector that they touch. Trims take only sectors that
+/// lie wholly within the range, since the rest of a sector was not trimmed; `None` if there are none.
 #[inline]
 fn whole_sectors(kind: RequestKind, start: u64, length: u64) -> Option<Request> {
     let end = start + length;
@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(sectors(addresses, &trim(0, 513, 1000)), []);
         }
         assert_eq!(left_out.get().trims_of_nothing, 4);
-        // A trim over the end goes on at the beginning; the bytes before it are not its own.
+        // A trim across the end continues at the beginning. It must not touch the bytes before it.
         let over = trim(0, (1 << 20) - 1024, 2048);
         assert_eq!(sectors(&all[2], &over), [(2046, 2), (0, 2)]);
         assert_eq!(sectors(&all[1], &over), [(2046, 2)]);

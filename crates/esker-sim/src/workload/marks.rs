@@ -1,4 +1,4 @@
-//! Which priority and stream the requests of each volume have.
+//! Marks the requests of each volume with priority and stream.
 
 use esker_core::{Priority, Request, StreamId, did_you_mean};
 use esker_trace::VolumeIndex;
@@ -6,18 +6,18 @@ use esker_trace::VolumeIndex;
 use super::WorkloadError;
 use crate::config::{StreamChoice, WorkloadSettings};
 
-/// What requests are marked with.
+/// The marks for requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     priority: Priority,
-    /// `None`: as many streams as volumes.
+    /// `None`: each volume is a stream.
     stream: Option<StreamId>,
-    /// By volume, up to the last one that differs from the others.
+    /// Marks by volume, up to the last one that differs from the default.
     volumes: Vec<(Priority, StreamId)>,
 }
 
 impl Marks {
-    /// What `settings` ask for, where the volumes have these names.
+    /// The marks that `settings` ask for, with volumes of these names.
     pub(super) fn new(settings: &WorkloadSettings, names: &[String]) -> Result<Self, WorkloadError> {
         let stream = match settings.stream {
             StreamChoice::By(_) => None,
@@ -48,7 +48,7 @@ impl Marks {
         self.volumes.get(volume.0 as usize).copied().unwrap_or_else(others)
     }
 
-    /// `request` of `volume` as it is sent.
+    /// Returns `request` of `volume` with its marks.
     #[inline]
     pub(super) fn mark(&self, volume: VolumeIndex, request: Request) -> Request {
         let (priority, stream) = self.of(volume);

@@ -1,5 +1,5 @@
-//! What is asked of the target: records of traces or of a generator, turned into arrivals within its capacity. This is
-//! the one way from a record to requests.
+//! Workloads: records of traces or of a generator, turned into arrivals within the target's capacity. There is no other
+//! way from a record to requests.
 
 mod address;
 mod marks;
@@ -29,12 +29,12 @@ use read::Collected;
 pub use read::read_trace;
 pub use together::{Extent, TraceInput, TraceRecords, Traces};
 
-/// A workload that is at hand: any number of runs may replay it, on several threads at once.
+/// An open workload. Any number of runs may replay it, on several threads at once.
 #[derive(Debug)]
 pub struct Workload {
     source: Source,
     marks: Marks,
-    /// Only so many requests count.
+    /// Only this many requests are used.
     head: u64,
 }
 
@@ -48,22 +48,22 @@ enum Source {
 struct Recorded {
     traces: Traces,
     extent: Extent,
-    /// Where each volume begins in one address space: side by side in order of appearance, each at a multiple of 1 MiB.
+    /// The volumes in one address space: side by side in order of appearance, each at a multiple of 1 MiB.
     space: AddressSpace,
-    /// The areas that are read or written, without gaps.
+    /// The areas that are read or written, packed without gaps.
     map: DenseMap,
-    /// How often all of it is replayed.
+    /// Number of passes through the records.
     passes: u32,
 }
 
-/// How a workload is laid on a target.
+/// How a workload is mapped to a target.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetLayout<'a> {
-    /// What to do with requests that reach past the target's end.
+    /// What to do with requests beyond the target's end.
     pub beyond_capacity: BeyondCapacity,
-    /// What arrival times are multiplied by.
+    /// Factor for arrival times.
     pub time_scale: Ratio,
-    /// Bytes to add to the addresses of each volume of a trace; without any, addresses are as traced.
+    /// Bytes to add to the addresses of each volume of a trace; empty for addresses as traced.
     pub shifts: &'a [u64],
 }
 
@@ -73,15 +73,15 @@ impl Default for TargetLayout<'_> {
     }
 }
 
-/// Why a workload does not go with a target.
+/// Why a workload does not fit a target.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct WorkloadError {
-    /// The key of `[workload]` that it is about.
+    /// The key of `[workload]` that the error is about.
     pub key: &'static str,
-    /// What does not go together.
+    /// What does not fit together.
     pub message: String,
-    /// What would do.
+    /// What would work instead.
     pub hint: Option<String>,
 }
 
@@ -93,8 +93,8 @@ impl From<WorkloadError> for ConfigError {
 }
 
 impl Workload {
-    /// Reads the trace that `settings` name, from `folder` on, or gets ready to make its synthetic requests with
-    /// `seed`. `cancel` ends that early, with [`RunError::Cancelled`].
+    /// Reads the traces in `settings`, relative to `folder`, or prepares synthetic requests with `seed`. Set `cancel`
+    /// to stop early with [`RunError::Cancelled`].
     pub fn open(settings: &WorkloadSettings, folder: &Path, seed: u64, cancel: &AtomicBool) -> Result<Self, RunError> {
         if let Some(synthetic) = &settings.synthetic {
             let source = Source::Synthetic { settings: synthetic.clone(), seed };
@@ -111,7 +111,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// All requests of traces that were read: `extent` was counted over their records, and `touched` has their areas.
+    /// A workload of traces that were read. `extent` was counted over their records, and `touched` has their areas.
     pub fn of(traces: Traces, extent: Extent, touched: &TouchedAreas) -> Self {
         Self::recorded(traces, extent, touched, None)
     }
@@ -123,7 +123,7 @@ impl Workload {
         Self { source, marks: Marks::default(), head: u64::MAX }
     }
 
-    /// Wraps records that are at hand already, in order of time.
+    /// A workload of given records in order of time.
     pub fn from_records(records: impl IntoIterator<Item = Record>, volumes: Vec<String>) -> Result<Self, RunError> {
         let (mut extent, mut touched) = (Extent::default(), TouchedAreas::default());
         let counted = records.into_iter().inspect(|record| {
@@ -135,7 +135,7 @@ impl Workload {
         Ok(Self::of(Traces::of([TraceInput { name: String::new(), spool, has_times }]), extent, &touched))
     }
 
-    /// The traces that it is made of, where it is not made up.
+    /// Returns its traces; `None` if it is synthetic.
     pub fn traces(&self) -> Option<&Traces> {
         match &self.source {
             Source::Recorded(recorded) => Some(&recorded.traces),
@@ -143,7 +143,7 @@ impl Workload {
         }
     }
 
-    /// The areas that its traces read or write, without gaps.
+    /// Returns the areas that its traces read or write, packed without gaps.
     pub fn dense_map(&self) -> Option<&DenseMap> {
         match &self.source {
             Source::Recorded(recorded) => Some(&recorded.map),
@@ -151,7 +151,7 @@ impl Workload {
         }
     }
 
-    /// How many requests there are.
+    /// Returns the number of requests.
     pub fn len(&self) -> u64 {
         match &self.source {
             Source::Recorded(recorded) => recorded.extent.records() * u64::from(recorded.passes),
@@ -159,12 +159,12 @@ impl Workload {
         }
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no requests.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether requests have times at which they arrive. Without them only closed replay makes sense.
+    /// Returns true if requests have arrival times. Without them only closed-loop replay makes sense.
     pub fn has_times(&self) -> bool {
         match &self.source {
             Source::Recorded(recorded) => recorded.traces.has_times(),
@@ -172,7 +172,8 @@ impl Workload {
         }
     }
 
-    /// A remark, where requests come faster than any machine has them once times are multiplied by `time_scale`.
+    /// Returns a remark if requests, with times multiplied by `time_scale`, come faster than any machine could send
+    /// them.
     pub(crate) fn unlikely_rate(&self, time_scale: Ratio) -> Option<String> {
         match &self.source {
             Source::Recorded(recorded) if recorded.traces.has_times() => {
@@ -185,8 +186,8 @@ impl Workload {
         }
     }
 
-    /// The arrivals on a target of `capacity`, from time zero on. What does not reach the target, or not whole, is
-    /// counted in `left_out` as the arrivals are taken.
+    /// Returns the arrivals on a target of `capacity`, from time zero on. Counts in `left_out` what does not reach the
+    /// target as a whole, while arrivals are taken.
     pub fn arrivals<'a>(
         &'a self,
         capacity: Bytes,
@@ -294,14 +295,14 @@ impl Recorded {
     }
 }
 
-/// `record` at its volume's shift.
+/// Returns `record` with its volume's shift added.
 #[inline]
 fn shifted(record: &Record, shifts: &[u64]) -> Record {
     let shift = shifts.get(record.volume.0 as usize).copied().unwrap_or(0);
     Record { offset: record.offset.saturating_add(shift), ..*record }
 }
 
-/// One iterator for both sources, so that nothing is called through a table for each record.
+/// One iterator type for both sources, to avoid an indirect call per record.
 enum Records<'a> {
     Recorded(Box<Passes<'a>>),
     Synthetic(Box<Synthesiser>),
@@ -319,7 +320,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// `at` once arrival times are multiplied by `scale`.
+/// Returns `at` with arrival times multiplied by `scale`.
 pub fn scaled(at: Nanos, scale: Ratio) -> Nanos {
     if scale == Ratio::ONE { at } else { Nanos(scale.of(at.0)) }
 }
@@ -366,7 +367,7 @@ mod tests {
         assert_eq!(arrivals(&records, Bytes::mib(1), &DENSE), expected);
     }
 
-    /// A shift moves addresses before anything else: areas that are touched then have places of their own.
+    /// A shift is applied before anything else: shifted areas do not share addresses.
     #[test]
     fn shifted_addresses_have_places_of_their_own() {
         let records = [record(Operation::Write, (4 << 20) - 512, 1024), record(Operation::Read, 9 << 20, 512)];

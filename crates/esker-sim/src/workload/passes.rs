@@ -1,4 +1,4 @@
-//! A trace several times, one pass after the other.
+//! Repeats a trace, one pass after the other.
 
 use std::iter::Take;
 
@@ -8,23 +8,23 @@ use esker_trace::Record;
 use super::WorkloadError;
 use super::together::{Extent, TraceRecords, Traces};
 
-/// The records of all passes, with times that go on from pass to pass.
+/// The records of all passes. Times continue from pass to pass.
 pub(super) struct Passes<'a> {
     traces: &'a Traces,
-    /// Of one pass.
+    /// Records per pass.
     records: usize,
     pass: Take<TraceRecords<'a>>,
-    /// Passes after this one.
+    /// Passes after the current one.
     left: u32,
-    /// What this pass's times are later by.
+    /// Added to the times of the current pass.
     shift: Nanos,
-    /// From one pass to the next: from the first arrival to the last, and one mean gap.
+    /// Time between passes: from the first arrival to the last, plus one mean gap.
     period: Nanos,
 }
 
 impl<'a> Passes<'a> {
-    /// `passes` times the beginning of `traces` that `extent` was counted of, if the times fit, also once `time_scale`
-    /// has multiplied them.
+    /// `passes` passes through the beginning of `traces`, of which `extent` was counted; an error if times get too
+    /// large, also after multiplication by `time_scale`.
     pub(super) fn new(
         traces: &'a Traces,
         extent: &Extent,

@@ -1,4 +1,4 @@
-//! From trace files to records at hand.
+//! Reads trace files into memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +13,12 @@ use crate::config::{ConfigError, WorkloadSettings};
 use crate::run_error::RunError;
 use esker_core::Problem;
 
-/// Batches that may wait between the two threads.
+/// Most batches that wait between the two threads.
 const BATCHES_WAITING: usize = 8;
 
-/// Reads a trace and keeps its records. Parsing and `filter` have a thread of their own. Meanwhile `each` is shown
-/// every batch: what it leaves in there is kept, and reading goes on while it returns true. `go_on` is called after
-/// each batch was parsed; where it returns false, reading ends as if the trace did.
+/// Reads a trace and keeps its records. Parsing and `filter` run on a thread of their own. Meanwhile `each` gets every
+/// batch: the records it leaves there are kept, and reading goes on while it returns true. `go_on` is called after each
+/// batch was parsed; if it returns false, reading ends as at the end of the trace.
 pub fn read_trace(
     name: &str,
     reader: &mut TraceReader,
@@ -36,7 +36,7 @@ pub fn read_trace(
             let more = each(&mut records);
             records.iter().try_for_each(|record| spool.push(record))?;
             if !more {
-                // Whatever the parser has met further on, nobody asked for it.
+                // An error that the parser met further on does not matter.
                 return Ok(volumes);
             }
             let _ = used.send(records);
@@ -49,13 +49,13 @@ pub fn read_trace(
     Ok(TraceInput { name: name.to_string(), spool, has_times })
 }
 
-/// Records, and how many volumes were known when they had been parsed.
+/// Records, and the number of volumes known after parsing them.
 struct Batch {
     records: Vec<Record>,
     volumes: usize,
 }
 
-/// Sends all batches, and answers how many volumes there are.
+/// Sends all batches. Returns the number of volumes.
 fn parse(
     reader: &mut TraceReader,
     mut filter: Option<&mut Filter>,
@@ -90,14 +90,14 @@ fn parse(
     Ok(reader.volumes().len())
 }
 
-/// What was read.
+/// The traces read, with their extent.
 pub(super) struct Collected {
     pub(super) traces: Traces,
     pub(super) extent: Extent,
     pub(super) touched: TouchedAreas,
 }
 
-/// Reads the traces that `settings` name, as far as their `head` asks for.
+/// Reads the traces in `settings`, as far as `head` needs.
 pub(super) fn read(settings: &WorkloadSettings, folder: &Path, cancel: &AtomicBool) -> Result<Collected, RunError> {
     let paths = settings.paths(folder);
     match group_inputs(&paths).as_slice() {

@@ -1,23 +1,23 @@
-//! One or several traces as one stream of requests: merged by time, their volumes side by side.
+//! Combines traces into one stream of requests: merged by time, with their volumes side by side.
 
 use std::iter::Peekable;
 
 use esker_core::Nanos;
 use esker_trace::{Operation, Record, Spool, SpoolRecords, VolumeIndex};
 
-/// A trace that was read.
+/// A trace in memory.
 #[derive(Debug)]
 pub struct TraceInput {
-    /// What names of its volumes begin with where there are several traces.
+    /// Prefix for names of its volumes if there are several traces.
     pub name: String,
     /// Its records.
     pub spool: Spool,
-    /// Whether its times tell when requests came. Times that are all the same tell as little as none.
+    /// Whether its times are arrival times. Times that are all equal do not count.
     pub has_times: bool,
 }
 
-/// Traces at hand as one stream of requests, which begins at time zero. Where every trace has absolute times they keep
-/// their relation; else all begin together.
+/// Traces in memory as one stream of requests that begins at time zero. If every trace has absolute times, these are
+/// kept; else all traces begin at the same time.
 #[derive(Debug)]
 pub struct Traces {
     parts: Vec<(Spool, TracePlace)>,
@@ -25,7 +25,7 @@ pub struct Traces {
     has_times: bool,
 }
 
-/// Where a trace stands among others.
+/// Position of a trace among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TracePlace {
     /// Number of its first volume.
@@ -34,11 +34,11 @@ struct TracePlace {
     zero: Nanos,
 }
 
-/// Times from 2000 on, in nanoseconds since 1970, are taken as absolute.
+/// Times from 2000 on, in nanoseconds since 1970, count as absolute.
 const ABSOLUTE_FROM: Nanos = Nanos::from_secs(946_684_800);
 
 impl Traces {
-    /// These traces together, volumes in their order. Volumes of several are called `TRACE:VOLUME`.
+    /// Combines traces, with volumes in their order. Volumes of several traces are called `TRACE:VOLUME`.
     pub fn of(inputs: impl IntoIterator<Item = TraceInput>) -> Self {
         let inputs: Vec<TraceInput> = inputs.into_iter().collect();
         let first = |input: &TraceInput| input.spool.times().map_or(Nanos::ZERO, |(first, _)| first);
@@ -58,17 +58,17 @@ impl Traces {
         Self { parts, volumes, has_times }
     }
 
-    /// Names of the volumes, in the order of their numbers.
+    /// Returns the names of the volumes, by number.
     pub fn volumes(&self) -> &[String] {
         &self.volumes
     }
 
-    /// Whether times tell when requests came.
+    /// Returns true if times are arrival times.
     pub fn has_times(&self) -> bool {
         self.has_times
     }
 
-    /// All requests in order of time; equal times in the order of the traces.
+    /// Iterates over all requests in order of time; equal times in the order of the traces.
     pub fn records(&self) -> TraceRecords<'_> {
         let placed =
             self.parts.iter().map(|(spool, place)| Placed { records: spool.records().peekable(), place: *place });
@@ -120,12 +120,12 @@ impl Placed<'_> {
     }
 }
 
-/// What a stream of records comes to, counted while it goes by.
+/// Extent of a stream of records, counted as it passes.
 #[derive(Clone, Debug, Default)]
 pub struct Extent {
     records: u64,
     bytes: u64,
-    /// By volume, the byte behind the last one that is asked for.
+    /// Per volume, the first byte after all requests.
     ends: Vec<u64>,
     times: Option<(Nanos, Nanos)>,
 }
@@ -150,17 +150,17 @@ impl Extent {
         }
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Bytes that are read and written.
+    /// Returns the bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// From the first record to the last.
+    /// Returns the time from the first record to the last.
     pub fn duration(&self) -> Nanos {
         self.times.map_or(Nanos::ZERO, |(first, last)| last - first)
     }

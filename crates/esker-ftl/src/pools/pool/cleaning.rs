@@ -1,4 +1,4 @@
-//! Making space in a pool, and evening out wear on the way.
+//! Cleaning of a pool, including wear-levelling.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
@@ -11,13 +11,13 @@ use crate::pools::wear::{Fate, Wear};
 use crate::pools::{Content, PageMap};
 use crate::{Cells, FtlError};
 
-/// With a map in blocks of its own, cleaning a block of data may open two blocks before it frees one. Below this many
-/// free ones the block is chosen by what it gains, whatever the policy says.
+/// If the map has blocks of its own, cleaning a data block may open two blocks before it frees one. With fewer free
+/// blocks than this, the victim is chosen by its gain, whatever the policy says.
 const FREE_FOR_ANY_VICTIM: u32 = 3;
 
 impl Pool {
-    /// Copies the valid pages of one victim to the frontier of its part, has the map follow, and erases it. Says which
-    /// frontier that is. With `certain`, the victim is one that gains, whatever the policy says.
+    /// Copies the valid pages of one victim to the frontier of its part, updates the map, and erases the victim.
+    /// Returns that frontier. With `certain`, the victim is one whose cleaning gains space, whatever the policy says.
     pub(super) fn clean<S: OpSink>(
         &mut self,
         certain: bool,
@@ -33,7 +33,7 @@ impl Pool {
         Ok(index)
     }
 
-    /// Copies some pages of a victim, at its pace, or erases it, where that gains anything.
+    /// Copies some pages of a victim, at its pace, or erases it. Does nothing if that gains no space.
     #[cold]
     pub(super) fn clean_gradually<S: OpSink>(
         &mut self,
@@ -46,7 +46,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Does a step of cleaning ahead of need. Says whether there was anything to do.
+    /// Does one step of cleaning ahead of need. Returns false if there was nothing to do.
     pub(in crate::pools) fn clean_ahead<S: OpSink>(
         &mut self,
         cells: &mut Cells<'_, S>,
@@ -57,20 +57,20 @@ impl Pool {
             return Ok(false);
         }
         self.clean_some(1, cells, page_map)?;
-        // The copy may have opened a block out of the reserve. Writes could fill it before the victim is erased, and
-        // would then find neither a free page nor one to copy to.
+        // The copy may have opened a block of the reserve. Writes could fill it before the victim is erased, and would
+        // then find no free page, neither for data nor for copies.
         if self.free_blocks < self.reserve && self.under_cleaning.is_some() {
             self.clean_some(u32::MAX, cells, page_map)?;
         }
         Ok(true)
     }
 
-    /// The block under cleaning, or else the one that is next, if its cleaning makes space.
+    /// Returns the block under cleaning, or else the next victim if cleaning it gains space.
     fn gainful_victim(&mut self, flash: &FlashState, page_map: &impl PageMap) -> Option<Victim> {
         self.under_cleaning.or_else(|| self.take_victim(false, true, flash, page_map))
     }
 
-    /// Chooses the block that is cleaned next. With `gainful` it stays where it is, if its cleaning makes no space.
+    /// Chooses the next victim. With `gainful`, a victim whose cleaning gains no space stays closed.
     fn take_victim(
         &mut self,
         certain: bool,
@@ -88,7 +88,7 @@ impl Pool {
         }?;
         clear(&mut self.closed, block);
         let index = self.numbers.on_device(block);
-        // Ask for all that the copies need before anything waits for it: the pages' owners are all over the map.
+        // Prefetch all that the copies need before anything waits for it: the pages' owners are all over the map.
         flash.expect_owners(index);
         for page in valid_pages(flash, index) {
             page_map.expect(flash.owner(page));
@@ -99,7 +99,7 @@ impl Pool {
         self.under_cleaning
     }
 
-    /// The frontier of the part of `block` that takes what `block` holds; of data, that of the first kind.
+    /// Returns the frontier of the part of `block` that takes what `block` holds; for data, that of the first kind.
     fn frontier_for(&self, block: PoolBlock) -> usize {
         if bit(&self.holds_map, block) {
             return self.map_frontier_for(block);
@@ -107,12 +107,12 @@ impl Pool {
         self.frontier_of_part[self.numbers.part(block).index()] as usize
     }
 
-    /// The frontier of the part of `block` that takes pages of the map.
+    /// Returns the frontier of the part of `block` that takes pages of the map.
     fn map_frontier_for(&self, block: PoolBlock) -> usize {
         (self.first_map_frontier + self.frontier_of_part[self.numbers.part(block).index()]) as usize
     }
 
-    /// Which kind of data the page of `owner` is that is copied out of `block`, where kinds are kept apart.
+    /// Returns the kind of data of the page of `owner`, copied from `block`, if kinds are kept apart.
     #[inline]
     pub(super) fn kind_of_copy(&self, owner: u32, block: PoolBlock) -> usize {
         match &self.temperature {
@@ -122,8 +122,8 @@ impl Pool {
         }
     }
 
-    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. Where no more are
-    /// left, has the map follow and erases it.
+    /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. If none are left
+    /// then, updates the map and erases the block.
     #[inline]
     fn clean_some<S: OpSink>(
         &mut self,
@@ -182,8 +182,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Asks the owner of `from`, a page of a block that takes part in nothing else, whether it is still wanted, and
-    /// forgets its data if not. Says whether it did.
+    /// Asks the owner of `from` whether the page is still needed, and unmaps it if not. Its block must not be in the
+    /// victim policy or open. Returns true if the page was dropped.
     #[cold]
     fn drop_unwanted<S: OpSink>(
         &mut self,
@@ -204,20 +204,20 @@ impl Pool {
         true
     }
 
-    /// `block`, which is erased, takes writes again.
+    /// Adds `block`, which is erased, to the free blocks.
     fn free(&mut self, block: PoolBlock) {
         self.free[self.numbers.part(block).index()].push_back(block);
         self.free_blocks += 1;
     }
 
-    /// Whether cleaning a block makes space.
+    /// Returns a test: true for a block whose cleaning gains space.
     #[inline]
     fn gains<'a>(&self, flash: &'a FlashState) -> impl Fn(PoolBlock) -> bool + use<'a> {
         let (numbers, most) = (self.numbers, self.data_pages_per_block);
         move |block| flash.valid_in(numbers.on_device(block)) < most
     }
 
-    /// The policy's choice among blocks of data; with `gainful` only if it makes space.
+    /// Takes the policy's choice among data blocks; with `gainful` only if cleaning it gains space.
     #[inline]
     fn take_data(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         if self.wear.is_some() {
@@ -233,13 +233,14 @@ impl Pool {
         self.map.as_mut()?.victims.take_where(&mut |block| take_if(!gainful || gains(block)))
     }
 
-    /// The policy's choice among blocks of data that the rate limit allows; the first one where it allows none.
+    /// Takes the policy's first choice among data blocks that the rate limit allows; its first choice of all if none is
+    /// allowed.
     fn take_unworn(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
         let wear = self.wear.as_mut().expect("wear is counted");
         let (mut first, mut spared) = (None, 0);
         let allowed = self.victims.take_where(&mut |block| {
-            // A block that gives no space is no better for being unworn.
+            // A block that gains no space is not a better victim for being less worn.
             let gains = gains(block);
             if gains && wear.allows(block, flash) {
                 return Judgement::Take;
@@ -256,7 +257,7 @@ impl Pool {
         Some(first)
     }
 
-    /// Moves what the coldest block holds to `worn`, which is erased, and erases that block in its place.
+    /// Moves the data of the coldest block to `worn`, which is erased, and erases the coldest block instead.
     #[cold]
     fn migrate<S: OpSink>(
         &mut self,
@@ -303,7 +304,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Has the pages of the map written that speak of moved pages, to frontier `index`.
+    /// Writes the map pages with entries of moved pages to frontier `index`.
     #[inline]
     fn update_map<S: OpSink>(
         &mut self,
@@ -322,9 +323,9 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: one without valid
-    /// pages; or the block of the map that gains most, since that never needs the map to follow; or the block of data
-    /// with the fewest valid pages. Among equals it is the lowest block. With `gainful` it stays if it makes no space.
+    /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: a block without
+    /// valid pages; or the map block that gains most, since it never needs a map update; or the data block with the
+    /// fewest valid pages. Among equals the lowest block. With `gainful`, a victim that gains no space stays closed.
     fn take_most_certain(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
         let rank = |block: &PoolBlock| {
@@ -339,17 +340,17 @@ impl Pool {
     }
 }
 
-/// Takes the policy's choice, or nothing.
+/// Take the policy's choice, or stop.
 fn take_if(wanted: bool) -> Judgement {
     if wanted { Judgement::Take } else { Judgement::Stop }
 }
 
-/// Pages to copy per page written out of a block with `valid` valid ones of `pages`.
+/// Returns the pages to copy per page written, for a victim with `valid` valid pages of `pages`.
 pub(super) fn pace(valid: u32, pages: u32) -> u32 {
     valid.div_ceil((pages - valid).max(1)).max(1)
 }
 
-/// The valid pages of `block`.
+/// Iterates over the valid pages of `block`.
 fn valid_pages(flash: &FlashState, block: BlockIndex) -> impl Iterator<Item = PhysicalPage> {
     let first_page = flash.geometry().first_page(block).0;
     (0..flash.words_per_block()).flat_map(move |word| {

@@ -18,12 +18,12 @@ use crate::gc::VictimPolicy;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
 use crate::{FtlContext, STREAMS_MAX, Separation, WriteFrontiers};
 
-/// Kinds of data that are kept apart, at most: those of the host's streams, and what cleaning copies.
+/// Most kinds of data that are kept apart: the host's streams, and what cleaning copies.
 const KINDS_MAX: usize = STREAMS_MAX as usize + 1;
-/// The second kind, where kinds are told apart by temperature: what was not written lately.
+/// The second kind, if kinds are told apart by temperature: pages that were not written recently.
 const COLD: usize = 1;
 
-/// A block that takes writes.
+/// An open block that takes writes.
 #[derive(Clone, Copy, Debug)]
 struct Frontier {
     /// The part whose blocks it prefers.
@@ -39,67 +39,67 @@ struct Frontier {
 #[derive(Debug)]
 pub(super) struct Pool {
     index: u32,
-    /// Parts are the pool's dies; or its planes, where each plane has a frontier.
+    /// Parts are the pool's dies, or its planes if each plane has a frontier.
     numbers: PoolBlocks,
     data_pages_per_block: u32,
     reserve: u32,
     summary: bool,
-    /// Those of data, where kinds are kept apart first those of one kind, then those of the next; behind them, where
-    /// the layer keeps its map in blocks of its own, as many of the map as of one kind.
+    /// First the frontiers of data: those of the first kind, then those of the next. Behind them those of the map, if
+    /// it has blocks of its own, as many as for one kind of data.
     frontiers: Vec<Frontier>,
-    /// How many frontiers are for one kind of data.
+    /// Frontiers per kind of data.
     data_frontiers: u32,
-    /// The first frontier of the map.
+    /// Index of the first frontier of the map.
     first_map_frontier: u32,
-    /// Per part the frontier of the first kind that takes what is copied from its blocks.
+    /// Per part, the frontier of the first kind that takes copies from its blocks.
     frontier_of_part: Vec<u32>,
     /// Whether there are several kinds of data.
     apart: bool,
-    /// Whether some of them are streams of the host.
+    /// Whether streams of the host are among the kinds.
     keeps_streams: bool,
-    /// The kind of what cleaning copies, where that does not depend on the page.
+    /// The kind of pages that cleaning copies, if it does not depend on the page.
     copied: usize,
-    /// Per block the stream that was last written to it, where copies stay with their stream; a power failure makes it
-    /// forget that. Otherwise empty.
+    /// Per block, the stream that was last written to it, if copies stay with their stream; lost in a power failure.
+    /// Otherwise empty.
     stream_of_block: Vec<u8>,
-    /// What tells kinds apart, with [`Separation::HotCold`].
+    /// Tells hot from cold pages, with [`Separation::HotCold`].
     temperature: Option<Temperature>,
-    /// Per kind the frontier of the next host write, counted within the kind.
+    /// Per kind, the frontier of the next host write, counted within the kind.
     turns: [u32; KINDS_MAX],
-    /// Whether host writes go where the least work waits.
+    /// Whether host writes go to the frontier with the least pending work.
     least_loaded: bool,
     /// The frontier of the next write of the map.
     map_turn: u32,
-    /// Free blocks per part; the one that was erased first is used first, so that all take turns.
+    /// Free blocks per part. The one that was erased first is used first, so that all take turns.
     free: Vec<VecDeque<PoolBlock>>,
     free_blocks: u32,
-    /// Whether a block is closed: full, and a candidate for cleaning.
+    /// Bit set of closed blocks: full, and candidates for cleaning.
     closed: Vec<u64>,
-    /// Whether a block that is not free holds the map.
+    /// Bit set of blocks, apart from free ones, that hold the map.
     holds_map: Vec<u64>,
     victims: Box<dyn VictimPolicy>,
     map: Option<MapBlocks>,
-    /// The block that is being cleaned little by little.
+    /// The block that is being cleaned step by step.
     under_cleaning: Option<Victim>,
-    /// Free blocks below which each write cleans a little; 0 for never.
+    /// Free blocks below which each write cleans a little; 0 turns this off.
     gradual: u32,
-    /// Free blocks below which idle time is used for cleaning; 0 for never.
+    /// Free blocks below which idle time is used for cleaning; 0 turns this off.
     background: u32,
-    /// `None` where blocks are neither worn nor levelled.
+    /// `None` without settings of wear.
     wear: Option<Wear>,
-    /// Pages that cleaning did not copy, since their owner did not want them any more.
+    /// Pages that cleaning did not copy, since their owner no longer needed them.
     dropped_pages: u64,
 }
 
-/// The blocks of a map that is kept in blocks of its own.
+/// The blocks of a map that has blocks of its own.
 #[derive(Debug)]
 pub(super) struct MapBlocks {
-    /// The policy for these. Pages of the map are rewritten far more often than data: a policy that saw both would
-    /// clean blocks of the map when they are worth as little as those of data, and do so again and again.
+    /// The victim policy for map blocks. Map pages are rewritten far more often than data: a single policy would clean
+    /// a map block as soon as it gains as little as data blocks do, again and again.
     pub(super) victims: Box<dyn VictimPolicy>,
-    /// How many there may be before one of them is the next victim.
+    /// Number of map blocks above which one of them is the next victim.
     pub(super) allowance: u32,
-    /// How many there are.
+    /// Number of map blocks.
     in_use: u32,
 }
 
@@ -113,7 +113,8 @@ impl MapBlocks {
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     block: PoolBlock,
-    /// Pages copied per page written, so that the block is clean once the host has written as many pages as it gains.
+    /// Pages copied per page written, so that the block is clean by the time the host has written as many pages as it
+    /// gains.
     pace: u32,
 }
 
@@ -131,7 +132,7 @@ fn clear(words: &mut [u64], block: PoolBlock) {
 }
 
 impl Pool {
-    /// Pool `index`, of erased blocks. With `map`, some will hold a map; `reserve` blocks are kept free.
+    /// Pool `index`, of erased blocks. With `map`, some will hold a map. `reserve` blocks are kept free.
     pub(super) fn new(
         index: u32,
         context: &FtlContext<'_>,
@@ -165,7 +166,7 @@ impl Pool {
         }
         for _ in 0..space.kinds - 1 + u32::from(map.is_some()) {
             for index in 0..data_frontiers as usize {
-                // A single one begins on another die than that of the data.
+                // A single map frontier begins on another die than that of the data.
                 let home = if data_frontiers == 1 { turns[1 % turns.len()] } else { frontiers[index].home };
                 frontiers.push(Frontier { home, block: None, room: 0, opened: u64::MAX });
             }
@@ -211,13 +212,13 @@ impl Pool {
         }
     }
 
-    /// `block`, which has `valid` valid pages, takes no more writes.
+    /// Closes `block`, which has `valid` valid pages: it takes no more writes.
     fn close(&mut self, block: PoolBlock, valid: u32) {
         set(&mut self.closed, block);
         self.policy_for(block).closed(block, valid);
     }
 
-    /// The policy that chooses among blocks such as `block`.
+    /// Returns the policy for blocks with the content of `block`.
     #[inline(always)]
     fn policy_for(&mut self, block: PoolBlock) -> &mut dyn VictimPolicy {
         match &mut self.map {
@@ -244,7 +245,7 @@ impl Pool {
     pub(super) fn writable_pages(&self) -> u64 {
         let data = &self.frontiers[..self.first_map_frontier as usize];
         let open: u64 = data.iter().map(|frontier| u64::from(frontier.room)).sum();
-        // A block is opened while the free ones are not below the reserve afterwards.
+        // A block may be opened if at least the reserve stays free.
         open + u64::from(self.free_blocks.saturating_sub(self.reserve)) * u64::from(self.data_pages_per_block)
     }
 

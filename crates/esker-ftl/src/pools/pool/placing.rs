@@ -1,4 +1,4 @@
-//! Which block the next page goes to.
+//! Placement: which block takes the next page.
 
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
@@ -8,7 +8,7 @@ use crate::pools::PageMap;
 use crate::{Cells, FtlError};
 
 impl Pool {
-    /// The block that the page of `owner`, which the host writes in `stream`, goes to.
+    /// Returns the block for the page of `owner`, which the host writes in `stream`.
     #[inline]
     pub(in crate::pools) fn place<S: OpSink>(
         &mut self,
@@ -22,7 +22,7 @@ impl Pool {
         self.place_in(kind, cells, page_map)
     }
 
-    /// The same for a page that the host does not write, and that lies in block `at`.
+    /// See [`crate::Pools::place_again`].
     pub(in crate::pools) fn place_again<S: OpSink>(
         &mut self,
         owner: u32,
@@ -51,13 +51,13 @@ impl Pool {
         Ok(self.take_room(index))
     }
 
-    /// Frontier `index` of `kind`.
+    /// Returns the index of frontier `index` of `kind`.
     #[inline(always)]
     pub(super) fn of_kind(&self, kind: usize, index: u32) -> usize {
         kind * self.data_frontiers as usize + index as usize
     }
 
-    /// The frontier of `kind` whose die has the least work before it; among equals the next in turn.
+    /// Returns the frontier of `kind` whose die has the least pending work; among equals the next in turn.
     fn least_loaded(&self, kind: usize, flash: &FlashState) -> u32 {
         let count = self.data_frontiers;
         let in_turn = (0..count).map(|step| (self.turns[kind] + step) % count);
@@ -69,7 +69,7 @@ impl Pool {
         in_turn.min_by_key(backlog).expect("a pool has frontiers")
     }
 
-    /// The block that the next page of the map goes to.
+    /// Returns the block that takes the next page of the map.
     pub(in crate::pools) fn place_map<S: OpSink>(
         &mut self,
         cells: &mut Cells<'_, S>,
@@ -87,7 +87,7 @@ impl Pool {
         Ok(self.take_room(index))
     }
 
-    /// One page of frontier `index`, which has room.
+    /// Takes one page of frontier `index`, which has room.
     #[inline(always)]
     pub(super) fn take_room(&mut self, index: usize) -> BlockIndex {
         let frontier = &mut self.frontiers[index];
@@ -100,8 +100,8 @@ impl Pool {
         index as u32 >= self.first_map_frontier
     }
 
-    /// Opens a block for frontier `index`, and cleans until the reserve is whole again. The write that asked goes where
-    /// the last victim's pages of its kind went, so that the die does the cleaning first; says which frontier that is.
+    /// Opens a block for frontier `index`, and cleans until the reserve is free again. Returns the frontier for the
+    /// write: that of the last victim's pages of the same kind, so that its die does the cleaning first.
     #[cold]
     fn make_room<S: OpSink>(
         &mut self,
@@ -120,7 +120,7 @@ impl Pool {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<usize, FtlError> {
-        // A policy may pick blocks without a superseded page, and gains nothing by them; but hardly this often.
+        // Policies may pick blocks without a superseded page, which gain nothing, but hardly this often.
         let patience = self.blocks().min(64);
         let mut attempts = 64 * self.closed.len() * 64;
         let most = attempts;
@@ -131,8 +131,8 @@ impl Pool {
         while self.frontiers[index].room == 0 {
             self.open(index, cells)?;
             while self.free_blocks < self.reserve {
-                // Where the map has to follow each copy, a policy that does not look for
-                // gain may lose as fast as it gains.
+                // If each copy may need a map update, a policy that does not look for gain may lose space as fast as it
+                // gains it.
                 let certain = self.map.is_some() && most - attempts > patience;
                 let cleaned = self.clean(certain, cells, page_map)?;
                 if self.is_map_frontier(cleaned) == map {
@@ -144,8 +144,8 @@ impl Pool {
         Ok(index)
     }
 
-    /// The frontier of the same kind as `index` that belongs to the part of `cleaned`. Where kinds are kept apart,
-    /// cleaning may have given room to another kind there only; then it is `index`.
+    /// Returns the frontier of the same kind as `index` in the part of frontier `cleaned`. If kinds are kept apart and
+    /// cleaning gave room only to another kind there, returns `index`.
     #[inline]
     fn beside(&self, index: usize, cleaned: usize) -> usize {
         if !self.apart || self.is_map_frontier(index) {
@@ -176,7 +176,7 @@ impl Pool {
         let frontier = &mut self.frontiers[index];
         let part = match self.free[frontier.home.index()].is_empty() {
             false => frontier.home.index(),
-            // Among equals the first one, as for everything that results depend on.
+            // Among equals the first part: results must not depend on chance.
             true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
         let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
@@ -185,7 +185,7 @@ impl Pool {
         frontier.room = self.data_pages_per_block;
         if cells.flash.keeps_journal() {
             frontier.opened = cells.flash.next_sequence();
-            self.tell_oldest_open(cells.flash);
+            self.record_oldest_open(cells.flash);
         }
         if let (false, Some(stream)) = (map, self.stream_of_block.get_mut(block.index())) {
             *stream = (index as u32 / self.data_frontiers) as u8;
@@ -208,7 +208,7 @@ impl Pool {
             if self.frontiers[index].room == 0 {
                 index = self.make_room(index, cells, page_map)?;
             }
-            // Cleaning may have written them.
+            // Cleaning may have written them already.
             if page_map.has_updates(self.index)
                 && let Some((block, valid)) = page_map.update(self.index, self.take_room(index), cells)
             {

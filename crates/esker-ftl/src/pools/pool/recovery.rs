@@ -1,4 +1,4 @@
-//! A pool after a power failure.
+//! Recovery of a pool after a power failure.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ impl Pool {
         if let Some(wear) = &mut self.wear {
             wear.recover(flash);
         }
-        // Policies may go by the order in which blocks were closed.
+        // Policies may depend on the order in which blocks were closed.
         let mut in_order: Vec<PoolBlock> = self.numbers.all().collect();
         in_order.sort_by_key(|block| found[block.index()].opened);
         let mut open = Vec::new();
@@ -43,7 +43,7 @@ impl Pool {
             }
         }
         self.free.iter_mut().for_each(|blocks| blocks.make_contiguous().sort_unstable());
-        // Those with most room are written on.
+        // The blocks with the most room become the open ones.
         open.sort_by_key(|block| (found[block.index()].programmed, *block));
         for block in open {
             let state = found[block.index()];
@@ -65,7 +65,7 @@ impl Pool {
                 *stream = (index as u32 / self.data_frontiers) as u8;
             }
         }
-        self.tell_oldest_open(flash);
+        self.record_oldest_open(flash);
     }
 
     /// See [`crate::Pools::restore`].
@@ -82,7 +82,7 @@ impl Pool {
         Ok(())
     }
 
-    pub(super) fn tell_oldest_open(&self, flash: &mut FlashState) {
+    pub(super) fn record_oldest_open(&self, flash: &mut FlashState) {
         let data = &self.frontiers[..self.first_map_frontier as usize];
         let oldest = data.iter().map(|frontier| frontier.opened).min().unwrap_or(u64::MAX);
         flash.set_oldest_open(self.index, oldest);

@@ -1,4 +1,4 @@
-//! A pool that begins in its steady state.
+//! Starts a pool in its steady state.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use super::cleaning::pace;
 use super::{Frontier, Pool, set};
 use crate::gc::Stationary;
 use crate::numbers::{PoolBlock, PoolPart};
-use crate::pools::steady::{Contents, Laws, Run};
+use crate::pools::steady::{Contents, Laws, OwnerRun};
 use crate::pools::{PageMap, Temperature};
 
-/// Fewer candidates for cleaning than this are too few for what is known of many: with n of them write amplification
-/// is off by about 1 / n.
+/// Least number of candidates for cleaning for which the theory of infinitely many holds: with n of them write
+/// amplification is off by about 1 / n.
 const CANDIDATES_MIN: u32 = 512;
 
 /// A block with its first `written` pages programmed, of which `valid` were not superseded.
@@ -25,26 +25,26 @@ struct Holding {
     valid: u32,
 }
 
-/// Which block holds how much. Those written last come first: one for each frontier, then closed ones.
+/// How many pages each block holds. The last written come first: a block for each frontier, then closed ones.
 #[derive(Debug)]
 pub(in crate::pools) struct Plan {
     data: Vec<Holding>,
     map: Vec<Holding>,
     free: Vec<VecDeque<PoolBlock>>,
-    /// Programs of data per page that the host writes.
+    /// Data programs per host page write.
     pub(in crate::pools) amplification: f64,
 }
 
-/// Where the pages of a pool are in the steady state.
+/// The distribution of a pool's pages in the steady state.
 struct Balance {
     law: Stationary,
-    /// Blocks that are free.
+    /// Free blocks.
     kept: u32,
-    /// Blocks that may be victims.
+    /// Blocks that are candidates for cleaning.
     candidates: u32,
-    /// Valid pages of data in them.
+    /// Valid data pages in the candidates.
     left: u32,
-    /// How far the open blocks of data are written.
+    /// Programmed pages of each open data block.
     open: Vec<u32>,
     /// Blocks of the map.
     of_map: u32,
@@ -58,7 +58,7 @@ impl Erased {
         Self(free.iter().map(|blocks| shuffled(blocks.iter().copied().collect(), rng)).collect())
     }
 
-    /// One of `part`, or where that has none, of the part that has most.
+    /// Takes a block of `part`, or if it has none, of the part with the most.
     fn take(&mut self, part: PoolPart) -> Option<PoolBlock> {
         let most = || (0..self.0.len()).rev().max_by_key(|&part| self.0[part].len());
         let part = if self.0[part.index()].is_empty() { most()? } else { part.index() };
@@ -67,10 +67,10 @@ impl Erased {
 }
 
 impl Pool {
-    /// How the pool, whose blocks are erased, stands in the steady state when it has to be cleaned next: `data` pages
-    /// of data and `map` ones of the map are valid. `None` where that is not known.
+    /// Plans the steady state of the pool, whose blocks are erased, just before it has to be cleaned: `data` data pages
+    /// and `map` map pages are valid. `None` if that state is not known.
     pub(in crate::pools) fn plan_steady(&self, data: u32, map: u32, rng: &mut Rng, laws: &mut Laws) -> Option<Plan> {
-        // Those writes would be of one stream, and leave the frontiers of the others alone.
+        // These writes would all be of one stream, and leave the frontiers of other streams unused.
         if self.keeps_streams {
             return None;
         }
@@ -100,9 +100,9 @@ impl Pool {
         Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain })
     }
 
-    /// How many pages of space are missing, when a victim is chosen, to what cleaning is for. Cleaning that does a
-    /// little with each write falls behind until victims are so empty that it keeps up, or until whole blocks are
-    /// cleaned at once. Pages and not blocks are counted, since a small pool has few blocks to spare.
+    /// Returns how many free pages are missing to the goal of cleaning when a victim is chosen. Gradual cleaning falls
+    /// behind until victims are so empty that it keeps up, or until whole blocks are cleaned at once. Counted in pages,
+    /// since a small pool has few blocks to spare.
     fn behind_in_the_long_run(&self, data: u32, map: u32, laws: &mut Laws) -> Option<u32> {
         let pages = self.data_pages_per_block;
         let most = self.gradual.saturating_sub(self.reserve) * pages;
@@ -110,11 +110,12 @@ impl Pool {
             let law = self.balance(behind, data, map, laws)?.law;
             Some(self.backlog(&law) > f64::from(behind))
         };
-        // Writes of the map clean a little, too, so that cleaning keeps up there.
+        // With a map, gradual cleaning keeps up, since map writes clean a little, too.
         if most == 0 || map > 0 || !falls_behind(0)? {
             return Some(0);
         }
-        // Victims whose pages are copied at another pace may take longer though they are emptier: no step is too long.
+        // Emptier victims may take longer, since their pages are copied at another pace. So no step is longer than a
+        // block.
         let (mut low, mut high) = (0, pages);
         while high < most && falls_behind(high)? {
             (low, high) = (high, high + pages);
@@ -130,18 +131,18 @@ impl Pool {
         Some(high)
     }
 
-    /// What candidates for cleaning hold where `behind` pages are missing to the free space that is aimed at.
+    /// Returns the distribution of pages if `behind` free pages are missing to the goal of cleaning.
     fn balance(&self, behind: u32, data: u32, map: u32, laws: &mut Laws) -> Option<Balance> {
         let pages = self.data_pages_per_block;
         let compared = self.victims.compares()?;
         let of_map = if map > 0 { self.map.as_ref()?.allowance } else { 0 };
-        // Cleaning is due when the last of the blocks aimed at is the next to be opened: one open block is full then.
+        // Cleaning is due when the last block of the goal would be opened next: one open block is full then.
         let opened = behind.div_ceil(pages);
         let kept = self.reserve.max(self.gradual).checked_sub(opened)?;
         let newest = pages - (opened * pages - behind);
         let count = self.first_map_frontier;
         let open: Vec<u32> = (0..count).rev().map(|index| staggered(index * pages + newest, count)).collect();
-        // A full one is a candidate as soon as another one is opened.
+        // A full block is a candidate as soon as its frontier opens another one.
         let partly: Vec<u32> = open.iter().copied().filter(|written| *written < pages).collect();
         let candidates = self.free_blocks.checked_sub(kept + of_map + partly.len() as u32)?;
         let left = data.checked_sub(partly.iter().sum())?;
@@ -152,19 +153,19 @@ impl Pool {
         Some(Balance { law, kept, candidates, left, open, of_map })
     }
 
-    /// How many pages gradual cleaning is behind in the mean where victims are those of `law`.
+    /// Returns how many pages gradual cleaning is behind on average if victims are distributed as in `law`.
     ///
-    /// Each victim gives some pages more, or less, than are written while it is cleaned, and no more is made up for
-    /// than was lost: a random walk with a bound. `MEAN_OF_WALK` is what steps at moments of their own take off the
-    /// mean of such a walk in continuous time (Siegmund 1979).
+    /// Each victim frees some pages more or fewer than are written while it is cleaned. The backlog is a random walk
+    /// that stops at zero. `MEAN_OF_WALK` corrects the mean of such a walk in continuous time for its discrete steps
+    /// (Siegmund 1979).
     fn backlog(&self, law: &Stationary) -> f64 {
         const MEAN_OF_WALK: f64 = 0.582_6;
         let pages = self.data_pages_per_block;
         let Some(compared) = self.victims.compares() else { return 0.0 };
         let (victims, full) = law.victims(compared, true);
-        // The erase comes with the write that finds fewer pages to copy than it may copy.
+        // The erase comes with the write that finds fewer pages left to copy than its share.
         let surplus = |valid: u32| f64::from(pages - valid) - f64::from(valid / pace(valid, pages) + 1);
-        // A write whose choice is spared cleans nothing.
+        // A write whose victim is spared cleans nothing.
         let (spared, spread) = (full / (1.0 - full), full / (1.0 - full).powi(2));
         let mean: f64 = victims.iter().map(|(valid, share)| share * surplus(*valid)).sum();
         let squares: f64 = victims.iter().map(|(valid, share)| share * (surplus(*valid) - mean).powi(2)).sum();
@@ -175,13 +176,13 @@ impl Pool {
         (variance / (2.0 * drift) - MEAN_OF_WALK * variance.sqrt()).max(0.0)
     }
 
-    /// The same for `blocks` blocks of the map with `valid` valid pages. Its few blocks are soon written anew: they
-    /// only have to be about right.
+    /// Plans `blocks` blocks of the map with `valid` valid pages. They are few and soon rewritten, so that an
+    /// approximation is enough.
     fn plan_map(&self, valid: u32, blocks: u32, erased: &mut Erased, laws: &mut Laws) -> Option<Vec<Holding>> {
         let pages = self.data_pages_per_block;
         let frontiers = &self.frontiers[self.first_map_frontier as usize..];
         let count = frontiers.len() as u32;
-        // At most half of the map is in blocks that are open, and each of them has something.
+        // At most half of the map is in open blocks, and each of these has at least one page.
         let most = valid / 2 / count;
         let open: Vec<u32> =
             (0..count).map(|index| staggered(index * pages + pages / 2, count).min(most.max(1))).collect();
@@ -203,7 +204,7 @@ impl Pool {
         Some(holdings)
     }
 
-    /// Does as `plan` says, with pages of the owners in `contents`.
+    /// Fills the blocks as `plan` says, with pages of the owners in `contents`.
     pub(in crate::pools) fn start_steady(
         &mut self,
         plan: Plan,
@@ -227,27 +228,27 @@ impl Pool {
         self.fill(&plan.data, 0..first, &contents.data, &mut after, rng, flash, page_map);
         self.free_blocks = plan.free.iter().map(|blocks| blocks.len() as u32).sum();
         self.free = plan.free;
-        // Those written first are closed first.
+        // The blocks written first are closed first.
         let open = if contents.map.is_some() { self.frontiers.len() - first } else { 0 };
         for holding in plan.map.iter().skip(open).rev().chain(plan.data[first..].iter().rev()) {
             self.close(holding.block, holding.valid);
         }
         if flash.keeps_journal() {
-            self.tell_oldest_open(flash);
+            self.record_oldest_open(flash);
         }
         if let Some(temperature) = &mut self.temperature {
             warm(temperature, &contents.data, rng);
         }
     }
 
-    /// Fills the blocks of `holdings`, the first ones of which belong to `frontiers`, with pages of `run`. `after` is
-    /// the sequence number behind their last, and then behind what is older.
+    /// Fills the blocks of `holdings`, the first of which belong to `frontiers`, with pages of `run`. `after` is the
+    /// sequence number after their last page, and is lowered to that of their first page.
     #[expect(clippy::too_many_arguments, reason = "all of them are of the one start")]
     fn fill(
         &mut self,
         holdings: &[Holding],
         frontiers: std::ops::Range<usize>,
-        run: &Run,
+        run: &OwnerRun,
         after: &mut u64,
         rng: &mut Rng,
         flash: &mut FlashState,
@@ -262,19 +263,19 @@ impl Pool {
             let summary = self.summary && !open;
             *after -= u64::from(holding.written) + u64::from(summary);
             draw(&mut mask, holding.valid, holding.written, rng);
-            flash.give(block, holding.written, &mask, is_map, summary, *after);
+            flash.set_block(block, holding.written, &mask, is_map, summary, *after);
             let first_page = flash.geometry().first_page(block).0;
             let younger = placer.placed;
             for (word, valid) in mask.iter().enumerate() {
                 placer.place(first_page + 64 * word as u32, *valid, flash, page_map);
             }
             if flash.keeps_journal() {
-                // What was superseded is an earlier version of what was written later.
+                // Superseded pages are earlier versions of pages that were written later.
                 for offset in
                     (0..holding.written).filter(|offset| mask[*offset as usize / 64] >> (offset % 64) & 1 == 0)
                 {
                     let owner = run.owner(rng.below(u64::from(younger)) as u32);
-                    flash.give_owner(PhysicalPage(first_page + offset), owner);
+                    flash.set_owner(PhysicalPage(first_page + offset), owner);
                 }
             }
             if open {
@@ -288,16 +289,16 @@ impl Pool {
     }
 }
 
-/// Gives valid pages to owners: pages of one word are asked for while those of the one before are written.
+/// Assigns valid pages to owners. Prefetches for the pages of one word while those of the previous word are written.
 struct Placer<'a> {
-    run: &'a Run,
+    run: &'a OwnerRun,
     placed: u32,
     pending: [(u32, PhysicalPage); 64],
     waiting: usize,
 }
 
 impl Placer<'_> {
-    /// The pages of `valid`, a bit for each from `first` on, are those of the next owners.
+    /// Assigns the pages in `valid`, a bit for each from `first` on, to the next owners.
     #[inline]
     fn place(&mut self, first: u32, mut valid: u64, flash: &mut FlashState, page_map: &mut impl PageMap) {
         let mut next = [(0, PhysicalPage(0)); 64];
@@ -316,27 +317,27 @@ impl Placer<'_> {
     #[inline]
     fn flush(&mut self, flash: &mut FlashState, page_map: &mut impl PageMap) {
         for (owner, page) in &self.pending[..self.waiting] {
-            flash.give_owner(*page, *owner);
+            flash.set_owner(*page, *owner);
             page_map.moved(*owner, *page, flash);
         }
         self.waiting = 0;
     }
 }
 
-/// A `count`-th of `pages`, at least one: how far a block is written where `count` frontiers take turns to be full.
+/// Returns how far a block is written if `count` frontiers fill up in turn: a `count`-th of `pages`, at least one.
 fn staggered(pages: u32, count: u32) -> u32 {
     (pages / count).max(1)
 }
 
-/// `blocks` that are full, with as many valid pages as `counts` says, the most first.
+/// Full `blocks` with as many valid pages as `counts` says, those with the most first.
 fn by_age(counts: &[u32], blocks: Vec<PoolBlock>, written: u32) -> impl Iterator<Item = Holding> {
     let levels = (0..=written).rev().flat_map(|valid| (0..counts[valid as usize]).map(move |_| valid));
     blocks.into_iter().zip(levels).map(move |(block, valid)| Holding { block, written, valid })
 }
 
-/// Sets `count` bits of the first `of` in `mask`, all equally likely.
+/// Sets `count` random bits among the first `of` bits of `mask`.
 fn draw(mask: &mut [u64], count: u32, of: u32, rng: &mut Rng) {
-    // Whichever is less is drawn: those that are set, or the others.
+    // Draws the smaller set: the bits that are set, or the others.
     let inverted = 2 * count > of;
     mask.fill(0);
     let mut left = if inverted { of - count } else { count };
@@ -354,8 +355,8 @@ fn draw(mask: &mut [u64], count: u32, of: u32, rng: &mut Rng) {
     }
 }
 
-/// As after many writes: the last window is full, and half of the current one.
-fn warm(temperature: &mut Temperature, run: &Run, rng: &mut Rng) {
+/// The state after many writes: the previous window is complete, and the current one half complete.
+fn warm(temperature: &mut Temperature, run: &OwnerRun, rng: &mut Rng) {
     for _ in 0..temperature.window() + temperature.window() / 2 {
         temperature.written(run.owner(rng.below(u64::from(run.count())) as u32));
     }

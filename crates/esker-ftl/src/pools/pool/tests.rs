@@ -1,4 +1,4 @@
-//! Rules of placing and cleaning that docs/flash-model.md states, operation by operation.
+//! The rules of placement and cleaning in docs/flash-model.md, operation by operation.
 
 use esker_core::{LogicalPage, Ratio, Rng};
 use esker_nand::state::{Cause, FlashOpKind, OpList, Silent};
@@ -9,8 +9,8 @@ use crate::gc::{self, PoolShape};
 use crate::testing::{DriveSettings, layer, one_plane};
 use crate::{Cells, Choice, Ftl, Part, Space};
 
-/// One pool of `dies` dies with 8 blocks of 4 pages each. Half of the pages are the host's, a quarter of the blocks is
-/// kept free.
+/// One pool of `dies` dies with 8 blocks of 4 pages each. Half of the pages are the host's, and a quarter of the blocks
+/// is kept free.
 fn settings(dies: u32) -> DriveSettings {
     let mut layer = layer("page", 50, PoolScope::Device);
     layer.cleaning.threshold = Ratio::percent(25);
@@ -43,7 +43,7 @@ impl Drive {
         ops.as_slice().iter().map(|op| (op.kind, op.cause)).collect()
     }
 
-    /// The blocks that a write of `page` erases.
+    /// Returns the blocks that a write of `page` erases.
     fn erased_by(&mut self, page: u32) -> Vec<u32> {
         let erased = |(kind, _)| if let FlashOpKind::Erase { block } = kind { Some(block.0) } else { None };
         self.write(page, Part::Whole).into_iter().filter_map(erased).collect()
@@ -60,13 +60,13 @@ fn a_full_block_is_a_candidate_once_its_frontier_goes_on_and_ties_go_to_the_lowe
     }
     drive.ftl.trim(LogicalPage(1), &mut Cells::new(&mut drive.flash, &mut OpList::default()));
     assert_eq!(drive.flash.valid_in(BlockIndex(13)), 0);
-    // The frontier of the first die goes on. Block 13 is full and empty, but the second die's frontier has not gone on
-    // yet.
+    // The first die's frontier is next. Block 13 is full and all superseded, but not closed, as the second die's
+    // frontier has not opened another block yet.
     assert_eq!(drive.erased_by(31), [0]);
     assert_eq!(drive.erased_by(29), [13]);
 }
 
-/// The write that sets off cleaning goes to the die of the last victim, and what it has to read is read after that.
+/// A write that triggers cleaning goes to the die of the last victim, and reads what it needs after that.
 #[test]
 fn a_write_follows_its_cleaning_and_so_does_what_it_reads() {
     for dies in [1, 2, 3, 4] {
@@ -112,7 +112,8 @@ fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
         pool.open(frontier, &mut Cells::new(&mut flash, &mut Silent)).unwrap();
         pool.frontiers[frontier].block.take().unwrap().0
     };
-    // Two dies have three: the first of them lends the block that was erased first. Then the other one has most.
+    // Two dies have three free blocks: of these the first gives the block that was erased first. Then the other has the
+    // most.
     assert_eq!([opened(0), opened(0)], [22, 25]);
     // All have two now.
     assert_eq!([opened(0), opened(1)], [9, 10]);

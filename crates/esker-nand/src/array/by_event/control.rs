@@ -1,4 +1,4 @@
-//! Control lines that the packages of a gang share: when commands may be issued, and which transfers run together.
+//! Control lines shared by the packages of a gang: when commands may be issued, and which transfers run together.
 
 use super::ByEvent;
 use super::phases::Phase;
@@ -8,29 +8,29 @@ use crate::{Gang, GangControl};
 /// The control lines of one gang.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// Transfers that the strobes drive: all in one direction, and begun at one moment.
+    /// Transfers under way on the strobes: all in one direction, and begun at one time.
     transfers: u32,
     direction: Direction,
     since: u64,
-    /// In rounds, dies that still work on the current one.
+    /// With rounds, dies that still work on the current round.
     working: u32,
 }
 
 impl Control {
-    /// Whether the strobes drive something that began before `now`. What begins at `now` comes after the commands of
-    /// that moment, which take no time.
+    /// Returns true if the strobes are occupied by transfers begun before `now`. Transfers that begin at `now` come
+    /// after commands at `now`, which take no time.
     fn is_held(&self, now: u64) -> bool {
         self.transfers > 0 && self.since < now
     }
 }
 
 impl ByEvent {
-    /// Whether packages hold control lines that they share, and how.
+    /// Returns how packages share control lines, if they do.
     fn gang_control(&self) -> Option<GangControl> {
         (self.settings.gang == Gang::SharedControl).then_some(self.settings.gang_control)
     }
 
-    /// Whether commands and transfers of a channel take turns on control lines.
+    /// Returns true if commands and transfers of a channel take turns on control lines.
     pub(super) fn shares_strobes(&self) -> bool {
         self.gang_control() == Some(GangControl::Strobes)
     }
@@ -39,12 +39,12 @@ impl ByEvent {
         self.layout.channel_of(index as u32) as usize
     }
 
-    /// Whether die `index` has to wait with a command.
+    /// Returns true if a command to die `index` has to wait.
     pub(super) fn waits_for_control(&self, index: usize, now: u64) -> bool {
         self.shares_strobes() && self.controls[self.control_of(index)].is_held(now)
     }
 
-    /// Whether a transfer of die `index` would have to wait.
+    /// Returns true if a transfer of die `index` would have to wait.
     pub(super) fn transfer_would_wait(&self, index: usize) -> bool {
         match self.shares_strobes() {
             true => self.controls[self.control_of(index)].transfers > 0,
@@ -52,7 +52,7 @@ impl ByEvent {
         }
     }
 
-    /// Lets idle dies of `channel` begin, and gives out its buses or control lines.
+    /// Starts operations on the idle dies of `channel`, and grants its buses or control lines.
     pub(super) fn decide(&mut self, channel: u32, now: u64) {
         let dies = self.layout.dies_of_channel(channel);
         match self.gang_control() {
@@ -77,8 +77,8 @@ impl ByEvent {
         }
     }
 
-    /// Gives the strobes of `channel` to the die that asked first, and to all others that ask for the same direction at
-    /// this moment and have the data lines of their package to themselves. Says whether any did.
+    /// Grants the strobes of `channel` to the die that asked first, and to all others that ask for the same direction
+    /// now and whose package's data lines are free. Returns true if a transfer began.
     fn grant_together(&mut self, channel: u32, now: u64) -> bool {
         let control = &self.controls[channel as usize];
         if control.is_held(now) {
@@ -94,13 +94,13 @@ impl ByEvent {
                 continue;
             }
             direction = Some(wanted);
-            self.give(ask, now);
+            self.grant_transfer(ask, now);
             any = true;
         }
         any
     }
 
-    /// The strobes drive a transfer of die `index` from `now` on.
+    /// Occupies the strobes for a transfer of die `index` from `now` on.
     pub(super) fn take_strobes(&mut self, index: usize, direction: Direction, now: u64) {
         if self.shares_strobes() {
             let gang = self.control_of(index);
@@ -110,7 +110,7 @@ impl ByEvent {
         }
     }
 
-    /// A transfer of die `index` in `direction`, begun at `since`, has ended.
+    /// Ends a transfer of die `index` in `direction`, begun at `since`.
     pub(super) fn release_strobes(&mut self, index: usize, direction: Direction, since: u64, now: u64) {
         if self.shares_strobes() {
             let gang = self.control_of(index);
@@ -119,7 +119,7 @@ impl ByEvent {
         }
     }
 
-    /// Die `index` is given a command.
+    /// Records a command to die `index`.
     pub(super) fn command(&mut self, index: usize, now: u64) {
         if self.shares_strobes() {
             let gang = self.control_of(index);
@@ -127,7 +127,8 @@ impl ByEvent {
         }
     }
 
-    /// The oldest operation that may begin of each package of a gang, which has ended all of the last round.
+    /// Begins the next round: the oldest operation that may begin of each package. The gang must have ended the last
+    /// round.
     fn begin_round(&mut self, channel: u32, now: u64) {
         let mut candidates: Vec<(u64, u32, usize)> = (self.layout.dies_of_channel(channel))
             .filter_map(|index| {
@@ -148,7 +149,7 @@ impl ByEvent {
         self.controls[channel as usize].working = packages.len() as u32;
     }
 
-    /// Die `index` has ended what it did.
+    /// Records that die `index` has ended its operation of the round.
     pub(super) fn end_of_round(&mut self, index: usize) {
         if self.gang_control() == Some(GangControl::Rounds) {
             let gang = self.control_of(index);

@@ -1,4 +1,4 @@
-//! What an idle die begins with, and what it does along with it.
+//! Chooses the operations that an idle die begins.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::array::register::{Register, Use};
 use crate::array::tally::Step;
 use crate::{MultiPlane, Scheduling};
 
-/// A transfer that a die asks for; the least of several is the first.
+/// A request of a die for a transfer. The least of several goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ask {
     since: u64,
@@ -18,7 +18,7 @@ pub(super) struct Ask {
     pub(super) op: u32,
 }
 
-/// What operations touch that were passed over: what conflicts with it has to keep its place.
+/// The pages touched by operations that were passed over. Operations that conflict with them must not overtake.
 #[derive(Default)]
 struct PassedOver {
     touched: Vec<Touch>,
@@ -30,7 +30,7 @@ impl PassedOver {
         self.touched.extend(op.also);
     }
 
-    /// Whether `op` may go ahead of all that was passed over.
+    /// Returns true if `op` may overtake all operations that were passed over.
     fn lets_pass(&self, op: &Op) -> bool {
         let stops =
             |touch: &Touch| op.touches.conflicts_with(touch) || op.also.is_some_and(|also| also.conflicts_with(touch));
@@ -39,7 +39,7 @@ impl PassedOver {
 }
 
 impl ByEvent {
-    /// Lets each of `dies` begin something, where it can. Says whether anything changed.
+    /// Starts an operation on each of `dies` that can begin one. Returns true if anything changed.
     pub(super) fn pick_all(&mut self, dies: Range<u32>, now: u64) -> bool {
         let mut changed = false;
         for die in dies {
@@ -48,7 +48,7 @@ impl ByEvent {
         changed
     }
 
-    /// Lets die `index` begin something, where it can. Says whether anything changed.
+    /// Starts an operation on die `index` if it can begin one. Returns true if anything changed.
     fn pick(&mut self, index: usize, now: u64) -> bool {
         let waits = self.waits_for_control(index, now);
         match self.dies[index].phase {
@@ -87,7 +87,7 @@ impl ByEvent {
         }
     }
 
-    /// What die `die` asks to transfer.
+    /// Returns the transfer that die `die` asks for.
     pub(super) fn ask_of(&self, die: u32) -> Option<Ask> {
         let index = die as usize;
         let state = &self.dies[index];
@@ -99,18 +99,18 @@ impl ByEvent {
         Some(Ask { since: state.since, sequence: self.ops[op].sequence, die: index, op })
     }
 
-    /// Gives the bus of `dies`, where it is free, to the one that asked first. Says whether any did.
+    /// Grants the bus of `dies`, if it is free, to the first that asked. Returns true if any did.
     pub(super) fn grant(&mut self, dies: Range<u32>, now: u64) -> bool {
         if self.buses[self.bus_of(dies.start as usize)].taken {
             return false;
         }
         let first = dies.filter_map(|die| self.ask_of(die)).min();
-        first.into_iter().for_each(|ask| self.give(ask, now));
+        first.into_iter().for_each(|ask| self.grant_transfer(ask, now));
         first.is_some()
     }
 
-    /// Begins the transfer that is asked for.
-    pub(super) fn give(&mut self, ask: Ask, now: u64) {
+    /// Grants the transfer of `ask`. Begins its operation, if that only asked so far.
+    pub(super) fn grant_transfer(&mut self, ask: Ask, now: u64) {
         let Ask { since, die, op, .. } = ask;
         if self.dies[die].wants.is_some() {
             let position = self.dies[die].queue.iter().position(|other| *other == op).expect("it waits");
@@ -119,7 +119,7 @@ impl ByEvent {
         self.begin_transfer(die, now);
     }
 
-    /// Which of the operations that wait die `index` begins with, as a position in its queue.
+    /// Returns the operation that die `index` begins next, as a position in its queue.
     pub(super) fn choose(&self, index: usize) -> Option<usize> {
         let queue = &self.dies[index].queue;
         match self.settings.scheduling {
@@ -154,8 +154,8 @@ impl ByEvent {
         }
     }
 
-    /// What nothing may go ahead of that conflicts with it, beside what waits: what is under way or suspended. With the
-    /// number below which reads are served before what is suspended goes on.
+    /// Returns the operations of die `index` that are under way or suspended, which conflicting ones must not overtake,
+    /// and the sequence number below which reads are served before the suspended operation resumes.
     fn held(&self, index: usize) -> (PassedOver, u64) {
         let die = &self.dies[index];
         let mut passed = PassedOver::default();
@@ -165,8 +165,8 @@ impl ByEvent {
         (passed, suspended.reads_before)
     }
 
-    /// The first read for the host that may begin now; while something is suspended, only such as waited by then. Each
-    /// of them waits for all that it must not pass.
+    /// Returns the first host read that may begin now; during a suspension, only among reads that were waiting when it
+    /// began. A read waits for all operations that it must not overtake.
     fn next_host_read(&self, index: usize) -> Option<usize> {
         let die = &self.dies[index];
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
@@ -175,7 +175,7 @@ impl ByEvent {
         Some(die.queue.partition_point(|op| self.ops[*op].sequence < sequence))
     }
 
-    /// Takes the operation at `position`, and all that is joined with it, and begins its pages.
+    /// Begins the operation at `position`, together with all that can join it.
     pub(super) fn begin(&mut self, index: usize, position: usize, start: u64, now: u64) {
         let positions = self.joined(index, position);
         let work: u64 = positions.iter().map(|at| self.work(&self.ops[self.dies[index].queue[*at]])).sum();
@@ -202,13 +202,13 @@ impl ByEvent {
             }
         }
         if !self.dies[index].registers.is_empty() {
-            self.go_through_registers(index);
+            self.update_registers(index);
         }
         self.begin_pages(index, now);
     }
 
-    /// What `op` does with the register of its plane.
-    fn use_of(&self, op: &Op) -> Use {
+    /// Returns what `op` does with the register of its plane.
+    fn register_use(&self, op: &Op) -> Use {
         let copies = matches!(op.step, Step::CopyOut | Step::CopyOutHeld);
         match op.step {
             step if step.leaves_page_in_register() => {
@@ -221,23 +221,24 @@ impl ByEvent {
         }
     }
 
-    /// Whether die `index`, which is about to begin `op`, has its flash page in a register: `op` was there no later
-    /// than what came before it ended.
+    /// Returns true if the flash page of `op`, which die `index` is about to begin, is in a register. `op` must have
+    /// been there no later than the end of the operation before it.
     fn finds_page(&self, index: usize, op: &Op) -> bool {
         let die = &self.dies[index];
         let register = die.registers.get(op.plane as usize);
-        op.arrived <= die.ended && register.is_some_and(|register| register.serves(self.use_of(op)))
+        op.arrived <= die.ended && register.is_some_and(|register| register.serves(self.register_use(op)))
     }
 
-    /// Takes what die `index` begins through the registers of its planes, and has nothing sensed that lies there.
-    fn go_through_registers(&mut self, index: usize) {
+    /// Updates the registers of die `index` for what it begins, and removes the sensing of pages that are in a
+    /// register.
+    fn update_registers(&mut self, index: usize) {
         let (group, leader) = (self.dies[index].group.len(), self.dies[index].group[0]);
         if self.ops[leader].arrived > self.dies[index].ended {
             self.dies[index].registers.fill(Register::Other);
         }
         for member in 0..group {
             let op = self.dies[index].group[member];
-            let (found, uses) = (self.finds_page(index, &self.ops[op]), self.use_of(&self.ops[op]));
+            let (found, uses) = (self.finds_page(index, &self.ops[op]), self.register_use(&self.ops[op]));
             let op = &mut self.ops[op];
             op.step = op.step.held().filter(|_| found).unwrap_or(op.step);
             let register = &mut self.dies[index].registers[op.plane as usize];
@@ -245,13 +246,13 @@ impl ByEvent {
         }
     }
 
-    /// The positions of what die `index` does at once when it begins with the one at `position`, in order.
+    /// Returns the positions of all operations that die `index` does together with the one at `position`, in order.
     fn joined(&self, index: usize, position: usize) -> Vec<usize> {
         let queue = &self.dies[index].queue;
         let leader = &self.ops[queue[position]];
         let mut joined = vec![position];
         let most = match self.settings.multi_plane {
-            // How long a page is read again depends on its decoding step.
+            // The time of another read of a page depends on its decoding step.
             _ if leader.step == Step::ReadAgain => return joined,
             MultiPlane::Off => return joined,
             MultiPlane::Pairs => 2,
@@ -261,7 +262,7 @@ impl ByEvent {
         // Planes sense together, or none does.
         let held = self.finds_page(index, leader);
         let (mut passed, limit) = self.held(index);
-        // Host reads stay among themselves where they go first: others may not go ahead with them.
+        // If host reads go first, they are not joined with other operations, which may not go first.
         let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || self.dies[index].suspended.is_some();
         queue.iter().take(position).for_each(|op| passed.add(&self.ops[*op]));
         for (at, op) in queue.iter().enumerate().skip(position + 1) {
@@ -294,7 +295,7 @@ impl ByEvent {
         joined
     }
 
-    /// Interrupts the program or erase of die `index` where a read waits that may go ahead. Says whether it did.
+    /// Suspends the program or erase of die `index` if a waiting read may overtake it. Returns true if it did.
     fn suspend(&mut self, index: usize, now: u64) -> bool {
         let Some(rules) = self.settings.suspend else { return false };
         let die = &self.dies[index];
@@ -322,7 +323,7 @@ impl ByEvent {
         true
     }
 
-    /// Takes up again what die `index` suspended.
+    /// Resumes the suspended operation of die `index`.
     fn resume(&mut self, index: usize, now: u64) {
         let resume = self.settings.suspend.map_or(0, |rules| rules.resume.0);
         let die = &mut self.dies[index];
@@ -335,7 +336,7 @@ impl ByEvent {
 }
 
 impl Op {
-    /// Whether it asks for the bus before anything else.
+    /// Returns true if it asks for the bus before anything else.
     pub(super) fn asks_first(&self) -> bool {
         matches!(self.step, Step::Program | Step::ProgramSector | Step::CopyIn)
     }

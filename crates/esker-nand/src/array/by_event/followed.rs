@@ -1,4 +1,4 @@
-//! Which changes of the cells were performed: what a power failure is worked out from.
+//! Tracks which changes of the cells were performed, to compute the state after a power failure.
 
 use std::collections::VecDeque;
 
@@ -10,18 +10,18 @@ use super::phases::Die;
 use super::{ByEvent, Deliveries, NEVER, Ops};
 use crate::state::{Fate, FlashOp, FlashOpKind};
 
-/// Programs and erases that were pushed, in order. Those that have to wait for all before them of their pool do so
-/// here, where others only promise it (see `state/journal.rs`).
+/// Programs and erases that were pushed, in order. Here, changes that must wait for all earlier ones of their pool
+/// really do so, while elsewhere the order is only assumed (see `state/journal.rs`).
 #[derive(Debug)]
 pub(super) struct Followed {
-    /// Of all parts of a pool.
+    /// Over all parts of a pool.
     pub(super) blocks_per_pool: u32,
-    /// The number of the first one that is kept; all before it were performed.
+    /// The number of the first change that is kept. All before it were performed.
     first: u64,
     changes: VecDeque<Change>,
-    /// Whether each change that is pushed next has to wait.
+    /// For each change that is pushed next, whether it has to wait.
     waits: VecDeque<bool>,
-    /// Operations of dies that ended.
+    /// Number of operations that ended on dies.
     operations: u64,
 }
 
@@ -32,7 +32,7 @@ struct Change {
 }
 
 impl Followed {
-    /// A change of so many parts is pushed. Gives its number, and whether it waits.
+    /// Adds a change with `parts` parts. Returns its number, and whether it waits.
     pub(super) fn push(&mut self, parts: u32) -> (u64, bool) {
         self.changes.push_back(Change { parts_left: parts, begun: false });
         let waits = self.waits.pop_front().expect("it was told of each change whether it waits");
@@ -63,14 +63,14 @@ impl Followed {
 }
 
 impl FlashOp {
-    /// Whether it changes what cells hold.
+    /// Returns true if it changes the content of the cells.
     pub fn is_change(&self) -> bool {
         !matches!(self.kind, FlashOpKind::Read { .. } | FlashOpKind::ReadSpare { .. })
     }
 }
 
 impl ByEvent {
-    /// Follows changes from now on. Nothing is under way.
+    /// Starts to track changes. Nothing must be under way.
     pub(in crate::array) fn follow(&mut self, blocks_per_pool: u32) {
         self.followed = Some(Followed {
             blocks_per_pool: blocks_per_pool * self.layout.parts(),
@@ -81,34 +81,35 @@ impl ByEvent {
         });
     }
 
-    /// Whether each of the changes of the next push has to wait for all before it of its pool.
+    /// Sets, for each change of the next push, whether it waits for all earlier changes of its pool.
     pub(in crate::array) fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
         self.followed.as_mut().expect("changes are followed").waits.extend(waits);
     }
 
-    /// How many changes were pushed and how many before the first that was not performed; of those that are followed.
+    /// Returns the number of tracked changes that were pushed, and the number before the first that was not performed.
     pub(in crate::array) fn changes(&self) -> (u64, u64) {
         self.followed.as_ref().map_or((0, 0), |followed| (followed.pushed(), followed.first))
     }
 
-    /// How many operations ended since changes are followed.
+    /// Returns the number of operations that ended since changes are tracked.
     pub(in crate::array) fn operations(&self) -> u64 {
         self.followed.as_ref().map_or(0, |followed| followed.operations)
     }
 
-    /// How long dies take after `now` to end the programs and erases that they are amid, without waiting for buses.
+    /// Returns how long after `now` dies need to end the programs and erases that they have begun, without waiting for
+    /// buses.
     pub(in crate::array) fn rest(&self, now: Nanos) -> Nanos {
         let rest = |die: &Die| {
             let ends = die.group.first().filter(|op| self.ops[**op].touches.how != How::Read);
             let ahead = ends.map_or(0, |op| self.ahead(die, *op));
-            let amid = ends.is_some() || die.suspended.is_some();
-            if amid { die.rest(now.0) + ahead } else { 0 }
+            let works = ends.is_some() || die.suspended.is_some();
+            if works { die.rest(now.0) + ahead } else { 0 }
         };
         Nanos(self.dies.iter().map(rest).max().unwrap_or(0))
     }
 
-    /// Power fails: all dies stop, and forget what they were given. What they are amid was counted whole. Says what
-    /// became of each change after those that [`Self::changes`] says were performed. Changes are not followed any more.
+    /// Loses power: all dies stop, and their operations are dropped. Operations under way count as whole. Returns what
+    /// became of each change after those that [`Self::changes`] counts as performed. Stops tracking changes.
     pub(in crate::array) fn cut(&mut self) -> Vec<Fate> {
         for index in 0..self.dies.len() {
             let die = &self.dies[index];

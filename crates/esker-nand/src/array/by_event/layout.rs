@@ -1,34 +1,34 @@
-//! Where the flash pages of a logical page lie: parts on several dies or planes, each several pages deep.
+//! The location of a logical page's flash pages: parts on several dies or planes, each several pages deep.
 
 use std::ops::Range;
 
 use crate::{ArrayLevel, BlockIndex, Geometry, GeometrySettings};
 
-/// From the blocks and dies that the translation layer knows to those of the array.
+/// Maps the blocks and dies that the translation layer sees to those of the array.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// The array as it is.
+    /// The real array.
     array: GeometrySettings,
     spans_planes: bool,
-    /// Per die of the translation layer, for each part its die.
+    /// Per die of the translation layer, the die of each part.
     dies: Vec<Vec<u32>>,
-    /// Per part, the plane that it adds.
+    /// Per part, its plane offset.
     planes: Vec<u32>,
     depth: u32,
 }
 
-/// Where one part of a block lies.
+/// The location of one part of a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PartLocation {
     pub(super) die: u32,
-    /// Counted within the die.
+    /// Index of the plane in its die.
     pub(super) plane: u32,
-    /// Different for all blocks of a die.
+    /// A number that is unique among the blocks of its die.
     pub(super) block: u32,
 }
 
 impl Layout {
-    /// Logical pages that span all of the levels `span` of the array, `depth` pages deep.
+    /// A layout of logical pages that span the levels `span` of the array, `depth` pages deep.
     pub(crate) fn new(array: &GeometrySettings, span: &[ArrayLevel], depth: u32) -> Self {
         let counts = |level: ArrayLevel| match level {
             ArrayLevel::Channel => array.channels,
@@ -36,7 +36,7 @@ impl Layout {
             ArrayLevel::Die => array.dies_per_package,
             ArrayLevel::Plane => array.planes_per_die,
         };
-        // Per level, how far one of its units reaches for parts, and for what the translation layer sees.
+        // Per level, the number of units that hold parts, and the number that the translation layer sees.
         let split = |level| if span.contains(&level) { (counts(level), 1) } else { (1, counts(level)) };
         let [channel, package, die, plane] =
             [ArrayLevel::Channel, ArrayLevel::Package, ArrayLevel::Die, ArrayLevel::Plane].map(split);
@@ -57,26 +57,26 @@ impl Layout {
         Self { array: *array, spans_planes: plane.0 > 1, dies, planes, depth }
     }
 
-    /// Parts of a logical page.
+    /// Returns the parts of a logical page.
     pub(super) fn parts(&self) -> u32 {
         self.planes.len() as u32
     }
-    /// Flash pages of a part.
+    /// Returns the flash pages of a part.
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
-    /// Dies of the array.
+    /// Returns the dies of the array.
     pub(super) fn dies(&self) -> u32 {
         self.packages() * self.array.dies_per_package
     }
     pub(super) fn planes_per_die(&self) -> u32 {
         self.array.planes_per_die
     }
-    /// Packages of the array.
+    /// Returns the packages of the array.
     pub(super) fn packages(&self) -> u32 {
         self.array.channels * self.array.packages_per_channel
     }
-    /// Channels of the array.
+    /// Returns the channels of the array.
     pub(super) fn channels(&self) -> u32 {
         self.array.channels
     }
@@ -96,22 +96,23 @@ impl Layout {
     pub(super) fn dies_of_package(&self, package: u32) -> Range<u32> {
         package * self.array.dies_per_package..(package + 1) * self.array.dies_per_package
     }
-    /// The array's dies behind a die of the translation layer.
+    /// Iterates over the array's dies behind a die of the translation layer.
     pub(super) fn dies_of(&self, die: u32) -> impl Iterator<Item = u32> {
         self.dies[die as usize].iter().copied()
     }
 
-    /// Where a part of `block` lies, which is one of the translation layer's.
-    pub(super) fn place(&self, geometry: &Geometry, block: BlockIndex, part: u32) -> Place {
+    /// Returns the location of a part of `block`, as numbered by the translation layer.
+    pub(super) fn place(&self, geometry: &Geometry, block: BlockIndex, part: u32) -> PartLocation {
         let plane = match self.spans_planes {
             true => self.planes[part as usize],
             false => geometry.plane_of(block).0 % self.array.planes_per_die,
         };
         let die = self.dies[geometry.die_of(block).0 as usize][part as usize];
-        Place { die, plane, block: block.0 * self.parts() + part }
+        PartLocation { die, plane, block: block.0 * self.parts() + part }
     }
 
-    /// How many of the flash pages `needed` of a logical page a part holds. They go to the parts in turn.
+    /// Returns how many of the flash pages `needed` of a logical page lie in a part. Flash pages go to the parts in
+    /// turn.
     pub(super) fn pages_of_part(&self, part: u32, needed: &[Range<u32>; 2]) -> u32 {
         let parts = self.parts();
         let below = |end: u32| end / parts + u32::from(end % parts > part);
@@ -139,7 +140,7 @@ mod tests {
             units_per_page: 1,
         };
         let layout = Layout::new(&array, &[ArrayLevel::Package, ArrayLevel::Plane], 2);
-        // Dies 0 and 1 of the first package go with dies 2 and 3 of the second.
+        // Dies 0 and 1 of the first package belong with dies 2 and 3 of the second.
         assert_eq!(layout.dies, [vec![0, 2, 0, 2], vec![1, 3, 1, 3], vec![4, 6, 4, 6], vec![5, 7, 5, 7]]);
         assert_eq!((layout.planes.as_slice(), layout.parts()), (&[0, 0, 1, 1][..], 4));
         // Flash pages 3..6 of eight: part 3, then 0 and 1.

@@ -1,12 +1,12 @@
-//! Dies and buses one event at a time: dies may do things out of order, together or with interruptions.
+//! The general scheduler, one event at a time: dies may do operations out of order, together, or with suspensions.
 //!
-//! Every operation is a row of phases on its die: cell work before a transfer, the transfer, cell work after it. What
-//! ends at an instant ends first, in any order; then each die that is idle picks what to do, and each bus that is free
-//! picks the die that asked first, ties by the order in which operations were pushed. Since picking waits until all of
-//! an instant's operations are known, it sees all of one request.
+//! An operation is a row of phases on its die: cell work before a transfer, the transfer, cell work after it. At each
+//! time, phases end first, in any order. Then each idle die picks an operation, and each free bus serves the die that
+//! asked first, ties by the order in which operations were pushed. Since picking waits until all operations of that
+//! time are known, it sees all of one request.
 //!
-//! First in, first out and without anything else this gives the times of [`super::in_runs`]; a property
-//! holds them against each other.
+//! In first-in, first-out order and without any of these extras it gives the times of [`super::in_runs`]; a property
+//! test compares them.
 
 mod control;
 mod decide;
@@ -32,12 +32,12 @@ pub(super) use layout::Layout;
 use op::{How, NO_CHANGE, Op, Ops, Touch};
 use phases::{Bus, Die, Shape};
 
-/// No time at all.
+/// No time.
 const NEVER: u64 = u64::MAX;
 /// No operation, no block.
 const NOBODY: u32 = u32::MAX;
 
-/// What is told once an operation has ended, and what it read is known.
+/// A notification that is due when the page that an operation read is decoded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
     waiter: Waiter,
@@ -45,7 +45,7 @@ struct Known {
     followers: Vec<u32>,
 }
 
-/// What comes out of a decoder.
+/// The result of a decoder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Decoded {
     Known(Known),
@@ -53,7 +53,7 @@ enum Decoded {
     Failed(u32),
 }
 
-/// Dies and buses that decide at the last moment.
+/// Dies and buses that decide as late as possible.
 #[derive(Debug)]
 pub(in crate::array) struct ByEvent {
     geometry: Geometry,
@@ -74,18 +74,18 @@ pub(in crate::array) struct ByEvent {
     sequence: u64,
     tally: Tally,
     audit: Audit,
-    /// Per operation of the list that is being pushed, what it became, part by part: the last of a copy.
+    /// Per operation of the list that is being pushed, the resulting operation of each part; for a copy the last one.
     pushed: Vec<u32>,
     ended: Vec<Ended>,
     /// Pages in the decoder.
     decoded: Deliveries<Decoded>,
-    /// What ended, where that is recorded.
+    /// Operations that ended, if they are recorded.
     performed: Option<Vec<Performed>>,
     followed: Option<Followed>,
-    /// Of the list that is being pushed, by the last read of a part's pages that are
-    /// decoded one by one: those before it.
+    /// In the list that is being pushed, for parts whose pages are decoded one by one: the other reads of the part, by
+    /// its last read.
     beside: BTreeMap<u32, Vec<u32>>,
-    /// Of the operation that is being pushed, its number among changes and whether it waits for those before it.
+    /// Number of the change that is being pushed, and whether it waits for earlier ones.
     change: (u64, bool),
 }
 
@@ -127,17 +127,17 @@ impl ByEvent {
         }
     }
 
-    /// Keeps from now on what ends, for [`Self::performed`].
+    /// Starts to record operations for [`Self::performed`].
     pub(in crate::array) fn record(&mut self) {
         self.performed = Some(Vec::new());
     }
 
-    /// What ended since this was last asked.
+    /// Takes the operations that ended since the last call.
     pub(in crate::array) fn performed(&mut self) -> Option<Vec<Performed>> {
         self.performed.as_mut().map(std::mem::take)
     }
 
-    /// When anything may next happen.
+    /// Returns the time of the next event.
     #[inline]
     pub(in crate::array) fn next_event(&self) -> Nanos {
         self.times.next().min(Nanos(self.decide_at.min(self.decoded.next())))
@@ -162,7 +162,7 @@ impl ByEvent {
             if self.is_read_in_plane(ops, index) {
                 continue;
             }
-            // What is read and programmed as one waits for what the read would wait for.
+            // A read and program done as one wait for what the read would wait for.
             let old = self.rewritten(ops, index);
             let waits_for = old.map_or(op.after, |read| read.after);
             let awaited = (op.awaited || waiter == Waiter::BACKGROUND) && waiter != Waiter::NOBODY;
@@ -183,7 +183,7 @@ impl ByEvent {
         count
     }
 
-    /// The read of an old page that the program at `index` does along with it, inside a plane.
+    /// Returns the read of an old page that the program at `index` includes, inside a plane.
     fn rewritten<'a>(&self, ops: &'a [FlashOp], index: usize) -> Option<&'a FlashOp> {
         if self.settings.rewrite == Rewrite::Controller {
             return None;
@@ -201,15 +201,14 @@ impl ByEvent {
         (read.cause == Cause::Host && plane(old) == plane(page) && alone).then_some(read)
     }
 
-    /// Whether the operation at `index` is a read that a later one does along with its program.
+    /// Returns true if the operation at `index` is a read that a later program includes.
     fn is_read_in_plane(&self, ops: &[FlashOp], index: usize) -> bool {
         let follows = |later: &usize| ops[*later].after == Some(OpIndex(index as u32));
         self.settings.rewrite == Rewrite::InPlane
             && (index + 1..ops.len()).filter(follows).any(|later| self.rewritten(ops, later).is_some())
     }
 
-    /// What `op` means for one part of its pages, where it may read the page of `old` along with it. Says which
-    /// of the die's operations ends it.
+    /// Pushes one part of `op`, which may include the read `old`. Returns the operation of the die that ends it.
     #[expect(clippy::too_many_arguments, reason = "all of them differ from part to part or from list to list")]
     fn push_part(
         &mut self,
@@ -284,7 +283,7 @@ impl ByEvent {
                 let place = at(&self.layout, block);
                 let erase = self.enqueue(now, Op::new(Step::Erase, place, NOBODY, 1, op.cause, waiter), after);
                 if self.settings.scheduling != Scheduling::Fifo {
-                    // Out of order, an erase must still not come before the copies of its pages are written.
+                    // Even out of order, an erase must not come before the copies of its pages are written.
                     self.ops.tie_to_copies(erase, place.block);
                 }
                 erase
@@ -292,8 +291,8 @@ impl ByEvent {
         }
     }
 
-    /// Lets a part's pages be read, all of them or those that `cover` names. Says the last one; where each is decoded
-    /// on its own (`more_steps` has a number for each flash page), the others stand [`Self::beside`] it.
+    /// Adds reads of a part's pages: all of them, or those in `cover`. Returns the last one. If each is decoded on its
+    /// own (`more_steps` has a number for each flash page), the others are kept in [`Self::beside`].
     fn enqueue_read(
         &mut self,
         now: u64,
@@ -348,7 +347,7 @@ impl ByEvent {
         op
     }
 
-    /// Lets `read`, which may go ahead of what waits on its die, wait for what it must not pass.
+    /// Makes `read`, which may overtake waiting operations of its die, wait for those that it must not overtake.
     fn tie_to_conflicts(&mut self, read: u32, die: usize) {
         let die = &self.dies[die];
         let suspended = die.suspended.iter().flat_map(|suspended| &suspended.group);
@@ -359,7 +358,7 @@ impl ByEvent {
         }
     }
 
-    /// Lets `op` wait again, at its old place in its die's queue.
+    /// Puts `op` back into its die's queue, at its old position.
     fn put_back(&mut self, op: u32) {
         let work = self.work(&self.ops[op]);
         let die = &mut self.dies[self.ops[op].die as usize];
@@ -381,7 +380,7 @@ impl ByEvent {
         self.decide_at = now;
     }
 
-    /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
+    /// Processes everything due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     pub(in crate::array) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
         while self.times.next() == now {
             let die = self.times.first().expect("something is due");
@@ -403,22 +402,23 @@ impl ByEvent {
         ended.append(&mut self.ended);
     }
 
-    /// Busy times so far of all dies.
+    /// Returns the busy times so far of all dies.
     pub(in crate::array) fn die_busy(&self) -> impl Iterator<Item = Nanos> {
         self.dies.iter().map(|die| Nanos(die.busy))
     }
 
-    /// Busy times so far of all buses.
+    /// Returns the busy times so far of all buses.
     pub(in crate::array) fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
         self.buses.iter().map(|bus| Nanos(bus.busy))
     }
 
-    /// What was done since measuring began, by kind and cause.
+    /// Returns the steps since measuring began, by kind and cause.
     pub(in crate::array) fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Per die of the translation layer, for how long after `now` what it was given will keep it busy, without waiting.
+    /// Fills `into` with, per die of the translation layer, how long after `now` its operations will keep it busy,
+    /// without waiting.
     pub(in crate::array) fn backlog(&self, now: Nanos, into: &mut Vec<u64>) {
         into.clear();
         into.resize(self.geometry.dies() as usize, 0);
@@ -447,7 +447,7 @@ impl ByEvent {
         self.sequence = place + reads * u64::from(self.layout.parts());
     }
 
-    /// Begins to count busy times anew.
+    /// Resets busy times.
     pub(in crate::array) fn reset_busy(&mut self) {
         self.dies.iter_mut().for_each(|die| die.busy = 0);
         self.buses.iter_mut().for_each(|bus| bus.busy = 0);

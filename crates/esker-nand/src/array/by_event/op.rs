@@ -3,17 +3,17 @@
 use super::super::Waiter;
 use super::super::tally::Step;
 use super::NOBODY;
-use super::layout::Place;
+use super::layout::PartLocation;
 use crate::state::Cause;
 
-/// No change of the cells, or none that is followed.
+/// No change of the cells, or one that is not tracked.
 pub(super) const NO_CHANGE: u64 = u64::MAX;
 
-/// What is done to a page, or to a whole block.
+/// The access of an operation to a page, or to a whole block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
     pub(super) block: u32,
-    /// A page of the translation layer's; nothing where a block is erased.
+    /// The page, as numbered by the translation layer; unused for an erase.
     pub(super) page: u32,
     pub(super) how: How,
 }
@@ -26,7 +26,7 @@ pub(super) enum How {
 }
 
 impl Touch {
-    /// Whether the two have to keep their order: pages of a block are programmed in order, read after they were
+    /// Returns true if the two have to keep their order: pages of a block are programmed in order, read after they were
     /// programmed, and erased after they were read.
     pub(super) fn conflicts_with(&self, other: &Self) -> bool {
         self.block == other.block
@@ -43,43 +43,43 @@ impl Touch {
 pub(super) struct Op {
     pub(super) step: Step,
     pub(super) cause: Cause,
-    /// Which decoding step it reads for, counted from zero.
+    /// The decoding step that it reads for, counted from zero.
     pub(super) decoding: u8,
-    /// Decoding steps that its page takes beyond that one.
+    /// Decoding steps of its page beyond that one.
     pub(super) more_steps: u8,
     /// Who waits for it.
     pub(super) waiter: Waiter,
     pub(super) die: u32,
-    /// Counted within the die.
+    /// Index of the plane in its die.
     pub(super) plane: u32,
-    /// What it reads, programs or erases.
+    /// The page or block that it reads, programs or erases.
     pub(super) touches: Touch,
-    /// What a copy-back reads.
+    /// The page that a copy-back reads.
     pub(super) also: Option<Touch>,
-    /// The block whose page a copy over the bus brings, or [`NOBODY`].
+    /// The source block of a copy over the bus, or [`NOBODY`].
     pub(super) source: u32,
-    /// Pages that are still to be done, one after the other.
+    /// Pages left, done one after the other.
     pub(super) pages: u32,
     pub(super) sequence: u64,
     pub(super) arrived: u64,
-    /// When its die began with it.
+    /// When its die began it.
     pub(super) start: u64,
-    /// When a die began to read the page for the first decoding step, where this one is a later one.
+    /// When a die began to read the page for the first decoding step, if this is for a later one.
     pub(super) begun: Option<u64>,
-    /// How long it has waited for the bus since.
+    /// How long it has waited for the bus since then.
     pub(super) bus_wait: u64,
-    /// How often it was suspended.
+    /// How many times it was suspended.
     pub(super) suspensions: u32,
-    /// The number of the change of the cells that it is a part of, or [`NO_CHANGE`].
+    /// The number of the change of the cells that it belongs to, or [`NO_CHANGE`].
     pub(super) change: u64,
-    /// Operations that have to end before.
+    /// Number of operations that have to end before it.
     pub(super) waits: u32,
     /// Operations that wait for this one.
     pub(super) followers: Vec<u32>,
 }
 
 impl Op {
-    pub(super) fn new(step: Step, place: Place, page: u32, pages: u32, cause: Cause, waiter: Waiter) -> Self {
+    pub(super) fn new(step: Step, place: PartLocation, page: u32, pages: u32, cause: Cause, waiter: Waiter) -> Self {
         Self {
             step,
             cause,
@@ -113,7 +113,7 @@ impl Op {
         }
     }
 
-    /// Whether it is a read that a request of the host waits for, be it for data or for the map.
+    /// Returns true if it is a read, of data or of the map, that a host request waits for.
     pub(super) fn is_host_read(&self) -> bool {
         let awaited = self.waiter != Waiter::NOBODY && self.waiter != Waiter::BACKGROUND;
         let copies = matches!(self.step, Step::CopyOut | Step::CopyOutHeld);
@@ -134,7 +134,7 @@ pub(super) struct Ops {
 }
 
 impl Ops {
-    /// Adds an operation that waits for `after`, where that is one.
+    /// Adds an operation that waits for `after`, if that is one.
     pub(super) fn add(&mut self, op: Op, after: u32) -> u32 {
         let index = match self.free.pop() {
             Some(index) => {
@@ -154,20 +154,20 @@ impl Ops {
         index
     }
 
-    /// Whether the two have to keep their order, and `other` has not ended yet.
+    /// Returns true if the two have to keep their order, and `other` has not ended yet.
     pub(super) fn conflict(&self, op: u32, other: u32) -> bool {
         let touched = |op: &Op| [Some(op.touches), op.also].into_iter().flatten();
         let (op, other, live) = (&self[op], &self[other], self.live[other as usize]);
         live && touched(op).any(|touch| touched(other).any(|also| touch.conflicts_with(&also)))
     }
 
-    /// Lets `op` wait for the end of `after`.
+    /// Makes `op` wait for the end of `after`.
     pub(super) fn tie(&mut self, op: u32, after: u32) {
         self.ops[op as usize].waits += 1;
         self.ops[after as usize].followers.push(op);
     }
 
-    /// Lets `erase` wait for all copies over the bus out of `block`.
+    /// Makes `erase` wait for all copies over the bus from `block`.
     pub(super) fn tie_to_copies(&mut self, erase: u32, block: u32) {
         for other in 0..self.ops.len() as u32 {
             if self.live[other as usize] && self.ops[other as usize].source == block {
@@ -176,7 +176,7 @@ impl Ops {
         }
     }
 
-    /// Lets `op` wait for all changes before its own in its pool of `blocks` blocks.
+    /// Makes `op` wait for all earlier changes in its pool of `blocks` blocks.
     pub(super) fn tie_to_changes(&mut self, op: u32, blocks: u32) {
         let (change, pool) = (self[op].change, self[op].touches.block / blocks);
         for other in 0..self.ops.len() as u32 {
@@ -187,13 +187,13 @@ impl Ops {
         }
     }
 
-    /// An operation has ended. Its followers are those of whoever takes them.
+    /// Ends an operation. Returns those that wait for it.
     pub(super) fn end(&mut self, op: u32) -> Vec<u32> {
         self.live[op as usize] = false;
         std::mem::take(&mut self.ops[op as usize].followers)
     }
 
-    /// Lets go of an operation that ended.
+    /// Removes an operation that ended.
     pub(super) fn free(&mut self, op: u32) {
         debug_assert!(!self.live[op as usize], "an operation that still goes on was let go");
         self.free.push(op);

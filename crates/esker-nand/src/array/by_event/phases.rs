@@ -1,4 +1,4 @@
-//! What dies and buses are in the middle of, and what comes after it.
+//! Phases of dies and buses, and the transitions between them.
 
 use std::collections::VecDeque;
 
@@ -14,67 +14,67 @@ use crate::array::Timing;
 /// A bus.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bus {
-    /// Whether it carries something.
+    /// Whether a transfer is under way.
     pub(super) taken: bool,
     /// Sum of all transfers.
     pub(super) busy: u64,
 }
 
-/// What a die does. Phases with an end of their own are [`Self::has_end`].
+/// What a die is doing. [`Self::has_end`] tells which phases have an end of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     #[default]
     Idle,
-    /// In the queue of control lines, to go on with its next pages.
+    /// Waiting for control lines, to go on with its next pages.
     Commanding,
     /// Cell work before transfers.
     Before,
-    /// In the queue of the bus.
+    /// Waiting for the bus.
     Asking,
     Transfer,
     /// Cell work after transfers, or without any.
     After,
-    /// A program or an erase is being interrupted.
+    /// Interrupting a program or an erase.
     Suspending,
-    /// It is being taken up again.
+    /// Taking a program or an erase up again.
     Resuming,
 }
 
-/// What was interrupted.
+/// A suspended operation.
 #[derive(Debug)]
 pub(super) struct Suspended {
     pub(super) group: Vec<u32>,
-    /// Cell work that is left.
+    /// Cell work left.
     pub(super) rest: u64,
-    /// Reads with smaller numbers are served before it goes on.
+    /// Reads with lower numbers are served before it resumes.
     pub(super) reads_before: u64,
 }
 
 /// A die.
 #[derive(Debug, Default)]
 pub(super) struct Die {
-    /// What waits, in the order of pushing.
+    /// Waiting operations, in the order of pushing.
     pub(super) queue: VecDeque<u32>,
-    /// Reads for the host among it, in the same order: most of the time few.
+    /// The host reads among them, in that order; usually few.
     pub(super) host_reads: VecDeque<u32>,
-    /// Work of all that waits.
+    /// Total work of the queue.
     pub(super) queued: u64,
-    /// What is under way as one.
+    /// Operations under way together.
     pub(super) group: Vec<u32>,
-    /// Whose transfer it is.
+    /// Index in the group of the next transfer.
     pub(super) turn: usize,
     pub(super) phase: Phase,
     /// When the phase began.
     pub(super) since: u64,
     pub(super) until: u64,
-    /// While idle, what it asks the bus for.
+    /// While idle, the operation for which it asks the bus.
     pub(super) wants: Option<u32>,
     pub(super) suspended: Option<Suspended>,
-    /// Per plane, what its register holds after what is under way. Empty where a flash page has one unit.
+    /// Per plane, the content of its register after the operations under way. Empty if a flash page has one unit.
     pub(super) registers: Vec<Register>,
     /// When it last ended an operation.
     pub(super) ended: u64,
-    /// Cell work, transfers, suspending and resuming; counted when it begins.
+    /// Sum of cell work, transfers, suspending and resuming; counted when they begin.
     pub(super) busy: u64,
 }
 
@@ -83,7 +83,7 @@ impl Die {
         Self { registers: vec![Register::Other; registers as usize], ..Self::default() }
     }
 
-    /// What is left of its phase at `now`, and of what it suspended.
+    /// Returns the time left of its phase at `now`, and of what it suspended.
     pub(super) fn rest(&self, now: u64) -> u64 {
         let timed = !matches!(self.phase, Phase::Idle | Phase::Commanding | Phase::Asking);
         let phase = if timed { self.until.saturating_sub(now) } else { 0 };
@@ -100,7 +100,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Of every step, where it is always the same: worked out once, since it is asked for several times per operation.
+    /// Returns the times of every step, if they are always the same. Computed once, since they are needed several times
+    /// per operation.
     pub(super) fn of_steps(timing: &Timing) -> [Self; STEPS] {
         let mut shapes = [Self::default(); STEPS];
         for step in Step::ALL {
@@ -131,14 +132,14 @@ impl ByEvent {
         self.shapes[op.step as usize]
     }
 
-    /// How long `op` takes alone.
+    /// Returns how long `op` takes alone.
     #[inline]
     pub(super) fn work(&self, op: &Op) -> u64 {
         let pages = if op.step == Step::ReadAgain { 1 } else { u64::from(op.pages) };
         pages * self.shape(op).all()
     }
 
-    /// Of `op`, which `die` is amid, what comes after its present phase.
+    /// Returns the time of `op`, under way on `die`, after its current phase.
     pub(super) fn ahead(&self, die: &Die, op: u32) -> u64 {
         let shape = self.shape(&self.ops[op]);
         let pages = u64::from(self.ops[op].pages).saturating_sub(1) * shape.all();
@@ -152,7 +153,7 @@ impl ByEvent {
         rest + pages
     }
 
-    /// Begins the next pages of what die `index` holds.
+    /// Begins the next pages of the operations under way on die `index`.
     pub(super) fn begin_pages(&mut self, index: usize, now: u64) {
         for member in 0..self.dies[index].group.len() {
             let op = &self.ops[self.dies[index].group[member]];
@@ -176,7 +177,7 @@ impl ByEvent {
         (die.phase, die.since) = (Phase::Asking, now);
     }
 
-    /// Begins a phase that takes `time`, and counts it.
+    /// Begins a phase of length `time`, and counts it.
     pub(super) fn begin_phase(&mut self, index: usize, phase: Phase, now: u64, time: u64) {
         let die = &mut self.dies[index];
         (die.phase, die.since, die.until) = (phase, now, now + time);
@@ -196,7 +197,7 @@ impl ByEvent {
         self.times.set(index, Nanos(now + time));
     }
 
-    /// The phase of die `index` has ended.
+    /// Ends the phase of die `index`.
     pub(super) fn end_phase(&mut self, index: usize, now: u64) {
         self.mark_dirty(now, index);
         let die = &mut self.dies[index];
@@ -222,7 +223,7 @@ impl ByEvent {
         }
     }
 
-    /// The bus that die `index` uses.
+    /// Returns the bus that die `index` uses.
     pub(super) fn bus_of(&self, index: usize) -> usize {
         match self.settings.gang {
             crate::Gang::SharedControl => self.layout.package_of(index as u32) as usize,
@@ -230,7 +231,7 @@ impl ByEvent {
         }
     }
 
-    /// Gives the bus to die `index` for its next transfer.
+    /// Begins the next transfer of die `index`.
     pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
         let bus = self.bus_of(index);
         let die = &self.dies[index];
@@ -265,7 +266,7 @@ impl ByEvent {
         }
     }
 
-    /// One page of each operation under way is done.
+    /// Ends one page of each operation under way.
     fn end_pages(&mut self, index: usize, now: u64) {
         let die = &mut self.dies[index];
         die.turn = 0;
@@ -295,7 +296,7 @@ impl ByEvent {
         self.end_of_round(index);
     }
 
-    /// Tells those who wait for `op` that it has ended. Its group may still go on, and needs it until then.
+    /// Notifies those who wait for `op` that it has ended. It stays until its group has ended, too.
     fn end_op(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
         if let Some(followed) = &mut self.followed {
@@ -324,7 +325,7 @@ impl ByEvent {
         self.known(now, Known { waiter, start, followers });
     }
 
-    /// The page that `op` read is in the decoder from `now` on.
+    /// Sends the page that `op` read to the decoder at `now`.
     fn decode(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
         let (waiter, start) = (ended.waiter, ended.begun.unwrap_or(ended.start));
@@ -352,7 +353,7 @@ impl ByEvent {
         self.put_back(again);
     }
 
-    /// What `op` read is known: its request and its followers need not wait for it any more.
+    /// The page that `op` read is decoded: its request and its followers need not wait any longer.
     pub(super) fn known(&mut self, now: u64, known: Known) {
         if known.waiter != Waiter::NOBODY {
             self.ended.push(Ended { waiter: known.waiter, start: Nanos(known.start) });
@@ -362,7 +363,7 @@ impl ByEvent {
         }
     }
 
-    /// Something that `op` waits for is there.
+    /// One of the operations that `op` waits for has ended.
     pub(super) fn release(&mut self, op: u32, now: u64) {
         self.ops[op].waits -= 1;
         let die = self.ops[op].die;

@@ -1,31 +1,31 @@
-//! Dies behind one bus that all do the same again and again.
+//! Fast-forwards dies of one bus that repeat the same copies.
 //!
-//! Merges and cleaning give a die dozens of copies in a row. While each die behind a bus that does anything copies
-//! within itself, nothing but the times of asking and the bus decides what comes next. So once all of them ask at the
-//! same times as when the first of them began its last copy, relative to it, the cycle goes on until one of them has
-//! nothing left to repeat, or until something else may come.
+//! Merges and cleaning give a die dozens of copies in a row. While every active die of a bus copies within itself, the
+//! next decisions depend only on when the dies and the bus become ready. So if all ask for the bus at the same times,
+//! relative to the first of them, as one copy earlier, the cycle repeats until a die has no copies left, or until
+//! something else may arrive.
 
 use super::InRuns;
 use super::op::NEVER;
 
-/// A bus when the first of its dies that does anything asked for the next copy.
+/// State of a bus when the first of its active dies asked for the next copy.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
-    /// When that was.
+    /// The time of that.
     ask: u64,
-    /// How long the bus was taken from then on.
+    /// How long the bus was occupied from then on.
     taken: u64,
     dies: Vec<Standing>,
 }
 
-/// What a die was about to do then.
+/// State of a die at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Standing {
-    /// How long after that it asked, or [`NEVER`].
+    /// How long after that time it asked, or [`NEVER`].
     ask: u64,
-    /// Its place in the order of pushing; where it does not ask, that of what it did last.
+    /// Its position in the order of pushing; if it does not ask, that of its last operation.
     sequence: u64,
-    /// How often it was still to be done, where it asks.
+    /// Number of copies left, if it asks.
     count: u32,
 }
 
@@ -36,8 +36,8 @@ impl Cycle {
 }
 
 impl InRuns {
-    /// Grants at once all cycles that end before `now`, where die `first` asks before all others behind `bus`, and is
-    /// about to begin a copy that is not its last. Says whether there were any.
+    /// Grants at once all cycles that end before `now`. Die `first` is the first to ask behind `bus`, and about to
+    /// begin a copy that is not its last. Returns false if there are none.
     #[inline(never)]
     pub(super) fn grant_cycles(&mut self, bus: usize, first: usize, now: u64) -> bool {
         let start = bus * self.dies_per_bus;
@@ -64,8 +64,8 @@ impl InRuns {
         true
     }
 
-    /// Compares `bus` with what it was when die `first` last stood there, and keeps what it is now. Says how many
-    /// cycles end before `now`, and how long those take.
+    /// Compares `bus` with its state when die `first` last began a copy, and stores its state now. Returns the number
+    /// of cycles that end before `now`, and their total time.
     fn cycles_before(&mut self, bus: usize, first: usize, now: u64) -> Option<(u64, u64)> {
         let ask = self.asks[first];
         let start = bus * self.dies_per_bus;
@@ -79,7 +79,7 @@ impl InRuns {
             let mut standing = Standing { ask: NEVER, sequence: die.current.sequence, count: 0 };
             let mut expected = standing;
             if self.asks[index] != NEVER {
-                // It did one copy of those in a row, and nothing else.
+                // It did one of its copies, and nothing else.
                 standing = Standing { ask: self.asks[index] - ask, count: die.current.count, ..standing };
                 expected =
                     Standing { sequence: standing.sequence.wrapping_sub(2), count: standing.count + 1, ..standing };

@@ -1,4 +1,4 @@
-//! Deciding who is granted the bus when.
+//! Decides which die is granted the bus at what time.
 
 use super::op::{DieOp, NEVER, NOBODY};
 use super::{Done, InRuns};
@@ -8,7 +8,7 @@ use super::{Done, InRuns};
 struct First {
     die: usize,
     ask: u64,
-    /// When another die behind that bus next asks.
+    /// When another die of that bus next asks.
     second: u64,
 }
 
@@ -26,11 +26,11 @@ impl InRuns {
         }
     }
 
-    /// Decides all grants to dies that asked before `now` behind `bus`, one of whose dies waits for something behind
-    /// another one, and behind all others of its island.
+    /// Decides all grants to dies that asked before `now`, for `bus` and all others of its island. A die of `bus` waits
+    /// for an operation behind another bus.
     ///
-    /// Each bus goes on alone until the next operation of one of its dies is such a one. When all have come so far or
-    /// up to `now`, the earliest grant of those that are blocked is safe: whatever they wait for ends later.
+    /// Each bus proceeds alone until a die's next operation waits for another bus. When all buses are blocked or have
+    /// reached `now`, the earliest grant of the blocked ones is safe: the operation that it waits for ends later.
     #[cold]
     fn catch_up_together(&mut self, bus: u32, now: u64) {
         let (island, buses) = (self.buses_per_island.quotient(bus), self.buses_per_island.get());
@@ -54,7 +54,7 @@ impl InRuns {
         }
     }
 
-    /// Decides grants of `bus` to dies that asked before `now`, until one of its dies waits for one behind another bus.
+    /// Decides grants of `bus` to dies that asked before `now`, until one of its dies waits for another bus.
     fn catch_up_alone(&mut self, bus: usize, now: u64) {
         while self.buses[bus].blocked == 0 {
             let First { die, ask, second } = self.first_to_ask(bus);
@@ -65,7 +65,7 @@ impl InRuns {
             if second != NEVER && self.dies[die].is_before_repeats() && self.grant_cycles(bus, die, now) {
                 continue;
             }
-            // The same die asks first again until it comes up to another, or lets another one begin.
+            // The same die asks first again until it reaches another die's time, or lets another die begin.
             let limit = second.min(now);
             loop {
                 let repeated = self.dies[die].is_before_repeats() && self.grant_repeats(die, limit);
@@ -79,7 +79,7 @@ impl InRuns {
         }
     }
 
-    /// The die behind `bus` that asks first, ties by the order of pushing.
+    /// Returns the die of `bus` that asks first, ties by the order of pushing.
     #[inline(always)]
     fn first_to_ask(&self, bus: usize) -> First {
         let start = bus * self.dies_per_bus;
@@ -99,8 +99,8 @@ impl InRuns {
         first
     }
 
-    /// Gives the bus to `die`, which asked before all others behind it, and works out when it asks next. Says
-    /// whether that let another die begin.
+    /// Grants the bus to `die`, the first to ask, and computes when it asks next. Returns true if that let another die
+    /// begin.
     #[inline(always)]
     fn grant(&mut self, index: usize) -> bool {
         let ask = self.asks[index];
@@ -138,8 +138,8 @@ impl InRuns {
         signals != NOBODY
     }
 
-    /// Gives the bus to `die` again and again while it does the same and nobody else asks, which is before `limit`; but
-    /// not for the last time. Says whether it could.
+    /// Grants the bus to `die` repeatedly while it repeats its operation, except for the last time, and no other die
+    /// asks before `limit`. Returns false if it could not.
     #[inline(never)]
     fn grant_repeats(&mut self, index: usize, limit: u64) -> bool {
         let die = &mut self.dies[index];
@@ -165,7 +165,7 @@ impl InRuns {
         true
     }
 
-    /// Begins `op` as soon as the die is free and what it waits for has ended.
+    /// Begins `op` once the die is free and the operation that it waits for has ended.
     #[inline(always)]
     pub(super) fn begin(&mut self, index: usize, op: DieOp) {
         let die = &mut self.dies[index];
@@ -184,13 +184,13 @@ impl InRuns {
             self.marks.free(op.waits);
         }
         self.asks[index] = die.begin(op, &self.parts);
-        if op.speaks_for_both {
+        if op.reports_both {
             die.begun = first_begun;
         }
     }
 
-    /// The operation behind `mark` began and ends at these times. Those that wait for it begin then,
-    /// where they are their die's next.
+    /// The operation behind `mark` began and ends at these times. Begins operations that wait for it and are next on
+    /// their die.
     fn signal(&mut self, mut mark: u32, end: u64, begun: u64) {
         while mark != NOBODY {
             let state = &mut self.marks[mark];
@@ -204,7 +204,7 @@ impl InRuns {
                     self.buses[die.bus as usize].blocked -= 1;
                     self.unblocked = true;
                 }
-                // When it wakes stays as it is: its bus may not have come as far as this one.
+                // Its wake time stays: its bus may not have come as far as this one.
                 let op = die.stop_waiting();
                 self.begin(waiter, op);
             }

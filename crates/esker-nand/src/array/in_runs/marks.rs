@@ -1,21 +1,21 @@
-//! Operations that others on another die wait for.
+//! Operations that operations on other dies wait for.
 
 use super::op::{NEVER, NOBODY};
 
 /// An operation that another one waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
-    /// When it ends; [`NEVER`] while that is not known.
+    /// When it ends; [`NEVER`] while unknown.
     pub(super) end: u64,
-    /// When it began, once that is known.
+    /// When it began, once known.
     pub(super) begun: u64,
-    /// The die that does it.
+    /// The die that performs it.
     pub(super) die: u32,
-    /// Work of that die up to its end, of all that was ever planned.
+    /// Work of that die up to its end, as in [`super::die::Die`]'s `planned`.
     pub(super) planned: u64,
     /// The die whose next operation waits for it, or [`NOBODY`].
     pub(super) waiter: u32,
-    /// Another mark for the same operation, or [`NOBODY`]: each operation that waits has its own.
+    /// The next mark of the same operation, or [`NOBODY`]: each operation that waits has its own mark.
     pub(super) next: u32,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// A mark for an operation of `die` that has `next` already.
+    /// Adds a mark for an operation of `die`, linked to `next`.
     #[inline]
     pub(super) fn add(&mut self, die: u32, next: u32) -> u32 {
         let mark = Mark { end: NEVER, begun: NEVER, die, planned: 0, waiter: NOBODY, next };
@@ -43,7 +43,7 @@ impl Marks {
         }
     }
 
-    /// The operation behind `mark` and those linked to it is planned: so much work of its die is done when it ends.
+    /// Records that the operation behind `mark` and those linked to it ends when its die has done `planned` work.
     #[inline]
     pub(super) fn plan(&mut self, mut mark: u32, planned: u64) {
         while mark != NOBODY {
@@ -52,7 +52,7 @@ impl Marks {
         }
     }
 
-    /// Nobody needs `mark` any more.
+    /// Removes `mark`, which is no longer needed.
     #[inline]
     pub(super) fn free(&mut self, mark: u32) {
         self.free.push(mark);

@@ -1,4 +1,4 @@
-//! The array in time: dies that do one operation at a time, buses that carry one transfer at a time.
+//! The fast scheduler: dies that do one operation at a time, buses that carry one transfer at a time.
 //!
 //! A die does its operations first in, first out. A read occupies it from the cell read until its register has been
 //! drained over the bus; a program from the moment it asks for the bus until the cells are written; an erase asks too,
@@ -9,14 +9,16 @@
 //!
 //! Once a die is granted the bus, everything about its operation is known: when the transfer ends, when the operation
 //! ends, and when the next operation of the die will ask for the bus. So the whole schedule is a sequence of grants,
-//! one per transfer, in the order of (time of asking, sequence). And a grant to a die that asks at time t can be
-//! decided as soon as the simulation has reached t, since nothing that is pushed later can ask earlier. Buses never
-//! disturb one another but where a die waits for an operation behind another bus; those that may belong to one
-//! *island*. Grants are therefore decided late and in runs: when something is pushed to a die behind the bus, or when
-//! an operation that a host request waits for could have ended ([`grants`]); and what dies do again and again is
-//! decided at once ([`cycles`]). What remains of the event queue is one entry per die: the earliest time at which the
-//! next such operation can end, given that the bus is free whenever the die asks. The array's tests hold a plain
-//! event-by-event scheduler, and the property that both give the same times.
+//! one per transfer, in the order of (time of asking, sequence). A grant to a die that asks at time t can be decided as
+//! soon as the simulation has reached t, since nothing that is pushed later can ask earlier.
+//!
+//! Buses affect each other only if a die waits for an operation behind another bus. Buses for which that is possible
+//! form an *island*. Grants are decided late and in runs ([`grants`]): when something is pushed to a die of the bus, or
+//! when an operation that a host request waits for could have ended. Repetitions are decided at once ([`cycles`]). The
+//! event queue is left with one entry per die: the earliest time at which its next such operation can end, if the bus
+//! is free whenever the die asks.
+//!
+//! The tests of the array hold a plain event-by-event scheduler, and the property that both give the same times.
 
 mod cycles;
 mod die;
@@ -38,7 +40,7 @@ use crate::{CopyBack, DieIndex, Divisor, Geometry, PoolScope, Wiring};
 use cycles::Cycle;
 use die::{Bus, Die};
 use marks::Marks;
-use op::{NEVER, NOBODY, Parts};
+use op::{NEVER, NOBODY, OpParts};
 use push::Link;
 
 /// Dies and buses whose grants are decided late.
@@ -46,37 +48,38 @@ use push::Link;
 pub(in crate::array) struct InRuns {
     geometry: Geometry,
     timing: Timing,
-    parts: Parts,
+    parts: OpParts,
     copies: CopyBack,
     dies: Vec<Die>,
     /// Per die, when it next asks for its bus.
     asks: Vec<u64>,
     buses: Vec<Bus>,
-    /// Per bus what is looked for again.
+    /// Per bus, the state to compare with for repetitions.
     cycles: Vec<Cycle>,
     dies_per_bus: usize,
-    /// Buses of an island: one, or all of them where pools span channels.
+    /// Buses per island: one, or all of them if pools span channels.
     buses_per_island: Divisor,
     /// Per die, a time before which no host operation of it ends.
     wakes: Timetable,
     sequence: u64,
-    /// The die of the last operation of the list that is being pushed.
+    /// The die of the last operation in the list that is being pushed.
     pushed_to: u32,
-    /// Dies that the list was for so far; their wakes are still to be worked out.
+    /// Dies of the list so far. Their wake times are not updated yet.
     pushed: Vec<u32>,
-    /// Operations that others on another die wait for.
+    /// Operations that operations on other dies wait for.
     marks: Marks,
-    /// A die whose bus was blocked can go on.
+    /// Whether a die whose bus was blocked can go on.
     unblocked: bool,
-    /// Per plane, what its register holds when all that was pushed has ended. Empty where a flash page has one unit.
+    /// Per plane, the content of its register when all pushed operations have ended. Empty if a flash page has one
+    /// unit.
     registers: Vec<Register>,
-    /// Per operation of the list that is being pushed, how it is tied to others.
+    /// Per operation of the list that is being pushed, its ties to others.
     links: Vec<Link>,
-    /// Host operations whose pages are in the decoder: their request, and when they began.
+    /// Host operations whose pages are in the decoder: the request, and the start of the operation.
     decoded: Deliveries<(Waiter, u64)>,
-    /// Decided parts since measuring began, by step and cause.
+    /// Counts of decided parts since measuring began, by step and cause.
     steps: [u64; STEPS * CAUSES],
-    /// What reading again took among these, by cause.
+    /// Times of repeated reads among these, by cause.
     again: [Done; CAUSES],
     audit: Audit,
 }
@@ -88,7 +91,7 @@ impl InRuns {
         Self {
             geometry: *geometry,
             timing: *timing,
-            parts: Parts::new(timing),
+            parts: OpParts::new(timing),
             copies: wiring.array.copy_back,
             dies: (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieIndex(die)).0)).collect(),
             asks: vec![NEVER; dies],
@@ -114,13 +117,13 @@ impl InRuns {
         }
     }
 
-    /// When an operation for a host request may next end.
+    /// Returns a time before which no operation for a host request ends.
     #[inline]
     pub(in crate::array) fn next_event(&self) -> Nanos {
         self.wakes.next().min(Nanos(self.decoded.next()))
     }
 
-    /// Works out anew before which time no host operation of `die` ends.
+    /// Updates the time before which no host operation of die `index` ends.
     #[inline]
     fn wake(&mut self, index: usize) {
         let die = &self.dies[index];
@@ -132,8 +135,8 @@ impl InRuns {
         self.wakes.set(index, Nanos(at));
     }
 
-    /// When a die has done as much as `planned` at the earliest: without waiting for the bus but for its next transfer,
-    /// or where its next operation waits for another die, after the same of that one.
+    /// Returns the earliest time at which a die can have done `planned` work: assuming that it waits for the bus only
+    /// for its next transfer or, if its next operation waits for another die, after the earliest end on that die.
     #[inline]
     fn earliest_end(&self, mut index: usize, mut planned: u64) -> u64 {
         let mut work = 0;
@@ -148,7 +151,7 @@ impl InRuns {
         }
     }
 
-    /// Does what is due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
+    /// Processes everything due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     #[inline]
     pub(in crate::array) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
         while self.wakes.next() == now {
@@ -178,25 +181,25 @@ impl InRuns {
         }
     }
 
-    /// Busy times so far of all dies.
+    /// Returns the busy times so far of all dies.
     pub(in crate::array) fn die_busy(&self) -> impl Iterator<Item = Nanos> {
         self.dies.iter().map(|die| Nanos(die.busy))
     }
 
-    /// Busy times so far of all buses.
+    /// Returns the busy times so far of all buses.
     pub(in crate::array) fn bus_busy(&self) -> impl Iterator<Item = Nanos> {
         self.buses.iter().map(|bus| Nanos(bus.busy))
     }
 
-    /// What was decided since measuring began, by kind and cause.
+    /// Returns the decided steps since measuring began, by kind and cause.
     pub(in crate::array) fn tally(&self) -> Tally {
         let mut tally = Tally::of_steps(&self.steps, &self.timing);
         tally.done[Step::ReadAgain as usize] = self.again;
         tally
     }
 
-    /// Per die, for how long after `now` what it was given will keep it busy, as far as that is known: waiting for the
-    /// bus is left out beyond the next transfer.
+    /// Fills `into` with, per die, how long after `now` its operations will keep it busy, as far as known: waiting for
+    /// the bus is only included for the next transfer.
     pub(in crate::array) fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
         self.settle(now);
         into.clear();
@@ -208,7 +211,7 @@ impl InRuns {
         );
     }
 
-    /// See [`super::Array::takes_runs`]: not where some copies of a run take longer than others.
+    /// See [`super::Array::takes_runs`]: false if some copies of a run take longer than others.
     pub(in crate::array) fn takes_runs(&self) -> bool {
         self.registers.is_empty()
     }
@@ -223,12 +226,12 @@ impl InRuns {
         self.sequence
     }
 
-    /// The next operation has this place in the order of pushing.
+    /// Sets the position of the next operation in the order of pushing.
     pub(in crate::array) fn continue_order(&mut self, place: u64) {
         self.sequence = place;
     }
 
-    /// Begins to count busy times anew.
+    /// Resets busy times.
     pub(in crate::array) fn reset_busy(&mut self) {
         self.steps.fill(0);
         self.again.fill(Done::default());

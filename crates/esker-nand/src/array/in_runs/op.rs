@@ -1,18 +1,18 @@
-//! What a die can be given, and what the parts of it take. Times are plain nanoseconds here.
+//! Operations of a die, and the times of their parts. Times are plain nanoseconds.
 
 use super::super::tally::Step;
 use crate::array::{Timing, Waiter};
 use crate::state::Cause;
 
-/// No time at all.
+/// No time.
 pub(super) const NEVER: u64 = u64::MAX;
 /// No mark, no die.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// What a die can do.
+/// The kind of an operation on a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
-pub(super) enum Kind {
+pub(super) enum DieOpKind {
     #[default]
     Read,
     ReadSector,
@@ -23,35 +23,35 @@ pub(super) enum Kind {
     CopyOut,
     /// The program of a copy from another die.
     CopyIn,
-    /// Reads and programs in turn, all on this die, over the bus.
+    /// Reads and programs in turn, all on one die, over the bus.
     Copy,
-    /// As [`Self::Copy`], of a unit whose flash page was sensed for the unit before it.
+    /// A [`Self::Copy`] of a unit whose flash page was sensed for the unit before it.
     CopyHeld,
-    /// As [`Self::Copy`] where the controller changes what it read: pages of a map.
+    /// A [`Self::Copy`] in which the controller changes the data: pages of a map.
     Rewrite,
-    /// As [`Self::Rewrite`], of a unit whose flash page is in the register.
+    /// A [`Self::Rewrite`] of a unit whose flash page is in the register.
     RewriteHeld,
     /// Reads of units whose flash page is in the register.
     ReadHeld,
     ReadSectorHeld,
     CopyOutHeld,
-    /// Read and program within a plane.
+    /// Copy within a plane: read and program.
     CopyBack,
-    /// The same, with the data sent out to be checked before they are programmed.
+    /// A [`Self::CopyBack`] whose data are also sent out for a check before they are programmed.
     CopyBackChecked,
 }
 
-/// How many [`Kind`]s there are.
-const KINDS: usize = Kind::CopyBackChecked as usize + 1;
+/// Number of [`DieOpKind`]s.
+const KINDS: usize = DieOpKind::CopyBackChecked as usize + 1;
 
-impl Kind {
-    /// Whether it reads a page, and then programs one on the same die.
+impl DieOpKind {
+    /// Returns true if it reads a page, and then programs one on the same die.
     #[inline(always)]
     pub(super) fn has_two_parts(self) -> bool {
         matches!(self, Self::Copy | Self::CopyHeld | Self::Rewrite | Self::RewriteHeld)
     }
 
-    /// The same where the register holds the flash page already; `None` for what does not begin with sensing.
+    /// Returns the kind to use if the register already holds the flash page; `None` if it does not begin with sensing.
     pub(super) fn held(self) -> Option<Self> {
         match self {
             Self::Read => Some(Self::ReadHeld),
@@ -64,40 +64,40 @@ impl Kind {
     }
 }
 
-/// One operation, or several of two parts in a row.
+/// One operation, or several repetitions of an operation with two parts.
 ///
-/// In this order, and with a kind of four bytes, by which an absent operation is told: so operations are copied in
-/// pieces of four bytes and more. Odd ones are copied as two that overlap, and the processor stalls when they are read.
+/// The order of the fields and the four-byte kind, which marks an absent operation, let operations be copied in pieces
+/// of at least four bytes. Odd sizes are copied as two overlapping pieces, and the processor stalls when they are read.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct DieOp {
     /// Order of asking among equal times. Each part has a number of its own.
     pub(super) sequence: u64,
-    /// How many in a row; 1 for all that have but one part.
+    /// Number of repetitions; 1 for all operations with a single part.
     pub(super) count: u32,
     /// Who waits for it.
     pub(super) waiter: Waiter,
-    /// The mark that has to have ended first, or [`NOBODY`].
+    /// The mark that has to be fulfilled first, or [`NOBODY`].
     pub(super) waits: u32,
     /// The mark that its end fulfils, or [`NOBODY`].
     pub(super) signals: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: DieOpKind,
     pub(super) cause: Cause,
-    /// Decoding steps that its read takes beyond the first.
+    /// Decoding steps of its read beyond the first.
     pub(super) more_steps: u8,
-    /// Whether it also speaks for the operation that it waits for: the host hears when that one began.
-    pub(super) speaks_for_both: bool,
+    /// Whether it also reports for the operation that it waits for, with that one's start time.
+    pub(super) reports_both: bool,
 }
 
 impl DieOp {
-    /// Whether nothing but its die has to do with it.
+    /// Returns true if nothing waits for its end, and its read takes a single decoding step.
     #[inline(always)]
     fn is_alone(&self) -> bool {
         self.signals == NOBODY && self.waiter == Waiter::NOBODY && self.more_steps == 0
     }
 
-    /// Whether `next`, which comes behind it, does the same once more, so that both are
-    /// one operation of a higher count.
+    /// Returns true if `next`, which comes right behind it, is a further repetition, so that both merge into one
+    /// operation.
     #[inline(always)]
     pub(super) fn continues_with(&self, next: &Self) -> bool {
         next.kind.has_two_parts()
@@ -109,95 +109,95 @@ impl DieOp {
     }
 }
 
-/// A part of an operation: what a die does between two decisions.
+/// A part of an operation: what a die does between two scheduling decisions.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part {
-    /// How it is counted.
+pub(super) struct OpPart {
+    /// The step that it counts as.
     pub(super) step: Step,
     /// Whether it has a transfer.
     pub(super) needs_bus: bool,
-    /// Whether another part of the same operation follows.
+    /// Whether another part of the operation follows.
     pub(super) goes_on: bool,
     /// Cell work before the transfer.
     pub(super) before: u64,
-    /// The transfer.
+    /// Time of the transfer.
     pub(super) hold: u64,
-    /// Cell work behind it.
+    /// Cell work after the transfer.
     pub(super) tail: u64,
-    /// What the decoder takes then, where the page is decoded at its first reading.
+    /// Time in the decoder after that, if the first read is decoded.
     pub(super) decode: u64,
 }
 
-impl Part {
-    /// How long the die is busy with it.
+impl OpPart {
+    /// Returns how long the die is busy with it.
     #[inline(always)]
     pub(super) fn busy(&self) -> u64 {
         self.before + self.hold + self.tail
     }
 }
 
-/// The parts of all kinds of operations.
+/// The parts of each kind of operation.
 #[derive(Debug)]
-pub(super) struct Parts {
-    first: [Part; KINDS],
-    /// The program of a [`Kind::Copy`] and of a [`Kind::Rewrite`].
-    second: [Part; 2],
-    /// How long operations that decode at once take at least.
+pub(super) struct OpParts {
+    first: [OpPart; KINDS],
+    /// The program of a [`DieOpKind::Copy`] and of a [`DieOpKind::Rewrite`].
+    second: [OpPart; 2],
+    /// Least time of each kind of operation whose first read is decoded.
     work: [u64; KINDS],
 }
 
-impl Parts {
+impl OpParts {
     pub(super) fn new(timing: &Timing) -> Self {
         let (read, program, erase) = (timing.page_read.0, timing.page_program.0, timing.block_erase.0);
         let (page, sector) = (timing.page_transfer.0, timing.sector_transfer.0);
         let decode = timing.decoding.steps[0].decode;
-        let reading = |step, hold| Part { step, needs_bus: true, before: read, hold, ..Part::default() };
-        let decoded = |step| Part { decode, ..reading(step, page) };
-        let held = |part| Part { before: 0, ..part };
-        let programming = |step, hold| Part { step, needs_bus: true, hold, tail: program, ..Part::default() };
-        let inside = |step, tail| Part { step, tail, ..Part::default() };
-        let mut first = [Part::default(); KINDS];
+        let reading = |step, hold| OpPart { step, needs_bus: true, before: read, hold, ..OpPart::default() };
+        let decoded = |step| OpPart { decode, ..reading(step, page) };
+        let held = |part| OpPart { before: 0, ..part };
+        let programming = |step, hold| OpPart { step, needs_bus: true, hold, tail: program, ..OpPart::default() };
+        let inside = |step, tail| OpPart { step, tail, ..OpPart::default() };
+        let mut first = [OpPart::default(); KINDS];
         for (kind, part) in [
-            (Kind::Read, decoded(Step::Read)),
-            (Kind::ReadSector, reading(Step::ReadSector, sector)),
-            (Kind::Program, programming(Step::Program, page)),
-            (Kind::ProgramSector, programming(Step::ProgramSector, sector)),
-            (Kind::Erase, inside(Step::Erase, erase)),
-            (Kind::CopyOut, decoded(Step::CopyOut)),
-            (Kind::ReadHeld, held(decoded(Step::ReadHeld))),
-            (Kind::ReadSectorHeld, held(reading(Step::ReadSectorHeld, sector))),
-            (Kind::CopyOutHeld, held(decoded(Step::CopyOutHeld))),
-            (Kind::CopyHeld, held(Part { goes_on: true, ..decoded(Step::CopyOutHeld) })),
-            (Kind::RewriteHeld, held(Part { goes_on: true, ..decoded(Step::ReadHeld) })),
-            (Kind::CopyIn, programming(Step::CopyIn, page)),
-            (Kind::Copy, Part { goes_on: true, ..decoded(Step::CopyOut) }),
-            (Kind::Rewrite, Part { goes_on: true, ..decoded(Step::Read) }),
-            (Kind::CopyBack, inside(Step::CopyBack, read + program)),
-            (Kind::CopyBackChecked, Part { tail: program, ..reading(Step::CopyBackChecked, page) }),
+            (DieOpKind::Read, decoded(Step::Read)),
+            (DieOpKind::ReadSector, reading(Step::ReadSector, sector)),
+            (DieOpKind::Program, programming(Step::Program, page)),
+            (DieOpKind::ProgramSector, programming(Step::ProgramSector, sector)),
+            (DieOpKind::Erase, inside(Step::Erase, erase)),
+            (DieOpKind::CopyOut, decoded(Step::CopyOut)),
+            (DieOpKind::ReadHeld, held(decoded(Step::ReadHeld))),
+            (DieOpKind::ReadSectorHeld, held(reading(Step::ReadSectorHeld, sector))),
+            (DieOpKind::CopyOutHeld, held(decoded(Step::CopyOutHeld))),
+            (DieOpKind::CopyHeld, held(OpPart { goes_on: true, ..decoded(Step::CopyOutHeld) })),
+            (DieOpKind::RewriteHeld, held(OpPart { goes_on: true, ..decoded(Step::ReadHeld) })),
+            (DieOpKind::CopyIn, programming(Step::CopyIn, page)),
+            (DieOpKind::Copy, OpPart { goes_on: true, ..decoded(Step::CopyOut) }),
+            (DieOpKind::Rewrite, OpPart { goes_on: true, ..decoded(Step::Read) }),
+            (DieOpKind::CopyBack, inside(Step::CopyBack, read + program)),
+            (DieOpKind::CopyBackChecked, OpPart { tail: program, ..reading(Step::CopyBackChecked, page) }),
         ] {
             first[kind as usize] = part;
         }
         let second = [programming(Step::CopyIn, page), programming(Step::Program, page)];
         let mut work = first.map(|part| part.busy());
-        for kind in [Kind::Copy, Kind::CopyHeld, Kind::Rewrite, Kind::RewriteHeld] {
+        for kind in [DieOpKind::Copy, DieOpKind::CopyHeld, DieOpKind::Rewrite, DieOpKind::RewriteHeld] {
             work[kind as usize] += decode + page + program;
         }
         Self { first, second, work }
     }
 
-    /// What an operation of `kind` begins with.
+    /// Returns the first part of an operation of `kind`.
     #[inline(always)]
-    pub(super) fn first(&self, kind: Kind) -> &Part {
+    pub(super) fn first(&self, kind: DieOpKind) -> &OpPart {
         &self.first[kind as usize]
     }
 
-    /// What follows that in an operation of `kind`, which has two parts.
+    /// Returns the second part of an operation of `kind`, which must have two.
     #[inline(always)]
-    pub(super) fn second(&self, kind: Kind) -> &Part {
-        &self.second[usize::from(matches!(kind, Kind::Rewrite | Kind::RewriteHeld))]
+    pub(super) fn second(&self, kind: DieOpKind) -> &OpPart {
+        &self.second[usize::from(matches!(kind, DieOpKind::Rewrite | DieOpKind::RewriteHeld))]
     }
 
-    /// How long `op` takes at least where the bus is free whenever it asks.
+    /// Returns how long `op` takes at least, with the bus free whenever it asks.
     #[inline(always)]
     pub(super) fn work(&self, op: &DieOp, timing: &Timing) -> u64 {
         let work = self.work[op.kind as usize];

@@ -1,40 +1,40 @@
-//! The way of a list of operations to the dies.
+//! Pushes a list of operations to the dies.
 
 use esker_core::PhysicalPage;
 
 use super::super::Waiter;
 use super::super::register::{Register, Use};
-use super::op::{DieOp, Kind, NOBODY};
+use super::op::{DieOp, DieOpKind, NOBODY};
 use super::{InRuns, Nanos};
 use crate::state::{FlashOp, FlashOpKind, OpIndex, Transfer};
 use crate::{CopyBack, DieIndex};
 
-/// How an operation of a list is tied to others of it.
+/// The ties of an operation to others of its list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     /// The mark that it waits for, or [`NOBODY`].
     waits: u32,
     /// The first mark that its end fulfils, or [`NOBODY`].
     signals: u32,
-    /// Its end is not told to the host: one that is told waits for it, and speaks for both.
+    /// Whether its end is not reported, since a reported one waits for it and reports for both.
     silent: bool,
-    speaks_for_both: bool,
-    /// It reads a page that the next one of the list programs on the same die.
+    reports_both: bool,
+    /// Whether it reads a page that the next operation of the list programs on the same die.
     pairs: bool,
 }
 
 impl Link {
-    const NONE: Self = Self { waits: NOBODY, signals: NOBODY, silent: false, speaks_for_both: false, pairs: false };
+    const NONE: Self = Self { waits: NOBODY, signals: NOBODY, silent: false, reports_both: false, pairs: false };
 
-    /// `op` with its ties, for a die.
+    /// Makes an operation of a die from `op` and its ties.
     #[inline(always)]
     fn apply(self, op: &FlashOp, more_steps: u8, waiter: Waiter) -> DieOp {
         let told = op.awaited && !self.silent || waiter == Waiter::BACKGROUND;
         DieOp {
-            kind: Kind::Read,
+            kind: DieOpKind::Read,
             cause: op.cause,
             more_steps,
-            speaks_for_both: self.speaks_for_both,
+            reports_both: self.reports_both,
             count: 1,
             waiter: if told { waiter } else { Waiter::NOBODY },
             waits: self.waits,
@@ -46,7 +46,7 @@ impl Link {
 
 impl InRuns {
     /// Takes the operations of one call of the translation layer at `now`, at least one. Those for the host belong to
-    /// `request`; says how many ends of operations that will be told.
+    /// `waiter`. Returns how many operations will be reported as ended.
     #[inline]
     pub(in crate::array) fn push(&mut self, now: Nanos, ops: &[FlashOp], more_steps: &[u8], waiter: Waiter) -> u32 {
         let count = match ops {
@@ -61,7 +61,7 @@ impl InRuns {
         count
     }
 
-    /// Works out the wakes of the dies that were pushed to.
+    /// Updates the wake times of the dies that were pushed to.
     #[inline]
     fn wake_pushed(&mut self) {
         while let Some(die) = self.pushed.pop() {
@@ -83,11 +83,11 @@ impl InRuns {
         while let Some(op) = ops.get(index) {
             let link = self.links[index];
             if link.pairs {
-                // Who waits for the program waits for both.
+                // Whoever waits for the program waits for both.
                 let Link { signals, silent, .. } = self.links[index + 1];
                 let both = Link { signals, silent, ..link }.apply(op, more(index), waiter);
                 let pages = [self.first_page(op), self.first_page(&ops[index + 1])];
-                self.enqueue(now, self.first_die(op), DieOp { kind: Kind::Rewrite, ..both }, pages);
+                self.enqueue(now, self.first_die(op), DieOp { kind: DieOpKind::Rewrite, ..both }, pages);
                 count += u32::from(both.waiter != Waiter::NOBODY);
                 index += 2;
             } else {
@@ -98,7 +98,7 @@ impl InRuns {
         count
     }
 
-    /// Works out which operations of a list wait for which, where their dies differ.
+    /// Finds out which operations of a list wait for which on another die.
     fn link(&mut self, ops: &[FlashOp], waiter: Waiter) {
         self.links.clear();
         self.links.resize(ops.len(), Link::NONE);
@@ -115,14 +115,14 @@ impl InRuns {
                 continue;
             }
             if std::mem::take(&mut self.links[after].pairs) {
-                // Somebody else waits for the read alone.
+                // Another operation waits for the read alone.
                 self.tie(after, after + 1, ops, waiter);
             }
             self.tie(after, index, ops, waiter);
         }
     }
 
-    /// Lets operation `index` of a list wait for operation `after`. On one die the order of pushing is enough, unless
+    /// Makes operation `index` of a list wait for operation `after`. On one die the order of pushing is enough, unless
     /// a page has to be decoded first.
     fn tie(&mut self, after: usize, index: usize, ops: &[FlashOp], waiter: Waiter) {
         let (first, op) = (&ops[after], &ops[index]);
@@ -134,10 +134,10 @@ impl InRuns {
         let mark = self.marks.add(die.0, self.links[after].signals);
         self.links[after].signals = mark;
         self.links[index].waits = mark;
-        // The host needs to hear of the last one only.
+        // The host only needs the end of the last one.
         if waiter != Waiter::BACKGROUND && first.awaited && op.awaited {
             self.links[after].silent = true;
-            self.links[index].speaks_for_both = true;
+            self.links[index].reports_both = true;
         }
     }
 
@@ -159,15 +159,15 @@ impl InRuns {
         }
     }
 
-    /// Says whether the end of the operation will be told.
+    /// Pushes one operation. Returns true if its end will be reported.
     #[inline(always)]
     fn push_one(&mut self, now: u64, op: &FlashOp, more_steps: u8, waiter: Waiter, link: Link) -> bool {
         let kind = match op.kind {
-            FlashOpKind::Read { .. } => Kind::Read,
-            FlashOpKind::ReadSpare { .. } => Kind::ReadSector,
-            FlashOpKind::Program { transfer: Transfer::Page, .. } => Kind::Program,
-            FlashOpKind::Program { transfer: Transfer::Sector, .. } => Kind::ProgramSector,
-            FlashOpKind::Erase { .. } => Kind::Erase,
+            FlashOpKind::Read { .. } => DieOpKind::Read,
+            FlashOpKind::ReadSpare { .. } => DieOpKind::ReadSector,
+            FlashOpKind::Program { transfer: Transfer::Page, .. } => DieOpKind::Program,
+            FlashOpKind::Program { transfer: Transfer::Sector, .. } => DieOpKind::ProgramSector,
+            FlashOpKind::Erase { .. } => DieOpKind::Erase,
             FlashOpKind::Copy { from, to } => {
                 return self.push_copies(now, from, to, link.apply(op, more_steps, waiter));
             }
@@ -181,17 +181,17 @@ impl InRuns {
         op.waiter != Waiter::NOBODY
     }
 
-    /// The same for copies of pages side by side, as many as `copies` says.
+    /// Pushes copies of consecutive pages. Returns true if the end of the last one will be reported.
     #[inline(never)]
     fn push_copies(&mut self, now: u64, from: PhysicalPage, to: PhysicalPage, copies: DieOp) -> bool {
         let (source, target) = (self.geometry.die_of_page(from), self.geometry.die_of_page(to));
         let inside_plane = self.copies.applies(&self.geometry, from, to);
         if source == target && !inside_plane {
-            self.enqueue(now, source, DieOp { kind: Kind::Copy, ..copies }, [from, to]);
+            self.enqueue(now, source, DieOp { kind: DieOpKind::Copy, ..copies }, [from, to]);
             return copies.waiter != Waiter::NOBODY;
         }
         for index in 0..copies.count {
-            // The first one waits for all, and the last one ends for all: each die keeps their order.
+            // The first copy waits, and the last one reports: each die keeps their order.
             let DieOp { mut waits, mut signals, mut waiter, .. } = copies;
             if index > 0 {
                 waits = NOBODY;
@@ -201,23 +201,29 @@ impl InRuns {
             }
             let copy = DieOp { count: 1, waits, signals, waiter, ..copies };
             if inside_plane {
-                let kind = if self.copies == CopyBack::Checked { Kind::CopyBackChecked } else { Kind::CopyBack };
+                let kind =
+                    if self.copies == CopyBack::Checked { DieOpKind::CopyBackChecked } else { DieOpKind::CopyBack };
                 self.enqueue(now, source, DieOp { kind, ..copy }, [from; 2]);
             } else {
                 let read = self.marks.add(source.0, NOBODY);
                 self.enqueue(
                     now,
                     source,
-                    DieOp { kind: Kind::CopyOut, signals: read, waiter: Waiter::NOBODY, ..copy },
+                    DieOp { kind: DieOpKind::CopyOut, signals: read, waiter: Waiter::NOBODY, ..copy },
                     [from; 2],
                 );
-                self.enqueue(now, target, DieOp { kind: Kind::CopyIn, waits: read, more_steps: 0, ..copy }, [to; 2]);
+                self.enqueue(
+                    now,
+                    target,
+                    DieOp { kind: DieOpKind::CopyIn, waits: read, more_steps: 0, ..copy },
+                    [to; 2],
+                );
             }
         }
         copies.waiter != Waiter::NOBODY
     }
 
-    /// A page that `op` begins with.
+    /// Returns the first page of `op`.
     #[inline(always)]
     fn first_page(&self, op: &FlashOp) -> PhysicalPage {
         match op.kind {
@@ -230,7 +236,7 @@ impl InRuns {
         }
     }
 
-    /// Gives `op` to `die`. `pages` are the one that it begins with and, where it has two parts, that of the second.
+    /// Adds `op` to the queue of `die`. `pages` are the pages of its first and, if it has two parts, its second part.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, die: DieIndex, mut op: DieOp, pages: [PhysicalPage; 2]) {
         // Most lists are for one die.
@@ -238,7 +244,7 @@ impl InRuns {
             self.push_to(now, die);
         }
         if !self.registers.is_empty() {
-            op.kind = self.through_registers(now, die, &op, pages);
+            op.kind = self.update_registers(now, die, &op, pages);
         }
         op.sequence = self.sequence;
         self.sequence += if op.kind.has_two_parts() { 2 * u64::from(op.count) } else { 1 };
@@ -254,10 +260,10 @@ impl InRuns {
         }
     }
 
-    /// Takes `op` of `die` through the registers of its planes. Says what it is where it finds its flash page there: it
-    /// was pushed no later than what came before it on the die ended.
+    /// Updates the registers of the planes of `die` for `op`. Returns its kind: a shorter one if its flash page is in
+    /// the register, which requires that `op` is pushed no later than the operation before it ends.
     #[inline(never)]
-    fn through_registers(&mut self, now: u64, die: DieIndex, op: &DieOp, pages: [PhysicalPage; 2]) -> Kind {
+    fn update_registers(&mut self, now: u64, die: DieIndex, op: &DieOp, pages: [PhysicalPage; 2]) -> DieOpKind {
         let state = &self.dies[die.0 as usize];
         if state.is_idle() && state.free < now {
             let planes = self.registers.len() / self.dies.len();
@@ -268,11 +274,11 @@ impl InRuns {
         let page = u64::from(pages[0].0 / units);
         let again = op.more_steps > 0;
         let (this, then) = match op.kind {
-            Kind::Read | Kind::ReadSector => (Use::Read { page, copies: false, again }, None),
-            Kind::CopyOut => (Use::Read { page, copies: true, again }, None),
-            Kind::Copy => (Use::Read { page, copies: true, again }, Some(Use::CopyIn)),
-            Kind::Rewrite => (Use::Read { page, copies: false, again }, Some(Use::Other)),
-            Kind::CopyIn => (Use::CopyIn, None),
+            DieOpKind::Read | DieOpKind::ReadSector => (Use::Read { page, copies: false, again }, None),
+            DieOpKind::CopyOut => (Use::Read { page, copies: true, again }, None),
+            DieOpKind::Copy => (Use::Read { page, copies: true, again }, Some(Use::CopyIn)),
+            DieOpKind::Rewrite => (Use::Read { page, copies: false, again }, Some(Use::Other)),
+            DieOpKind::CopyIn => (Use::CopyIn, None),
             _ => (Use::Other, None),
         };
         let serves = self.registers[first].serves(this);
@@ -283,7 +289,7 @@ impl InRuns {
         op.kind.held().filter(|_| serves).unwrap_or(op.kind)
     }
 
-    /// The next operations of the list are for `die`. What asked before `now` behind its bus has to be decided first.
+    /// Prepares `die` for pushes: everything that asked for its bus before `now` is decided first.
     #[inline]
     fn push_to(&mut self, now: u64, die: DieIndex) {
         self.catch_up(self.dies[die.0 as usize].bus, now);

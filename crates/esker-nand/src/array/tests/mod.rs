@@ -1,4 +1,4 @@
-//! The array against a scheduler written for reading: one event at a time, nothing worked out ahead.
+//! The array against a plain scheduler: one event at a time, nothing computed ahead.
 
 mod reference;
 
@@ -15,7 +15,7 @@ use crate::{
     SuspendSettings,
 };
 
-/// Channels, packages of a channel and dies of a package; two planes of one block of four pages a die.
+/// Channels, packages per channel and dies per package; each die has two planes of one block of four pages.
 fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> GeometrySettings {
     GeometrySettings {
         channels,
@@ -30,7 +30,7 @@ fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> Geo
     }
 }
 
-/// What an array is made of.
+/// The settings of an array.
 struct Settings {
     geometry: GeometrySettings,
     array: ArraySettings,
@@ -47,7 +47,7 @@ fn settings(pool: PoolScope, copy_back: CopyBack) -> Settings {
     Settings { geometry: shape(2, 2, 2), array: ArraySettings { copy_back, ..ArraySettings::default() }, pool }
 }
 
-/// The scheduler that goes from event to event, whatever the settings ask for.
+/// The event-by-event scheduler, even if the settings do not need it.
 fn by_event(settings: &Settings, timing: &Timing) -> Array {
     let geometry = Geometry::new(&settings.wiring().seen(), false).unwrap();
     Array::by_event(&geometry, timing, &settings.wiring())
@@ -56,7 +56,7 @@ fn by_event(settings: &Settings, timing: &Timing) -> Array {
 const PAGES_PER_DIE: u32 = 8;
 const PLANES_PER_DIE: u32 = 2;
 
-/// One operation as it is drawn: dies and ties are made legal later.
+/// A randomly drawn operation. Dies and ties are made legal later.
 #[derive(Clone, Copy, Debug)]
 struct Drawn {
     kind: u8,
@@ -65,9 +65,9 @@ struct Drawn {
     more_steps: u8,
     host: bool,
     after: Option<prop::sample::Index>,
-    /// It programs on the die of the operation before it, once that has ended, and for the same cause.
+    /// Whether it programs on the die of the operation before it, once that has ended, and for the same cause.
     chained: bool,
-    /// Copies of a run.
+    /// Number of copies in a run.
     count: u32,
 }
 
@@ -144,7 +144,7 @@ fn to_ops(list: &[Drawn], geometry: &Geometry, one_channel: bool) -> Vec<FlashOp
         .collect()
 }
 
-/// The same with runs of copies as single ones: each operation with its place in `ops`.
+/// Splits runs of copies into single copies. Returns each operation with its index in `ops`.
 fn one_by_one(ops: &[FlashOp]) -> Vec<(usize, FlashOp)> {
     let mut single = Vec::new();
     let mut last_of = Vec::new();
@@ -163,7 +163,7 @@ fn one_by_one(ops: &[FlashOp]) -> Vec<(usize, FlashOp)> {
     single
 }
 
-/// When the first operation of a request began, and the last one ended, by requests.
+/// Returns, per request, when its first operation began and its last one ended.
 fn spans(log: &[(u32, u64, u64)]) -> BTreeMap<u32, (u64, u64)> {
     let mut spans = BTreeMap::new();
     for &(request, start, end) in log {
@@ -173,7 +173,7 @@ fn spans(log: &[(u32, u64, u64)]) -> BTreeMap<u32, (u64, u64)> {
     spans
 }
 
-/// Decoding steps beyond the first of the pages that are read; none where nothing is decoded.
+/// Decoding steps of reads beyond the first; empty if nothing is decoded.
 fn more_steps(list: &[Drawn], ops: &[FlashOp], timing: &Timing) -> Vec<u8> {
     let reads = |op: &FlashOp| matches!(op.kind, FlashOpKind::Read { .. } | FlashOpKind::Copy { .. });
     match timing.decoding.is_on {
@@ -182,7 +182,7 @@ fn more_steps(list: &[Drawn], ops: &[FlashOp], timing: &Timing) -> Vec<u8> {
     }
 }
 
-/// Runs both and compares when the host's operations began and ended, and how long dies and buses were busy.
+/// Runs both and compares when host operations began and ended, and the busy times of dies and buses.
 fn compare(
     mut array: Array,
     lists: &[(u64, Vec<Drawn>)],
@@ -201,8 +201,11 @@ fn compare(
     let gang = shares_strobes.then_some(dies_per_channel);
     let units = settings.geometry.units_per_page;
     let mut reference = reference::Scheduler::new(timing, dies, dies_per_bus, gang, units > 1);
-    let located =
-        |page: PhysicalPage, copies: bool| reference::Place { plane: page.0 / 4, flash_page: page.0 / units, copies };
+    let located = |page: PhysicalPage, copies: bool| reference::OpLocation {
+        plane: page.0 / 4,
+        flash_page: page.0 / units,
+        copies,
+    };
     let mut log = Vec::new();
     let mut ended = Vec::new();
     let mut run_until = |array: &mut Array, reference: &mut reference::Scheduler, limit: u64| {
@@ -277,7 +280,7 @@ fn compare(
     for (request, told) in (0..).zip(told) {
         prop_assert_eq!(log.iter().filter(|(of, ..)| *of == request).count(), told as usize);
     }
-    // Not all ends are told, and those that are may speak of earlier operations, too.
+    // Not all ends are reported, and those that are may include earlier operations.
     let ends: BTreeSet<(u32, u64)> = reference.log.iter().map(|(request, _, end)| (*request, *end)).collect();
     let starts: BTreeSet<(u32, u64)> = reference.log.iter().map(|(request, start, _)| (*request, *start)).collect();
     for (request, start, end) in &log {
@@ -295,7 +298,7 @@ fn compare(
     Ok(())
 }
 
-/// Short times, so that many are equal.
+/// Short times, so that many coincide.
 fn timing() -> impl Strategy<Value = Timing> {
     (1u64..12, 1u64..20, 1u64..40, 1u64..10, 1u64..4).prop_map(|(read, program, erase, page, sector)| Timing {
         page_read: Nanos(read),
@@ -307,7 +310,7 @@ fn timing() -> impl Strategy<Value = Timing> {
     })
 }
 
-/// Nothing to decode, or four steps.
+/// No decoding, or four steps.
 fn decoding() -> impl Strategy<Value = Decoding> {
     let step =
         (1u64..20, 1u64..10, 0u64..15).prop_map(|(sense, transfer, decode)| DecodingStep { sense, transfer, decode });
@@ -318,7 +321,7 @@ fn decoding() -> impl Strategy<Value = Decoding> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
     #[test]
-    fn both_schedulers_give_the_times_of_a_plain_one_that_is_written_for_reading(
+    fn both_schedulers_give_the_times_of_a_plain_one(
         lists in lists(),
         timing in timing(),
         decoding in decoding(),
@@ -327,7 +330,7 @@ proptest! {
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
         units_per_page in prop::sample::select(vec![1u32, 1, 2, 4]),
     ) {
-        // What is decoded is not copied inside a plane, nor are units of a flash page.
+        // Pages to be decoded are not copied inside a plane, nor are units of a flash page.
         let copies = if decoding.is_on || units_per_page > 1 { CopyBack::Off } else { copies };
         let timing = Timing { decoding, ..timing };
         let pool = if device_pool { PoolScope::Device } else { PoolScope::Gang };
@@ -346,7 +349,7 @@ proptest! {
     }
 }
 
-/// Times that tell operations apart.
+/// Times that distinguish the operations.
 fn small_timing() -> Timing {
     Timing {
         page_read: Nanos(3),
@@ -358,7 +361,7 @@ fn small_timing() -> Timing {
     }
 }
 
-/// Runs until nothing is left to do: by the times at which operations for the host ended, when they had begun.
+/// Runs until everything is done. Returns the start times of host operations by their end times.
 fn run_out(array: &mut Array) -> BTreeMap<u64, Vec<u64>> {
     let mut times = BTreeMap::new();
     let mut ended = Vec::new();
@@ -385,13 +388,14 @@ fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     let op = |kind| FlashOp { kind, cause: Cause::Host, after: None, awaited: true };
     let read = |die: u32| op(FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) });
     let erase = op(FlashOpKind::Erase { block: geometry.block_of(PhysicalPage(0)) });
-    // The erase of the one takes until 11. The other reads meanwhile, then programs; the one reads while it still does.
+    // The erase in one package ends at 11. Meanwhile the other package reads, then programs. The first package reads
+    // while that program is still under way.
     let program = op(FlashOpKind::Program { page: PhysicalPage(PAGES_PER_DIE + 1), transfer: Transfer::Page });
     array.push(Nanos(0), &[erase, read(1), program, read(0)], &[], Waiter::request(9), None);
     assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (11, vec![0]), (12, vec![5]), (16, vec![11])]));
 }
 
-/// With four units a flash page, on both schedulers.
+/// Four units per flash page, on both schedulers.
 #[test]
 fn units_of_one_flash_page_are_sensed_once() {
     let mut settings = settings(PoolScope::Package, CopyBack::Off);
@@ -426,11 +430,12 @@ fn units_of_one_flash_page_are_sensed_once() {
     };
     // Sensing takes 3, a transfer 2: the second unit is in the register, and that of the other plane is not.
     assert_eq!(times(&[(0, &[read(0), read(1), read(4), read(2)])]), [5, 7, 12, 14]);
-    // One that comes while the one before it goes on, or as it ends, finds it there; one that comes later does not.
+    // A read that arrives while the one before it is under way, or as it ends, finds the page in the register; a later
+    // one does not.
     assert_eq!(times(&[(0, &[read(0)]), (4, &[read(1)]), (7, &[read(2)]), (10, &[read(3)])]), [5, 7, 9, 15]);
-    // A program takes the register.
+    // A program overwrites the register.
     assert_eq!(times(&[(0, &[read(0), program, read(1)])]), [5, 12, 17]);
-    // Copies to the same plane find each other's source, and others do not.
+    // Copies to the same plane find each other's source page; other reads do not.
     assert_eq!(times(&[(0, &[copy(0, 2), copy(1, 3), read(0)])]), [12, 21, 26]);
     assert_eq!(times(&[(0, &[copy(0, 2), program, copy(1, 3)])]), [12, 19, 28]);
     assert_eq!(times(&[(0, &[copy(0, 4), copy(1, 5), read(2)])]), [12, 21, 23]);
@@ -453,11 +458,11 @@ fn several_operations_may_wait_for_the_same_one() {
         Waiter::request(9),
         None,
     );
-    // The first one ends at 5, and those that wait for it speak for it.
+    // The first one ends at 5; those that wait for it report for it.
     assert_eq!(run_out(&mut array), BTreeMap::from([(10, vec![0]), (12, vec![0])]));
 }
 
-/// An operation with all readings of its page.
+/// An operation with all reads of its page.
 struct Whole {
     /// The first of them.
     first: Performed,
@@ -466,7 +471,7 @@ struct Whole {
     readings: u32,
 }
 
-/// What was pushed is done once, and nothing goes before what it depends on.
+/// Every pushed operation is done once, and none overtakes one that it depends on.
 fn check_order(
     lists: &[Vec<FlashOp>],
     performed: &BTreeMap<u64, Whole>,
@@ -474,7 +479,7 @@ fn check_order(
     timing: &Timing,
 ) -> Result<(), TestCaseError> {
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
-    // When the first of an operation's own steps can have begun at the latest.
+    // The latest time at which the first step of an operation can have begun.
     let begun = |op: &Whole| op.first.end.0 - op.first.step.cells(timing) - op.first.step.transfer(timing);
     let reads = |step: Step| step.leaves_page_in_register();
     let mut sequence = 0;
@@ -522,7 +527,7 @@ fn check_order(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn any_order_does_everything_once_and_keeps_what_depends_on_something(
+    fn any_order_does_everything_once_and_keeps_dependencies(
         lists in lists(),
         timing in timing(),
         decoding in decoding(),

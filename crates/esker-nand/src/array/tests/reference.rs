@@ -1,4 +1,4 @@
-//! A scheduler written for reading.
+//! A plain scheduler for comparison.
 
 use std::collections::btree_map::Entry;
 
@@ -13,7 +13,7 @@ pub(super) enum Step {
     Erase,
     /// Read and program in one, without the bus.
     CopyBack,
-    /// The same with a transfer between them.
+    /// As before, with a transfer between them.
     CopyBackChecked,
 }
 
@@ -22,26 +22,26 @@ impl Step {
         matches!(self, Self::Read | Self::ReadSector)
     }
 
-    /// Whether data go to the die.
+    /// Returns true if data go to the die.
     fn goes_in(self) -> bool {
         matches!(self, Self::Program | Self::ProgramSector)
     }
 }
 
-/// Where it is done.
+/// The location of an operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct OpLocation {
     pub(super) plane: u32,
     pub(super) flash_page: u32,
-    /// As a part of a copy over the bus.
+    /// Whether it is part of a copy over the bus.
     pub(super) copies: bool,
 }
 
-/// What the register of a plane holds.
+/// The content of a plane's register.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     flash_page: u32,
-    /// A copy has been programmed since, and only other copies find theirs.
+    /// Whether a copy has been programmed since, so that only further copies find their page.
     for_copies: bool,
 }
 
@@ -49,16 +49,16 @@ struct Held {
 struct Op {
     die: usize,
     step: Step,
-    place: Place,
+    place: OpLocation,
     after: Option<usize>,
     request: Option<u32>,
     arrived: u64,
     start: u64,
-    /// Whether its flash page lay in the register.
+    /// Whether its flash page was in the register.
     held: bool,
-    /// When it has ended and what it read is decoded.
+    /// When it has ended and its page is decoded.
     known: Option<u64>,
-    /// Decoding steps beyond the first that it still takes, and has taken.
+    /// Decoding steps beyond the first: still to be taken, and taken.
     more_steps: u8,
     taken: usize,
 }
@@ -66,12 +66,12 @@ struct Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Nothing,
-    /// Cell work before (true) or after (false) the transfer, until then.
+    /// Cell work before (true) or after (false) the transfer, until this time.
     Cells {
         before_transfer: bool,
         until: u64,
     },
-    /// In the queue of the bus since then.
+    /// Waiting for the bus since this time.
     Asking {
         since: u64,
     },
@@ -79,7 +79,7 @@ enum Doing {
         since: u64,
         until: u64,
     },
-    /// Waiting for a decoder that fails then.
+    /// Waiting for a decoder that fails at this time.
     Decoder {
         until: u64,
     },
@@ -87,25 +87,25 @@ enum Doing {
     Failed,
 }
 
-/// One die, one operation; one bus, one transfer; everything else follows. Buses of a gang that shares strobes carry in
-/// one direction, from one moment on, and commands wait meanwhile.
+/// Each die does one operation and each bus one transfer at a time; everything else follows. Buses of a gang that
+/// shares strobes transfer in one direction, all from one time on, and commands wait meanwhile.
 pub(super) struct Scheduler {
     timing: Timing,
     dies_per_bus: usize,
-    /// Where strobes are shared.
+    /// Set if strobes are shared.
     dies_per_gang: Option<usize>,
     /// Whether flash pages have several units.
     has_units: bool,
-    /// Per plane.
+    /// Registers by plane.
     registers: BTreeMap<u32, Held>,
     /// Per die, when it last ended an operation.
     ended: Vec<u64>,
     ops: Vec<Op>,
     queues: Vec<VecDeque<usize>>,
     doing: Vec<Doing>,
-    /// When what was read comes out of a decoder.
+    /// Times at which decoders finish.
     known: BTreeSet<u64>,
-    /// (request, start, end) of the host's operations.
+    /// (request, start, end) of host operations.
     pub(super) log: Vec<(u32, u64, u64)>,
     pub(super) bus_busy: Vec<u64>,
     pub(super) die_busy: Vec<u64>,
@@ -142,7 +142,7 @@ impl Scheduler {
         now: u64,
         die: usize,
         step: Step,
-        place: Place,
+        place: OpLocation,
         more_steps: u8,
         after: Option<usize>,
         request: Option<u32>,
@@ -161,7 +161,7 @@ impl Scheduler {
         }
     }
 
-    /// The next time at which anything ends, after everything that is due before has been done.
+    /// Returns the next time at which anything ends, after processing everything that is due before.
     pub(super) fn next(&self) -> Option<u64> {
         self.doing
             .iter()
@@ -173,7 +173,7 @@ impl Scheduler {
             .min()
     }
 
-    /// Does all that is due at `now`.
+    /// Processes everything due at `now`.
     pub(super) fn step(&mut self, now: u64) {
         self.known.remove(&now);
         loop {
@@ -191,7 +191,7 @@ impl Scheduler {
         }
     }
 
-    /// What the strobes of the gang of `die` do: since when, and whether data go in.
+    /// Returns since when the strobes of the gang of `die` are occupied, and whether data go in.
     fn strobes(&self, die: usize) -> Option<(u64, bool)> {
         let dies = self.dies_per_gang?;
         let gang = die / dies * dies..(die / dies + 1) * dies;
@@ -201,7 +201,7 @@ impl Scheduler {
         })
     }
 
-    /// Whether `die` cannot be given a command.
+    /// Returns true if `die` cannot be given a command.
     fn waits_for_strobes(&self, die: usize, now: u64) -> bool {
         self.strobes(die).is_some_and(|(since, _)| since < now)
     }
@@ -246,7 +246,7 @@ impl Scheduler {
         self.ended[die] = now;
         let held = Held { flash_page: op.place.flash_page, for_copies: false };
         match self.registers.entry(op.place.plane) {
-            // Read again, it was sensed with other thresholds.
+            // Another read senses with other thresholds.
             Entry::Occupied(register) if step.is_read() && op.taken > 0 => drop(register.remove()),
             Entry::Vacant(_) if step.is_read() && op.taken > 0 => {}
             register if step.is_read() => *register.or_insert(held) = held,
@@ -274,7 +274,7 @@ impl Scheduler {
         true
     }
 
-    /// Cell work and transfer of a read, for the decoding step that it has come to.
+    /// Cell work and transfer of a read in its current decoding step.
     fn reading_time(&self, op: &Op) -> u64 {
         let sense = match op.taken {
             0 if op.held => 0,
@@ -328,7 +328,7 @@ impl Scheduler {
         }
     }
 
-    /// What `die` asks for: since when, and which operation.
+    /// Returns what `die` asks for: since when, and which operation.
     fn ask(&self, die: usize) -> Option<(u64, usize, usize)> {
         match self.doing[die] {
             Doing::Asking { since } => Some((since, self.queues[die][0], die)),

@@ -94,8 +94,8 @@ fn draws_come_as_often_as_theory_has_it() {
     let mut failed = [0u32; 3];
     for _ in 0..draws {
         let steps = match code.decode(rate, rng.unit()) {
-            Outcome::Decoded(step) => step as usize,
-            Outcome::Failed => 3,
+            DecodeOutcome::Decoded(step) => step as usize,
+            DecodeOutcome::Failed => 3,
         };
         failed[..steps].iter_mut().for_each(|count| *count += 1);
     }
@@ -128,9 +128,9 @@ fn the_expected_number_of_errors_decides_where_nothing_is_drawn() {
     let mut code = code(&settings, 448);
     let bits = code.bits as f64;
     assert_eq!(bits, 8.0 * 4544.0);
-    assert_eq!(code.decode(99.9 / bits, 0.0), Outcome::Decoded(0));
-    assert_eq!(code.decode(100.1 / bits, 0.0), Outcome::Decoded(1));
-    assert_eq!(code.decode(200.1 / bits, 0.0), Outcome::Failed);
+    assert_eq!(code.decode(99.9 / bits, 0.0), DecodeOutcome::Decoded(0));
+    assert_eq!(code.decode(100.1 / bits, 0.0), DecodeOutcome::Decoded(1));
+    assert_eq!(code.decode(200.1 / bits, 0.0), DecodeOutcome::Failed);
     assert!(!code.draws());
 }
 

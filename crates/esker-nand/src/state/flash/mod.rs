@@ -1,7 +1,7 @@
-//! What the cells hold. Every change passes through here and emits the operation that makes it, so that state,
-//! counters and emitted operations cannot tell different stories.
+//! The state of the cells. Every change is made here together with the operation that performs it, so that state,
+//! counters and emitted operations always agree.
 
-mod given;
+mod direct;
 mod operations;
 mod undo;
 
@@ -13,13 +13,13 @@ use crate::state::OperationCounts;
 use crate::state::journal::Journal;
 use crate::{BlockIndex, Geometry};
 
-/// A block's counts in one word, so that they lie beside its bits.
+/// The counts of a block in one word, so that they lie next to its bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Block {
-    /// Pages that hold data that was not superseded.
+    /// Pages that hold data that were not superseded.
     valid: u16,
-    /// Pages that were programmed or skipped since the last erase: where the next program may go at the earliest. Pages
-    /// are programmed in ascending order.
+    /// Pages that were programmed or skipped since the last erase: the lowest offset for the next program. Pages are
+    /// programmed in ascending order.
     written: u16,
     erases: u32,
 }
@@ -35,40 +35,40 @@ impl Block {
     }
 }
 
-/// One valid page more in a packed [`Block`].
+/// One more valid page in a packed [`Block`].
 const VALID: u64 = 1;
-/// One programmed page more in a packed [`Block`].
+/// One more programmed page in a packed [`Block`].
 const WRITTEN: u64 = 1 << 16;
-/// One erase more in a packed [`Block`].
+/// One more erase in a packed [`Block`].
 const ERASE: u64 = 1 << 32;
 
-/// The cells of an array: which pages are programmed and valid, and what their spare areas say.
+/// The cells of an array: which pages are programmed and valid, and the content of their spare areas.
 ///
 /// Pages of a block are programmed in ascending order (Kim 2009, section 2.3.2: the rule of large-block NAND). A
-/// program may skip ahead; what it skipped stays unprogrammed, and cannot be used before the next erase.
+/// program may skip pages; these stay unprogrammed, and cannot be used before the next erase.
 #[derive(Clone, Debug)]
 pub struct FlashState {
     geometry: Geometry,
-    /// Per page, what the translation layer wrote into the spare area: whose data it is.
+    /// Per page, the owner of its data, as the translation layer wrote it into the spare area.
     owners: Vec<u32>,
-    /// Per block its counts, then one bit per page: whether it is valid.
+    /// Per block its counts, followed by a bit per page that marks valid pages.
     records: Vec<u64>,
     words_per_record: usize,
     counts: OperationCounts,
-    /// Whether the block under cleaning had pages to copy; see [`Self::erase`].
+    /// The block under cleaning, if it had pages to copy; see [`Self::erase`].
     copied_from: Option<BlockIndex>,
-    /// Pages that were programmed or skipped, and erased or forgotten by [`Self::format`] since.
+    /// Pages that were used (programmed or skipped), and then erased or removed by [`Self::format`].
     freed: u64,
     /// Pages that were skipped.
     skipped: u64,
-    /// Per die, for how long what it was given will keep it busy, ns; empty where nobody asks.
+    /// Per die, how long it will be busy with the operations it was given, ns; empty if this is not used.
     pub backlog: Vec<u64>,
-    /// What a power failure is worked out from, where that is wanted.
+    /// The journal for power failures, if one is kept.
     pub(super) journal: Option<Box<Journal>>,
 }
 
 impl FlashState {
-    /// Erased cells that were never worn.
+    /// Erased cells without wear.
     pub fn new(geometry: &Geometry) -> Self {
         let words_per_record = 1 + geometry.pages_per_block().div_ceil(64) as usize;
         Self {
@@ -85,7 +85,7 @@ impl FlashState {
         }
     }
 
-    /// Makes every cell as new but for its wear and the counters.
+    /// Makes every cell as new, except for wear and counters.
     pub fn format(&mut self) {
         for record in self.records.chunks_exact_mut(self.words_per_record) {
             let block = Block::unpack(record[0]);
@@ -110,13 +110,13 @@ impl FlashState {
         self.records.iter().step_by(self.words_per_record).map(|word| Block::unpack(*word))
     }
 
-    /// Fetches the counts and bits of `block` into the processor's caches.
+    /// Prefetches the counts and bits of `block` into the processor's caches.
     #[inline(always)]
     pub fn expect_block(&self, block: BlockIndex) {
         prefetch(&self.records, self.record(block));
     }
 
-    /// Fetches the owners of the pages of `block` into the processor's caches.
+    /// Prefetches the owners of the pages of `block` into the processor's caches.
     #[inline]
     pub fn expect_owners(&self, block: BlockIndex) {
         let first = self.geometry.first_page(block).0 as usize;
@@ -125,65 +125,65 @@ impl FlashState {
         }
     }
 
-    /// The array's shape.
+    /// Returns the array's shape.
     #[inline(always)]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
-    /// For how long the die of `block` will be busy with what it was given, in nanoseconds; zero where that is not
-    /// followed, or not in time (preconditioning).
+    /// Returns how long the die of `block` will be busy with the operations it was given, in nanoseconds; zero if this
+    /// is not used, or outside of simulated time (preconditioning).
     #[inline]
     pub fn backlog(&self, block: BlockIndex) -> u64 {
         self.backlog.get(self.geometry.die_of(block).0 as usize).copied().unwrap_or(0)
     }
-    /// Operations since the device was new.
+    /// Returns the counts of operations since the device was new.
     #[inline]
     pub fn counts(&self) -> &OperationCounts {
         &self.counts
     }
-    /// Valid pages of `block`.
+    /// Returns the valid pages of `block`.
     #[inline(always)]
     pub fn valid_in(&self, block: BlockIndex) -> u32 {
         u32::from(self.block(block).valid)
     }
-    /// Pages of `block` that were programmed or skipped: the first offset that can still be programmed.
+    /// Returns the pages of `block` that were programmed or skipped: the lowest offset that can still be programmed.
     #[inline(always)]
     pub fn written_in(&self, block: BlockIndex) -> u32 {
         u32::from(self.block(block).written)
     }
-    /// Whether `page` holds data that was not superseded.
+    /// Returns true if `page` holds data that were not superseded.
     #[inline]
     pub fn is_valid(&self, page: PhysicalPage) -> bool {
         let (block, offset) = self.geometry.split_page(page);
         self.records[self.record(block) + 1 + offset as usize / 64] >> (offset % 64) & 1 == 1
     }
-    /// What the spare area of `page` says.
+    /// Returns the owner in the spare area of `page`.
     #[inline(always)]
     pub fn owner(&self, page: PhysicalPage) -> u32 {
         self.owners[page.0 as usize]
     }
-    /// Pages that hold data that was not superseded, in the whole array.
+    /// Returns the valid pages of the whole array.
     pub fn valid_pages(&self) -> u64 {
         self.blocks().map(|block| u64::from(block.valid)).sum()
     }
-    /// The valid pages of `block` among its pages `64 * word..64 * word + 64`, as bits. `word` counts up to
+    /// Returns the valid pages of `block` among its pages `64 * word..64 * word + 64`, as bits. `word` is below
     /// [`Self::words_per_block`].
     #[inline(always)]
     pub fn valid_word(&self, block: BlockIndex, word: usize) -> u64 {
         self.records[self.record(block) + 1 + word]
     }
-    /// Words of [`Self::valid_word`].
+    /// Returns the number of words for [`Self::valid_word`].
     #[inline(always)]
     pub fn words_per_block(&self) -> usize {
         self.words_per_record - 1
     }
 
-    /// Erases of `block` since new.
+    /// Returns the erases of `block` since new.
     #[inline]
     pub fn erases_of(&self, block: BlockIndex) -> u32 {
         self.block(block).erases
     }
-    /// Blocks by their erases since new, as far as there are any.
+    /// Returns the number of blocks by erases since new, up to the highest count.
     pub fn blocks_by_erases(&self) -> Vec<u64> {
         let mut blocks = Vec::new();
         for block in self.blocks() {
@@ -195,14 +195,14 @@ impl FlashState {
         }
         blocks
     }
-    /// Makes every block as worn as after `erases`.
+    /// Sets the wear of every block to `erases`.
     pub fn set_wear(&mut self, erases: u32) {
         for record in self.records.chunks_exact_mut(self.words_per_record) {
             record[0] = Block { erases, ..Block::unpack(record[0]) }.pack();
         }
     }
 
-    /// Erases per block since new.
+    /// Returns the erases per block since new.
     pub fn erase_counts(&self) -> EraseCounts {
         let count = f64::from(self.geometry.blocks());
         let mean = self.blocks().map(|block| u64::from(block.erases)).sum::<u64>() as f64 / count;
@@ -211,12 +211,12 @@ impl FlashState {
         EraseCounts { mean, stddev: variance.sqrt(), max }
     }
 
-    /// Bytes of memory that this takes.
+    /// Returns the bytes of memory in use.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&*self.owners) + size_of_val(&*self.records)
     }
 
-    /// Asserts what must hold at any time.
+    /// Asserts the invariants that hold at any time.
     pub fn check(&self) {
         let mut written = 0;
         for (index, record) in self.records.chunks_exact(self.words_per_record).enumerate() {

@@ -13,15 +13,15 @@ impl FlashState {
         self.read_after(page, cause, None, sink)
     }
 
-    /// Reads `page` of the map. The request waits for it where it is `awaited`.
+    /// Reads map page `page`. If `awaited`, the request waits for it.
     #[inline]
     pub fn read_map<S: OpSink>(&mut self, page: PhysicalPage, awaited: bool, sink: &mut S) -> OpIndex {
         self.counts.reads[Cause::Mapping as usize] += 1;
         sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause: Cause::Mapping, after: None, awaited })
     }
 
-    /// Programs the next page of `block` with a page of the map once `after` has ended. The request
-    /// waits for it where it is `awaited`.
+    /// Programs the next page of `block` with a map page, once `after` has ended. If `awaited`, the request waits for
+    /// it.
     #[inline]
     pub fn program_map<S: OpSink>(
         &mut self,
@@ -57,7 +57,7 @@ impl FlashState {
         sink.emit(FlashOp { kind: FlashOpKind::ReadSpare { page }, cause, after: None, awaited: cause == Cause::Host })
     }
 
-    /// Reads something to find out after a power failure where the data are.
+    /// Emits a read of recovery.
     pub(in crate::state) fn scan<S: OpSink>(&mut self, kind: FlashOpKind, sink: &mut S) {
         self.counts.reads[Cause::Recovery as usize] += 1;
         sink.scan(FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false });
@@ -81,8 +81,8 @@ impl FlashState {
         page
     }
 
-    /// Programs the page `offset` of `block` with data of `owner`, skipping those before it that are not programmed.
-    /// `offset` is not below [`Self::written_in`].
+    /// Programs page `offset` of `block` with data of `owner`, and skips unprogrammed pages before it. `offset` must be
+    /// at least [`Self::written_in`].
     pub fn program_at<S: OpSink>(
         &mut self,
         block: BlockIndex,
@@ -111,8 +111,7 @@ impl FlashState {
         sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None, awaited: false });
     }
 
-    /// Moves the data of `from`, which is valid, to the next page of `block`, and says whose data it is and where it is
-    /// now.
+    /// Moves the data of `from`, which is valid, to the next page of `block`. Returns the owner and the new page.
     #[inline]
     pub fn copy<S: OpSink>(
         &mut self,
@@ -125,8 +124,8 @@ impl FlashState {
         (owner, to)
     }
 
-    /// Moves the data of `from`, which is valid, to the page `offset` of `block`, skipping those before it that are not
-    /// programmed. `offset` is not below [`Self::written_in`].
+    /// Moves the data of `from`, which is valid, to page `offset` of `block`, and skips unprogrammed pages before it.
+    /// `offset` must be at least [`Self::written_in`].
     pub fn copy_at<S: OpSink>(
         &mut self,
         from: PhysicalPage,
@@ -140,9 +139,8 @@ impl FlashState {
         (copy, to)
     }
 
-    /// Moves the data of `count` pages from `from` on, which lie in one block and are valid, to as many
-    /// from the page `offset` of `block` on, as [`Self::copy_at`] does one by one. Says the last copy, and
-    /// where the first page lies now.
+    /// Moves the data of `count` pages of one block from `from` on, all of them valid, to as many pages of `block` from
+    /// `offset` on, like [`Self::copy_at`] for each. Returns the last copy, and the new location of the first page.
     pub fn copy_run<S: OpSink>(
         &mut self,
         from: PhysicalPage,
@@ -154,7 +152,7 @@ impl FlashState {
     ) -> (OpIndex, PhysicalPage) {
         let to = PhysicalPage(self.geometry.first_page(block).0 + offset);
         if self.journal.is_some() {
-            // The journal is about single pages.
+            // The journal records single pages.
             let copies =
                 (0..count).map(|page| self.copy_at(PhysicalPage(from.0 + page), block, offset + page, cause, sink).0);
             return (copies.last().expect("a run has a page"), to);
@@ -199,7 +197,7 @@ impl FlashState {
         (owner, to, copy)
     }
 
-    /// Leaves the pages of `block` before `offset` that are not programmed as they are, until the next erase.
+    /// Leaves the unprogrammed pages of `block` before `offset` unused until the next erase.
     #[inline(always)]
     fn skip_to(&mut self, block: BlockIndex, offset: u32) {
         let record = self.record(block);
@@ -208,7 +206,7 @@ impl FlashState {
         if written == 0
             && let Some(journal) = &mut self.journal
         {
-            journal.opens();
+            journal.begin_block();
         }
         let skipped = u64::from(offset - written);
         self.records[record] += skipped * WRITTEN;
@@ -230,7 +228,7 @@ impl FlashState {
         page
     }
 
-    /// `page` was given to its die to be programmed; it is one of the map or not.
+    /// Records that a program of `page` was issued, with data or with a page of the map.
     #[inline(always)]
     fn issued(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
         if let Some(journal) = &mut self.journal {
@@ -245,7 +243,7 @@ impl FlashState {
         }
     }
 
-    /// The data of `page`, which is valid, are out of date. Says which block has how many valid pages left.
+    /// Marks the data of `page`, which is valid, as out of date. Returns its block, and the valid pages left in it.
     #[inline]
     pub fn supersede(&mut self, page: PhysicalPage) -> (BlockIndex, u32) {
         let (block, offset) = self.geometry.split_page(page);
@@ -273,7 +271,7 @@ impl FlashState {
         if let Some(journal) = &mut self.journal {
             let first = self.geometry.first_page(block).0;
             let owners = &self.owners[first as usize..(first + self.geometry.pages_per_block()) as usize];
-            journal.erased(block, cause, first, u32::from(state.written), owners);
+            journal.record_erase(block, cause, first, u32::from(state.written), owners);
         }
         self.counts.erases += 1;
         self.counts.erases_for[cause as usize] += 1;
@@ -284,7 +282,7 @@ impl FlashState {
     }
 }
 
-/// Bits `first..first + count` of a sequence of words: which word has which of them.
+/// Returns the words that contain bits `first..first + count` of a sequence of words, each with a mask of those bits.
 #[inline]
 fn words_of(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
     let end = first + count;

@@ -1,4 +1,4 @@
-//! What a power failure takes back.
+//! Undoes operations at a power failure.
 
 use esker_core::PhysicalPage;
 
@@ -7,7 +7,7 @@ use crate::BlockIndex;
 use crate::state::Cause;
 
 impl FlashState {
-    /// Nothing is known to be valid any more.
+    /// Marks every page as not known to be valid.
     pub(in crate::state) fn forget_validity(&mut self) {
         for record in self.records.chunks_exact_mut(self.words_per_record) {
             let block = Block::unpack(record[0]);
@@ -17,7 +17,7 @@ impl FlashState {
         self.copied_from = None;
     }
 
-    /// `page`, which is programmed, holds data that were not superseded.
+    /// Marks `page`, which is programmed, as valid.
     pub fn set_valid(&mut self, page: PhysicalPage) {
         let (block, offset) = self.geometry.split_page(page);
         let record = self.record(block);
@@ -27,22 +27,22 @@ impl FlashState {
         self.records[record] += VALID;
     }
 
-    /// `page` was not programmed after all.
+    /// Undoes the program of `page`.
     pub(in crate::state) fn undo_program(&mut self, page: PhysicalPage, cause: Cause) {
         let record = self.record(self.geometry.block_of(page));
         self.records[record] -= WRITTEN;
         self.counts.programs[cause as usize] -= 1;
     }
 
-    /// `block` was not erased after all, and holds pages of `owners`, of which some were written; or its erase was
-    /// begun, and what it holds cannot be read.
+    /// Undoes the erase of `block`, which holds pages of `owners`, some of them written. With `None`, the erase was
+    /// interrupted, and the block is unreadable.
     pub(in crate::state) fn undo_erase(&mut self, block: BlockIndex, cause: Cause, held: Option<(&[u32], u16)>) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
-        // Programs since were undone; what they had skipped is left.
+        // Programs since then were undone; the pages that they skipped are left.
         self.skipped -= u64::from(state.written);
         let Some((owners, written)) = held else {
-            // It has to be erased again before it can be programmed. What it held was freed.
+            // It has to be erased again before it can be programmed. Its content was already counted as freed.
             let written = self.geometry.pages_per_block() as u16;
             self.records[record] = Block { written, ..state }.pack();
             self.skipped += u64::from(written);
@@ -56,8 +56,8 @@ impl FlashState {
         let first = self.geometry.first_page(block).0 as usize;
         self.owners[first..first + owners.len()].copy_from_slice(owners);
     }
-    /// The next program of `block` goes to page `offset` at the earliest: behind what recovery found there, or, to
-    /// leave pages unused until the next erase, beyond.
+    /// Sets the lowest page `offset` of `block` for its next program: behind what recovery found there, or further to
+    /// leave pages unused until the next erase.
     #[inline]
     pub fn set_written(&mut self, block: BlockIndex, offset: u32) {
         let record = self.record(block);

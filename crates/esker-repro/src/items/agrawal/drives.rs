@@ -1,4 +1,4 @@
-//! The paper's drive, as sections 4 and 5 and the released configuration have it.
+//! The paper's drive, by sections 4 and 5 and the released configuration.
 
 use esker_core::Ratio;
 use esker_flash::{
@@ -8,14 +8,14 @@ use esker_sim::PreconditionKind;
 
 use crate::drive::Drive;
 
-/// The preset with all of its figures.
+/// The preset with all of the paper's figures.
 pub(super) const PRESET: &str = "samsung-k9xxg08-slc-32g";
 
 /// The host gets 85 % of the data pages, block summaries left out: 7,018,905 pages, an eighth of which are 877,363.
-/// Against the pages that are left beside the reserve of 5 % of the blocks that is this spare factor.
+/// Relative to the pages outside of the reserve of 5 % of the blocks, that is this spare factor.
 pub(super) const SPARE_FACTOR: Ratio = Ratio::parts_per_billion(105_263_160);
 
-/// Section 4.2, "our baseline configuration", as far as all items have it: 8 packages fully connected, 32 GB, 15 %
+/// Section 4.2, "our baseline configuration", as far as all items share it: 8 packages fully connected, 32 GB, 15 %
 /// over-provisioned, cleaning below 5 % free blocks, allocation pool = package, copies over the serial bus, no
 /// interleaving within a package.
 pub(super) fn common() -> Drive {
@@ -28,7 +28,7 @@ pub(super) fn common() -> Drive {
             threshold: Ratio::percent(5),
             ..CleaningSettings::default()
         };
-        // Without interleaving a package does one thing at a time: the eight planes of its two dies work as one die.
+        // Without interleaving a package does one thing at a time: the eight planes of its two dies act as one die.
         ssd.geometry.dies_per_package = 1;
         ssd.geometry.planes_per_die = 8;
     })
@@ -44,7 +44,7 @@ pub(super) fn baseline() -> Drive {
     drive.preconditioned(PreconditionKind::Filled)
 }
 
-/// Section 4.4: an active block per plane, so that copies can stay inside planes. Every logical page has data from the
+/// Section 4.4: an active block per plane, so that copies can stay within planes. Every logical page has data from the
 /// start.
 pub(super) fn with_block_per_plane(copy_back: CopyBack) -> Drive {
     let drive = common().changed(|ssd| {
@@ -54,14 +54,14 @@ pub(super) fn with_block_per_plane(copy_back: CopyBack) -> Drive {
     drive.preconditioned(PreconditionKind::Filled)
 }
 
-/// The drive of the configuration that was released with the simulator, for both traces: what is moved while cleaning
-/// stays in its plane, and the drive takes 20 requests at once. Without its bus to the host: see `traces.rs`.
+/// The drive of the released simulator's configuration, for both traces: cleaning copies within a plane, and the drive
+/// takes 20 requests at once. Without the bus to the host: see `traces.rs`.
 pub(super) fn released() -> Drive {
     with_block_per_plane(CopyBack::Unchecked).changed(|ssd| ssd.queue_depth = 20)
 }
 
-/// Section 5: blocks that last 50 erases. All that the host can address has data, as in the authors' simulator: blocks
-/// that the trace never touches are cold, not free.
+/// Section 5: blocks that last 50 erases. Every page of the host has data, as in the authors' simulator: blocks that
+/// the trace never touches are cold, not free.
 pub(super) fn wearing_out(levelling: WearLevelling) -> Drive {
     let drive = common().changed(|ssd| {
         ssd.endurance_cycles = 50;

@@ -1,18 +1,19 @@
-//! Agrawal 2008, figure 6: what interleaving within a package brings, and how many operations wait for a package.
+//! Agrawal 2008, figure 6: the benefit of interleaving within a package, and the number of operations that wait for a
+//! package.
 //!
-//! Rates are one over the mean response, as in table 4, over that of the baseline. Interleaving dies: the two dies of a
-//! package work on their own. Interleaving planes: pairs of planes of a die read, program and erase at once. How many
-//! operations wait follows from the first 2,000 requests, one by one: the time from a request's arrival to the
-//! beginning of each of its flash operations.
+//! Rates are one over the mean response time, as in table 4, relative to the baseline. Interleaving dies: the two dies
+//! of a package work independently. Interleaving planes: pairs of planes of a die read, program and erase at the same
+//! time. The number of waiting operations is taken from the first 2,000 requests: each flash operation waits from the
+//! request's arrival until it begins.
 
 use esker_results::{FlashReport, RunResults};
 
 use esker_flash::{MultiPlane, SsdSettings, WriteFrontiers};
 
 use super::drives::baseline;
-use super::workloads::{ALL, Workload, response_ms};
-use crate::traces::{self, Plan};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use super::workloads::{ALL, PaperWorkload, response_ms};
+use crate::traces::{self, PlannedRun};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -23,7 +24,7 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-/// An active block per plane, so that neighbouring pages can lie on neighbouring planes.
+/// Sets an active block per plane, so that neighbouring pages can lie on neighbouring planes.
 fn planes(ssd: &mut SsdSettings) {
     ssd.write_frontiers = WriteFrontiers::Plane;
 }
@@ -44,7 +45,7 @@ fn two_dies_and_pairs(ssd: &mut SsdSettings) {
     pairs(ssd);
 }
 
-/// A way to interleave: its name, and what it changes.
+/// A way to interleave: its name, and the change of settings.
 type Way = (&'static str, fn(&mut SsdSettings));
 
 /// All ways; the first is the baseline.
@@ -54,18 +55,18 @@ const WAYS: [Way; 4] = [
     ("pairs of planes", pairs),
     ("dies and pairs of planes", two_dies_and_pairs),
 ];
-/// Requests of the baseline that stand in the results one by one.
+/// Requests of the baseline that the results list one by one.
 const TIMELINE: u32 = 2_000;
 const PACKAGES: f64 = 8.0;
-/// What counts as a benefit.
+/// Least speed-up that counts as a benefit.
 const BENEFIT: f64 = 0.05;
 
 const RISES: &str = "the figure's values are not in the text; a benefit is 5 % or more";
 const STAYS: &str = "\"do not benefit from interleaving\": 5 % to either side";
 const WAITING: &str = "\"very close to zero\": at most one in twenty";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
-    let mut outcome = Outcome::default();
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
+    let mut outcome = ItemOutcome::default();
     let (mut rates, mut waiting) = (vec![Vec::new(); WAYS.len()], Vec::new());
     for (index, workload) in ALL.into_iter().enumerate() {
         let asked = match workload.settings(context) {
@@ -81,8 +82,8 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         };
         let mut responses = Vec::new();
         for (way, (_, change)) in WAYS.iter().enumerate() {
-            let plan = Plan::new(baseline().changed(change).system(), asked.clone());
-            let plan = Plan { timeline: timeline(way), ..plan };
+            let plan = PlannedRun::new(baseline().changed(change).system(), asked.clone());
+            let plan = PlannedRun { timeline: timeline(way), ..plan };
             let results = traces::run(item, context, plan, (index * WAYS.len() + way, ALL.len() * WAYS.len()))?;
             responses.push(response_ms(&results));
             if way == 0 {
@@ -120,15 +121,15 @@ fn timeline(way: usize) -> u32 {
     if way == 0 { TIMELINE } else { 0 }
 }
 
-fn rate_claim(workload: &Workload) -> String {
+fn rate_claim(workload: &PaperWorkload) -> String {
     format!("{}: rate with interleaved dies and planes over that of the baseline", workload.name)
 }
 
-fn waiting_claim(workload: &Workload) -> String {
+fn waiting_claim(workload: &PaperWorkload) -> String {
     format!("{}: operations that wait, per package", workload.name)
 }
 
-fn claims(item: &Item, workload: &Workload, responses: &[f64], waiting: f64, claims: &mut Vec<Claim>) {
+fn claims(item: &Item, workload: &PaperWorkload, responses: &[f64], waiting: f64, claims: &mut Vec<Claim>) {
     let gain = responses[0] / responses[WAYS.len() - 1];
     let claim = rate_claim(workload);
     claims.push(workload.on(match workload.is_real() {
@@ -142,7 +143,7 @@ fn claims(item: &Item, workload: &Workload, responses: &[f64], waiting: f64, cla
     });
 }
 
-/// Operations for the host that wait for a package, in the mean over time and packages, as the timeline tells.
+/// Host operations that wait for a package, on average over time and packages, from the timeline.
 fn waiting_per_package(results: &RunResults) -> f64 {
     let flash: Option<&FlashReport> = results.devices.values().find_map(|device| device.flash.as_ref());
     let Some(timeline) = flash.and_then(|flash| flash.timeline.as_ref()) else { return f64::NAN };

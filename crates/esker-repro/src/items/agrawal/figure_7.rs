@@ -1,22 +1,22 @@
 //! Agrawal 2008, figure 7: gangs with shared control, asynchronous and synchronous, against the baseline.
 //!
-//! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages. Synchronous:
-//! one logical page over the gang; where only a part of it is written, the rest is read to the registers and
-//! programmed from there, inside the planes (section 4.3). For that planes are the pools, of gangs of both kinds: what
-//! replaces a page has to lie in its plane.
+//! Of eight packages, 2, 4 or 8 share their control lines. Asynchronous: each has its own logical pages. Synchronous: a
+//! logical page spans the gang; a partial write reads the rest of the page to the registers and programs it from there,
+//! inside the planes (section 4.3). For that, planes are the pools in both cases: the new version of a page has to lie
+//! in the same plane.
 //!
 //! There are two models. In the simulator that was released with the paper, and so most likely in the figure, a
-//! synchronous gang moves its packages' pages one after the other, as over one bus, and an asynchronous one
-//! works in rounds: the claim is held to that one. Beside it stand gangs as section 3.3 describes them, each
-//! package with data lines of its own.
+//! synchronous gang moves its packages' pages one after the other, as over one bus, and an asynchronous one works in
+//! rounds. The claim is checked in this model. The other model is of gangs as in section 3.3, each package with data
+//! lines of its own, and is shown for comparison.
 
 use esker_flash::{ArraySettings, CopyBack, Gang, GangControl, GangData, PoolScope, Rewrite};
 
 use super::drives::baseline;
-use super::workloads::{ALL, IOZONE, TPCC, Workload, response_ms};
+use super::workloads::{ALL, IOZONE, PaperWorkload, TPCC, response_ms};
 use crate::drive::Drive;
-use crate::traces::{self, Plan};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::traces::{self, PlannedRun};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -27,11 +27,11 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-/// Packages of a gang, with the channels that are left.
+/// Packages per gang, and the remaining channels.
 const GANGS: [(u32, u32); 3] = [(2, 4), (4, 2), (8, 1)];
 
-/// A kind of gang.
-struct Kind {
+/// A model of gangs.
+struct GangModel {
     name: &'static str,
     wiring: fn(&mut ArraySettings),
 }
@@ -41,26 +41,26 @@ const ASYNCHRONOUS: usize = 1;
 const COMMANDS: usize = 2;
 const RELEASED_SYNCHRONOUS: usize = 3;
 const RELEASED_ASYNCHRONOUS: usize = 4;
-const KINDS: [Kind; 5] = [
-    Kind { name: "synchronous", wiring: synchronous },
-    Kind { name: "asynchronous", wiring: |array| array.gang = Gang::SharedControl },
-    Kind {
+const MODELS: [GangModel; 5] = [
+    GangModel { name: "synchronous", wiring: synchronous },
+    GangModel { name: "asynchronous", wiring: |array| array.gang = Gang::SharedControl },
+    GangModel {
         name: "asynchronous, lines held for commands only",
         wiring: |array| (array.gang, array.gang_control) = (Gang::SharedControl, GangControl::Commands),
     },
-    Kind {
+    GangModel {
         name: "synchronous, one page after the other",
         wiring: |array| {
             synchronous(array);
             array.gang_data = GangData::Shared;
         },
     },
-    Kind {
+    GangModel {
         name: "asynchronous, in rounds",
         wiring: |array| (array.gang, array.gang_control) = (Gang::SharedControl, GangControl::Rounds),
     },
 ];
-const RUNS: usize = 1 + GANGS.len() * KINDS.len();
+const RUNS: usize = 1 + GANGS.len() * MODELS.len();
 
 const UNIFORMLY: &str = "\"synchronous ganging uniformly underperforms\"; gangs as in the authors' released simulator, \
     with which the figure was made";
@@ -79,28 +79,28 @@ fn synchronous(array: &mut ArraySettings) {
     array.rewrite = Rewrite::InPlane;
 }
 
-fn drive(kind: &Kind, (gang, channels): (u32, u32)) -> Drive {
+fn drive(kind: &GangModel, (gang, channels): (u32, u32)) -> Drive {
     baseline().changed(|ssd| {
         ssd.geometry.packages_per_channel = gang;
         ssd.geometry.channels = channels;
-        // What gangs of both kinds have in common.
+        // Settings of both kinds of gang.
         ssd.pool = PoolScope::Plane;
         ssd.array.copy_back = CopyBack::Unchecked;
         (kind.wiring)(&mut ssd.array);
     })
 }
 
-/// Busy share of what is busiest, dies or buses.
+/// Busy share of the most used resource, dies or buses.
 fn busiest(results: &esker_results::RunResults) -> f64 {
     let shares = results.devices.values().flat_map(|device| device.utilisation.values());
     shares.fold(0.0f64, |most, share| most.max(*share))
 }
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
-    let mut outcome = Outcome::default();
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
+    let mut outcome = ItemOutcome::default();
     let all = ALL.len() * RUNS;
-    // Per kind and gang, one value for each workload.
-    let mut normalised = vec![Vec::new(); KINDS.len() * GANGS.len()];
+    // Per model and gang, one value for each workload.
+    let mut normalised = vec![Vec::new(); MODELS.len() * GANGS.len()];
     for (index, workload) in ALL.into_iter().enumerate() {
         let asked = match workload.settings(context) {
             Ok(asked) => asked,
@@ -112,12 +112,12 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             }
         };
         let part = |done: usize| (index * RUNS + done, all);
-        let plan = |drive: Drive| Plan::new(drive.system(), asked.clone());
+        let plan = |drive: Drive| PlannedRun::new(drive.system(), asked.clone());
         let baseline = response_ms(&traces::run(item, context, plan(baseline()), part(0))?);
         for (size, gang) in GANGS.into_iter().enumerate() {
             let mut responses = Vec::new();
-            for (number, kind) in KINDS.iter().enumerate() {
-                let done = 1 + size * KINDS.len() + number;
+            for (number, kind) in MODELS.iter().enumerate() {
+                let done = 1 + size * MODELS.len() + number;
                 let results = traces::run(item, context, plan(drive(kind, gang)), part(done))?;
                 responses.push(response_ms(&results));
                 normalised[number * GANGS.len() + size].push(response_ms(&results) / baseline);
@@ -167,7 +167,7 @@ fn figure(title: &str, normalised: &[Vec<f64>], kinds: &[usize]) -> Figure {
         y: Axis::logarithmic("mean response over that of the baseline"),
         curves: curves
             .map(|(kind, size)| {
-                let name = format!("{}, {} packages", KINDS[kind].name, GANGS[size].0);
+                let name = format!("{}, {} packages", MODELS[kind].name, GANGS[size].0);
                 let values = normalised[kind * GANGS.len() + size].iter().copied();
                 let points = Curve::measured_bars(&name, values).points;
                 Curve::measured(&name, points.into_iter().filter(|point| point.1.is_finite()))
@@ -176,18 +176,18 @@ fn figure(title: &str, normalised: &[Vec<f64>], kinds: &[usize]) -> Figure {
     }
 }
 
-/// The figure's claim, in the model that the figure was made with.
-fn order(item: &Item, workload: &Workload, gang: u32, responses: &[f64]) -> Claim {
+/// The figure's claim, in the model of the figure.
+fn order(item: &Item, workload: &PaperWorkload, gang: u32, responses: &[f64]) -> Claim {
     let claim = format!(
         "{}: a synchronous gang of {gang} is slower than an asynchronous one (mean response, ms)",
         workload.name
     );
-    let values = [RELEASED_SYNCHRONOUS, RELEASED_ASYNCHRONOUS].map(|kind| (KINDS[kind].name, responses[kind]));
+    let values = [RELEASED_SYNCHRONOUS, RELEASED_ASYNCHRONOUS].map(|kind| (MODELS[kind].name, responses[kind]));
     workload.on(Claim::descending(item.name, &claim, &values, UNIFORMLY))
 }
 
-/// What to expect of gangs with data lines of their own.
-fn own_lines(workload: &Workload, gang: u32) -> &'static str {
+/// The expectation for gangs with data lines of their own.
+fn own_lines(workload: &PaperWorkload, gang: u32) -> &'static str {
     match workload.is_real() {
         true => TOGETHER,
         false if workload.name == TPCC.name && gang == 2 => FITS,
@@ -203,7 +203,8 @@ mod tests {
     #[test]
     fn every_gang_can_be_built_and_small_writes_cost_synchronous_ones_more() {
         for gang in GANGS {
-            let responses: Vec<_> = KINDS.iter().map(|kind| response_ms(&short(&ITEM, drive(kind, gang), 0))).collect();
+            let responses: Vec<_> =
+                MODELS.iter().map(|kind| response_ms(&short(&ITEM, drive(kind, gang), 0))).collect();
             for pair in [[SYNCHRONOUS, ASYNCHRONOUS], [RELEASED_SYNCHRONOUS, RELEASED_ASYNCHRONOUS]] {
                 let [synchronous, asynchronous] = pair.map(|kind| responses[kind]);
                 assert!(synchronous > asynchronous, "{gang:?}: {responses:?}");

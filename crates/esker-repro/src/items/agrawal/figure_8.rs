@@ -1,16 +1,16 @@
 //! Agrawal 2008, figure 8: latency and moved pages against the share of free blocks below which cleaning begins.
 //!
-//! The host keeps its 85 % of the data pages at every threshold. TPC-C's requests are too few to make a filled drive
-//! clean as long as the paper's did, so its drive is in the steady state.
+//! At every threshold the host keeps its 85 % of the data pages. TPC-C's requests are too few to make a filled drive
+//! clean as long as in the paper, so that drive starts in the steady state.
 
 use esker_core::Ratio;
 use esker_sim::PreconditionKind;
 
 use super::drives::baseline;
-use super::workloads::{ALL, TPCC, Workload, pages_moved, response_ms};
+use super::workloads::{ALL, PaperWorkload, TPCC, pages_moved, response_ms};
 use crate::drive::Drive;
-use crate::traces::{self, Plan};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::traces::{self, PlannedRun};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -21,16 +21,15 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-/// Shares of free blocks, in per cent, and spare factors that leave the host 85 % of the data pages, in parts per
-/// billion.
+/// Shares of free blocks, percent, and spare factors that leave the host 85 % of the data pages, in parts per billion.
 const THRESHOLDS: [(u32, u64); 3] = [(2, 132_653_060), (5, 105_263_160), (10, 55_555_560)];
 
 const RISES: &str = "\"the access latencies increase in TPC-C with the threshold\"";
 const FOLLOWS: &str = "\"is explained by\" the pages moved during cleaning";
 const LITTLE: &str = "\"other workloads show little difference\": 5 % to either side";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
-    let mut outcome = Outcome::default();
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
+    let mut outcome = ItemOutcome::default();
     let (mut latencies, mut moves) = (Vec::new(), Vec::new());
     for (index, workload) in ALL.into_iter().enumerate() {
         let asked = match workload.settings(context) {
@@ -44,7 +43,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
         for (place, (threshold, _)) in THRESHOLDS.into_iter().enumerate() {
             let threshold = f64::from(threshold);
             let part = (index * THRESHOLDS.len() + place, ALL.len() * THRESHOLDS.len());
-            let plan = Plan::new(drive(workload, place).system(), asked.clone());
+            let plan = PlannedRun::new(drive(workload, place).system(), asked.clone());
             let results = traces::run(item, context, plan, part)?;
             response.push((threshold, response_ms(&results)));
             moved.push((threshold, pages_moved(&results) as f64));
@@ -73,7 +72,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(outcome)
 }
 
-fn drive(workload: &Workload, place: usize) -> Drive {
+fn drive(workload: &PaperWorkload, place: usize) -> Drive {
     let (threshold, spare) = THRESHOLDS[place];
     let drive = baseline().changed(|ssd| {
         ssd.cleaning.threshold = Ratio::percent(threshold.into());
@@ -82,11 +81,17 @@ fn drive(workload: &Workload, place: usize) -> Drive {
     if workload.name == TPCC.name { drive.preconditioned(PreconditionKind::Steady) } else { drive }
 }
 
-fn change(workload: &Workload) -> String {
+fn change(workload: &PaperWorkload) -> String {
     format!("{}: mean response at a threshold of 10 % over that at 2 %", workload.name)
 }
 
-fn claims(item: &Item, workload: &Workload, response: &[(f64, f64)], moved: &[(f64, f64)], claims: &mut Vec<Claim>) {
+fn claims(
+    item: &Item,
+    workload: &PaperWorkload,
+    response: &[(f64, f64)],
+    moved: &[(f64, f64)],
+    claims: &mut Vec<Claim>,
+) {
     let named = |values: &[(f64, f64)]| -> Vec<(String, f64)> {
         values.iter().rev().map(|(threshold, value)| (format!("{threshold} %"), *value)).collect()
     };

@@ -1,4 +1,4 @@
-//! Microbenchmarks: requests one after the other, or so many under way, on a drive that was just assembled.
+//! Microbenchmarks: a fixed number of requests under way (often one), on a newly built drive.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ use crate::{Context, Item, ItemFault, ReproduceError};
 pub(super) const PAGE: Bytes = Bytes::kib(4);
 
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum AccessKind {
     Read,
     Write,
 }
@@ -26,36 +26,36 @@ pub(super) enum Order {
     Random,
 }
 
-/// A request of the page with this number.
-pub(super) fn request(kind: Kind, page: u64) -> Request {
+/// Returns a request of page `page`.
+pub(super) fn request(kind: AccessKind, page: u64) -> Request {
     let first = Lba(page * PAGE.sectors_ceil());
     match kind {
-        Kind::Read => Request::read(first, PAGE),
-        Kind::Write => Request::write(first, PAGE),
+        AccessKind::Read => Request::read(first, PAGE),
+        AccessKind::Write => Request::write(first, PAGE),
     }
 }
 
-/// What one run showed.
-pub(super) struct Measured {
+/// Measurements of one run.
+pub(super) struct MicroResult {
     pub(super) mean_us: f64,
     /// Requests per second.
     pub(super) rate: f64,
     pub(super) flash: FlashReport,
 }
 
-/// Where the runs of an item happen.
-pub(super) struct Work<'a> {
+/// Runs the microbenchmarks of an item.
+pub(super) struct MicroBenchmark<'a> {
     pub(super) item: &'a Item,
     pub(super) context: &'a Context<'a>,
     pub(super) drive: &'a Drive,
 }
 
-impl Work<'_> {
+impl MicroBenchmark<'_> {
     fn error(&self, fault: impl Into<ItemFault>) -> ReproduceError {
         ReproduceError::of(self.item, fault)
     }
 
-    /// The drive in `condition`.
+    /// Builds the drive and preconditions it.
     pub(super) fn drive(&self, condition: Precondition) -> Result<Box<dyn Reporting>, ReproduceError> {
         let mut drive = self.drive.system().assemble(self.context.seed).map_err(|error| self.error(error))?.device;
         drive.control(Nanos::ZERO, Control::Precondition(condition)).map_err(|error| self.error(error))?;
@@ -68,7 +68,7 @@ impl Work<'_> {
         drive: &mut Box<dyn Reporting>,
         requests: impl Iterator<Item = Request>,
         depth: u64,
-    ) -> Result<Measured, ReproduceError> {
+    ) -> Result<MicroResult, ReproduceError> {
         drive.control(Nanos::ZERO, Control::StartMeasuring).map_err(|error| self.error(error))?;
         let mut times = Times { response: LatencyHistogram::default(), failed: 0, context: self.context };
         let arrivals = requests.map(|request| Arrival { at: Nanos::ZERO, request });
@@ -81,7 +81,7 @@ impl Work<'_> {
             end => return Err(self.error(ItemFault::EndedEarly(end))),
         }
         let report = Report::of(drive);
-        Ok(Measured {
+        Ok(MicroResult {
             mean_us: times.response.mean() / 1e3,
             rate: run.completed as f64 / run.last_event.as_secs_f64(),
             flash: report.devices.into_values().find_map(|device| device.flash).unwrap_or_default(),

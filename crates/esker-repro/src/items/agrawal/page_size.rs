@@ -1,17 +1,16 @@
 //! Agrawal 2008, section 4.3, "Page Size, Striping, and Interleaving": TPC-C with logical pages of a whole block.
 //!
-//! A logical page of 256 KiB lies on one die. Writes of 8 KiB read what they leave and program all of it; blocks
-//! keep no page for their map then, since all 64 hold data. Whether a read brings the whole logical page the
-//! paper does not say. In the simulator that was released with it every request of a package is one whole
-//! logical page, so both are measured.
+//! A logical page of 256 KiB lies on one die. Writes of 8 KiB read the rest of the page and program all of it. Blocks
+//! then keep no page for their map, since all 64 hold data. The paper does not say whether a read fetches the whole
+//! logical page. In the released simulator every request of a package is one whole logical page, so both are measured.
 
 use esker_core::Bytes;
 use esker_flash::SsdSettings;
 
 use super::drives::baseline;
 use super::workloads::{TPCC, response_ms};
-use crate::traces::{self, Plan};
-use crate::{Claim, Context, Item, Outcome, ReproduceError};
+use crate::traces::{self, PlannedRun};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -41,9 +40,9 @@ fn busy(results: &esker_results::RunResults) -> f64 {
     results.devices.values().filter_map(|device| device.utilisation.get("die")).fold(0.0f64, |a, b| a.max(*b))
 }
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let workload = TPCC.settings(context).expect("it is made up");
-    let plan = |change: fn(&mut SsdSettings)| Plan::new(baseline().changed(change).system(), workload.clone());
+    let plan = |change: fn(&mut SsdSettings)| PlannedRun::new(baseline().changed(change).system(), workload.clone());
     let small = traces::run(item, context, plan(small), (0, 3))?;
     let large = traces::run(item, context, plan(large), (1, 3))?;
     let whole = traces::run(item, context, plan(whole), (2, 3))?;

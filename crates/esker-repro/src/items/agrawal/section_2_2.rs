@@ -1,15 +1,15 @@
-//! Agrawal 2008, section 2.2: what one package of flash delivers, with and without interleaving.
+//! Agrawal 2008, section 2.2: the throughput of one flash package, with and without interleaving.
 //!
-//! The section reckons with 100 us for the transfer of a page; 25 ns a byte (table 1) for 4,096 + 128 bytes are 105.6
-//! us. Its rates are therefore up to 5.3 % above those of a package with the times of table 1, which is what runs here.
+//! The section uses 100 us for the transfer of a page; with 25 ns a byte (table 1), 4,096 + 128 bytes take 105.6 us. So
+//! its rates are up to 5.3 % above those of a package with the times of table 1, which is simulated here.
 
 use esker_core::{Precondition, Ratio};
 use esker_flash::{ArrayLevel, MultiPlane, SsdSettings, Stripe, WriteFrontiers};
 
 use super::drives::PRESET;
-use super::micro::{Kind, Work, request};
+use super::micro::{AccessKind, MicroBenchmark, request};
 use crate::drive::Drive;
-use crate::{Claim, Context, Item, Outcome, ReproduceError};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -20,8 +20,7 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-/// One package of two dies with four planes each.
-/// One package, with an active block per plane.
+/// A package of two dies with four planes each, with an active block per plane.
 fn package() -> Drive {
     Drive::preset(PRESET).changed(|ssd| {
         ssd.write_frontiers = WriteFrontiers::Plane;
@@ -34,7 +33,7 @@ fn package() -> Drive {
     })
 }
 
-/// The eight planes of a package do one thing at a time.
+/// Makes the eight planes of a package do one thing at a time.
 fn not_interleaved(ssd: &mut SsdSettings) {
     ssd.geometry.dies_per_package = 1;
     ssd.geometry.planes_per_die = 8;
@@ -48,12 +47,11 @@ fn as_it_is(_: &mut SsdSettings) {}
 
 const REQUESTS: u64 = 20_000;
 
-/// A rate of the section: what is claimed, pages per second, what runs, its settings and
-/// how many requests are under way.
+/// A rate of the section: the claim, pages per second, the requests, the settings, and how many requests are under way.
 struct Rate {
     claim: &'static str,
     published: f64,
-    kind: Kind,
+    kind: AccessKind,
     change: fn(&mut SsdSettings),
     depth: u64,
 }
@@ -62,28 +60,28 @@ const RATES: [Rate; 4] = [
     Rate {
         claim: "reads without interleaving, pages per second",
         published: 8_000.0,
-        kind: Kind::Read,
+        kind: AccessKind::Read,
         change: not_interleaved,
         depth: 1,
     },
     Rate {
         claim: "reads that sense during other transfers, pages per second",
         published: 10_000.0,
-        kind: Kind::Read,
+        kind: AccessKind::Read,
         change: as_it_is,
         depth: 8,
     },
     Rate {
         claim: "writes without interleaving, pages per second",
         published: 3_330.0,
-        kind: Kind::Write,
+        kind: AccessKind::Write,
         change: not_interleaved,
         depth: 1,
     },
     Rate {
         claim: "writes with dies and pairs of planes interleaved, pages per second",
         published: 10_000.0,
-        kind: Kind::Write,
+        kind: AccessKind::Write,
         change: in_pairs,
         depth: 32,
     },
@@ -97,18 +95,18 @@ const COPIES: &str = "no command of a drive copies pages from package to package
 const COPY_BACKS: &str =
     "no command of a drive asks for copy-backs alone; by table 1 two planes at once take (25 + 200) / 2 us a page";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let mut claims = Vec::new();
     let mut alone = f64::NAN;
     for (index, rate) in RATES.iter().enumerate() {
         let found = measure(item, context, rate.kind, rate.change, rate.depth)?;
         claims.push(Claim::within(item.name, rate.claim, rate.published, found, 0.06, ROUNDED));
-        if matches!(rate.kind, Kind::Write) && rate.depth == 1 {
+        if matches!(rate.kind, AccessKind::Write) && rate.depth == 1 {
             alone = found;
         }
         (context.progress)((index + 1) as f64 / (RATES.len() + 1) as f64);
     }
-    let two_dies = measure(item, context, Kind::Write, as_it_is, 8)?;
+    let two_dies = measure(item, context, AccessKind::Write, as_it_is, 8)?;
     let claim = "writes with two dies interleaved over those without";
     claims.push(Claim::within(item.name, claim, 2.0, two_dies / alone, 0.06, DOUBLES));
     let claim = "page copies between two packages, fully interleaved, us a page";
@@ -119,18 +117,18 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(claims.into())
 }
 
-/// Sequential requests, in pages per second.
+/// Measures sequential requests, in pages per second.
 fn measure(
     item: &Item,
     context: &Context<'_>,
-    kind: Kind,
+    kind: AccessKind,
     change: fn(&mut SsdSettings),
     depth: u64,
 ) -> Result<f64, ReproduceError> {
-    let work = Work { item, context, drive: &package().changed(change) };
+    let work = MicroBenchmark { item, context, drive: &package().changed(change) };
     let condition = match kind {
-        Kind::Read => Precondition::Filled { utilisation: Ratio::percent(80) },
-        Kind::Write => Precondition::Empty,
+        AccessKind::Read => Precondition::Filled { utilisation: Ratio::percent(80) },
+        AccessKind::Write => Precondition::Empty,
     };
     let mut drive = work.drive(condition)?;
     Ok(work.measure(&mut drive, (0..REQUESTS).map(|page| request(kind, page)), depth)?.rate)

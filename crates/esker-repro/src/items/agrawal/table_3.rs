@@ -1,17 +1,17 @@
 //! Agrawal 2008, table 3: microbenchmarks of 4 KiB requests on the baseline drive.
 //!
-//! Latency is that of one request at a time; the rate is that of all eight packages kept busy with one request each, as
-//! the published pairs are related (8 / 130.6 us = 61,255 per second).
+//! The latency is that of one request at a time. The rate is that of eight packages, each kept busy with one request,
+//! which matches the published pairs (8 / 130.6 us = 61,255 per second).
 //!
-//! The text does not say over which range and how long the rows with cleaning ran. The protocol here is derived, not
-//! fitted: the drive is filled in address order, then 5,000,000 pages are written, one at a time, over the first eighth
-//! of the host's space. How far the random row moves with either number is shown beside.
+//! The text does not give the range and the length of the rows with cleaning. The protocol here is derived, not fitted:
+//! the drive is filled in address order, then 5,000,000 pages are written, one at a time, over the first eighth of the
+//! host's space. Other protocols are shown for comparison, to see how much the random row depends on either number.
 
 use esker_core::{Precondition, Ratio, Rng};
 
 use super::drives;
-use super::micro::{Kind, Measured, Order, PAGE, Work, request};
-use crate::{Claim, Context, Item, Outcome, ReproduceError};
+use super::micro::{AccessKind, MicroBenchmark, MicroResult, Order, PAGE, request};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -26,11 +26,11 @@ pub(in crate::items) const ITEM: Item = Item {
 const PLAIN_REQUESTS: u64 = 200_000;
 /// Requests of the rows with cleaning.
 const CLEANING_REQUESTS: u64 = 5_000_000;
-/// The rows with cleaning write this part of the host's space.
+/// The rows with cleaning write one part in this many of the host's space.
 const RANGE_DIVISOR: u64 = 8;
-/// Other ranges and lengths, to show how far the inferred ones matter.
+/// Other ranges and lengths, to show the influence of the derived ones.
 const OTHER_PROTOCOLS: [(u64, u64); 4] = [(4, 5_000_000), (16, 5_000_000), (8, 2_000_000), (8, 10_000_000)];
-/// Parts of the whole work, by how long they take.
+/// Parts of the whole work, weighted by their duration.
 const STEPS: f64 = 7.0 + OTHER_PROTOCOLS.len() as f64;
 const PACKAGES: u64 = 8;
 
@@ -43,9 +43,9 @@ const FROM_LATENCY: &str = "eight over the latency above, as the published pairs
 const UNEVEN: &str = "eight requests at random addresses, of which some meet on a package while others idle; the table \
                       does not say in which order its requests go";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let drive = drives::common().changed(|ssd| ssd.queue_depth = 64);
-    let work = &Work { item, context, drive: &drive };
+    let work = &MicroBenchmark { item, context, drive: &drive };
     let step = |done: f64| (context.progress)(done / STEPS);
     step(0.0);
     let mut claims = without_cleaning(work)?;
@@ -93,12 +93,12 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(claims.into())
 }
 
-/// Reads and writes on a drive with free space to spare, in both orders.
-fn without_cleaning(work: &Work<'_>) -> Result<Vec<Claim>, ReproduceError> {
+/// Reads and writes with free space to spare, in both orders.
+fn without_cleaning(work: &MicroBenchmark<'_>) -> Result<Vec<Claim>, ReproduceError> {
     let name = work.item.name;
     let mut claims = Vec::new();
     for (kind, what, latency_us, rate) in
-        [(Kind::Read, "reads", 130.0, 61_255.0), (Kind::Write, "writes", 309.0, 25_898.0)]
+        [(AccessKind::Read, "reads", 130.0, 61_255.0), (AccessKind::Write, "writes", 309.0, 25_898.0)]
     {
         let sequential = plain(work, kind, Order::Sequential, 1)?;
         let random = plain(work, kind, Order::Random, 1)?;
@@ -134,11 +134,11 @@ fn without_cleaning(work: &Work<'_>) -> Result<Vec<Claim>, ReproduceError> {
     Ok(claims)
 }
 
-/// Requests on a drive that holds what is read, without cleaning.
-fn plain(work: &Work<'_>, kind: Kind, order: Order, depth: u64) -> Result<Measured, ReproduceError> {
+/// Requests without cleaning. The pages that are read have data.
+fn plain(work: &MicroBenchmark<'_>, kind: AccessKind, order: Order, depth: u64) -> Result<MicroResult, ReproduceError> {
     let condition = match kind {
-        Kind::Read => Precondition::Filled { utilisation: Ratio::percent(10) },
-        Kind::Write => Precondition::Empty,
+        AccessKind::Read => Precondition::Filled { utilisation: Ratio::percent(10) },
+        AccessKind::Write => Precondition::Empty,
     };
     let mut drive = work.drive(condition)?;
     let mut rng = Rng::derive(work.context.seed, "plain");
@@ -150,22 +150,27 @@ fn plain(work: &Work<'_>, kind: Kind, order: Order, depth: u64) -> Result<Measur
 }
 
 /// Writes over a part of the space, one at a time, on a drive filled in address order.
-fn cleaning(work: &Work<'_>, order: Order, divisor: u64, requests: u64) -> Result<Measured, ReproduceError> {
+fn cleaning(
+    work: &MicroBenchmark<'_>,
+    order: Order,
+    divisor: u64,
+    requests: u64,
+) -> Result<MicroResult, ReproduceError> {
     let mut drive = work.drive(Precondition::Filled { utilisation: Ratio::ONE })?;
     let pages = drive.capacity().0 / PAGE.0 / divisor;
     let mut rng = Rng::derive(work.context.seed, work.item.name);
     let requests = (0..requests).map(move |index| match order {
-        Order::Sequential => request(Kind::Write, index % pages),
-        Order::Random => request(Kind::Write, rng.below(pages)),
+        Order::Sequential => request(AccessKind::Write, index % pages),
+        Order::Random => request(AccessKind::Write, rng.below(pages)),
     });
     work.measure(&mut drive, requests, 1)
 }
 
-/// Random writes over the whole space after preconditioning to the steady state.
-fn steady(work: &Work<'_>) -> Result<Measured, ReproduceError> {
+/// Random writes over the whole space, starting in the steady state.
+fn steady(work: &MicroBenchmark<'_>) -> Result<MicroResult, ReproduceError> {
     let seed = work.context.seed;
     let mut drive = work.drive(Precondition::Steady { utilisation: Ratio::ONE, seed })?;
     let pages = drive.capacity().0 / PAGE.0;
     let mut rng = Rng::derive(seed, "steady");
-    work.measure(&mut drive, (0..1_000_000).map(move |_| request(Kind::Write, rng.below(pages))), 1)
+    work.measure(&mut drive, (0..1_000_000).map(move |_| request(AccessKind::Write, rng.below(pages))), 1)
 }

@@ -1,12 +1,12 @@
 //! Agrawal 2008, table 4: Exchange on packages that share a bus.
 //!
-//! The trace cannot be had. Requests are made up by section 4.1, their sizes by the rows of gangs themselves
-//! ([`SIZES`]): so those two latencies are inputs, and what is checked is whether one distribution
-//! of sizes gives all three rows.
+//! The trace is not available. Synthetic requests follow section 4.1, and their sizes the rows of gangs themselves
+//! ([`SIZES`]). So those two latencies are inputs, and the check is whether one distribution of sizes gives all three
+//! rows.
 //!
 //! The published rates of the gangs are one over their latencies (1 / 553 us = 1,808 and 1 / 746 us = 1,340 per second;
-//! 1 / 237 us is 4,219, not 4,425), so ours are worked out the same way. What a drive does one request at a time,
-//! without the wait at 900 requests a second, is shown beside.
+//! 1 / 237 us is 4,219, not 4,425), so the measured ones are computed the same way. The latency of one request at a
+//! time, without the queueing at 900 requests a second, is shown for comparison.
 
 use std::num::NonZeroU32;
 
@@ -18,8 +18,8 @@ use esker_trace::Rate;
 use super::drives;
 use super::workloads::{exchange, made_up};
 use crate::drive::FLASH;
-use crate::traces::{self, Plan};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::traces::{self, PlannedRun};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -35,7 +35,7 @@ struct Row {
     name: &'static str,
     latency_us: f64,
     rate: f64,
-    /// Packages that share a bus; `None`: each has its own.
+    /// Packages that share a bus; `None` if each has its own.
     gang: Option<u32>,
 }
 
@@ -45,15 +45,15 @@ const ROWS: [Row; 3] = [
     Row { name: "gang of 16 packages", latency_us: 746.0, rate: 1_340.0, gang: Some(16) },
 ];
 
-/// Sizes of requests in KiB, with weights. The paper calls them "variable size". They follow from the two rows of
-/// gangs: on an idle bus a request of n pages takes 25 us + n x 105.6 us to read and n x 105.6 us + 203 us to write, so
-/// that 553 us are 4.32 pages in the mean, none having more than 8, and 746 us are 6.15, none having more than 16. Of
-/// requests of 8, 16 and 64 KiB that takes 29, 48 and 23 %.
+/// Sizes of requests in KiB, with weights. The paper calls them "variable size". They are derived from the two rows of
+/// gangs: on an idle bus a request of n pages takes 25 us + n x 105.6 us to read and n x 105.6 us + 203 us to write. So
+/// 553 us are 4.32 pages on average, with at most 8 per request, and 746 us are 6.15, with at most 16. For requests of
+/// 8, 16 and 64 KiB, that gives 29, 48 and 23 %.
 const SIZES: [(u64, u32); 3] = [(8, 29), (16, 48), (64, 23)];
 
-/// Section 4.3: drives of 32 GB behind a RAID controller, ten of them for Exchange. Each is fully connected or one gang
-/// of 8 packages on a bus; or five drives, each a gang of 16. What one controller was traced with has 900 requests a
-/// second.
+/// Section 4.3: drives of 32 GB behind a RAID controller, ten of them for Exchange. Each is fully connected, or is one
+/// gang of 8 packages on a bus; or there are five drives, each one gang of 16. The traced load of a controller is 900
+/// requests a second.
 fn raid(gang: Option<u32>, blocks_per_plane: u32) -> System {
     let drive = drives::common().changed(|ssd| {
         ssd.geometry.channels = if gang.is_some() { 1 } else { 8 };
@@ -62,14 +62,14 @@ fn raid(gang: Option<u32>, blocks_per_plane: u32) -> System {
         // Neighbouring pages lie on different packages of a gang.
         ssd.array.stripe = Stripe(vec![ArrayLevel::Package, ArrayLevel::Channel, ArrayLevel::Die, ArrayLevel::Plane]);
     });
-    // As wide as a gang: "8-wide (32KB) and 16-wide (64KB)".
+    // The stripe is as wide as a gang: "8-wide (32KB) and 16-wide (64KB)".
     let (count, stripe) = if gang == Some(16) { (5, Bytes::kib(64)) } else { (10, Bytes::kib(32)) };
     let array = DeviceDescription::new(ArraySettings { stripe, ..ArraySettings::alike(FLASH, count) });
     let flash = drive.preconditioned(PreconditionKind::Filled).description();
     System::of([(FLASH.to_string(), flash), ("raid".to_string(), array)], "raid").expect("the drives are there")
 }
 
-/// A drive of 2 GiB per 8 packages: nothing is cleaned, and response times do not depend on how many blocks there are.
+/// A drive of 2 GiB per 8 packages: nothing is cleaned, and response times do not depend on the number of blocks.
 const BLOCKS_PER_PLANE: u32 = 128;
 
 fn requests() -> WorkloadSettings {
@@ -81,14 +81,14 @@ const STAND_IN: &str = "made-up requests; their sizes follow from the two rows o
 const ALONE: &str = "without waiting for each other; the published rates of gangs are one over the published latencies";
 const REASON: &str = "sizes and addresses of Exchange's requests are not published";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let within = |claim: &str, published, measured| {
         Claim::within(item.name, claim, published, measured, TOLERANCE, REASON).on_stand_in(STAND_IN)
     };
     let (mut claims, mut latencies) = (Vec::new(), Vec::new());
     for (index, row) in ROWS.iter().enumerate() {
         let parts = 2 * ROWS.len();
-        let plan = |workload| Plan::new(raid(row.gang, BLOCKS_PER_PLANE), workload);
+        let plan = |workload| PlannedRun::new(raid(row.gang, BLOCKS_PER_PLANE), workload);
         let open = traces::run(item, context, plan(requests()), (2 * index, parts))?;
         let one_at_a_time = WorkloadSettings { queue_depth: Some(NonZeroU32::MIN), ..requests() };
         let alone = traces::run(item, context, plan(one_at_a_time), (2 * index + 1, parts))?;
@@ -123,7 +123,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             Curve::measured_bars("latency", latencies),
         ],
     };
-    Ok(Outcome { claims, figures: vec![figure] })
+    Ok(ItemOutcome { claims, figures: vec![figure] })
 }
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// The sizes follow from the published rows and from table 1.
+    /// The sizes follow from the published rows and table 1.
     #[test]
     fn sizes_follow_from_the_rows_of_gangs() {
         let (bus_us, read_us, write_us) = (105.6, 25.0, 200.0 + 213.0 / 63.0);
@@ -153,7 +153,7 @@ mod tests {
         let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
         for row in &ROWS {
             let short = WorkloadSettings { head: Some(200), ..requests() };
-            let results = traces::run(&ITEM, &context, Plan::new(raid(row.gang, 64), short), (0, 1)).unwrap();
+            let results = traces::run(&ITEM, &context, PlannedRun::new(raid(row.gang, 64), short), (0, 1)).unwrap();
             assert_eq!(
                 (results.requests.all.count, results.devices.len()),
                 (200, if row.latency_us > 700.0 { 6 } else { 11 })

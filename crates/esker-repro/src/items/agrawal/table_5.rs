@@ -1,18 +1,18 @@
-//! Agrawal 2008, table 5: what it takes to clean a block, with copies over the bus and with copy-back.
+//! Agrawal 2008, table 5: the time to clean a block, with copies over the bus and with copy-back.
 //!
-//! IOzone and Postmark are the released traces, on a drive full of data. TPC-C (6.8 million requests) cannot be had:
-//! 6,999 requests of another extract stand in, on a drive in the steady state, since they are too few to make a filled
-//! one clean. How many pages a victim still has is then the steady state's, not TPC-C's. What a moved page costs does
-//! not depend on it; at the published efficiency of 70 %, 30 % of 63 pages are moved, which gives the published times
-//! from the measured cost of a page.
+//! IOzone and Postmark are the released traces, on a drive full of data. TPC-C (6.8 million requests) is not available.
+//! 6,999 requests of another extract stand in for it, on a drive in the steady state, since they are too few to make a
+//! filled one clean. Victims then have as many valid pages as in the steady state, not as under TPC-C. The cost of a
+//! moved page does not depend on that: at the published efficiency of 70 %, 30 % of 63 pages are moved, and the
+//! measured cost of a page gives the published times.
 
 use esker_flash::CopyBack;
 use esker_results::CleaningReport;
 use esker_sim::{BeyondCapacity, PreconditionKind, WorkloadSettings};
 
 use super::drives::with_block_per_plane;
-use crate::traces::{self, PaperTrace, Plan};
-use crate::{Claim, Context, Item, ItemFault, Outcome, ReproduceError};
+use crate::traces::{self, PaperTrace, PlannedRun};
+use crate::{Claim, Context, Item, ItemFault, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -27,9 +27,9 @@ const DATA_PAGES: f64 = 63.0;
 const ERASE_MS: f64 = 1.5;
 /// Share of superseded pages in TPC-C's victims.
 const EFFICIENCY: f64 = 0.70;
-/// Copies over the bus, then copy-back: the setting, what claims call it, and the time to clean a block under TPC-C.
+/// Copies over the bus, then copy-back: the setting, its name in claims, and the time to clean a block under TPC-C.
 const WAYS: [(CopyBack, &str, f64); 2] = [(CopyBack::Off, ONCE, 9.65), (CopyBack::Unchecked, "copy-back", 5.85)];
-/// The way whose efficiencies count: they are the same in the other, where no page is moved.
+/// The way whose efficiencies are claimed. Those of the other are equal, as no page is moved.
 const ONCE: &str = "copies over the bus";
 const PACKAGES: f64 = 8.0;
 /// Traces whose blocks are cleaned without moving a page.
@@ -44,7 +44,7 @@ const GAIN: &str = "\"40 % improvement\"; 9.65 and 5.85 ms are 39 %, and two poi
 const TPCC: &str = "6,999 requests of another TPC-C, drive in the steady state";
 const OTHER: &str = "the steady state's victims have more pages left than those of the paper's TPC-C";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let mut claims = Vec::new();
     let mut part = 0;
     for (workload, trace) in IDLE_COPIES {
@@ -59,7 +59,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
                     claims.push(Claim::unreachable(item.name, &blocks, None, &missing));
                 }
                 Ok(path) => {
-                    let plan = Plan::new(with_block_per_plane(setting).system(), traces::workload(&path));
+                    let plan = PlannedRun::new(with_block_per_plane(setting).system(), traces::workload(&path));
                     let found = cleaning(item, context, plan, part)?;
                     let took = Claim::within(item.name, &time, ERASE_MS, found.mean_block_us / 1e3, 0.01, EXACT);
                     claims.push(took.by_construction("no page was moved, so a block takes its erase"));
@@ -82,7 +82,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             Ok(path) => {
                 let drive = with_block_per_plane(setting).preconditioned(PreconditionKind::Steady);
                 let workload = WorkloadSettings { beyond_capacity: BeyondCapacity::Dense, ..traces::workload(&path) };
-                let found = cleaning(item, context, Plan::new(drive.system(), workload), part)?;
+                let found = cleaning(item, context, PlannedRun::new(drive.system(), workload), part)?;
                 page_costs.push(page_ms(&found));
                 let at_published = block_ms(page_ms(&found), EFFICIENCY);
                 let claim = format!("TPC-C, {way}: time to clean a block at an efficiency of 70 %, ms");
@@ -111,18 +111,23 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(claims.into())
 }
 
-fn cleaning(item: &Item, context: &Context<'_>, plan: Plan, part: usize) -> Result<CleaningReport, ReproduceError> {
+fn cleaning(
+    item: &Item,
+    context: &Context<'_>,
+    plan: PlannedRun,
+    part: usize,
+) -> Result<CleaningReport, ReproduceError> {
     let results = traces::run(item, context, plan, (part, RUNS))?;
     let report = results.devices.into_values().find_map(|device| device.flash?.cleaning);
     report.ok_or_else(|| ReproduceError::of(item, ItemFault::NotReported("cleaned blocks")))
 }
 
-/// What a moved page took.
+/// Time per moved page.
 fn page_ms(found: &CleaningReport) -> f64 {
     (found.mean_block_us / 1e3 - ERASE_MS) * found.blocks as f64 / found.pages_moved as f64
 }
 
-/// What a block takes of which a share of `efficiency` is superseded.
+/// Time per cleaned block, a share `efficiency` of which is superseded.
 fn block_ms(page_ms: f64, efficiency: f64) -> f64 {
     ERASE_MS + (1.0 - efficiency) * DATA_PAGES * page_ms
 }

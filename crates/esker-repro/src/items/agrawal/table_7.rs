@@ -1,14 +1,14 @@
 //! Agrawal 2008, table 7: how evenly blocks wear, with and without wear-levelling.
 //!
-//! The paper does not say how long it ran IOzone. Its mean remaining life of 43.82 of 50 erases does: 6.18 erases for
+//! The paper does not say how long IOzone ran, but gives a mean remaining life of 43.82 of 50 erases: 6.18 erases for
 //! each of 131,072 blocks, or 51 million pages at 63 a block. The authors released the first 100,000 requests of the
-//! trace, which write 9.0 million pages; 5.7 times that are as many pages. They are repeated, on a drive filled in
+//! trace, which write 9.0 million pages; 5.7 passes write that many. The requests are repeated, on a drive filled in
 //! address order, until greedy cleaning has brought the mean down to the published one; the other two techniques then
-//! serve as many requests. Requests go one at a time: wear depends on their order alone. A block whose life is over is
-//! not cleaned any more, as in the authors' released simulator.
+//! serve as many requests. One request is under way at a time, since wear depends only on their order. A block at the
+//! end of its life is not cleaned any more, as in the authors' released simulator.
 //!
-//! Two things are compared with: the published table, and what the released simulator itself prints for the same file,
-//! after one pass (in its release) and repeated so often (built and run for this purpose).
+//! Results are compared with the published table, and with the output of the released simulator for the same file:
+//! after one pass (part of the release), and after as many passes (built and run for this purpose).
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ use esker_flash::WearLevelling;
 use esker_results::{Report, Reporting, WearReport};
 
 use super::drives;
-use crate::{Claim, Context, Item, ItemFault, Outcome, ReproduceError, traces};
+use crate::{Claim, Context, Item, ItemFault, ItemOutcome, ReproduceError, traces};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -35,11 +35,11 @@ pub(in crate::items) const ITEM: Item = Item {
 const BLOCKS: f64 = 8.0 * 8.0 * 2048.0;
 /// Rated erases of a block.
 const RATED: f64 = 50.0;
-/// Requests between two looks at the wear: at most 0.006 erases per block, the largest requests being 4 MiB.
+/// Requests between two checks of the wear: at most 0.006 erases per block, since the largest requests are 4 MiB.
 const STRIDE: usize = 50;
 
-/// What a technique leaves of the blocks.
-struct Left {
+/// Wear of the blocks under a technique.
+struct WearRow {
     technique: &'static str,
     levelling: WearLevelling,
     mean: f64,
@@ -47,18 +47,24 @@ struct Left {
     expired: f64,
 }
 
-const PUBLISHED: [Left; 3] = [
-    Left { technique: "greedy", levelling: WearLevelling::None, mean: 43.82, stddev: 13.47, expired: 223.0 },
-    Left { technique: "rate limit", levelling: WearLevelling::RateLimit, mean: 43.82, stddev: 13.42, expired: 153.0 },
-    Left { technique: "migration", levelling: WearLevelling::Migration, mean: 43.34, stddev: 5.71, expired: 0.0 },
+const PUBLISHED: [WearRow; 3] = [
+    WearRow { technique: "greedy", levelling: WearLevelling::None, mean: 43.82, stddev: 13.47, expired: 223.0 },
+    WearRow {
+        technique: "rate limit",
+        levelling: WearLevelling::RateLimit,
+        mean: 43.82,
+        stddev: 13.42,
+        expired: 153.0,
+    },
+    WearRow { technique: "migration", levelling: WearLevelling::Migration, mean: 43.34, stddev: 5.71, expired: 0.0 },
 ];
-/// What the authors' released simulator prints after 5.841 passes of the released requests, over its eight packages.
-const RELEASED: [Left; 3] = [
-    Left { mean: 43.816, stddev: 15.194, expired: 9_900.0, ..PUBLISHED[0] },
-    Left { mean: 43.816, stddev: 15.133, expired: 9_535.0, ..PUBLISHED[1] },
-    Left { mean: 43.319, stddev: 5.776, expired: 0.0, ..PUBLISHED[2] },
+/// Output of the authors' released simulator after 5.841 passes of the released requests, over its eight packages.
+const RELEASED: [WearRow; 3] = [
+    WearRow { mean: 43.816, stddev: 15.194, expired: 9_900.0, ..PUBLISHED[0] },
+    WearRow { mean: 43.816, stddev: 15.133, expired: 9_535.0, ..PUBLISHED[1] },
+    WearRow { mean: 43.319, stddev: 5.776, expired: 0.0, ..PUBLISHED[2] },
 ];
-/// The authors' own output for one pass of the released trace on greedy cleaning: mean of their eight
+/// Output of the authors' simulator for one pass of the released trace with greedy cleaning: mean of the eight
 /// packages, and the root of the variance.
 const ONE_PASS_MEAN: f64 = 49.010;
 const ONE_PASS_STDDEV: f64 = 3.253;
@@ -69,7 +75,7 @@ const STDDEV: &str =
 const HEAD: &str = "the first 100,000 requests of IOzone, repeated";
 const ONE_PASS: &str = "printed by the authors' simulator for this very trace (50 erases a block, greedy)";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let path = match traces::IOZONE.find(context) {
         Ok(path) => path,
         Err(missing) => return Ok(unmeasured(item, &missing).into()),
@@ -165,7 +171,8 @@ const ALIKE: &str =
 const ORDER: &str = "expired blocks: greedy > rate limit > migration";
 const NONE_EXPIRES: &str = "with migration no block expires";
 
-/// The share of blocks that, worn evenly with the rest unworn, would give this mean and deviation of remaining life.
+/// The share of blocks that, if they were worn evenly and the rest not at all, would give this mean and deviation of
+/// remaining life.
 fn worn_share(mean: f64, stddev: f64) -> f64 {
     1.0 / (1.0 + (stddev / (RATED - mean)).powi(2))
 }
@@ -173,7 +180,7 @@ fn worn_share(mean: f64, stddev: f64) -> f64 {
 /// Names of the techniques.
 pub(super) const TECHNIQUES: [&str; 3] = [PUBLISHED[0].technique, PUBLISHED[1].technique, PUBLISHED[2].technique];
 
-/// What each technique leaves of the blocks, after the same requests of the trace at `path`.
+/// Returns the wear under each technique, after equal requests of the trace at `path`.
 pub(super) fn worn_by(item: &Item, context: &Context<'_>, path: PathBuf) -> Result<[WearReport; 3], ReproduceError> {
     let requests = traces::requests(item, context, &path)?;
     Ok(wear_out_by_each(item, context, &requests)?.map(|worn| worn.end))
@@ -187,7 +194,7 @@ fn wear_out_by_each(item: &Item, context: &Context<'_>, requests: &[Request]) ->
     Ok([greedy, limited, migrated])
 }
 
-/// The published values without ours.
+/// The published values, unmeasured.
 fn unmeasured(item: &Item, missing: &str) -> Vec<Claim> {
     let values = PUBLISHED.iter().flat_map(|published| {
         [
@@ -200,15 +207,15 @@ fn unmeasured(item: &Item, missing: &str) -> Vec<Claim> {
     values.map(|(claim, value)| Claim::unreachable(item.name, &claim, Some(value), missing)).collect()
 }
 
-/// What a run left of the blocks.
+/// Wear of the blocks after a run.
 struct Worn {
-    /// Requests that were served.
+    /// Number of requests served.
     served: usize,
     one_pass: WearReport,
     end: WearReport,
 }
 
-/// Repeats the trace `length` requests long or, without a length, until the published mean is reached.
+/// Repeats the trace for `length` requests or, without a length, until the published mean is reached.
 fn wear_out(
     item: &Item,
     context: &Context<'_>,
@@ -279,13 +286,13 @@ impl Observer for Failures<'_> {
 mod tests {
     use super::*;
 
-    /// The length of the run follows from the published mean and the pages that a pass writes.
+    /// The length of the run follows from the published mean and the pages written by a pass.
     #[test]
     fn the_published_mean_is_less_than_six_passes_of_the_released_requests() {
         let pages = (RATED - PUBLISHED[0].mean) * BLOCKS * 63.0;
         let pass = 35_148.4 * 256.0;
         assert!((5.6..5.8).contains(&(pages / pass)), "{}", pages / pass);
-        // One pass takes as many erases as it fills blocks, less those that were free beyond the reserve of 5 %.
+        // One pass takes as many erases as it fills blocks, less the blocks that were free beyond the reserve of 5 %.
         let one_pass = pass / 63.0 / BLOCKS - (0.15 - 0.05);
         assert!((RATED - one_pass - ONE_PASS_MEAN).abs() < 0.01, "{one_pass}");
     }

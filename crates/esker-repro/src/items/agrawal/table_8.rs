@@ -1,11 +1,11 @@
-//! Agrawal 2008, table 8: how the remaining life of blocks is spread around its mean, with and without wear-levelling.
+//! Agrawal 2008, table 8: how remaining life is distributed around its mean, with and without wear-levelling.
 //!
-//! The runs are those of table 7. The published numbers of blocks are not in the text; its claim is that "cold data
+//! The runs are those of table 7. The published numbers of blocks are not in the text. Its claim is that "cold data
 //! migration offers better clustering around the mean than the other options".
 
 use super::table_7::{TECHNIQUES, worn_by};
 use crate::traces;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -19,7 +19,7 @@ pub(in crate::items) const ITEM: Item = Item {
 const CLAIM: &str = "share of blocks within 20 % of the mean remaining life: migration > either other technique";
 const REASON: &str = "section 5 in words; 20 % is the paper's ageVariance";
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let path = match traces::IOZONE.find(context) {
         Ok(path) => path,
         Err(missing) => return Ok(vec![Claim::unreachable(item.name, CLAIM, None, &missing)].into()),
@@ -49,7 +49,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
             })
             .collect(),
     };
-    Ok(Outcome { claims, figures: vec![figure] })
+    Ok(ItemOutcome { claims, figures: vec![figure] })
 }
 
 fn shares(blocks: &[u64; 21]) -> [f64; 21] {
@@ -57,7 +57,7 @@ fn shares(blocks: &[u64; 21]) -> [f64; 21] {
     blocks.map(|blocks| blocks as f64 / all.max(1) as f64)
 }
 
-/// From 0.8 to 1.2 of the mean.
+/// Share of blocks between 0.8 and 1.2 of the mean.
 fn near_the_mean(shares: &[f64; 21]) -> f64 {
     shares[8..12].iter().sum()
 }

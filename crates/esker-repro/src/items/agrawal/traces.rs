@@ -1,13 +1,12 @@
-//! Agrawal's released simulator on the two traces that came with it: IOzone and Postmark, response times.
+//! Agrawal's released simulator on the two traces that came with it, IOzone and Postmark: response times.
 //!
-//! The paper's figures 6 to 8 show these workloads relative to the baseline only; the release prints absolute
-//! times. Protocol: its configuration (`drives.rs`), each trace once, by its arrival times,
-//! on a drive that is full of data.
+//! The paper's figures 6 to 8 show these workloads only relative to the baseline; the release prints absolute times.
+//! Protocol: its configuration (`drives.rs`), each trace once, by its arrival times, on a drive that is full of data.
 //!
-//! The release also has a bus to the host: 0.2384 us a sector, one request at a time, so that reads wait behind the
-//! data of writes. The `link` of a drive here lets reads pass, and data of writes come later: a write no longer holds
-//! up the reads that it would hold up there, and Postmark's become faster than without any bus (1.5 ms; 2.4 in the
-//! release and without `link`). So the claims are without it, and times with it are shown beside.
+//! The release also has a bus to the host: 0.2384 us a sector, one request at a time, so that reads wait for the data
+//! of writes. The `link` of a drive here lets reads pass, and the data of writes arrive later. So writes delay fewer
+//! reads than in the release, and Postmark's become faster than without any bus (1.5 ms; 2.4 ms in the release and
+//! without `link`). Therefore the claims are without `link`, and times with it are shown for comparison.
 
 use esker_core::{ByteRate, Nanos};
 use esker_flash::LinkSettings;
@@ -15,8 +14,8 @@ use esker_results::RunResults;
 
 use super::drives::released;
 use crate::drive::Drive;
-use crate::traces::{self, PaperTrace, Plan};
-use crate::{Claim, Context, Item, Outcome, ReproduceError};
+use crate::traces::{self, PaperTrace, PlannedRun};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -27,7 +26,7 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-/// What the release prints for one trace.
+/// Output of the release for one trace.
 struct Published {
     workload: &'static str,
     trace: &'static PaperTrace,
@@ -44,10 +43,10 @@ const TOLERANCE: f64 = 0.10;
 const REASON: &str = "two simulators with the same times of operations, which clean at different moments; without a \
     bus to the host, which was left out after a first run with a `link` had missed (shown beside)";
 const LINKED: &str = "not the release's bus, on which requests take turns";
-/// The bus to the host of the release, as far as a `link` can be one.
+/// The release's bus to the host, as closely as `link` can model it.
 const LINK: LinkSettings = LinkSettings { rate: ByteRate(2_147_651_007), overhead: Nanos::from_micros(1) };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     let mut claims = Vec::new();
     for (index, published) in PUBLISHED.iter().enumerate() {
         let mean = format!("{}: mean response, ms", published.workload);
@@ -58,7 +57,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
                 claims.push(Claim::unreachable(item.name, &stddev, Some(published.stddev_ms), &missing));
             }
             Ok(path) => {
-                let plan = |drive: Drive| Plan::new(drive.system(), traces::workload(&path));
+                let plan = |drive: Drive| PlannedRun::new(drive.system(), traces::workload(&path));
                 let results = traces::run(item, context, plan(released()), (2 * index, 2 * PUBLISHED.len()))?;
                 let response = &results.requests.all.response_time;
                 let within = |claim: &str, published, measured| {
@@ -78,7 +77,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
     Ok(claims.into())
 }
 
-/// Neither trace makes cleaning move a page, in the release's output.
+/// In the release's output, cleaning moves no page under either trace.
 fn moved(item: &Item, published: &Published, results: &RunResults) -> Claim {
     let moved = results.devices.values().filter_map(|device| Some(device.flash.as_ref()?.programs.cleaning));
     let claim = format!("{}: pages moved by cleaning", published.workload);
@@ -96,8 +95,7 @@ mod tests {
     use super::super::drives::SPARE_FACTOR;
     use super::*;
 
-    /// The two rates in the configuration are those of the release: 0.2384 us per sector,
-    /// 15 % spare of each plane's blocks.
+    /// The configuration has the figures of the release: 0.2384 us per sector, 15 % spare blocks in each plane.
     #[test]
     fn the_drive_follows_from_the_released_configuration() {
         let link: f64 = 512.0 / 0.2384e-6;

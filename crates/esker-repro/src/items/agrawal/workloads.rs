@@ -1,7 +1,7 @@
-//! The four workloads of Agrawal 2008, as far as they can be had.
+//! The four workloads of Agrawal 2008, as far as they are available.
 //!
-//! Of IOzone the first 100,000 requests were released, of Postmark all. TPC-C and Exchange cannot be had: requests are
-//! made up by what section 4.1 says of them, as one drive sees them.
+//! Of IOzone the first 100,000 requests were released, of Postmark all. TPC-C and Exchange are not available: synthetic
+//! requests follow the description of section 4.1, as seen by one drive.
 
 use esker_core::{Bytes, Ratio};
 use esker_sim::WorkloadSettings;
@@ -11,10 +11,10 @@ use crate::traces::{self, PaperTrace};
 use crate::{Claim, Context};
 
 /// A workload.
-pub(super) struct Workload {
+pub(super) struct PaperWorkload {
     pub(super) name: &'static str,
     requests: Requests,
-    /// What stands in for it, where it cannot be had.
+    /// Description of the stand-in, if the trace is not available.
     stand_in: Option<&'static str>,
 }
 
@@ -24,15 +24,15 @@ enum Requests {
 }
 
 /// The first 100,000 requests.
-pub(super) const IOZONE: Workload =
-    Workload { name: "IOzone", requests: Requests::Trace(&traces::IOZONE), stand_in: None };
+pub(super) const IOZONE: PaperWorkload =
+    PaperWorkload { name: "IOzone", requests: Requests::Trace(&traces::IOZONE), stand_in: None };
 
-pub(super) const POSTMARK: Workload =
-    Workload { name: "Postmark", requests: Requests::Trace(&traces::POSTMARK), stand_in: None };
+pub(super) const POSTMARK: PaperWorkload =
+    PaperWorkload { name: "Postmark", requests: Requests::Trace(&traces::POSTMARK), stand_in: None };
 
-/// "Multiples of 8 KB", aligned; "about twice as many reads as writes"; "the average trace rate of 300 IOPS per
-/// SSD". Where they go is not said.
-pub(super) const TPCC: Workload = Workload {
+/// "Multiples of 8 KB", aligned; "about twice as many reads as writes"; "the average trace rate of 300 IOPS per SSD".
+/// The text does not give their addresses.
+pub(super) const TPCC: PaperWorkload = PaperWorkload {
     name: "TPC-C",
     requests: Requests::MadeUp(|| SyntheticSettings {
         read_fraction: Ratio::parts_per_billion(666_700_000),
@@ -45,15 +45,15 @@ pub(super) const TPCC: Workload = Workload {
 };
 
 /// "About a 3:2 read-to-write ratio", "variable size", "only about 900 IOPS" for ten drives. The sizes are those of
-/// table 4 (see there), in the pieces of up to 32 KiB that reach one drive.
-pub(super) const EXCHANGE: Workload = Workload {
+/// table 4 (see there), split into the pieces of up to 32 KiB that reach one drive.
+pub(super) const EXCHANGE: PaperWorkload = PaperWorkload {
     name: "Exchange",
     requests: Requests::MadeUp(|| exchange([(8, 29), (16, 48), (32, 46)], Rate::per_second(111))),
     stand_in: Some("three reads to two writes of 8 to 32 KiB at random addresses, 111 requests a second"),
 };
 
 /// In the order of the paper's figures.
-pub(super) static ALL: [&Workload; 4] = [&TPCC, &EXCHANGE, &IOZONE, &POSTMARK];
+pub(super) static ALL: [&PaperWorkload; 4] = [&TPCC, &EXCHANGE, &IOZONE, &POSTMARK];
 
 /// Exchange's requests: sizes in KiB with their weights.
 pub(super) fn exchange<const N: usize>(sizes: [(u64, u32); N], rate: Rate) -> SyntheticSettings {
@@ -67,13 +67,13 @@ pub(super) fn exchange<const N: usize>(sizes: [(u64, u32); N], rate: Rate) -> Sy
     }
 }
 
-/// Made-up requests as a workload.
+/// Makes a workload of synthetic requests.
 pub(super) fn made_up(synthetic: SyntheticSettings) -> WorkloadSettings {
     WorkloadSettings { synthetic: Some(synthetic), ..WorkloadSettings::default() }
 }
 
-impl Workload {
-    /// What is asked of a drive, or which file is missing.
+impl PaperWorkload {
+    /// Returns the workload's settings, or the name of the missing file.
     pub(super) fn settings(&self, context: &Context<'_>) -> Result<WorkloadSettings, String> {
         Ok(match self.requests {
             Requests::Trace(trace) => traces::workload(&trace.find(context)?),
@@ -81,7 +81,7 @@ impl Workload {
         })
     }
 
-    /// A claim that was measured under it.
+    /// Marks a claim as measured under this workload.
     pub(super) fn on(&self, claim: Claim) -> Claim {
         match self.stand_in {
             Some(stand_in) => claim.on_stand_in(stand_in),
@@ -89,13 +89,13 @@ impl Workload {
         }
     }
 
-    /// Whether it is the authors' own trace.
+    /// Returns true if it is the authors' own trace.
     pub(super) fn is_real(&self) -> bool {
         self.stand_in.is_none()
     }
 }
 
-/// Mean response, milliseconds.
+/// Mean response time, milliseconds.
 pub(super) fn response_ms(results: &esker_results::RunResults) -> f64 {
     results.requests.all.response_time.mean_us / 1e3
 }
@@ -112,19 +112,20 @@ pub(super) mod tests {
     use super::*;
     use crate::Item;
     use crate::drive::Drive;
-    use crate::traces::Plan;
+    use crate::traces::PlannedRun;
 
-    /// A shortened run of a made-up workload on `drive`: the configuration is sound.
+    /// Runs a shortened synthetic workload on `drive`, to check the configuration.
     pub(in crate::items) fn short(item: &Item, drive: Drive, timeline: u32) -> esker_results::RunResults {
         let cancel = AtomicBool::new(false);
         let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
         let workload = WorkloadSettings { head: Some(200), ..EXCHANGE.settings(&context).unwrap() };
         let drive = drive.changed(|ssd| ssd.geometry.blocks_per_plane = 64);
-        traces::run(item, &context, Plan { timeline, ..Plan::new(drive.system(), workload) }, (0, 1)).unwrap()
+        traces::run(item, &context, PlannedRun { timeline, ..PlannedRun::new(drive.system(), workload) }, (0, 1))
+            .unwrap()
     }
 
-    /// What an item says where no trace is given.
-    pub(in crate::items) fn without_traces(workload: &Workload) -> String {
+    /// Runs an item without traces, and returns its message about that.
+    pub(in crate::items) fn without_traces(workload: &PaperWorkload) -> String {
         let cancel = AtomicBool::new(false);
         let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
         workload.settings(&context).unwrap_err()

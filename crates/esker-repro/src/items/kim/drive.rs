@@ -1,4 +1,4 @@
-//! Running a stand-in on a drive.
+//! Runs a stand-in on a drive.
 
 use std::sync::atomic::Ordering;
 
@@ -8,29 +8,29 @@ use esker_core::{
 use esker_flash::{Choice, Parameter, SsdSettings};
 use esker_results::{FlashReport, Report, Reporting};
 
-use super::workload::Workload;
+use super::workload::StandIn;
 use crate::drive::{Drive, choice};
 use crate::{Context, Item, ItemFault, ReproduceError};
 
-/// The layers that chapter 3 compares, by the paper's names; FAST's log is the workload's.
+/// The layers compared in chapter 3, by the paper's names. FAST's log size is part of the workload.
 pub(super) const LAYERS: [&str; 3] = ["Baseline", "DFTL", "FAST"];
 
-/// One run of several that an item makes.
+/// One of several runs of an item.
 pub(super) struct Setup<'a> {
-    pub(super) workload: &'a Workload,
+    pub(super) workload: &'a StandIn,
     /// One of [`LAYERS`].
     pub(super) layer: &'a str,
     /// Memory of DFTL's cached entries.
     pub(super) cache: &'a str,
-    /// What else is different about the drive.
+    /// Further changes of the drive.
     pub(super) change: &'a dyn Fn(&mut SsdSettings),
-    /// This run's place among the item's, and their number.
+    /// Index of this run among the item's runs, and their number.
     pub(super) part: (usize, usize),
 }
 
 impl<'a> Setup<'a> {
     /// The layer as in section 3.5, with 32 KiB for cached entries (section 3.5.7).
-    pub(super) fn new(workload: &'a Workload, layer: &'a str, part: (usize, usize)) -> Self {
+    pub(super) fn new(workload: &'a StandIn, layer: &'a str, part: (usize, usize)) -> Self {
         Self { workload, layer, cache: "32KiB", change: &|_| {}, part }
     }
 
@@ -49,10 +49,10 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// What a run gave.
+/// Measurements of a run.
 #[derive(Default)]
-pub(super) struct Run {
-    /// In the order of their ends.
+pub(super) struct StandInRun {
+    /// In the order of completion.
     pub(super) served: Vec<Served>,
     pub(super) flash: FlashReport,
 }
@@ -61,21 +61,21 @@ pub(super) struct Run {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Served {
     pub(super) arrival: u64,
-    /// In the driver's queue.
+    /// Time in the driver's queue.
     pub(super) queued: u64,
-    /// In the drive.
+    /// Time in the drive.
     pub(super) device: u64,
 }
 
 impl Served {
-    /// In the driver's queue and in the drive.
+    /// Returns the time in the driver's queue and in the drive.
     pub(super) fn response(&self) -> u64 {
         self.queued + self.device
     }
 }
 
-impl Run {
-    /// Mean time in the drive and in the driver's queue, ms.
+impl StandInRun {
+    /// Mean response time (driver's queue and drive), ms.
     pub(super) fn response_ms(&self) -> f64 {
         self.device_ms() + self.queue_ms()
     }
@@ -92,7 +92,7 @@ impl Run {
         self.served.iter().map(|served| of(served) as f64).sum::<f64>() / self.served.len().max(1) as f64 / 1e6
     }
 
-    /// Standard deviation over the requests, ms.
+    /// Standard deviation of `of` over the requests, ms.
     pub(super) fn deviation_ms(&self, of: impl Fn(&Served) -> u64) -> f64 {
         let count = self.served.len().max(1) as f64;
         let mean = self.served.iter().map(|served| of(served) as f64).sum::<f64>() / count;
@@ -100,12 +100,12 @@ impl Run {
         (squares / count).sqrt() / 1e6
     }
 
-    /// Share of look-ups that found the entry cached.
+    /// Share of look-ups that found their entry in the cache.
     pub(super) fn hit_ratio(&self) -> f64 {
         self.flash.mapping.and_then(|mapping| mapping.hit_ratio()).unwrap_or(f64::NAN)
     }
 
-    /// Share of full merges that joined `least` data blocks or more.
+    /// Share of full merges that joined at least `least` data blocks.
     pub(super) fn share_of_merges(&self, least: u32) -> f64 {
         self.merges(least) as f64 / self.merges(0).max(1) as f64
     }
@@ -114,7 +114,7 @@ impl Run {
         self.flash.full_merge_data_blocks.range(least..).map(|(_, merges)| merges).sum()
     }
 
-    /// Data blocks per full merge.
+    /// Mean number of data blocks per full merge.
     pub(super) fn blocks_per_merge(&self) -> f64 {
         let blocks: u64 =
             self.flash.full_merge_data_blocks.iter().map(|(blocks, merges)| u64::from(*blocks) * merges).sum();
@@ -122,8 +122,8 @@ impl Run {
     }
 }
 
-/// Runs `setup`: the warm-up one request at a time, the rest by arrival times.
-pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) -> Result<Run, ReproduceError> {
+/// Runs `setup`: the warm-up with one request at a time, the rest by arrival times.
+pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) -> Result<StandInRun, ReproduceError> {
     let error = |fault: ItemFault| ReproduceError::of(item, fault);
     let workload = setup.workload;
     let system = setup.drive().system();
@@ -154,10 +154,10 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
     }
     let report = Report::of(&drive);
     let flash = report.devices.into_values().find_map(|device| device.flash).unwrap_or_default();
-    Ok(Run { served: watch.served, flash })
+    Ok(StandInRun { served: watch.served, flash })
 }
 
-/// Plays the requests and says when the last one ended.
+/// Replays the requests. Returns when the last one ended.
 fn play(
     drive: &mut Box<dyn Reporting>,
     arrivals: impl IntoIterator<Item = Arrival>,
@@ -178,15 +178,15 @@ struct Watch<'a> {
     done: u64,
     served: Vec<Served>,
     failed: u64,
-    /// When the request before ended.
+    /// When the previous request ended.
     end: Nanos,
 }
 
 impl Observer for Watch<'_> {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.failed += u64::from(completion.result.is_err());
-        // The drive takes one request at a time (`queue_depth` of the preset): this one once the one before had ended.
-        // What it cleans before it begins is the drive's time.
+        // The drive takes one request at a time (`queue_depth` of the preset): this one when the previous one has
+        // ended. Cleaning before it begins counts as time in the drive.
         let taken = arrival.max(self.end);
         self.end = completion.at;
         self.served.push(Served { arrival: arrival.0, queued: taken.0 - arrival.0, device: completion.at.0 - taken.0 });
@@ -203,13 +203,13 @@ impl Observer for Watch<'_> {
 pub(super) mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use crate::{ClaimVerdict, Context, Item, Outcome, ReproduceError};
+    use crate::{ClaimVerdict, Context, Item, ItemOutcome, ReproduceError};
 
-    type Measure = fn(&Item, &Context<'_>, f64) -> Result<Outcome, ReproduceError>;
+    type Measure = fn(&Item, &Context<'_>, f64) -> Result<ItemOutcome, ReproduceError>;
 
-    /// The outcome of `measure` on a part of the requests. Every claim is the item's and has a
-    /// value, every figure has points.
-    pub(in crate::items::kim) fn short(item: &Item, measure: Measure, part: f64) -> Outcome {
+    /// The outcome of `measure` on a part of the requests. Asserts that every claim belongs to the item and has a
+    /// value, and that every figure has points.
+    pub(in crate::items::kim) fn short(item: &Item, measure: Measure, part: f64) -> ItemOutcome {
         let cancel = AtomicBool::new(false);
         let context = Context {
             seed: 1,

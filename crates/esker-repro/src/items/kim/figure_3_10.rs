@@ -1,11 +1,11 @@
-//! Kim 2009, figure 3.10: how many data blocks FAST's full merges join.
+//! Kim 2009, figure 3.10: the number of data blocks in FAST's full merges.
 //!
-//! The text gives two points: about 20 % of the full merges join 20 data blocks or more under
-//! Financial, and 60 % under TPC-H.
+//! The text gives two points: about 20 % of the full merges join 20 data blocks or more under Financial, and 60 % under
+//! TPC-H.
 
-use super::drive::{Run, Setup, simulate};
+use super::drive::{Setup, StandInRun, simulate};
 use super::workload::{CELLO, FINANCIAL, TPC_H};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -16,17 +16,17 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
-/// Data blocks from which on the text counts a merge as large.
+/// Data blocks from which on the text calls a merge large.
 const LARGE: u32 = 20;
 const FITTED: &str = "section 3.5.1; the stand-in was not chosen for it, but for the mean below";
 const MEAN: &str = "table 3.4: erases less one per merge of any kind, per full merge; Financial's and Cello99's \
     stand-ins were chosen with it in view";
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let workloads = [(&FINANCIAL, Some(0.2), 15.3), (&CELLO, None, 15.2), (&TPC_H, Some(0.6), 31.6)];
     let mut claims = Vec::new();
     let mut curves = Vec::new();
@@ -53,11 +53,11 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         y: Axis::linear("share of full merges that join fewer"),
         curves,
     };
-    Ok(Outcome { claims, figures: vec![figure] })
+    Ok(ItemOutcome { claims, figures: vec![figure] })
 }
 
-/// Share of full merges with fewer data blocks.
-fn distribution(run: &Run) -> Vec<(f64, f64)> {
+/// Distribution of full merges by number of data blocks.
+fn distribution(run: &StandInRun) -> Vec<(f64, f64)> {
     let last = run.flash.full_merge_data_blocks.keys().last().copied().unwrap_or(0);
     (1..=last + 1).map(|blocks| (f64::from(blocks), 1.0 - run.share_of_merges(blocks))).collect()
 }

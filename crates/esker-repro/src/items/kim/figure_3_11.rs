@@ -1,8 +1,8 @@
-//! Kim 2009, figure 3.11: table 3.4 as bars, and what the text claims of it.
+//! Kim 2009, figure 3.11: table 3.4 as bars, and the text's claims about it.
 
 use super::drive::LAYERS;
-use super::overheads::{Counts, Row, rows};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use super::overheads::{Counts, OverheadRow, rows};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -13,13 +13,13 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
 const WORKLOADS: [&str; 3] = ["Financial", "Cello99", "TPC-H"];
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let found = rows(item, context, part)?;
     let of = |workload: &str, layer: &str| {
         found.iter().find(|(row, _)| row.workload.name == workload && row.layer == layer).map(|(_, counts)| counts)
@@ -71,8 +71,8 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         ];
         claims.extend(shares.map(|claim| claim.on_stand_in(stand_in)));
     }
-    let bars = |title: &str, y: &str, published: fn(&Row) -> f64, measured: fn(&Counts) -> f64| {
-        let pick = |layer: &str, value: &dyn Fn(&(&'static Row, Counts)) -> f64| {
+    let bars = |title: &str, y: &str, published: fn(&OverheadRow) -> f64, measured: fn(&Counts) -> f64| {
+        let pick = |layer: &str, value: &dyn Fn(&(&'static OverheadRow, Counts)) -> f64| {
             WORKLOADS.map(|workload| {
                 let row = found.iter().find(|(row, _)| row.workload.name == workload && row.layer == layer);
                 row.map_or(f64::NAN, value)
@@ -115,7 +115,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             |counts| counts.copies + counts.map_copies + counts.map_writes + counts.updates[1],
         ),
     ];
-    Ok(Outcome { claims, figures })
+    Ok(ItemOutcome { claims, figures })
 }
 
 #[cfg(test)]

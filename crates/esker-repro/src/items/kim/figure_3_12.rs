@@ -1,11 +1,11 @@
 //! Kim 2009, figure 3.12 and table 3.5: response times of the three layers under the four workloads.
 //!
-//! The curves are not in the text; the means are (table 3.5), and so is what the text says of the tails.
+//! The text does not have the curves, only the means (table 3.5) and a description of the tails.
 
-use super::drive::{LAYERS, Run, Setup, simulate};
+use super::drive::{LAYERS, Setup, StandInRun, simulate};
 use super::times::{TABLE_3_5, compared};
-use super::workload::Workload;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use super::workload::StandIn;
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -16,14 +16,14 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
 const DRAWN: usize = 200;
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
-    let mut outcome = Outcome::default();
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
+    let mut outcome = ItemOutcome::default();
     for (at, (workload, published)) in TABLE_3_5.iter().enumerate() {
         let means = published.map(|[response, ..]| response.0);
         let short = workload.shortened(part);
@@ -35,7 +35,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             outcome.claims.extend(claims.into_iter().map(|claim| claim.on_stand_in(workload.stand_in)));
             runs.push(times(&run));
         }
-        let claims = said(item, workload, &runs);
+        let claims = text_claims(item, workload, &runs);
         outcome.claims.extend(claims.into_iter().map(|claim| claim.on_stand_in(workload.stand_in)));
         outcome.figures.push(Figure {
             title: format!("Figure 3.12: {}", workload.name),
@@ -51,8 +51,8 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     Ok(outcome)
 }
 
-/// What the text says of a workload's curves.
-fn said(item: &Item, workload: &Workload, runs: &[Vec<f64>]) -> Vec<Claim> {
+/// The text's claims about a workload's curves.
+fn text_claims(item: &Item, workload: &StandIn, runs: &[Vec<f64>]) -> Vec<Claim> {
     let mean = |layer: usize| runs[layer].iter().sum::<f64>() / runs[layer].len().max(1) as f64;
     let order = |layers: [usize; 3]| layers.map(|layer| (LAYERS[layer], mean(layer)));
     let ordered = |layers: [usize; 3]| {
@@ -105,14 +105,14 @@ fn said(item: &Item, workload: &Workload, runs: &[Vec<f64>]) -> Vec<Claim> {
     }
 }
 
-/// Response times in ms, rising.
-fn times(run: &Run) -> Vec<f64> {
+/// Response times in ms, ascending.
+fn times(run: &StandInRun) -> Vec<f64> {
     let mut times: Vec<f64> = run.served.iter().map(|served| served.response() as f64 / 1e6).collect();
     times.sort_by(f64::total_cmp);
     times
 }
 
-/// The largest share of requests that `left` serves no later than `right` does the same share.
+/// The largest share of requests for which `left` is no slower than `right`, each at its own quantile.
 fn crossing(left: &[f64], right: &[f64]) -> f64 {
     let first_slower = left.iter().zip(right).rposition(|(left, right)| left <= right).map_or(0, |last| last + 1);
     first_slower as f64 / left.len().max(1) as f64
@@ -125,7 +125,7 @@ fn curves(runs: &[Vec<f64>], means: [f64; 3]) -> Vec<Curve> {
         .zip(means)
         .flat_map(|((layer, times), mean)| {
             let last = times.len().saturating_sub(1);
-            // Evenly in share, and finer where the slowest are.
+            // Even steps of share, and finer ones at the slowest requests.
             let shares = (0..=DRAWN).map(|step| step as f64 / DRAWN as f64).chain([0.998, 0.999, 0.9999]);
             let mut points: Vec<(f64, f64)> =
                 shares.map(|share| (times[(share * last as f64) as usize], share)).collect();

@@ -5,7 +5,7 @@ use esker_flash::{SsdSettings, TimingSettings};
 
 use super::drive::{Setup, simulate};
 use super::workload::FINANCIAL;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -16,20 +16,20 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
 const SPEEDS: [u64; 6] = [1, 2, 3, 4, 6, 8];
 /// FAST's mean response over DFTL's in table 3.5: 2.75 and 0.61 ms.
 const PUBLISHED_AT_ONE: f64 = 4.51;
-/// Times and rate of the preset (table 3.2, without and with the transfer).
+/// Times and rate of the preset (table 3.2: without and with the transfer).
 const READ_NS: u64 = 25_000;
 const PROGRAM_NS: u64 = 300_000;
 const ERASE_NS: u64 = 1_500_000;
 const BUS_BYTES_PER_S: u64 = 19_943_343;
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let workload = FINANCIAL.shortened(part);
     let runs = SPEEDS.len() + 1;
     let dftl = simulate(item, context, &Setup::new(&workload, "DFTL", (0, runs)))?.response_ms();
@@ -84,13 +84,13 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             Curve::measured("DFTL, single speed", [(1.0, 1.0), (8.0, 1.0)]),
         ],
     };
-    Ok(Outcome {
+    Ok(ItemOutcome {
         claims: claims.into_iter().map(|claim| claim.on_stand_in(FINANCIAL.stand_in)).collect(),
         figures: vec![figure],
     })
 }
 
-/// Where the ratio comes down to one, on a straight line between the speeds around it; infinite where it never does.
+/// Where the ratio falls to one, by linear interpolation between speeds; infinite if it never does.
 fn needed(points: &[(f64, f64)]) -> f64 {
     let Some(after) = points.iter().position(|(_, ratio)| *ratio <= 1.0) else { return f64::INFINITY };
     match after {
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(needed(&[(1.0, 4.0), (8.0, 1.1)]), f64::INFINITY);
     }
 
-    /// Single speed is the preset's.
+    /// Speed 1 is that of the preset.
     #[test]
     fn times_are_those_of_the_preset() {
         let transfer_us = 2_112.0 / BUS_BYTES_PER_S as f64 * 1e6;

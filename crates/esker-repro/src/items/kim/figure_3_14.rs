@@ -1,15 +1,15 @@
-//! Kim 2009, figure 3.14: response under rising load, and where each layer gives way.
+//! Kim 2009, figure 3.14: response under increasing load, and the load at which each layer saturates.
 //!
-//! Workload A writes at random, B in sequence; the text has no more of them. Ours write nine requests in ten, of
-//! Financial's sizes; 2 % of A's requests continue the one before, and 80 % of B's.
+//! Workload A writes at random, B in sequence; the text gives no more. The stand-ins have 90 % writes, with Financial's
+//! sizes; 2 % of A's requests continue the one before, and 80 % of B's.
 
 use esker_core::Ratio;
 use esker_trace::{ArrivalPattern, Rate};
 
 use super::drive::{LAYERS, Setup, simulate};
-use super::workload::{FINANCIAL, Workload, shape};
+use super::workload::{FINANCIAL, StandIn, shape};
 use crate::drive::Drive;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -20,17 +20,17 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
 /// Requests per second.
 const RATES: [u32; 11] = [25, 50, 100, 200, 300, 400, 600, 800, 1200, 1600, 2400];
-/// A layer has given way where requests wait ten times as long as they are served at the lowest load.
+/// A layer counts as saturated when the response time is this many times that at the lowest load.
 const KNEE: f64 = 10.0;
 const STAND_IN: &str = "synthetic as in the paper, whose parameters are not in the text";
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let workloads = [("A (random writes)", 2), ("B (sequential writes)", 80)];
     let runs = workloads.len() * LAYERS.len() * RATES.len();
     let mut figures = Vec::new();
@@ -41,7 +41,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             let mut points = Vec::new();
             for rate in RATES {
                 let done = (figures.len() * LAYERS.len() + curves.len()) * RATES.len() + points.len();
-                let workload = Workload {
+                let workload = StandIn {
                     requests: 20_000,
                     warm_up: 60_000,
                     reads_percent: 10,
@@ -67,16 +67,16 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         });
     }
     let claims = claims(item, &knees);
-    Ok(Outcome { claims: claims.into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect(), figures })
+    Ok(ItemOutcome { claims: claims.into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect(), figures })
 }
 
-/// A drive as for Financial, small enough that sixty thousand requests fill it: all layers clean throughout.
+/// A drive as for Financial, but so small that sixty thousand requests fill it: all layers clean all the time.
 fn small(drive: &mut Drive) {
     shape(drive, 4, 700);
     drive.settings.over_provisioning = Some(Ratio::percent(6));
 }
 
-/// Claims on the knees of the Baseline, DFTL and FAST under A, then under B.
+/// Claims about the knees of the Baseline, DFTL and FAST, first under A, then under B.
 fn claims(item: &Item, knees: &[f64]) -> Vec<Claim> {
     let reason = "requests per second at which the mean response is ten times that of the lowest load, on a straight \
                   line between loads; the text gives the order";
@@ -111,7 +111,7 @@ fn claims(item: &Item, knees: &[f64]) -> Vec<Claim> {
 const NAMES: [&str; 6] =
     ["Baseline under A", "DFTL under A", "FAST under A", "Baseline under B", "DFTL under B", "FAST under B"];
 
-/// The load at which the response is [`KNEE`] times that of the lowest; the highest load where it never is.
+/// The load at which the response time is [`KNEE`] times that at the lowest load; the highest load if it never is.
 fn knee(points: &[(f64, f64)]) -> f64 {
     let limit = KNEE * points[0].1;
     match points.iter().position(|(_, response)| *response > limit) {

@@ -1,12 +1,12 @@
-//! Kim 2009, figure 3.15: a hundred requests on FAST and on DFTL, one by one, where load rises.
+//! Kim 2009, figure 3.15: a hundred requests one by one, on FAST and on DFTL, while the load rises.
 //!
-//! The paper shows requests 4,920 to 5,020 of Financial, where its arrivals become intense. The stand-in's
-//! arrivals come in bursts for this; the hundred requests are those around the steepest rise of the load,
-//! the same ones for both layers.
+//! The paper shows requests 4,920 to 5,020 of Financial, where its arrivals become intense. For this, the stand-in's
+//! arrivals come in bursts. The hundred requests are those around the steepest rise of the load, for both layers the
+//! same.
 
-use super::drive::{Run, Served, Setup, simulate};
-use super::workload::{FINANCIAL, Workload, bursty};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use super::drive::{Served, Setup, StandInRun, simulate};
+use super::workload::{FINANCIAL, StandIn, bursty};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -17,15 +17,15 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
 const WINDOW: usize = 100;
 const STAND_IN: &str = "a synthetic workload by table 3.3 for the Financial trace, its arrivals in bursts";
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
-    let workload = Workload { requests: 20_000, arrivals: bursty(74_906, 500, 10_000), ..FINANCIAL.clone() };
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
+    let workload = StandIn { requests: 20_000, arrivals: bursty(74_906, 500, 10_000), ..FINANCIAL.clone() };
     let workload = workload.shortened(part);
     let fast = simulate(item, context, &Setup::new(&workload, "FAST", (0, 2)))?;
     let dftl = simulate(item, context, &Setup::new(&workload, "DFTL", (1, 2)))?;
@@ -39,7 +39,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             / 1e6
     };
     let (text, long) = ("section 3.5.4", 10e6);
-    // Requests that are quickly served themselves, and late for those before them.
+    // Requests that are served quickly but late, because of the requests before them.
     let held_up =
         windows[0].1.iter().filter(|served| served.queued as f64 > long && (served.device as f64) < long / 4.0).count();
     let claims = vec![
@@ -71,7 +71,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             drawn("queue", window, from, |served| served.queued),
         ],
     });
-    Ok(Outcome {
+    Ok(ItemOutcome {
         claims: claims.into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect(),
         figures: figures.into(),
     })
@@ -81,11 +81,11 @@ fn drawn(name: &str, window: &[Served], from: usize, of: fn(&Served) -> u64) -> 
     Curve::measured(name, window.iter().enumerate().map(|(at, served)| ((from + at) as f64, of(served) as f64 / 1e6)))
 }
 
-fn window(run: &Run, from: usize) -> &[Served] {
+fn window(run: &StandInRun, from: usize) -> &[Served] {
     &run.served[from.min(run.served.len())..(from + WINDOW).min(run.served.len())]
 }
 
-/// The first of the requests whose second half arrives the fastest, compared to the first half.
+/// Index of the first of the hundred requests whose second half arrives fastest compared to the first half.
 fn steepest(served: &[Served]) -> usize {
     let half = WINDOW / 2;
     let steepness = |from: usize| {

@@ -1,8 +1,8 @@
-//! Kim 2009, figure 3.16: what more memory for the map brings DFTL.
+//! Kim 2009, figure 3.16: the benefit to DFTL of more memory for the map.
 
 use super::drive::{Setup, simulate};
-use super::workload::{FINANCIAL, TPC_H, Workload};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use super::workload::{FINANCIAL, StandIn, TPC_H};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -13,16 +13,16 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
 /// Memory for cached entries, KiB.
 const MEMORY_KIB: [u32; 9] = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
-    // The cache is warm: what is not there was pushed out, not never seen.
-    let workloads = [FINANCIAL.clone(), Workload { warm_up: 200_000, requests: 100_000, ..TPC_H.clone() }];
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
+    // The cache is warm: entries that are missing were evicted, not never seen.
+    let workloads = [FINANCIAL.clone(), StandIn { warm_up: 200_000, requests: 100_000, ..TPC_H.clone() }];
     let runs = workloads.len() * (MEMORY_KIB.len() + 1);
     let mut claims = Vec::new();
     let (mut hits, mut responses) = (Vec::new(), Vec::new());
@@ -39,7 +39,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             response.push((f64::from(memory), run.response_ms() / baseline));
         }
         claims.extend(
-            said(item, workload, &hit, &response).into_iter().map(|claim| claim.on_stand_in(workload.stand_in)),
+            text_claims(item, workload, &hit, &response).into_iter().map(|claim| claim.on_stand_in(workload.stand_in)),
         );
         if at == 0 {
             hits.push(Curve::published(workload.name, [(32.0, 0.63)]));
@@ -58,13 +58,13 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         figure("Figure 3.16: hits", "share of look-ups that hit", hits),
         figure("Figure 3.16: response", "DFTL's mean response over the Baseline's", responses),
     ];
-    Ok(Outcome { claims, figures })
+    Ok(ItemOutcome { claims, figures })
 }
 
-fn said(item: &Item, workload: &Workload, hits: &[(f64, f64)], response: &[(f64, f64)]) -> Vec<Claim> {
+fn text_claims(item: &Item, workload: &StandIn, hits: &[(f64, f64)], response: &[(f64, f64)]) -> Vec<Claim> {
     let last = |curve: &[(f64, f64)]| curve.last().map_or(f64::NAN, |point| point.1);
     let name = |what: &str| format!("{}: {what}", workload.name);
-    // The first memory that holds the working set: it brings all but a hundredth of the hits that the largest brings.
+    // The smallest memory that holds the working set: with at least 99 % of the hits of the largest.
     let enough = hits.iter().position(|(_, hit)| *hit >= 0.99 * last(hits));
     let beyond = enough.map_or(f64::NAN, |enough| response[enough].1 / last(response));
     vec![

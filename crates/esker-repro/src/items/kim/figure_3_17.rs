@@ -2,7 +2,7 @@
 
 use super::drive::{LAYERS, Setup, simulate};
 use super::workload::{FINANCIAL, TPC_H};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -13,11 +13,11 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let mut claims = Vec::new();
     let mut figures = Vec::new();
     let mut totals = Vec::new();
@@ -65,7 +65,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
                 .on_stand_in(FINANCIAL.stand_in),
         );
     }
-    Ok(Outcome { claims, figures })
+    Ok(ItemOutcome { claims, figures })
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Kim 2009, figure 3.18: searching fewer blocks for a victim, against response.
+//! Kim 2009, figure 3.18: response time if fewer blocks are searched for a victim.
 //!
-//! What a search takes in processor and bus is not in the text and not modelled; the blocks
-//! that are looked at stand for it.
+//! The text does not give the cost of a search in processor and bus time, and it is not modelled. The number of
+//! searched blocks stands for it.
 
 use esker_flash::{Parameter, SsdSettings};
 
 use super::drive::{Setup, simulate};
-use super::workload::{FINANCIAL, Workload};
+use super::workload::{FINANCIAL, StandIn};
 use crate::drive::choice;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -19,15 +19,15 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
-/// Share of the blocks that are looked at, percent.
+/// Share of the blocks that are searched, percent.
 const SEARCHED: [u32; 7] = [0, 5, 10, 25, 50, 75, 100];
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
-    let workload = Workload { requests: 150_000, ..FINANCIAL.clone() };
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
+    let workload = StandIn { requests: 150_000, ..FINANCIAL.clone() };
     let short = workload.shortened(part);
     let (mut response, mut copies, mut effort) = (Vec::new(), Vec::new(), Vec::new());
     for (index, percent) in SEARCHED.into_iter().enumerate() {
@@ -84,7 +84,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         y: Axis::linear("over that of a full search"),
         curves: vec![Curve::measured("mean response", normalised), Curve::measured("blocks searched", effort)],
     };
-    Ok(Outcome { claims, figures: vec![figure] })
+    Ok(ItemOutcome { claims, figures: vec![figure] })
 }
 
 #[cfg(test)]

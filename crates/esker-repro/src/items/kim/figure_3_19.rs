@@ -1,14 +1,14 @@
 //! Kim 2009, figure 3.19: the memory that DFTL and FAST save, used as a cache for data.
 //!
-//! The Baseline's map of a 32 GB drive takes 16 MiB, that of DFTL and FAST 32 KiB: the rest is a write-back buffer
-//! that also keeps what was read.
+//! The Baseline's map of a 32 GB drive takes 16 MiB, that of DFTL and FAST 32 KiB. The difference is a write-back
+//! buffer that also caches reads.
 
 use esker_core::{Bytes, Nanos, Ratio};
 use esker_flash::{BufferMode, SsdSettings, WriteBufferSettings};
 
-use super::drive::{Run, Setup, simulate};
+use super::drive::{Setup, StandInRun, simulate};
 use super::workload::{FINANCIAL, TPC_H};
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -19,7 +19,7 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
@@ -35,14 +35,14 @@ const CACHE: WriteBufferSettings = WriteBufferSettings {
 const SIZE: &str = "16 MiB less 32 KiB (section 3.5.7); the text has no latency, so none, and no water marks: a write \
     that finds it full waits until room is made";
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let setups = [("Baseline", false), ("DFTL", false), ("DFTL", true), ("FAST", false), ("FAST", true)];
     let names = ["Baseline", "DFTL", "DFTL + cache", "FAST", "FAST + cache"];
     let mut claims = Vec::new();
     let mut bars = Vec::new();
     for (at, workload) in [&FINANCIAL, &TPC_H].into_iter().enumerate() {
         let short = workload.shortened(part);
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<StandInRun> = Vec::new();
         for (index, (layer, cached)) in setups.into_iter().enumerate() {
             let change = |ssd: &mut SsdSettings| ssd.write_buffer = cached.then_some(CACHE);
             let part = (at * setups.len() + index, 2 * setups.len());
@@ -88,11 +88,11 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         y: Axis::logarithmic("mean response over the Baseline's"),
         curves: bars,
     };
-    Ok(Outcome { claims, figures: vec![figure] })
+    Ok(ItemOutcome { claims, figures: vec![figure] })
 }
 
-/// Share of the host's pages that neither were read from flash nor had to be written there.
-fn absorbed(run: &Run) -> f64 {
+/// Share of the host's pages that were neither read from flash nor written to it.
+fn absorbed(run: &StandInRun) -> f64 {
     let buffer = run.flash.write_buffer.unwrap_or_default();
     let asked = buffer.pages_read + buffer.pages_written;
     let to_flash = buffer.pages_read - buffer.pages_read_from_buffer + buffer.pages_to_flash;

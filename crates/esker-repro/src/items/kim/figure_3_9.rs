@@ -1,17 +1,17 @@
-//! Kim 2009, figure 3.9: how writes and reads depend on their sequentiality, and the tail of random writes.
+//! Kim 2009, figure 3.9: writes and reads by their sequentiality, and the tail of random writes.
 //!
-//! The paper sets its simulator beside two drives of 2008, which cannot be had; it claims trends, and
-//! these are held. FlashSim 1 is the page map, FlashSim 2 is DFTL. Requests go one at a time to a drive
-//! that is full but for its spare space.
+//! The paper compares its simulator with two drives of 2008, which are not available. It claims trends, which are
+//! checked. FlashSim 1 is the page map, FlashSim 2 is DFTL. One request at a time goes to a drive that is full, apart
+//! from its spare space.
 
 use esker_core::Ratio;
 use esker_sim::PreconditionKind;
 use esker_trace::{ArrivalPattern, Rate};
 
-use super::drive::{Run, Setup, simulate};
-use super::workload::{FINANCIAL, Workload, shape};
+use super::drive::{Setup, StandInRun, simulate};
+use super::workload::{FINANCIAL, StandIn, shape};
 use crate::drive::Drive;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, Outcome, ReproduceError};
+use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -22,7 +22,7 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
@@ -30,7 +30,7 @@ const SEQUENTIAL_PERCENT: [u64; 6] = [0, 20, 40, 60, 80, 100];
 const STAND_IN: &str = "raw requests as in the paper, whose sizes and rates are not in the text";
 const SPAN: u64 = 60_000;
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let layers = [("Baseline", "FlashSim 1 (page map)"), ("DFTL", "FlashSim 2 (DFTL)")];
     let runs = 2 * layers.len() * SEQUENTIAL_PERCENT.len();
     let mut figures = Vec::new();
@@ -42,7 +42,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
             let mut points = Vec::new();
             for sequential_percent in SEQUENTIAL_PERCENT {
                 let done = (figures.len() * layers.len() + curves.len()) * SEQUENTIAL_PERCENT.len() + points.len();
-                let workload = Workload { reads_percent, sequential_percent, ..raw() };
+                let workload = StandIn { reads_percent, sequential_percent, ..raw() };
                 let run = simulate(item, context, &Setup::new(&workload.shortened(part), layer, (done, runs)))?;
                 points.push((sequential_percent as f64, run.device_ms()));
                 if reads_percent == 0 && sequential_percent == 20 {
@@ -98,19 +98,19 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
         None,
         "neither the drives nor their values can be had",
     ));
-    Ok(Outcome { claims, figures })
+    Ok(ItemOutcome { claims, figures })
 }
 
-/// A drive in the steady state.
+/// Starts the drive in the steady state.
 fn full(drive: &mut Drive) {
     shape(drive, 4, 300);
     (drive.settings.over_provisioning, drive.settings.spare_factor) = (None, Some(Ratio::percent(15)));
     drive.precondition = PreconditionKind::Steady;
 }
 
-/// Requests of 4 KiB anywhere, far enough apart that none waits. The warm-up writes the drive twice.
-fn raw() -> Workload {
-    Workload {
+/// Requests of 4 KiB at random addresses, far enough apart in time that none waits. The warm-up writes the drive twice.
+fn raw() -> StandIn {
+    StandIn {
         requests: 20_000,
         warm_up: 60_000,
         read_pages: &[(2, 1)],
@@ -124,8 +124,8 @@ fn raw() -> Workload {
     }
 }
 
-/// Device times in ms at rising shares of the requests.
-fn distribution(run: &Run) -> Vec<(f64, f64)> {
+/// Quantiles of device times in ms.
+fn distribution(run: &StandInRun) -> Vec<(f64, f64)> {
     let mut times: Vec<f64> = run.served.iter().map(|served| served.device as f64 / 1e6).collect();
     times.sort_by(f64::total_cmp);
     let last = times.len().saturating_sub(1);

@@ -1,12 +1,12 @@
-//! Kim 2009, table 3.4 and figure 3.11: what cleaning and translation cost, by layer and workload.
+//! Kim 2009, table 3.4 and figure 3.11: the cost of cleaning and translation, by layer and workload.
 
-use super::drive::{LAYERS, Run, Setup, simulate};
-use super::workload::{CELLO, FINANCIAL, TPC_H, WEB_SEARCH, Workload};
+use super::drive::{LAYERS, Setup, StandInRun, simulate};
+use super::workload::{CELLO, FINANCIAL, StandIn, TPC_H, WEB_SEARCH};
 use crate::{Context, Item, ReproduceError};
 
-/// A row of table 3.4, of DFTL with the map's.
-pub(super) struct Row {
-    pub(super) workload: &'static Workload,
+/// A row of table 3.4; for DFTL with the columns of the map.
+pub(super) struct OverheadRow {
+    pub(super) workload: &'static StandIn,
     /// One of [`LAYERS`].
     pub(super) layer: &'static str,
     pub(super) data_erases: f64,
@@ -24,14 +24,14 @@ pub(super) struct Row {
 }
 
 const fn row(
-    workload: &'static Workload,
+    workload: &'static StandIn,
     layer: usize,
     erases: [f64; 2],
     merges: [f64; 3],
     copies: [f64; 2],
     map: [f64; 4],
-) -> Row {
-    Row {
+) -> OverheadRow {
+    OverheadRow {
         workload,
         layer: LAYERS[layer],
         data_erases: erases[0],
@@ -47,8 +47,8 @@ const fn row(
 
 const NO_MAP: [f64; 4] = [0.0; 4];
 
-/// Table 3.4. What it does not have is zero.
-pub(super) const TABLE_3_4: [Row; 10] = [
+/// Table 3.4. Entries that it does not have are zero.
+pub(super) const TABLE_3_4: [OverheadRow; 10] = [
     row(&FINANCIAL, 0, [10_111.0, 0.0], [5_275.0, 4_836.0, 0.0], [15_573.0, 0.0], NO_MAP),
     row(
         &FINANCIAL,
@@ -82,7 +82,7 @@ pub(super) const TABLE_3_4: [Row; 10] = [
     row(&WEB_SEARCH, 1, [15.0, 350.0], [0.0, 365.0, 0.0], [480.0, 6_391.0], [1_588_120.0, 16_390.0, 51.0, 51.0]),
 ];
 
-/// What a run has of a row.
+/// The values of a row that a run gives.
 pub(super) struct Counts {
     pub(super) data_erases: f64,
     pub(super) map_erases: f64,
@@ -95,7 +95,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn of(run: &Run) -> Self {
+    fn of(run: &StandInRun) -> Self {
         let flash = &run.flash;
         let mapping = flash.mapping.unwrap_or_default();
         let is_mapped = flash.mapping.is_some();
@@ -118,8 +118,8 @@ pub(super) fn rows(
     item: &Item,
     context: &Context<'_>,
     part: f64,
-) -> Result<Vec<(&'static Row, Counts)>, ReproduceError> {
-    static ROWS: [Row; 10] = TABLE_3_4;
+) -> Result<Vec<(&'static OverheadRow, Counts)>, ReproduceError> {
+    static ROWS: [OverheadRow; 10] = TABLE_3_4;
     let simulated = ROWS.iter().enumerate().map(|(index, row)| {
         let workload = row.workload.shortened(part);
         Ok((row, Counts::of(&simulate(item, context, &Setup::new(&workload, row.layer, (index, ROWS.len())))?)))

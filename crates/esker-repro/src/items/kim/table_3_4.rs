@@ -1,7 +1,7 @@
-//! Kim 2009, table 3.4: what cleaning and translation cost, by layer and workload.
+//! Kim 2009, table 3.4: the cost of cleaning and translation, by layer and workload.
 
-use super::overheads::{Counts, Row, rows};
-use crate::{Claim, Context, Item, Outcome, ReproduceError};
+use super::overheads::{Counts, OverheadRow, rows};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -12,13 +12,13 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
 const COUNT: &str = "table 3.4; a count, which follows the stand-in's locality and number of requests";
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let mut claims = Vec::new();
     for (row, counts) in rows(item, context, part)? {
         for (what, published, measured) in columns(row, &counts) {
@@ -33,8 +33,8 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, Rep
     Ok(claims.into())
 }
 
-/// What the table has for this layer.
-fn columns(row: &Row, counts: &Counts) -> Vec<(&'static str, f64, f64)> {
+/// The columns of the table for this layer: name, published, measured.
+fn columns(row: &OverheadRow, counts: &Counts) -> Vec<(&'static str, f64, f64)> {
     let mut columns = vec![
         ("erases of data blocks", row.data_erases, counts.data_erases),
         ("switch merges", row.merges[0], counts.merges[0]),

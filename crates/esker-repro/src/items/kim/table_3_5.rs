@@ -1,7 +1,7 @@
 //! Kim 2009, tables 3.4 and 3.5: page map, DFTL and FAST under the Financial trace.
 //!
-//! The whole trace cannot be had. Its stand-in follows table 3.3 ([`super::workload`]); beside it, where they are at
-//! hand, stand the first 10,000 requests of Financial1, repeated.
+//! The whole trace is not available. Its stand-in follows table 3.3 ([`super::workload`]). The first 10,000 requests of
+//! Financial1, repeated, are shown for comparison if the user has them.
 
 use std::num::NonZeroU32;
 
@@ -9,11 +9,11 @@ use esker_flash::{Parameter, SsdSettings};
 use esker_results::{FlashReport, RunResults};
 use esker_sim::{BeyondCapacity, WorkloadSettings};
 
-use super::drive::{LAYERS, Run, Setup, simulate};
+use super::drive::{LAYERS, Setup, StandInRun, simulate};
 use super::times;
 use super::workload::FINANCIAL;
-use crate::traces::{self, PaperTrace, Plan};
-use crate::{Claim, Context, Item, Outcome, ReproduceError};
+use crate::traces::{self, PaperTrace, PlannedRun};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -25,11 +25,11 @@ pub(in crate::items) const ITEM: Item = Item {
     run,
 };
 
-fn run(item: &Item, context: &Context<'_>) -> Result<Outcome, ReproduceError> {
+fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError> {
     measure(item, context, 1.0)
 }
 
-fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<Outcome, ReproduceError> {
+fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
     let workload = FINANCIAL.shortened(part);
     let mut claims = Vec::new();
     let mut runs = Vec::new();
@@ -54,8 +54,8 @@ fn write_back_late(ssd: &mut SsdSettings) {
     ssd.ftl.parameters.insert("late_write_back".to_string(), Parameter::Flag(true));
 }
 
-/// DFTL with map writes behind the requests, which may be what the paper measured.
-fn written_late(item: &Item, runs: &[Run], late: &Run) -> [Claim; 3] {
+/// DFTL with map writes after the requests, which may be what the paper measured.
+fn written_late(item: &Item, runs: &[StandInRun], late: &StandInRun) -> [Claim; 3] {
     [
         Claim::at_most(
             item.name,
@@ -75,7 +75,7 @@ fn written_late(item: &Item, runs: &[Run], late: &Run) -> [Claim; 3] {
     ]
 }
 
-fn on_stand_in(item: &Item, runs: &[Run]) -> Vec<Claim> {
+fn on_stand_in(item: &Item, runs: &[StandInRun]) -> Vec<Claim> {
     let [page, dftl, fast] = runs else { unreachable!("one run for each of the three layers") };
     let compared = |claim, published, measured, reason| Claim::compared(item.name, claim, published, measured, reason);
     let mapping = dftl.flash.mapping.unwrap_or_default();
@@ -138,19 +138,19 @@ const HALF_MORE: &str = "table 3.4's map operations take 0.55 ms per request whe
 const LATER: &str = "table 3.4's map reads without those before a map write, (3) - (7), take 0.11 ms per request, so a \
                      page map's 0.39 ms become 0.50 where nobody waits for map writes; 0.39 + 0.55 where everybody \
                      does";
-/// Runs on the stand-in and on the head.
+/// Number of runs on the stand-in and on the head of the trace.
 const PARTS: usize = 2 * LAYERS.len() + 1;
 
-/// The first requests of the trace itself. Other files of the same name are taken for what they are called.
+/// The first requests of the real trace. Files are recognised by name alone.
 const FINANCIAL_HEAD: PaperTrace =
     PaperTrace { title: "the head of Financial1", names: &["Financial1-first10k.spc", "Financial1-first10k.spc.zst"] };
 const HEAD: &str = "the first 10,000 requests of Financial1, repeated";
-/// About as many requests as table 3.4 stands for.
+/// So many passes have about as many requests as table 3.4.
 const PASSES: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
 const DIFFERS: &str = "41 % of the head are reads, 45 % continue the request before, and it touches 29 MiB; the \
     paper's extract has 9 % and 2 %";
 
-/// The table's drive and layers under the real head.
+/// The drive and the layers of the table under the real trace's head.
 fn on_head(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceError> {
     const CLAIM: &str = "head of Financial1, DFTL against FAST: mean response below FAST's, share";
     let path = match FINANCIAL_HEAD.find(context) {
@@ -165,7 +165,7 @@ fn on_head(item: &Item, context: &Context<'_>) -> Result<Vec<Claim>, ReproduceEr
             beyond_capacity: BeyondCapacity::Dense,
             ..traces::workload(&path)
         };
-        let plan = Plan::new(setup.drive().system(), workload);
+        let plan = PlannedRun::new(setup.drive().system(), workload);
         runs.push(traces::run(item, context, plan, (LAYERS.len() + 1 + index, PARTS))?);
     }
     let response = |run: &RunResults| run.requests.all.response_time.mean_us / 1e3;
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(short(&ITEM, measure, 0.02).claims.len(), 26 + 9);
     }
 
-    /// The figures in the reasons follow from the tables.
+    /// The figures in the explanations follow from the tables.
     #[test]
     fn what_is_said_of_table_3_4_follows_from_it() {
         let (requests, read_us, write_us) = (316_000.0, 130.9, 405.9);

@@ -1,14 +1,14 @@
 //! Kim 2009, table 3.5: response, device time and wait in the driver, by workload and layer.
 
-use super::drive::{LAYERS, Run, Served};
-use super::workload::{CELLO, FINANCIAL, TPC_H, WEB_SEARCH, Workload};
+use super::drive::{LAYERS, Served, StandInRun};
+use super::workload::{CELLO, FINANCIAL, StandIn, TPC_H, WEB_SEARCH};
 use crate::{Claim, Item};
 
 /// Mean and standard deviation, in ms, of the response, the time in the drive and the wait in the driver's queue.
 pub(super) type Times = [(f64, f64); 3];
 
-/// The table: for each workload the rows of [`LAYERS`], in their order.
-pub(super) static TABLE_3_5: [(&Workload, [Times; 3]); 4] = [
+/// The table: for each workload a row per layer, in the order of [`LAYERS`].
+pub(super) static TABLE_3_5: [(&StandIn, [Times; 3]); 4] = [
     (
         &FINANCIAL,
         [
@@ -46,20 +46,20 @@ pub(super) static TABLE_3_5: [(&Workload, [Times; 3]); 4] = [
 /// A time of a request, in nanoseconds.
 type TimeOf = fn(&Served) -> u64;
 
-/// What the columns are called, and how a request gives them.
+/// Names of the columns, and the time of a request for each.
 const COLUMNS: [(&str, TimeOf); 3] = [
     ("response", Served::response),
     ("device time", |served| served.device),
     ("wait in the driver", |served| served.queued),
 ];
 
-/// The rows of one layer under one workload, mean and standard deviation of each column; `reason` says more of a
-/// column's mean where there is more to say.
+/// Claims of one layer under one workload, mean and standard deviation of each column. `reason` may explain a column's
+/// mean.
 pub(super) fn compared(
     item: &Item,
     name: &str,
     published: &Times,
-    run: &Run,
+    run: &StandInRun,
     reason: impl Fn(&str) -> &'static str,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn compared(
     claims
 }
 
-/// The rows of `workload`, by layer.
+/// Returns the rows of `workload`, by layer.
 pub(super) fn of(workload: &str) -> &'static [Times; 3] {
     let row = TABLE_3_5.iter().find(|(of, _)| of.name == workload);
     &row.expect("table 3.5 has all workloads").1
@@ -84,7 +84,7 @@ const _: () = assert!(LAYERS.len() == 3);
 mod tests {
     use super::*;
 
-    /// A response is the time in the drive and the wait, and the table's means say so.
+    /// A response time is the time in the drive plus the wait, and the table's means agree.
     #[test]
     fn the_published_means_add_up() {
         for (workload, layers) in &TABLE_3_5 {
@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn deviations_are_those_of_all_requests() {
         let served = |device, queued| Served { arrival: 0, queued, device };
-        let run = Run { served: vec![served(1_000_000, 0), served(3_000_000, 4_000_000)], ..Run::default() };
+        let run =
+            StandInRun { served: vec![served(1_000_000, 0), served(3_000_000, 4_000_000)], ..StandInRun::default() };
         assert_eq!(run.deviation_ms(|served| served.device), 1.0);
         assert_eq!(run.deviation_ms(Served::response), 3.0);
     }

@@ -1,11 +1,11 @@
-//! Stand-ins for the workloads of Kim's chapter 3, by the figures of table 3.3. None of
-//! the four traces can be had whole.
+//! Stand-ins for the workloads of Kim's chapter 3, by the figures of table 3.3. None of the four traces is available as
+//! a whole.
 //!
 //! Each follows its row of table 3.3 (mean size, share of reads, sequentiality, mean gap between requests), with as
-//! many requests as table 3.4 accounts for. Where requests go is not in the text. Two laws are mixed: a request goes
-//! back to one of the last requests' places (how far back is uniform), or anywhere in the span by Zipf's law. The share
-//! of the former changes from phase to phase, as in the head of the real Financial trace, where calm stretches
-//! alternate with scattered ones. What was chosen to fit what stands with each workload.
+//! many requests as table 3.4 accounts for. The text does not give addresses. They are a mix of two laws: a request
+//! returns to the address of a recent request (uniform in how far back), or goes anywhere in the span by Zipf's law.
+//! The share of the former changes from phase to phase, as in the head of the real Financial trace, where calm
+//! stretches alternate with scattered ones. The comment on each workload says what was chosen to fit.
 
 use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, Request, Rng};
 use esker_flash::WriteFrontiers;
@@ -17,12 +17,12 @@ use crate::drive::Drive;
 /// Flash pages of table 3.2.
 pub(super) const PAGE: u64 = 2048;
 
-/// A stand-in.
+/// A stand-in for a workload.
 #[derive(Clone, Debug)]
-pub(super) struct Workload {
-    /// As the paper calls it.
+pub(super) struct StandIn {
+    /// Its name in the paper.
     pub(super) name: &'static str,
-    /// What claims say of it.
+    /// Its description in claims.
     pub(super) stand_in: &'static str,
     pub(super) requests: u64,
     /// Share of reads, percent.
@@ -33,34 +33,34 @@ pub(super) struct Workload {
     pub(super) read_pages: &'static [(u64, u64)],
     /// Sizes of writes in pages, with weights.
     pub(super) write_pages: &'static [(u64, u64)],
-    /// When requests arrive.
+    /// Arrival pattern.
     pub(super) arrivals: ArrivalPattern,
-    /// Pages among which requests go.
+    /// Number of pages with addresses of requests.
     pub(super) span_pages: u64,
     /// Zipf's exponent.
     pub(super) exponent: f64,
-    /// Mean share of requests that go back to a recent place, percent.
+    /// Mean share of requests that return to a recent address, percent.
     pub(super) recent_percent: u64,
     /// How many requests back that is at most.
     pub(super) recent_reach: usize,
     /// Mean length of a phase, in requests.
     pub(super) phase: f64,
-    /// Requests before measuring.
+    /// Requests before measuring starts.
     pub(super) warm_up: u64,
-    /// What makes the preset the drive of this workload; the layer is the run's.
+    /// Changes the preset to the drive of this workload. The run sets the layer.
     pub(super) drive: fn(&mut Drive),
-    /// FAST's log.
+    /// Size of FAST's log.
     pub(super) log: &'static str,
 }
 
-impl Workload {
-    /// This workload with only `part` of its requests.
+impl StandIn {
+    /// Returns this workload with only `part` of its requests.
     pub(super) fn shortened(&self, part: f64) -> Self {
         let some = |count: u64| (count as f64 * part).ceil() as u64;
         Self { requests: some(self.requests), warm_up: some(self.warm_up), ..self.clone() }
     }
 
-    /// The requests, with those of the warm-up first, by their arrival times.
+    /// Returns the requests by arrival time, those of the warm-up first.
     pub(super) fn arrivals(&self, seed: u64) -> impl Iterator<Item = Arrival> + use<> {
         let settings = SyntheticSettings {
             read_fraction: Ratio::percent(self.reads_percent),
@@ -68,28 +68,28 @@ impl Workload {
             ..SyntheticSettings::new(self.requests + self.warm_up)
         };
         let records = Synthesiser::new(&settings, Bytes::gib(1), seed).expect("constants of this module");
-        let mut places = Places::new(self, seed);
+        let mut places = AddressGenerator::new(self, seed);
         records.map(move |record| Arrival { at: record.at, request: places.request(record.operation) })
     }
 }
 
-/// Draws sizes and places.
-struct Places {
-    workload: Workload,
+/// Draws sizes and addresses.
+struct AddressGenerator {
+    workload: StandIn,
     zipf: Zipf,
     scatter: Permutation,
     rng: Rng,
-    /// Places of the last requests, in a ring.
+    /// Addresses of the last requests, in a ring.
     recent: Vec<u64>,
     next: usize,
-    /// What is left of the phase, and its share of recent places in parts per million.
+    /// Requests left in the phase. The next field is its share of recent addresses, in parts per million.
     phase_left: f64,
     recent_ppm: u64,
     end: u64,
 }
 
-impl Places {
-    fn new(workload: &Workload, seed: u64) -> Self {
+impl AddressGenerator {
+    fn new(workload: &StandIn, seed: u64) -> Self {
         let scatter = Rng::derive(seed, "scatter").next_u64();
         Self {
             zipf: Zipf::new(workload.span_pages, workload.exponent),
@@ -109,7 +109,7 @@ impl Places {
         let pages = self.size(sizes);
         let last = self.workload.span_pages - pages;
         let place = match self.place() {
-            // A sequential run goes round.
+            // A sequential run that reaches the end continues at the beginning.
             place if place > last && place == self.end => 0,
             place => place.min(last),
         };
@@ -160,13 +160,13 @@ impl Places {
     }
 }
 
-/// Requests in bursts, so many in 10,000 seconds; both times in milliseconds.
+/// Arrivals of `requests` requests in 10,000 seconds, in bursts; both times in milliseconds.
 pub(super) const fn bursty(requests: u64, on_ms: u64, off_ms: u64) -> ArrivalPattern {
     let (on, off) = (Nanos::from_millis(on_ms), Nanos::from_millis(off_ms));
     ArrivalPattern::Bursty { rate: Rate::per_10_000_seconds(requests), on, off }
 }
 
-/// The shape of a drive with 4 % spare pages and a block to write on each die.
+/// Sets the shape of a drive with 4 % spare pages and one open block per die.
 pub(super) fn shape(drive: &mut Drive, channels: u32, blocks_per_plane: u32) {
     let ssd = &mut drive.settings;
     ssd.over_provisioning = Some(Ratio::percent(4));
@@ -178,15 +178,15 @@ pub(super) fn shape(drive: &mut Drive, channels: u32, blocks_per_plane: u32) {
 /// OLTP of a financial institution.
 ///
 /// - 316,000 requests of 2.19 pages on average: table 3.4 counts 631,000 page writes (10,111 erases of 64 pages, less
-///   15,573 copies), which are the writes of so many requests of 4.38 KB, 91 % of them writes.
+///   15,573 copies), which this many requests of 4.38 KB make with 91 % writes.
 /// - Four channels: table 3.5 gives 0.39 ms of device time to requests of 2.19 pages, and one page takes 0.38 ms, so
-///   the pages of a request went side by side.
+///   the pages of a request were served in parallel.
 /// - Span, skew, recency, the length of phases and FAST's log (20 blocks; section 3.5 has about 3 % of an active region
-///   whose size is not in the text) were chosen with four figures in view: the cache hits of section 3.5.1 (63 %) and,
-///   of table 3.4, the Baseline's copies, FAST's number of full merges and its mean of 15.3 data blocks per full merge.
-///   Response times and the share of merges with 20 data blocks or more were not.
-/// - Bursts as the Baseline's queueing delay of table 3.5 has them (0.04 ms).
-pub(super) static FINANCIAL: Workload = Workload {
+///   whose size is not in the text) were chosen to fit four figures: the cache hits of section 3.5.1 (63 %) and, of
+///   table 3.4, the Baseline's copies, FAST's number of full merges and its mean of 15.3 data blocks per full merge.
+///   Response times and the share of merges with 20 data blocks or more were not fitted.
+/// - Bursts fit the Baseline's queueing delay of table 3.5 (0.04 ms).
+pub(super) static FINANCIAL: StandIn = StandIn {
     name: "Financial",
     stand_in: "a synthetic workload by table 3.3 for the Financial trace",
     requests: 316_000,
@@ -205,11 +205,10 @@ pub(super) static FINANCIAL: Workload = Workload {
     log: "0.12%",
 };
 
-/// A time-sharing server. 373,000 requests of 2.51 pages, 65 % of them writes, for the 609,000 page writes of
-/// table 3.4. Bursts, recency and log were chosen with the Baseline's queueing delay of table 3.5 (1.08 ms),
-/// the cache hits that table 3.4 gives (49 %: map reads less map writes, per page) and its mean of 15.2 data
-/// blocks per full merge in view.
-pub(super) static CELLO: Workload = Workload {
+/// A time-sharing server. 373,000 requests of 2.51 pages, 65 % of them writes, for the 609,000 page writes of table
+/// 3.4. Bursts, recency and log were chosen to fit the Baseline's queueing delay of table 3.5 (1.08 ms), the cache hits
+/// that table 3.4 gives (49 %: map reads less map writes, per page) and its mean of 15.2 data blocks per full merge.
+pub(super) static CELLO: StandIn = StandIn {
     name: "Cello99",
     stand_in: "a synthetic workload by table 3.3 for the Cello99 trace",
     requests: 373_000,
@@ -228,11 +227,12 @@ pub(super) static CELLO: Workload = Workload {
     log: "0.3%",
 };
 
-/// Decision support. Mean size 6.4 pages, writes smaller: FAST's full merges join 32 data blocks on average in table
-/// 3.4, of at most 64 pages, so a write has 2 pages or less. One channel: table 3.5 has 0.68 ms for reads of 6.4 pages,
-/// of which one takes 0.13 ms. A drive four fifths full, since the Baseline copies 1.7 pages per page written. Bursts
-/// as the Baseline's queueing delay has them (0.11 ms). 200,000 requests; the number does not follow from the tables.
-pub(super) static TPC_H: Workload = Workload {
+/// Decision support. Mean size 6.4 pages, with smaller writes: FAST's full merges join 32 data blocks on average in
+/// table 3.4, of at most 64 pages, so a write has 2 pages or less. One channel: table 3.5 has 0.68 ms for reads of 6.4
+/// pages, one of which takes 0.13 ms. The drive is four fifths full, since the Baseline copies 1.7 pages per page
+/// written. Bursts fit the Baseline's queueing delay (0.11 ms). 200,000 requests; this number does not follow from the
+/// tables.
+pub(super) static TPC_H: StandIn = StandIn {
     name: "TPC-H",
     stand_in: "a synthetic workload by table 3.3 for the TPC-H trace",
     requests: 200_000,
@@ -254,10 +254,9 @@ pub(super) static TPC_H: Workload = Workload {
     log: "1.2%",
 };
 
-/// A search engine: reads of 7.4 pages, on one channel as with [`TPC_H`]; bursts as the Baseline's
-/// queueing delay has them (0.18 ms). FAST's log is 3 % (section 3.5), and so large that the writes do not
-/// fill it: table 3.4 has no merges.
-pub(super) static WEB_SEARCH: Workload = Workload {
+/// A search engine: reads of 7.4 pages, on one channel as for [`TPC_H`]. Bursts fit the Baseline's queueing delay (0.18
+/// ms). FAST's log is 3 % (section 3.5), which the writes do not fill: table 3.4 has no merges.
+pub(super) static WEB_SEARCH: StandIn = StandIn {
     name: "Web Search",
     stand_in: "a synthetic workload by table 3.3 for the Web Search trace",
     requests: 200_000,
@@ -286,7 +285,7 @@ mod tests {
     use super::*;
 
     /// Table 3.3: mean size in KB, reads, sequentiality, mean gap in ms.
-    const TABLE_3_3: [(&Workload, f64, f64, f64, f64); 4] = [
+    const TABLE_3_3: [(&StandIn, f64, f64, f64, f64); 4] = [
         (&FINANCIAL, 4.38, 9.0, 2.0, 133.50),
         (&CELLO, 5.03, 35.0, 1.0, 41.01),
         (&TPC_H, 12.82, 95.0, 18.0, 155.56),
@@ -300,7 +299,7 @@ mod tests {
     #[test]
     fn every_stand_in_follows_its_row_of_table_3_3() {
         for (workload, size_kb, reads, sequential, gap_ms) in TABLE_3_3 {
-            let some = Workload { requests: 100_000, warm_up: 0, ..workload.clone() };
+            let some = StandIn { requests: 100_000, warm_up: 0, ..workload.clone() };
             let all: Vec<Arrival> = some.arrivals(3).collect();
             let near = |what: &str, found: f64, expected: f64, tolerance: f64| {
                 assert!((found - expected).abs() <= tolerance, "{}: {what} {found}, not {expected}", workload.name);
@@ -318,7 +317,7 @@ mod tests {
 
     #[test]
     fn requests_stay_in_the_span_and_repeat_with_the_seed() {
-        let some = Workload { requests: 20_000, warm_up: 0, span_pages: 500, ..TPC_H.clone() };
+        let some = StandIn { requests: 20_000, warm_up: 0, span_pages: 500, ..TPC_H.clone() };
         let all: Vec<Arrival> = some.arrivals(1).collect();
         assert_eq!(all, some.arrivals(1).collect::<Vec<_>>());
         assert_ne!(all, some.arrivals(2).collect::<Vec<_>>());
@@ -330,7 +329,7 @@ mod tests {
     #[test]
     fn recent_places_come_back() {
         let distinct = |recent_percent| {
-            let some = Workload { requests: 20_000, warm_up: 0, exponent: 0.0, recent_percent, ..FINANCIAL.clone() };
+            let some = StandIn { requests: 20_000, warm_up: 0, exponent: 0.0, recent_percent, ..FINANCIAL.clone() };
             let places: std::collections::BTreeSet<u64> =
                 some.arrivals(1).map(|arrival| arrival.request.start.0).collect();
             places.len()

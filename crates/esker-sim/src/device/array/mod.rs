@@ -1,4 +1,4 @@
-//! Arrays: one device over several, by RAID level.
+//! Arrays: one device made of several, by RAID level.
 
 use std::fmt;
 
@@ -28,15 +28,15 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     },
 };
 
-/// How an array lays data over its children.
+/// How an array spreads data over its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Level {
-    /// RAID-0: stripe units over the children in turns, without redundancy.
+    /// RAID-0: stripe units go to the children in turn, without redundancy.
     #[serde(rename = "0")]
     Raid0,
 }
 
-/// A level as people write it: `"0"`, `0`, `"raid0"`, `"RAID-0"`.
+/// Reads a level as people write it: `"0"`, `0`, `"raid0"`, `"RAID-0"`.
 fn read_level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
     struct Text;
     impl Visitor<'_> for Text {
@@ -70,19 +70,19 @@ pub struct ArraySettings {
     /// RAID level.
     #[serde(deserialize_with = "read_level")]
     pub level: Level,
-    /// The devices it is made of, each described by a table of its own. Or instead: `child` and `count`.
+    /// Its devices, each with a table of its own. Alternative: `child` and `count`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<String>,
-    /// The device table that describes all of its devices alike.
+    /// The device table of all its devices, if they are alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<String>,
-    /// How many devices of `child` there are.
+    /// Number of devices like `child`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Bytes that lie on one child before the next has its turn: whole sectors.
+    /// Size of a stripe unit: bytes on one child before the next one's turn. Whole sectors.
     #[serde(default = "default_stripe")]
     pub stripe: Bytes,
-    /// Requests under way at most (default: what the children take together).
+    /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
 }

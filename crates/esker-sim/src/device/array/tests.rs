@@ -41,7 +41,7 @@ impl Observer for Log {
 }
 
 proptest! {
-    /// Response times against the plainest description: each child serves its parts one after the other, a request ends
+    /// Response times match the simplest model: each child serves its parts one after the other, and a request ends
     /// with its last part. The depth of the children's queues changes nothing.
     #[test]
     fn responses_are_those_of_independent_queues(

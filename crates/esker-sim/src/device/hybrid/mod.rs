@@ -1,4 +1,4 @@
-//! Hybrids: devices of different kinds as one, by a placement engine.
+//! Hybrids: devices of different kinds combined by a placement engine.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Hint, Ratio, ReadError};
@@ -32,36 +32,36 @@ pub(super) const KIND: DeviceKind = DeviceKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HybridSettings {
-    /// The devices it is made of, each described by a table of its own.
+    /// Its devices, each with a table of its own.
     pub children: Vec<String>,
-    /// Which extent goes where.
+    /// The policy that places extents.
     pub policy: PolicySettings,
-    /// Bytes that are placed as one: whole sectors.
+    /// Bytes of an extent, which is placed as a whole. Whole sectors.
     #[serde(default = "default_extent")]
     pub extent: Bytes,
-    /// Bytes that the host is offered, in whole extents (default: all that the children hold). With less than they
-    /// hold, a child can be larger than its share, so that shares need not be those of the capacities.
+    /// Capacity offered to the host, in whole extents (default: that of all children). If it is less, a child can be
+    /// larger than its share, so that shares need not be those of the capacities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// Share of each child's extents that never hold data, instead of `capacity`.
+    /// Share of each child's extents that are kept free, instead of `capacity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Ratio>,
-    /// When extents get their places.
+    /// When extents are placed.
     #[serde(default)]
     pub allocate: Allocate,
-    /// Requests under way at most (default: what the children take together).
+    /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
 }
 
-/// When extents get their places.
+/// When extents are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocate {
     /// All of them before the run, in order of address, as if the data had been there already.
     #[default]
     AtStart,
-    /// Each with its first write; what was never written reads as zeroes in no time.
+    /// Each with its first write. Unwritten extents read as zeroes in no time.
     OnWrite,
 }
 
@@ -69,7 +69,7 @@ const fn default_extent() -> Bytes {
     Bytes::mib(1)
 }
 
-/// The policy's keys are its own; only it can say whether they are right.
+/// The keys of `policy` belong to the chosen policy, which alone can check them.
 fn read(table: &Node) -> Result<Box<dyn DeviceSettings>, ReadError> {
     let settings: HybridSettings = esker_core::read(table)?;
     settings.policy.build(settings.children.len()).map_err(|error| error.below("policy"))?;
@@ -119,7 +119,7 @@ fn fault_of(error: &SettingsError) -> DeviceFault {
 }
 
 impl HybridSettings {
-    /// The engine over `children`, in which no extent has a place yet.
+    /// Builds the engine over `children`, with no extent placed yet.
     pub fn engine(&self, children: &[Child]) -> Result<PlacementEngine, DeviceFault> {
         let used = self.reserve.unwrap_or(Ratio::ZERO).complement();
         if used == Ratio::ZERO {
@@ -141,7 +141,7 @@ impl HybridSettings {
         Ok(engine)
     }
 
-    /// A split that does not go into the devices.
+    /// The error for shares that do not fit the devices.
     fn unmet(&self, unmet: &UnmetShare, capacities: &[Bytes], offered: Bytes) -> DeviceFault {
         let weights = self.policy.options.get("weights").map_or_else(String::new, ToString::to_string);
         let device = &self.children[unmet.device.0 as usize];

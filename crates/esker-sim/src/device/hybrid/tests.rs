@@ -53,7 +53,7 @@ fn at_millis(list: &[(u64, Request)]) -> Vec<Arrival> {
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
 proptest! {
-    /// Equal weights over extents of the stripe's size are RAID-0: two implementations, the same times.
+    /// Equal weights over extents of the stripe's size are RAID-0: two implementations give the same times.
     #[test]
     fn an_even_split_is_raid_0(
         requests in prop::collection::vec((0u64..3000, 0u64..400, 1u64..17, 0u8..8), 1..60),
@@ -63,7 +63,7 @@ proptest! {
         let devices = || (0..children).map(device);
         let sectors = children as u64 * 128;
         let mut at = Nanos::ZERO;
-        // At most as many extents as there are devices: beyond that the array joins what lies side by side on a device.
+        // At most as many extents as devices: for longer requests, the array joins neighbouring parts on a device.
         let longest = (children as u64 - 1) * 8;
         let arrivals: Vec<Arrival> = requests.iter().map(|&(gap, start, length, kind)| {
             at += Nanos::from_micros(gap);
@@ -101,13 +101,13 @@ fn what_was_never_written_is_read_in_no_time() {
     ]);
     let (log, report) = run(hybrid, &arrivals);
     let responses: Vec<u64> = log.0.iter().map(|(arrival, _, at, _)| (*at - *arrival).0 / 1_000_000).collect();
-    // The second flush finds nothing to flush.
+    // The second flush has nothing to flush.
     assert_eq!(responses, [0, 1, 1, 1, 0]);
     let requests = |name: &str| report.devices["parent"].children[name].requests;
     assert_eq!((requests("c0"), requests("c1")), (0, 3), "extent 1 lies on the second device, and only it is flushed");
 }
 
-/// Requests of some kind fail, so many of them.
+/// A device that fails a number of requests of some kind.
 struct Faulty {
     device: Constant,
     kind: fn(RequestKind) -> bool,
@@ -153,7 +153,7 @@ impl Reporting for Faulty {
     }
 }
 
-/// The first failed write tells the engine that a device takes no more; from then on fresh extents go elsewhere.
+/// The first failed write tells the engine that a device takes no more writes. From then on fresh extents go elsewhere.
 #[test]
 fn a_worn_out_child_gets_no_fresh_extents() {
     let worn_out = Faulty {
@@ -173,8 +173,8 @@ fn a_worn_out_child_gets_no_fresh_extents() {
     assert_eq!(report.devices["parent"].children["c1"].requests, 2);
 }
 
-/// A child fails one flush and says that it is well again. The hybrid does not believe it: it takes no more writes for
-/// that child, fails every flush, and its own telemetry says so.
+/// A child fails one flush and then reports to be healthy. The hybrid does not believe it: it sends no more writes to
+/// that child, fails every flush, and reports so in its own telemetry.
 #[test]
 fn a_child_that_failed_a_flush_stays_failed() {
     let forgetful = Faulty {
@@ -190,7 +190,7 @@ fn a_child_that_failed_a_flush_stays_failed() {
     assert_eq!(hybrid.telemetry().state, DeviceState::Online);
     let extent = |number: u64| Request::write(Lba(number * 8), Bytes(4096));
     let read = Request::read(Lba(0), Bytes(4096));
-    // Extents 0 and 2 belong to the first child; 2 is fresh, so that it goes to the other.
+    // Extents 0 and 2 belong to the first child. Extent 2 is fresh, so it goes to the other child.
     let requests = [extent(0), extent(1), FLUSH, FLUSH, extent(0), extent(1), extent(2), read, FLUSH];
     let list: Vec<(u64, Request)> = (0..).map(|number| number * 10).zip(requests).collect();
     let mut log = Log::default();
@@ -212,7 +212,7 @@ fn a_range_past_the_end_fails_at_once() {
     assert_eq!(log.0, [(Nanos::from_millis(3), Nanos::from_millis(3), Nanos::from_millis(3), Err(error))]);
 }
 
-/// A hybrid over equal devices of 400 KiB, a hundred extents each, with these keys.
+/// A hybrid over equal devices of 400 KiB (a hundred extents each), with these keys.
 fn split(keys: &str) -> Result<Box<dyn Reporting>, DeviceFault> {
     let text = format!("children = [\"c0\", \"c1\"]\nextent = \"4KiB\"\n{keys}");
     let settings: HybridSettings = toml::from_str(&text).unwrap();
@@ -225,7 +225,7 @@ fn weights_are_met_exactly_where_the_capacity_permits_it() {
     let keys = "policy = { kind = \"static-split\", weights = [3, 1] }\ncapacity = \"400KiB\"";
     let hybrid = split(keys).unwrap();
     assert_eq!(hybrid.capacity(), Bytes::kib(400));
-    // One read of each extent tells where it lies.
+    // The response time of a read tells where its extent is.
     let reads: Vec<(u64, Request)> =
         (0..100).map(|extent| (extent * 10, Request::read(Lba(extent * 8), EXTENT))).collect();
     let (_, report) = run(hybrid, &at_millis(&reads));
@@ -247,7 +247,7 @@ fn weights_that_do_not_go_into_the_devices_are_refused() {
         split(&format!("policy = {{ kind = \"static-split\", weights = [99, 1] }}\ncapacity = \"{capacity}\"")).is_ok()
     };
     assert!(with("404KiB") && !with("408KiB"), "the hint is exact");
-    // Placed as they are written, extents may stay few.
+    // If extents are placed on their first write, there may be few of them.
     assert!(split("policy = { kind = \"static-split\", weights = [99, 1] }\nallocate = \"on-write\"").is_ok());
 }
 

@@ -1,4 +1,4 @@
-//! A state that is stated instead of being brought about.
+//! Sets the state of blocks directly, without operations.
 
 use esker_core::PhysicalPage;
 
@@ -7,10 +7,18 @@ use crate::BlockIndex;
 use crate::state::Cause;
 
 impl FlashState {
-    /// `block`, which is erased, has its first `written` pages programmed, and those in `valid`, a bit per page, hold
-    /// data that were not superseded. The summary, if it is to have one, comes behind. Owners are stated by
-    /// [`Self::give_owner`]. Where a journal is kept, pages get consecutive sequence numbers from `sequence` on.
-    pub fn give(&mut self, block: BlockIndex, written: u32, valid: &[u64], map: bool, summary: bool, sequence: u64) {
+    /// Sets the first `written` pages of `block`, which is erased, as programmed, and those in `valid`, a bit per page,
+    /// as valid. A summary, if asked for, comes behind. Owners are set by [`Self::set_owner`]. If a journal is kept,
+    /// pages get consecutive sequence numbers from `sequence` on.
+    pub fn set_block(
+        &mut self,
+        block: BlockIndex,
+        written: u32,
+        valid: &[u64],
+        map: bool,
+        summary: bool,
+        sequence: u64,
+    ) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
         assert_eq!(state.written, 0, "a block is given its pages once");
@@ -22,13 +30,13 @@ impl FlashState {
         self.counts.programs[Cause::Mapping as usize] += u64::from(summary);
         let first = self.geometry.first_page(block);
         if let Some(journal) = &mut self.journal {
-            journal.given(first, all, sequence);
+            journal.record_programs(first, all, sequence);
         }
     }
 
-    /// `page` holds data of `owner`.
+    /// Sets the owner of the data in `page`.
     #[inline(always)]
-    pub fn give_owner(&mut self, page: PhysicalPage, owner: u32) {
+    pub fn set_owner(&mut self, page: PhysicalPage, owner: u32) {
         self.owners[page.0 as usize] = owner;
     }
 }
