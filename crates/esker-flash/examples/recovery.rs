@@ -6,7 +6,7 @@ use esker_core::{
     Rng, Verdict, replay,
 };
 use esker_flash::{PRESETS, PowerFailureSettings, Ssd, SsdSettings};
-use esker_ftl::{Choice, FTLS, Parameter};
+use esker_ftl::{Choice, FTLS, LayerCapability, Parameter};
 use esker_results::{RecoveryReport, Report};
 
 struct Ignore;
@@ -40,7 +40,8 @@ fn main() {
     let only = std::env::args().nth(1);
     let times = std::env::args().nth(2).map_or(1, |times| times.parse().expect("a whole number"));
     let sudden = std::env::args().nth(3).is_some();
-    for entry in FTLS.iter().filter(|entry| only.as_deref().is_none_or(|only| only == entry.name)) {
+    let able = FTLS.iter().filter(|entry| entry.can(LayerCapability::Recover));
+    for entry in able.filter(|entry| only.as_deref().is_none_or(|only| only == entry.name)) {
         for (batch, summary) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut settings: SsdSettings = toml::from_str(PRESETS[0].toml).expect("presets are well-formed");
             settings.spare_factor = Some(Ratio::percent(15));
