@@ -1,8 +1,11 @@
+mod rules;
+
 use std::cell::RefCell;
 
 use esker_core::Rng;
 use proptest::prelude::*;
 
+use self::rules::{RULES, Rule};
 use super::*;
 use crate::PoolBlock;
 
@@ -37,153 +40,142 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 const SHAPE: PoolShape = PoolShape { blocks: 24, data_pages_per_block: 8 };
-const WINDOW: usize = 3;
-
-/// What a policy offers next, told from the rules alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
-    /// The fewest valid pages, then the lowest block.
-    Greedy,
-    Fifo,
-    /// The fewest valid pages of the oldest [`WINDOW`].
-    Windowed,
-    CostBenefit,
-    /// The fewest valid pages, whichever block of those.
-    Emptiest,
-    /// Any block.
-    Any,
-}
-
-/// The rule of a policy, and the parameters with which it holds.
-fn rule(name: &str) -> (Choice, Rule) {
-    let mut choice = Choice::named(name);
-    let rule = match name {
-        "greedy" => Rule::Greedy,
-        "fifo" => Rule::Fifo,
-        "cost-benefit" => Rule::CostBenefit,
-        "windowed" => {
-            choice.parameters.insert("window".into(), crate::Parameter::Integer(WINDOW as u64));
-            Rule::Windowed
-        }
-        "search-fraction" => {
-            choice.parameters.insert("fraction".into(), crate::Parameter::Text("100%".into()));
-            Rule::Emptiest
-        }
-        _ => Rule::Any,
-    };
-    (choice, rule)
-}
-
+/// A closed block.
 #[derive(Clone, Copy, Debug)]
 struct Closed {
     block: PoolBlock,
     valid: u32,
-    changed: u64,
 }
 
-/// Closed blocks in the order of filling, and how often anything changed.
+/// Something that a policy was told of.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The block was filled.
+    Filled(PoolBlock),
+    /// A page of the block was superseded.
+    Superseded(PoolBlock),
+}
+
+/// What became of the blocks so far. Rules tell from it what a policy may offer.
 #[derive(Debug, Default)]
 struct Model {
+    /// In the order of filling.
     closed: Vec<Closed>,
-    changes: u64,
+    /// Oldest first; also those of blocks that are no longer closed.
+    events: Vec<Event>,
 }
 
-impl Model {
+/// A policy, and what it should do.
+struct Trial<'a> {
+    policy: &'a mut dyn VictimPolicy,
+    /// `None` for a policy that may offer any block.
+    rule: Option<&'a Rule>,
+    model: Model,
+}
+
+impl Trial<'_> {
     fn place(&self, block: PoolBlock) -> Option<usize> {
-        self.closed.iter().position(|closed| closed.block == block)
+        self.model.closed.iter().position(|closed| closed.block == block)
     }
 
-    fn change(&mut self, place: usize, valid: u32) {
-        self.changes += 1;
-        (self.closed[place].valid, self.closed[place].changed) = (valid, self.changes);
+    /// Does one step. Says what is not as the rule has it.
+    fn step(&mut self, step: Step) -> Result<(), String> {
+        match step {
+            Step::Close { block, valid } => self.close(block, valid),
+            Step::Supersede { index } => self.supersede(index),
+            Step::Remove { index } => {
+                if let Some(last) = self.model.closed.len().checked_sub(1) {
+                    self.policy.remove(self.model.closed.remove(index % (last + 1)).block);
+                }
+            }
+            Step::Take => return self.take(),
+            Step::TakeWhere { spared, patience } => return self.take_where(spared, patience),
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, block: PoolBlock, valid: u32) {
+        if self.place(block).is_none() {
+            self.model.closed.push(Closed { block, valid });
+            self.model.events.push(Event::Filled(block));
+            self.policy.closed(block, valid);
+        }
+    }
+
+    fn supersede(&mut self, index: usize) {
+        let with_pages: Vec<&mut Closed> = self.model.closed.iter_mut().filter(|closed| closed.valid > 0).collect();
+        let count = with_pages.len().max(1);
+        if let Some(closed) = with_pages.into_iter().nth(index % count) {
+            closed.valid -= 1;
+            self.model.events.push(Event::Superseded(closed.block));
+            self.policy.superseded(closed.block, closed.valid);
+        }
+    }
+
+    fn take(&mut self) -> Result<(), String> {
+        let taken = self.policy.take();
+        if !self.allows(&[], taken) {
+            return Err(format!("{taken:?} was taken of {:?}", self.model));
+        }
+        self.forget(taken);
+        Ok(())
+    }
+
+    /// Spares the blocks of the set of bits `spared`, and stops once so many as `patience` were offered.
+    fn take_where(&mut self, spared: u32, patience: usize) -> Result<(), String> {
+        let offered = RefCell::new(Vec::new());
+        let taken = self.policy.take_where(&mut |block| {
+            offered.borrow_mut().push(block);
+            match spared >> block.0 & 1 == 1 {
+                false => Judgement::Take,
+                true if offered.borrow().len() == patience => Judgement::Stop,
+                true => Judgement::Spare,
+            }
+        });
+        let offered = offered.into_inner();
+        for (count, block) in offered.iter().enumerate() {
+            if !self.allows(&offered[..count], Some(*block)) {
+                return Err(format!("{offered:?} were offered of {:?}", self.model));
+            }
+        }
+        let last = offered.last().copied().filter(|block| spared >> block.0 & 1 == 0);
+        let ended = last.is_some() || offered.len() == patience || self.allows(&offered, None);
+        if taken != last || !ended {
+            return Err(format!("{taken:?} was taken of {offered:?}, which were offered of {:?}", self.model));
+        }
+        self.forget(taken);
+        Ok(())
+    }
+
+    fn forget(&mut self, taken: Option<PoolBlock>) {
+        taken.and_then(|block| self.place(block)).map(|place| self.model.closed.remove(place));
     }
 
     /// Whether the policy may offer `offered`, or nothing, once it has offered `spared`.
-    fn allows(&self, rule: Rule, spared: &[PoolBlock], offered: Option<PoolBlock>) -> bool {
-        let left: Vec<Closed> = self.closed.iter().filter(|closed| !spared.contains(&closed.block)).copied().collect();
-        let Some(found) = left.iter().find(|closed| Some(closed.block) == offered) else {
-            return left.is_empty() && offered.is_none();
-        };
-        let fewest = |among: &[Closed]| among.iter().min_by_key(|closed| closed.valid).map(|closed| closed.block);
-        let expected = match rule {
-            Rule::Any => return true,
-            Rule::Emptiest => return left.iter().all(|closed| closed.valid >= found.valid),
-            Rule::Greedy => left.iter().min_by_key(|closed| (closed.valid, closed.block)).map(|closed| closed.block),
-            Rule::Fifo => left.first().map(|closed| closed.block),
-            Rule::Windowed => fewest(&left[..left.len().min(WINDOW)]),
-            Rule::CostBenefit => {
-                let merit = |closed: &Closed| {
-                    let gain = f64::from(SHAPE.data_pages_per_block - closed.valid);
-                    let benefit = gain * (self.changes - closed.changed + 1) as f64;
-                    if closed.valid == 0 { 1e9 * benefit } else { benefit / f64::from(closed.valid) }
-                };
-                let best = left.iter().map(merit).fold(0.0, f64::max);
-                left.iter().find(|closed| merit(closed) == best).map(|closed| closed.block)
-            }
-        };
-        offered == expected
+    fn allows(&self, spared: &[PoolBlock], offered: Option<PoolBlock>) -> bool {
+        let closed = self.model.closed.iter().copied();
+        let left: Vec<Closed> = closed.filter(|closed| !spared.contains(&closed.block)).collect();
+        match (offered, self.rule) {
+            (None, _) => left.is_empty(),
+            (Some(offered), _) if !left.iter().any(|closed| closed.block == offered) => false,
+            (Some(offered), Some(rule)) => (rule.best)(&self.model, &left).contains(&offered),
+            (Some(_), None) => true,
+        }
     }
 }
 
+/// The policy called `name`, and its rule.
+fn policy(name: &str) -> (Box<dyn VictimPolicy>, Option<&'static Rule>) {
+    let rule = RULES.iter().find(|rule| (rule.choice)().kind == name);
+    let choice = rule.map_or_else(|| Choice::named(name), |rule| (rule.choice)());
+    (build(&choice, &SHAPE, 3).unwrap(), rule)
+}
+
 /// Does `steps`, then takes what is left. Says the first thing that is not as `rule` has it.
-fn follow(policy: &mut dyn VictimPolicy, rule: Rule, steps: &[Step]) -> Result<(), String> {
-    let mut model = Model::default();
+fn follow(policy: &mut dyn VictimPolicy, rule: Option<&Rule>, steps: &[Step]) -> Result<(), String> {
+    let mut trial = Trial { policy, rule, model: Model::default() };
     let all = (0..SHAPE.blocks).map(|_| Step::Take);
-    for step in steps.iter().copied().chain(all) {
-        match step {
-            Step::Close { block, valid } if model.place(block).is_none() => {
-                model.closed.push(Closed { block, valid, changed: 0 });
-                model.change(model.closed.len() - 1, valid);
-                policy.closed(block, valid);
-            }
-            Step::Close { .. } => {}
-            Step::Supersede { index } => {
-                let with_pages: Vec<usize> =
-                    (0..model.closed.len()).filter(|place| model.closed[*place].valid > 0).collect();
-                if let Some(count) = with_pages.len().checked_sub(1) {
-                    let place = with_pages[index % (count + 1)];
-                    model.change(place, model.closed[place].valid - 1);
-                    policy.superseded(model.closed[place].block, model.closed[place].valid);
-                }
-            }
-            Step::Remove { index } => {
-                if let Some(count) = model.closed.len().checked_sub(1) {
-                    policy.remove(model.closed.remove(index % (count + 1)).block);
-                }
-            }
-            Step::Take => {
-                let taken = policy.take();
-                if !model.allows(rule, &[], taken) {
-                    return Err(format!("{taken:?} was taken of {model:?}"));
-                }
-                taken.and_then(|block| model.place(block)).map(|place| model.closed.remove(place));
-            }
-            Step::TakeWhere { spared, patience } => {
-                let offered = RefCell::new(Vec::new());
-                let taken = policy.take_where(&mut |block| {
-                    offered.borrow_mut().push(block);
-                    match spared >> block.0 & 1 == 1 {
-                        false => Judgement::Take,
-                        true if offered.borrow().len() == patience => Judgement::Stop,
-                        true => Judgement::Spare,
-                    }
-                });
-                let offered = offered.into_inner();
-                for (count, block) in offered.iter().enumerate() {
-                    if !model.allows(rule, &offered[..count], Some(*block)) {
-                        return Err(format!("{offered:?} were offered of {model:?}"));
-                    }
-                }
-                let last = offered.last().copied().filter(|block| spared >> block.0 & 1 == 0);
-                let ended = last.is_some() || offered.len() == patience || model.allows(rule, &offered, None);
-                if taken != last || !ended {
-                    return Err(format!("{taken:?} was taken of {offered:?}, which were offered of {model:?}"));
-                }
-                taken.and_then(|block| model.place(block)).map(|place| model.closed.remove(place));
-            }
-        }
-    }
-    Ok(())
+    steps.iter().copied().chain(all).try_for_each(|step| trial.step(step))
 }
 
 proptest! {
@@ -192,8 +184,7 @@ proptest! {
     #[test]
     fn every_policy_takes_each_closed_block_once_and_in_order(steps in prop::collection::vec(step(), 1..200)) {
         for entry in VICTIM_POLICIES {
-            let (choice, rule) = rule(entry.name);
-            let mut policy = build(&choice, &SHAPE, 3).unwrap();
+            let (mut policy, rule) = policy(entry.name);
             let outcome = follow(&mut *policy, rule, &steps);
             prop_assert!(outcome.is_ok(), "{}: {}", entry.name, outcome.unwrap_err());
         }
@@ -242,6 +233,15 @@ impl VictimPolicy for GivesBack {
 }
 
 #[test]
+fn every_rule_is_that_of_one_policy() {
+    let mut names: Vec<String> = RULES.iter().map(|rule| (rule.choice)().kind).collect();
+    assert!(names.iter().all(|name| registry::names(VICTIM_POLICIES).any(|known| known == name)), "{names:?}");
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), RULES.len(), "a policy has two rules");
+}
+
+#[test]
 fn policies_that_go_by_age_may_not_be_given_back_what_they_spared() {
     let mut rng = Rng::new(1);
     let mut caught = |name: &str| {
@@ -253,8 +253,8 @@ fn policies_that_go_by_age_may_not_be_given_back_what_they_spared() {
                     _ => Step::TakeWhere { spared: rng.below(1 << 24) as u32, patience: 1 + rng.below(20) as usize },
                 })
                 .collect();
-            let (choice, rule) = rule(name);
-            let mut twin = GivesBack { inner: build(&choice, &SHAPE, 3).unwrap(), valid: vec![0; 24] };
+            let (inner, rule) = policy(name);
+            let mut twin = GivesBack { inner, valid: vec![0; 24] };
             follow(&mut twin, rule, &steps).is_err()
         })
     };
@@ -276,7 +276,8 @@ fn many_choices_are_greedy() {
 #[test]
 fn unknown_names_and_parameters_are_refused_with_the_nearest() {
     let error = build(&Choice::named("gredy"), &SHAPE, 0).unwrap_err();
-    assert!(error.to_string().contains("`gredy`") && error.to_string().contains("greedy, fifo, random, d-choices"));
+    let names: Vec<&str> = registry::names(VICTIM_POLICIES).collect();
+    assert!(error.to_string().contains("`gredy`") && error.to_string().contains(&names.join(", ")), "{error}");
     assert_eq!(esker_core::Hint::hint(&error).as_deref(), Some("did you mean `greedy`?"));
     let mut choice = Choice::named("greedy");
     choice.parameters.insert("d".into(), crate::Parameter::Integer(3));
@@ -292,7 +293,7 @@ fn unknown_names_and_parameters_are_refused_with_the_nearest() {
 
 #[test]
 fn the_registry_is_sound() {
-    assert_eq!(esker_core::registry::check(VICTIM_POLICIES), Vec::<String>::new());
+    assert_eq!(registry::check(VICTIM_POLICIES), Vec::<String>::new());
     for entry in VICTIM_POLICIES {
         let policy = build(&Choice::named(entry.name), &SHAPE, 1).unwrap();
         let known = policy.compares().is_some();
