@@ -74,7 +74,11 @@ impl Capability for LayerCapability {
 
 /// "leave `wear` out, or use ftl = "page" or "dftl"": what to do where a layer cannot.
 fn or_use(key: &str, capability: LayerCapability) -> String {
-    let able: Vec<String> = registry::names_with(FTLS, capability).map(|name| format!("\"{name}\"")).collect();
+    leave_out_or_use(key, registry::names_with(FTLS, capability))
+}
+
+fn leave_out_or_use<'a>(key: &str, able: impl Iterator<Item = &'a str>) -> String {
+    let able: Vec<String> = able.map(|name| format!("\"{name}\"")).collect();
     match &able[..] {
         [] => format!("leave {key} out"),
         [one] => format!("leave {key} out, or use ftl = {one}"),
@@ -239,9 +243,16 @@ mod tests {
 
     #[test]
     fn remedies_name_the_layers_that_can() {
-        assert_eq!(or_use("`wear`", LayerCapability::Wear), "leave `wear` out, or use ftl = \"page\" or \"dftl\"");
-        assert_eq!(or_use("`x`", LayerCapability::RecoverByMap), "leave `x` out, or use ftl = \"dftl\"");
-        let all = or_use("`x`", LayerCapability::Recover);
-        assert!(all.starts_with("leave `x` out, or use ftl = \"page\", \"dftl\", ") && all.ends_with(" or \"last\""));
+        for capability in LayerCapability::ALL {
+            let remedy = or_use("`x`", *capability);
+            let named: Vec<&str> = remedy.split('"').skip(1).step_by(2).collect();
+            let able: Vec<&str> = FTLS.iter().filter(|layer| layer.can(*capability)).map(|layer| layer.name).collect();
+            assert_eq!(named, able, "{remedy}");
+        }
+        let remedy = |able: &[&str]| leave_out_or_use("`x`", able.iter().copied());
+        assert_eq!(remedy(&[]), "leave `x` out");
+        assert_eq!(remedy(&["a"]), "leave `x` out, or use ftl = \"a\"");
+        assert_eq!(remedy(&["a", "b"]), "leave `x` out, or use ftl = \"a\" or \"b\"");
+        assert_eq!(remedy(&["a", "b", "c"]), "leave `x` out, or use ftl = \"a\", \"b\" or \"c\"");
     }
 }
