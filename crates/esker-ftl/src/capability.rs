@@ -72,9 +72,11 @@ impl Capability for LayerCapability {
     }
 }
 
-/// "leave `wear` out, or use ftl = "page" or "dftl"": what to do where a layer cannot.
-fn or_use(key: &str, capability: LayerCapability) -> String {
-    leave_out_or_use(key, registry::names_with(FTLS, capability))
+impl LayerCapability {
+    /// "leave `wear` out, or use ftl = "page" or "dftl"": what to do where a layer lacks this and `key` asks for it.
+    pub fn remedy(self, key: &str) -> String {
+        leave_out_or_use(key, registry::names_with(FTLS, self))
+    }
 }
 
 fn leave_out_or_use<'a>(key: &str, able: impl Iterator<Item = &'a str>) -> String {
@@ -89,7 +91,7 @@ fn leave_out_or_use<'a>(key: &str, able: impl Iterator<Item = &'a str>) -> Strin
 /// Refuses settings that ask for what the layer cannot.
 pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<(), BuildError> {
     if settings.wear.is_some() && !entry.can(LayerCapability::Wear) {
-        return Err(BuildError::NoWearIn { layer: entry.name, remedy: or_use("`wear`", LayerCapability::Wear) });
+        return Err(BuildError::NoWearIn { layer: entry.name, remedy: LayerCapability::Wear.remedy("`wear`") });
     }
     let separate = settings.cleaning.separate != Separation::None;
     let streams = format!("`streams` = {}", settings.streams);
@@ -122,7 +124,7 @@ pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<
                 first: first.to_string(),
                 second: format!("`ftl` = `{}`", entry.name),
                 reason: reason.to_string(),
-                remedy: or_use(&format!("`{key}`"), capability),
+                remedy: capability.remedy(&format!("`{key}`")),
             }
             .into());
         }
@@ -244,7 +246,7 @@ mod tests {
     #[test]
     fn remedies_name_the_layers_that_can() {
         for capability in LayerCapability::ALL {
-            let remedy = or_use("`x`", *capability);
+            let remedy = capability.remedy("`x`");
             let named: Vec<&str> = remedy.split('"').skip(1).step_by(2).collect();
             let able: Vec<&str> = FTLS.iter().filter(|layer| layer.can(*capability)).map(|layer| layer.name).collect();
             assert_eq!(named, able, "{remedy}");

@@ -1,6 +1,6 @@
 //! A drive loses power during a run, finds its data again, and goes on.
 
-use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, ReplaySettings, Request, Rng};
+use esker_core::{Arrival, Bytes, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{PowerFailureSettings, Ssd, SsdError, SsdSettings};
 use esker_ftl::{Choice, FTLS, LayerCapability, Parameter};
 use esker_nand::ValueError;
@@ -75,7 +75,12 @@ fn every_layer_finds_its_data_again_or_refuses_power_failures() {
             settings.over_provisioning = Some(Ratio::percent(40));
             if !entry.can(LayerCapability::Recover) {
                 let error = Ssd::new("flash", &settings, 1).unwrap_err();
-                assert!(error.to_string().contains("`power_failure`"), "{}: {error}", entry.name);
+                let hint = error.hint().unwrap_or_default();
+                assert!(
+                    hint.starts_with("leave `power_failure` out, or use ftl = "),
+                    "{}: {error}: {hint}",
+                    entry.name
+                );
                 continue;
             }
             let found = recovery(&settings);
