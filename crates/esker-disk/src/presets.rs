@@ -2,27 +2,33 @@
 
 use esker_core::Preset;
 
+/// The preset of `presets/hdd/NAME.toml`: its name, and a line for lists.
+macro_rules! preset {
+    ($name:literal, $summary:literal) => {
+        Preset {
+            name: $name,
+            kind: "hdd",
+            summary: $summary,
+            toml: include_str!(concat!("../presets/hdd/", $name, ".toml")),
+        }
+    };
+}
+
 /// Every preset. Each is one TOML file in `presets/hdd`, with the source of every figure beside it.
 pub static PRESETS: &[Preset] = &[
-    Preset {
-        name: "ibm-ultrastar-36z15",
-        kind: "hdd",
-        summary: "IBM Ultrastar 36Z15, 36.7 GB, 15,000 rpm (2001): the disk of Kim 2009, table 5.4; zones and seek \
-            curve assumed",
-        toml: include_str!("../presets/hdd/ibm-ultrastar-36z15.toml"),
-    },
-    Preset {
-        name: "seagate-cheetah-15k5-146g",
-        kind: "hdd",
-        summary: "Seagate Cheetah 15K.5, 146 GB, 15,020 rpm (2007): extracted zones, layout and seek curve",
-        toml: include_str!("../presets/hdd/seagate-cheetah-15k5-146g.toml"),
-    },
-    Preset {
-        name: "nearline-7200-20t",
-        kind: "hdd",
-        summary: "a 20 TB nearline disk, 7,200 rpm (2022 class): data-sheet rates, zones and seek curve assumed",
-        toml: include_str!("../presets/hdd/nearline-7200-20t.toml"),
-    },
+    preset!(
+        "ibm-ultrastar-36z15",
+        "IBM Ultrastar 36Z15, 36.7 GB, 15,000 rpm (2001): the disk of Kim 2009, table 5.4; zones and seek curve \
+         assumed"
+    ),
+    preset!(
+        "seagate-cheetah-15k5-146g",
+        "Seagate Cheetah 15K.5, 146 GB, 15,020 rpm (2007): extracted zones, layout and seek curve"
+    ),
+    preset!(
+        "nearline-7200-20t",
+        "a 20 TB nearline disk, 7,200 rpm (2022 class): data-sheet rates, zones and seek curve assumed"
+    ),
 ];
 
 #[cfg(test)]

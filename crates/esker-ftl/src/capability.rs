@@ -74,9 +74,15 @@ impl Capability for LayerCapability {
     }
 }
 
-/// A hint for a setting that the layer does not support: "leave `wear` out, or use ftl = "page" or "dftl"".
-fn or_use(key: &str, capability: LayerCapability) -> String {
-    let able: Vec<String> = registry::names_with(FTLS, capability).map(|name| format!("\"{name}\"")).collect();
+impl LayerCapability {
+    /// Returns a hint for `key`, where the layer lacks what it needs: "leave `wear` out, or use ftl = "page" or "dftl"".
+    pub fn remedy(self, key: &str) -> String {
+        leave_out_or_use(key, registry::names_with(FTLS, self))
+    }
+}
+
+fn leave_out_or_use<'a>(key: &str, able: impl Iterator<Item = &'a str>) -> String {
+    let able: Vec<String> = able.map(|name| format!("\"{name}\"")).collect();
     match &able[..] {
         [] => format!("leave {key} out"),
         [one] => format!("leave {key} out, or use ftl = {one}"),
@@ -87,7 +93,7 @@ fn or_use(key: &str, capability: LayerCapability) -> String {
 /// Refuses settings that need a capability which the layer lacks.
 pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<(), BuildError> {
     if settings.wear.is_some() && !entry.can(LayerCapability::Wear) {
-        return Err(BuildError::NoWearIn { layer: entry.name, remedy: or_use("`wear`", LayerCapability::Wear) });
+        return Err(BuildError::NoWearIn { layer: entry.name, remedy: LayerCapability::Wear.remedy("`wear`") });
     }
     let separate = settings.cleaning.separate != Separation::None;
     let streams = format!("`streams` = {}", settings.streams);
@@ -120,7 +126,7 @@ pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<
                 first: first.to_string(),
                 second: format!("`ftl` = `{}`", entry.name),
                 reason: reason.to_string(),
-                remedy: or_use(&format!("`{key}`"), capability),
+                remedy: capability.remedy(&format!("`{key}`")),
             }
             .into());
         }
@@ -241,9 +247,16 @@ mod tests {
 
     #[test]
     fn remedies_name_the_layers_that_can() {
-        assert_eq!(or_use("`wear`", LayerCapability::Wear), "leave `wear` out, or use ftl = \"page\" or \"dftl\"");
-        assert_eq!(or_use("`x`", LayerCapability::RecoverByMap), "leave `x` out, or use ftl = \"dftl\"");
-        let all = or_use("`x`", LayerCapability::Recover);
-        assert!(all.starts_with("leave `x` out, or use ftl = \"page\", \"dftl\", ") && all.ends_with(" or \"last\""));
+        for capability in LayerCapability::ALL {
+            let remedy = capability.remedy("`x`");
+            let named: Vec<&str> = remedy.split('"').skip(1).step_by(2).collect();
+            let able: Vec<&str> = FTLS.iter().filter(|layer| layer.can(*capability)).map(|layer| layer.name).collect();
+            assert_eq!(named, able, "{remedy}");
+        }
+        let remedy = |able: &[&str]| leave_out_or_use("`x`", able.iter().copied());
+        assert_eq!(remedy(&[]), "leave `x` out");
+        assert_eq!(remedy(&["a"]), "leave `x` out, or use ftl = \"a\"");
+        assert_eq!(remedy(&["a", "b"]), "leave `x` out, or use ftl = \"a\" or \"b\"");
+        assert_eq!(remedy(&["a", "b", "c"]), "leave `x` out, or use ftl = \"a\", \"b\" or \"c\"");
     }
 }

@@ -24,7 +24,7 @@ pub use device::{
     DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind, preset,
 };
 pub use measured::{Measured, Slowest, Watch, resource_name};
-pub use reference::{experiments_page, results_schema};
+pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
 pub use run::{RunOptions, finish_results, run, run_workload};
 pub use run_error::RunError;
 pub use settle::settle;

@@ -1,7 +1,7 @@
 //! Messages for mistakes in experiment files: one line each, with position, key and hint.
 
-use esker_core::Hint;
-use esker_sim::{Experiment, RunOptions, run};
+use esker_core::{Hint, registry};
+use esker_sim::{DEVICE_KINDS, Experiment, RunOptions, run};
 
 const GOOD: &str = r#"
 [workload]
@@ -467,10 +467,8 @@ fn hints() {
         hint("service_time", "time"),
         "its table knows: service_time, servers, capacity, queue_depth, kind, preset, precondition, utilisation"
     );
-    assert_eq!(
-        hint("kind = \"constant\"", ""),
-        "name a `preset`, or one of the kinds: ssd, hdd, hybrid, array, constant"
-    );
+    let kinds: Vec<&str> = registry::names(DEVICE_KINDS).collect();
+    assert_eq!(hint("kind = \"constant\"", ""), format!("name a `preset`, or one of the kinds: {}", kinds.join(", ")));
     let presets = hint("preset = \"ibm-ultrastar-36z15\"", "");
     assert!(presets.starts_with("name a preset, which gives all of them: ibm-ultrastar-36z15, "), "{presets}");
     assert_eq!(hint("static-split", "best"), "there is: static-split");

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use esker_core::{Preset, did_you_mean};
+use esker_sim::{ChoiceEntry, Choices};
 use serde_json::json;
 
 use crate::args::DevicesArguments;
@@ -34,13 +35,12 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
     }
     let kinds: Vec<String> =
         esker_sim::DEVICE_KINDS.iter().map(|kind| format!("  {}: {}", kind.name, kind.summary)).collect();
+    let choices: String = esker_sim::choices().iter().map(list).collect();
     output::print(&format!(
-        "{}\nKinds of devices in an experiment file:\n{}\n\nTranslation layers of a drive, `ftl = \"NAME\"` or \
-         `ftl = {{ kind = \"NAME\", PARAMETER = VALUE }}`:\n{}\n\n\
+        "{}\nKinds of devices in an experiment file:\n{}\n{choices}\n\
          `esker devices PRESET` shows every figure with its source.\n",
         table.render(),
         kinds.join("\n"),
-        translation_layers(),
     ))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -106,14 +106,22 @@ fn beside_data_sheets(preset: &str) -> String {
     )
 }
 
-/// The translation layers with their parameters.
-fn translation_layers() -> String {
-    let mut lines = Vec::new();
-    for entry in esker_flash::FTLS {
-        lines.push(format!("  {}: {}", entry.name, entry.summary));
-        for parameter in entry.parameters.described() {
-            lines.push(format!("    {} = {}: {}", parameter.name, parameter.default, parameter.meaning));
+/// What one key of an experiment file can name, with the parameters.
+fn list(Choices { title, key, entries, .. }: &Choices) -> String {
+    let by_name = |entry: &ChoiceEntry| entry.parameters.iter().all(|parameter| parameter.default != "required");
+    let mut forms = Vec::new();
+    if entries.iter().any(by_name) {
+        forms.push(format!("`{key} = \"NAME\"`"));
+    }
+    if entries.iter().any(|entry| !entry.parameters.is_empty()) {
+        forms.push(format!("`{key} = {{ kind = \"NAME\", PARAMETER = VALUE }}`"));
+    }
+    let mut text = format!("\n{title}, {}:\n", forms.join(" or "));
+    for entry in entries {
+        text += &format!("  {}: {}\n", entry.name, entry.summary);
+        for parameter in &entry.parameters {
+            text += &format!("    {} = {}: {}\n", parameter.name, parameter.default, parameter.meaning);
         }
     }
-    lines.join("\n")
+    text
 }

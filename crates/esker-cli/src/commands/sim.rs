@@ -73,13 +73,15 @@ fn render(results: &RunResults) -> String {
         text += &response_times(results);
     }
     for (name, device) in &results.devices {
-        text += &format!("\n{name} ({}, {}): ", device.kind, words::bytes(device.capacity_bytes as f64));
+        text += &format!("\n{name} ({}, {})", device.kind, words::bytes(device.capacity_bytes as f64));
         let busy: Vec<String> = device
             .utilisation
             .iter()
             .map(|(resource, busy)| format!("{} {} busy", words::resource(resource), percent(*busy)))
             .collect();
-        text += &busy.join(", ");
+        if !busy.is_empty() {
+            text += &format!(": {}", busy.join(", "));
+        }
         if let Some(flash) = &device.flash {
             text += &format!(
                 "\n  programs: {} for the host, {} cleaning, {} map; {} erases; write amplification {}",

@@ -41,3 +41,16 @@ fn a_preset_is_shown_beside_data_sheets_and_stays_a_file_that_can_be_used() {
     let old = esker_ok(folder.path(), &["devices", "samsung-k9xxg08-slc-32g"]).stdout;
     assert!(!old.contains("beside data sheets"));
 }
+
+#[test]
+fn devices_lists_what_experiments_choose_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = esker_ok(folder.path(), &["devices"]).stdout;
+    for form in ["`ftl = \"NAME\"` or `ftl = {", "`cleaning.victim = \"NAME\"` or ", "`scheduler = \"NAME\"`:\n"] {
+        assert!(list.contains(form), "{form} is not in:\n{list}");
+    }
+    assert!(list.contains(", `policy = {") && !list.contains("policy = \"NAME\""), "its weights have no default");
+    for line in ["\n  dftl: ", "\n  cost-benefit: ", "\n    window = `32`: ", "\n  c-look: ", "\n  static-split: "] {
+        assert!(list.contains(line), "{line} is not in:\n{list}");
+    }
+}

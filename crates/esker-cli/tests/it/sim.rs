@@ -112,3 +112,30 @@ fn a_protected_buffer_says_what_capacitors_did() {
     let (printed, recovery) = run("");
     assert!(recovery.is_null() && !printed.contains("power"), "{printed}");
 }
+
+#[test]
+fn a_device_without_resources_of_its_own_is_a_name_without_a_colon() {
+    let experiment = r#"
+[workload]
+synthetic = { requests = 30 }
+
+[device.station]
+kind = "constant"
+service_time = "1ms"
+capacity = "1GiB"
+
+[device.stripes]
+kind = "array"
+level = "0"
+child = "station"
+count = 2
+
+[run]
+target = "stripes"
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("array.toml"), experiment).unwrap();
+    let printed = esker_ok(folder.path(), &["sim", "array.toml", "--no-cost"]).stdout;
+    assert!(printed.contains("\nstripes (array, 2 GiB)\n"), "{printed}");
+    assert!(printed.contains("\nstation.0 (constant, 1 GiB): "), "{printed}");
+}

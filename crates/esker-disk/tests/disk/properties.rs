@@ -214,6 +214,7 @@ fn mistakes_in_settings_are_named() {
     assert!(error(good.replace("seek = {", "seek = 7 #")).contains("a list of [cylinders, time] points"));
     let settings: DiskSettings = toml::from_str(&good.replace("\"c-look\"", "\"c-lock\"")).unwrap();
     let refused = Disk::new("disk", &settings).err().unwrap();
-    assert_eq!(refused.to_string(), "`scheduler` is `c-lock`, expected one of fcfs, c-look");
+    let names: Vec<&str> = SCHEDULERS.iter().map(|entry| entry.name).collect();
+    assert_eq!(refused.to_string(), format!("`scheduler` is `c-lock`, expected one of {}", names.join(", ")));
     assert_eq!(esker_core::Hint::hint(&refused).as_deref(), Some("did you mean `c-look`?"));
 }

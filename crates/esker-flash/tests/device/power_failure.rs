@@ -1,8 +1,8 @@
 //! A drive loses power during a run, finds its data again, and goes on.
 
-use esker_core::{Arrival, Bytes, Lba, Nanos, Ratio, ReplaySettings, Request, Rng};
+use esker_core::{Arrival, Bytes, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{PowerFailureSettings, Ssd, SsdError, SsdSettings};
-use esker_ftl::{Choice, FTLS, Parameter};
+use esker_ftl::{Choice, FTLS, LayerCapability, Parameter};
 use esker_nand::ValueError;
 use esker_results::RecoveryReport;
 
@@ -68,11 +68,21 @@ fn summaries_and_the_directory_shorten_recovery() {
 }
 
 #[test]
-fn every_layer_finds_its_data_again() {
+fn every_layer_finds_its_data_again_or_refuses_power_failures() {
     for entry in FTLS {
         for summary in [false, true] {
             let mut settings = settings(entry.name, summary);
             settings.over_provisioning = Some(Ratio::percent(40));
+            if !entry.can(LayerCapability::Recover) {
+                let error = Ssd::new("flash", &settings, 1).unwrap_err();
+                let hint = error.hint().unwrap_or_default();
+                assert!(
+                    hint.starts_with("leave `power_failure` out, or use ftl = "),
+                    "{}: {error}: {hint}",
+                    entry.name
+                );
+                continue;
+            }
             let found = recovery(&settings);
             // Merges had ended, and so nothing was moved; blocks of which nothing counts any more are erased at once.
             assert!(found.reads >= 64 && found.erases < 8, "{}: {found:?}", entry.name);

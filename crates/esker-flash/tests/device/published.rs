@@ -138,5 +138,5 @@ fn the_documents_have_the_same_tables() {
         std::fs::write(path, format!("{before}{}{wanted}{}{after}", MARKS[0], MARKS[1])).unwrap();
         return;
     }
-    assert_eq!(tables, wanted, "docs/flash-model.md is stale: run scripts/generate-docs.sh");
+    assert_eq!(tables, wanted, "docs/flash-model.md is stale: run `make docs`");
 }

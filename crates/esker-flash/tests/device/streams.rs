@@ -1,8 +1,8 @@
 //! Do drives keep streams apart, with a write buffer and without, and is it refused where it means nothing?
 
-use esker_core::{Arrival, Bytes, Device, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng, StreamId};
+use esker_core::{Arrival, Bytes, Device, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng, StreamId, registry};
 use esker_flash::{Ssd, SsdError, SsdSettings, WriteBufferSettings};
-use esker_ftl::{Choice, FTLS, Separation};
+use esker_ftl::{Choice, FTLS, LayerCapability, Separation};
 use esker_nand::ValueError;
 
 use crate::common::{filled, one_package, preset, report, run};
@@ -57,11 +57,13 @@ fn what_cannot_keep_them_apart_refuses_to() {
         assert!(error.to_string().contains("`streams`"), "{error}");
         (error, remedy)
     };
-    for entry in FTLS.iter().filter(|entry| entry.name != "page") {
+    let able: Vec<&str> = registry::names_with(FTLS, LayerCapability::Streams).collect();
+    for entry in FTLS.iter().filter(|entry| !entry.can(LayerCapability::Streams)) {
         let settings = SsdSettings { ftl: Choice::named(entry.name), ..small(2) };
         let (error, remedy) = refused(&settings);
         assert!(matches!(error, SsdError::Value(ValueError::Contradiction { .. })), "{error}");
-        assert_eq!(remedy, "leave `streams` out, or use ftl = \"page\"");
+        let named: Vec<&str> = remedy.split('"').skip(1).step_by(2).collect();
+        assert!(remedy.starts_with("leave `streams` out, or use ftl = ") && named == able, "{remedy}");
     }
     let mut hot_cold = small(2);
     hot_cold.cleaning.separate = Separation::HotCold;

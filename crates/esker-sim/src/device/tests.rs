@@ -53,6 +53,34 @@ fn every_example_is_of_its_kind_has_no_unknown_key_and_reads_back_as_it_was() {
     }
 }
 
+/// Values that are out of bounds for many keys, in several units.
+const EXTREMES: [&str; 6] = ["0", "100000", "\"0ns\"", "\"100000h\"", "\"0B\"", "\"0%\""];
+
+/// The key of `example` that a device with this value refuses by name, and where the error stands.
+fn refused_at(kind: &DeviceKind, key: &str, value: &str) -> Option<(String, String)> {
+    let mut document = experiment(kind).resolved();
+    let value: toml::Table = format!("value = {value}").parse().unwrap();
+    document["device"]["example"][key] = serde_json::to_value(&value["value"]).unwrap();
+    let text = toml::to_string(&document).unwrap();
+    let error = Experiment::from_str(&text, kind.name).ok()?.assemble().err()?;
+    error.to_string().contains(&format!("`{key}`")).then(|| (format!("device.example.{key}"), error.key))
+}
+
+#[test]
+fn a_refused_setting_is_shown_where_it_stands() {
+    let mut refused = Vec::new();
+    for kind in DEVICE_KINDS {
+        let document = experiment(kind).resolved();
+        for key in document["device"]["example"].as_object().unwrap().keys() {
+            for (expected, found) in EXTREMES.iter().filter_map(|value| refused_at(kind, key, value)) {
+                assert_eq!(found, expected, "{}: `DeviceFault::at` names the key", kind.name);
+                refused.push(kind.name);
+            }
+        }
+    }
+    assert!(refused.contains(&worked_example::KIND.name) && refused.contains(&"constant"), "{refused:?}");
+}
+
 /// A request under way.
 struct UnderWay {
     submitted: Nanos,

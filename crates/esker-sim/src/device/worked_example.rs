@@ -50,7 +50,8 @@ impl DeviceSettings for WireSettings {
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         if self.delay > Nanos::from_secs(60) {
-            return Err(DeviceFault::new(format!("`delay` is {}, longer than a minute", self.delay)));
+            let message = format!("`delay` is {}, longer than a minute", self.delay);
+            return Err(DeviceFault::new(message).at(["delay"]));
         }
         let children = Children::new(instance.children.into_iter().map(|child| child.device).collect());
         let slots = children.slots();

@@ -1,8 +1,9 @@
 //! `docs/experiments.md`: every key of an experiment file.
 
-use esker_core::registry::{self, Capability, Described, Entry, described, plain};
+use esker_core::registry::{Described, described, plain};
 use schemars::JsonSchema;
 
+use super::choices::{ChoiceCapability, ChoiceEntry, Choices, choices};
 use crate::config::{CommonSettings, RunSettings, RunTarget, WorkloadSettings};
 use crate::device::{DEVICE_KINDS, schema_of};
 
@@ -70,10 +71,7 @@ pub fn experiments_page() -> String {
         rows(&mut page, "key", &kind.parameters.described());
     }
     page += "\n## Choices by name\n";
-    choices(&mut page, "Translation layers", "ftl", esker_flash::FTLS);
-    choices(&mut page, "Which block is cleaned", "cleaning.victim", esker_flash::VICTIM_POLICIES);
-    choices(&mut page, "Disk schedulers", "scheduler", esker_disk::SCHEDULERS);
-    choices(&mut page, "Placement policies", "policy", esker_tier::PLACEMENTS);
+    choices().iter().for_each(|sort| choose(&mut page, sort));
     page += SWEEP;
     page
 }
@@ -96,26 +94,24 @@ fn rows(page: &mut String, what: &str, parameters: &[Described]) {
     }
 }
 
-/// Writes the registry entries that `key` can name, with their parameters and capabilities.
-fn choices<B, C: Capability>(page: &mut String, title: &str, key: &str, entries: &[Entry<B, C>]) {
+/// Writes the registry entries that a key can name, with their parameters and capabilities.
+fn choose(page: &mut String, Choices { title, key, entries, capabilities }: &Choices) {
     *page += &format!("\n{title}: `{key}`\n\n| name | |\n|---|---|\n");
     for entry in entries {
         *page += &format!("| `{}` | {} |\n", entry.name, cell(entry.summary));
     }
-    if !C::ALL.is_empty() {
+    if !capabilities.is_empty() {
         *page += "\n| can | | |\n|---|---|---|\n";
     }
-    for capability in C::ALL {
-        let able: Vec<String> = registry::names_with(entries, *capability).map(|name| format!("`{name}`")).collect();
-        let able = if able.len() == entries.len() { "all".to_string() } else { able.join(", ") };
-        *page += &format!("| `{}` | {} | {able} |\n", capability.name(), cell(capability.meaning()));
+    for ChoiceCapability { name, meaning, able } in capabilities {
+        let names: Vec<String> = able.iter().map(|name| format!("`{name}`")).collect();
+        let able = if able.len() == entries.len() { "all".to_string() } else { names.join(", ") };
+        *page += &format!("| `{name}` | {} | {able} |\n", cell(meaning));
     }
-    for entry in entries {
-        let parameters = entry.parameters.described();
+    for ChoiceEntry { name, source, parameters, .. } in entries {
         if !parameters.is_empty() {
-            let Entry { name, source, .. } = entry;
             *page += &format!("\nParameters of `{key} = {{ kind = \"{name}\", ... }}` ({source}):\n");
-            rows(page, "parameter", &parameters);
+            rows(page, "parameter", parameters);
         }
     }
 }

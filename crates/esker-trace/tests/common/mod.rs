@@ -106,7 +106,8 @@ pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value =
                 VolumeNames::Number(_) => (volume * 7).to_string(),
                 VolumeNames::HostAndNumber => format!("host-{}.{}", volume / 2, volume % 2),
                 VolumeNames::MajorMinor => format!("{},{}", 8 + volume / 3, volume),
-                VolumeNames::Word => format!("/dev/sd{}", (b'a' + volume as u8) as char),
+                // With everything that some format might take for a separator.
+                VolumeNames::Word => format!("/dev/sd{}|;:=\"'#", (b'a' + volume as u8) as char),
                 VolumeNames::Text => format!("volume, {volume}: \u{e9}"),
             };
             let known = names.iter().position(|known| *known == name);

@@ -4,7 +4,6 @@
 use super::Rule;
 use crate::allow::Settings;
 use crate::finding::Finding;
-use crate::syntax::is_test_file;
 use crate::workspace::{File, Workspace};
 
 const SCRIPT: &str = "scripts/generate-docs.sh";
@@ -26,10 +25,9 @@ fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in script.lines().enumerate() {
         let words: Vec<_> = line.split_whitespace().collect();
-        let problem = if line.starts_with(SWITCH) {
-            problem_of_test(workspace, &words)
-        } else {
-            words.iter().find_map(|word| word.strip_prefix(">")).and_then(|page| problem_of_page(workspace, page))
+        let problem = match line.starts_with(SWITCH) {
+            true => problem_of_test(workspace, &words),
+            false => problem_of_command(line),
         };
         findings.extend(problem.map(|problem| Finding::new(SCRIPT, index + 1, problem)));
     }
@@ -64,12 +62,14 @@ fn has_test(syntax: &syn::File, filter: &str) -> bool {
     })
 }
 
-/// Checks that a test reads the page, if the command line writes it.
-fn problem_of_page(workspace: &Workspace, page: &str) -> Option<String> {
-    let name = page.rsplit('/').next().unwrap_or(page);
-    let mut tests = workspace.rust().filter(|(file, _)| is_test_file(&file.path));
-    let named = tests.any(|(file, _)| file.text.contains(&format!("\"{name}\"")));
-    (!named).then(|| format!("no test names {name}; compare {page} with the code in one"))
+/// Checks that no command's output goes into a page: the shell empties the page before the command has run, and nothing
+/// compares it later.
+fn problem_of_command(line: &str) -> Option<String> {
+    let (_, page) = line.split_once('>').filter(|_| !line.starts_with('#'))?;
+    Some(format!(
+        "empties {} before anything is there to fill it; let a test that knows {SWITCH} write it",
+        page.trim()
+    ))
 }
 
 /// Whether the script lacks the command that a page names, or does not write a schema of this name.
@@ -113,7 +113,8 @@ mod tests {
             (LINE, "#[test]\n#[ignore]\nfn the_page_is_current() { is_current(\"ESKER_UPDATE_DOCS\"); }"),
             (&format!("{LINE} another_page"), TEST),
             ("ESKER_UPDATE_DOCS=1 cargo test -p gone --test pages", TEST),
-            ("target/release/esker schema study >docs/schema/study-1.json", TEST),
+            ("cargo run --bin esker -- schema study >docs/schema/study-1.json", TEST),
+            ("cargo run --bin esker -- schema study > docs/schema/study-1.json", TEST),
         ] {
             assert_eq!(found(script, test, "").len(), 1, "{script}: {test}");
         }
@@ -126,8 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_a_test_reads_passes() {
-        let script = "target/release/esker schema study >docs/schema/study-1.json";
-        assert_eq!(found(script, "#[test] fn a() { is_current(\"study-1.json\"); }", ""), []);
+    fn other_commands_pass() {
+        assert_eq!(found("# Makes pages -> docs\ncargo run --bin esker -- man target/man", "", ""), []);
     }
 }

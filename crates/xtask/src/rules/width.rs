@@ -18,12 +18,25 @@ fn check(workspace: &Workspace, _: &Settings) -> Vec<Finding> {
         for (index, line) in file.text.lines().enumerate() {
             let columns = line.chars().count();
             if columns > COLUMNS_MAX {
-                let message = format!("{columns} columns, over {COLUMNS_MAX}; break the line (`\\` in a string)");
+                let message = format!("{columns} columns, over {COLUMNS_MAX}; {}", remedy(&file.path, line));
                 findings.push(Finding::new(&file.path, index + 1, message));
             }
         }
     }
     findings
+}
+
+/// How such a line is broken.
+fn remedy(path: &str, line: &str) -> &'static str {
+    let line = line.trim_start();
+    match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "rs" if line.starts_with("//") => "go on in another comment line",
+        "rs" => "break the line; a string goes on after `\\` at the end of the line",
+        "toml" if line.starts_with('#') => "go on in another comment line",
+        "toml" => "put the comment on a line of its own above, or each value of a list on its own line",
+        _ if line.starts_with('#') => "go on in another comment line",
+        _ => "go on after `\\` at the end of the line",
+    }
 }
 
 fn is_code(path: &str) -> bool {
@@ -42,6 +55,22 @@ mod tests {
         let lines: Vec<_> =
             check(&workspace, &Settings::default()).iter().map(|it| (it.path.clone(), it.line)).collect();
         assert_eq!(lines, [("a.rs".to_owned(), 1), ("a.rs".to_owned(), 4)]);
+    }
+
+    #[test]
+    fn the_remedy_fits_the_file() {
+        let remedy = |path: &str, start: &str| {
+            let line = format!("{start} {}", "x".repeat(120));
+            let found = check(&Workspace::of_files(&[(path, &line)]), &Settings::default());
+            found[0].message.split_once("; ").expect("there is a remedy").1.to_owned()
+        };
+        assert!(remedy("a.toml", "a = 1 # as").contains("line of its own above"));
+        for (path, comment) in [("a.toml", "#"), ("a.sh", "  #"), ("a.rs", "    ///"), ("Makefile", "#")] {
+            assert_eq!(remedy(path, comment), "go on in another comment line", "{path}");
+        }
+        for path in ["a.rs", "a.sh", "Makefile", ".ci/run"] {
+            assert!(remedy(path, "a").contains("after `\\`"), "{path}");
+        }
     }
 
     #[test]

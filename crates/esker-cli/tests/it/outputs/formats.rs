@@ -1,5 +1,7 @@
 //! `--json` takes a file only with `=`; the ending of a name selects the format.
 
+use esker_trace::{FORMATS, FormatCapability};
+
 use super::{Ground, WRITING};
 
 #[test]
@@ -60,6 +62,9 @@ fn the_ending_says_the_format() {
             assert_eq!(format(name), expected, "{name}");
         }
     }
+    let csv = FORMATS.iter().filter(|format| format.can(FormatCapability::Write));
+    let csv: Vec<&str> = csv.filter(|format| format.build.endings.contains(&"csv")).map(|format| format.name).collect();
+    let csv = csv.join("|");
     let names = ground.names();
     for command in [
         &["trace", "convert", "small.csv"][..],
@@ -67,9 +72,7 @@ fn the_ending_says_the_format() {
         &["trace", "generate", "--requests", "9"],
     ] {
         let fails = |more: &[&str]| ground.fails(2, &[command, more].concat());
-        for (name, choices) in
-            [("z.csv", "spc|msr|systor|alibaba|tencent"), ("z.csv.zst", "msr"), ("z.log", "nbdkit"), ("z", "esker")]
-        {
+        for (name, choices) in [("z.csv", &*csv), ("z.csv.zst", "msr"), ("z.log", "nbdkit"), ("z", "esker")] {
             let error = fails(&["-o", name]);
             assert!(error.contains(name) && error.contains("--to") && error.contains(choices), "{error}");
         }

@@ -3,11 +3,24 @@
 
 use esker_core::Rng;
 
-/// A key with its possible values. A `bounded` key never gets other numbers.
+/// A key with its possible values. A `bounded` key never gets other numbers. A key that chooses by name also gets the
+/// name of everything that is registered for it.
 struct Key {
     name: &'static str,
     values: &'static [&'static str],
     bounded: bool,
+}
+
+impl Key {
+    fn draw(&self, rng: &mut Rng) -> String {
+        if !self.bounded && rng.chance(1, 20) {
+            return ODD[rng.below(ODD.len() as u64) as usize].to_string();
+        }
+        let chosen = esker_sim::choices().into_iter().find(|choices| choices.key == self.name);
+        let names = chosen.into_iter().flat_map(|choices| choices.entries).map(|entry| format!("\"{}\"", entry.name));
+        let values: Vec<String> = self.values.iter().map(|value| value.to_string()).chain(names).collect();
+        values[rng.below(values.len() as u64) as usize].clone()
+    }
 }
 
 const fn key(name: &'static str, values: &'static [&'static str]) -> Key {
@@ -114,14 +127,6 @@ const SSD: &[Key] = &[
     key(
         "ftl",
         &[
-            "\"page\"",
-            "\"dftl\"",
-            "\"block\"",
-            "\"replacement-block\"",
-            "\"bast\"",
-            "\"fast\"",
-            "\"superblock\"",
-            "\"last\"",
             "{ kind = \"dftl\", cache = \"1KiB\" }",
             "{ kind = \"dftl\", cache = \"0B\" }",
             "{ kind = \"fast\", log = \"100%\" }",
@@ -129,10 +134,7 @@ const SSD: &[Key] = &[
             "{ kind = \"superblock\", blocks = 0 }",
         ],
     ),
-    key(
-        "cleaning.victim",
-        &["\"greedy\"", "\"fifo\"", "\"random\"", "\"d-choices\"", "\"windowed\"", "\"cost-benefit\""],
-    ),
+    key("cleaning.victim", &[]),
     key("cleaning.threshold", SHARES),
     key("cleaning.gradual", SHARES),
     key("cleaning.background", SHARES),
@@ -181,7 +183,7 @@ const HDD: &[Key] = &[
     key("write_settle", TIMES),
     key("read_overhead", TIMES),
     key("bus_rate", RATES),
-    key("scheduler", &["\"fcfs\"", "\"c-look\"", "\"sstf\""]),
+    key("scheduler", &["\"sstf\""]),
     key("queue_depth", COUNTS),
     key("cache.segment_size", SIZES),
     key("cache.read_ahead", SIZES),
@@ -218,9 +220,7 @@ impl Table {
     fn vary(&mut self, keys: &[Key], rng: &mut Rng) {
         for _ in 0..rng.below(3) {
             let key = &keys[rng.below(keys.len() as u64) as usize];
-            let odd = !key.bounded && rng.chance(1, 20);
-            let values = if odd { ODD } else { key.values };
-            let value = values[rng.below(values.len() as u64) as usize].to_string();
+            let value = key.draw(rng);
             match self.lines.iter_mut().find(|(name, _)| name == key.name) {
                 Some(line) => line.1 = value,
                 None => self.lines.push((key.name.to_string(), value)),

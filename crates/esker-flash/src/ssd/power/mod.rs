@@ -96,7 +96,7 @@ impl PowerFailure {
                 first: "`power_failure`".to_string(),
                 second: format!("`ftl` = `{}`", settings.ftl.kind),
                 reason: "this layer has no recovery".to_string(),
-                remedy: "leave one of them out".to_string(),
+                remedy: LayerCapability::Recover.remedy("`power_failure`"),
             }
             .into());
         }

@@ -1,0 +1,75 @@
+//! The rules that policies have to follow, one function each, told from what happened to the blocks.
+//!
+//! A policy without a rule here may offer its blocks in any order. A rule is a function and a line of [`RULES`].
+
+use super::{Closed, Event, Model, SHAPE};
+use crate::{Choice, Parameter, PoolBlock};
+
+/// What a policy may offer.
+pub(super) struct Rule {
+    /// The policy, with parameters that suit [`SHAPE`].
+    pub(super) choice: fn() -> Choice,
+    /// The blocks that it may offer next, out of some in the order of filling. There is at least one.
+    pub(super) best: fn(&Model, &[Closed]) -> Vec<PoolBlock>,
+}
+
+pub(super) const RULES: &[Rule] = &[
+    Rule { choice: || Choice::named("greedy"), best: greedy },
+    Rule { choice: || Choice::named("fifo"), best: fifo },
+    Rule { choice: || with("windowed", "window", Parameter::Integer(WINDOW as u64)), best: windowed },
+    Rule { choice: || Choice::named("cost-benefit"), best: cost_benefit },
+    Rule { choice: || with("search-fraction", "fraction", Parameter::Text("100%".into())), best: emptiest },
+    Rule { choice: || Choice::named("emptiest-newest"), best: emptiest_newest },
+];
+
+/// Blocks that `windowed` looks at.
+const WINDOW: usize = 3;
+
+fn with(policy: &str, name: &str, value: Parameter) -> Choice {
+    let mut choice = Choice::named(policy);
+    choice.parameters.insert(name.into(), value);
+    choice
+}
+
+/// The fewest valid pages, then the lowest block.
+fn greedy(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+    left.iter().min_by_key(|closed| (closed.valid, closed.block)).map(|closed| closed.block).into_iter().collect()
+}
+
+/// The block that was filled first.
+fn fifo(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+    vec![left[0].block]
+}
+
+/// The fewest valid pages of those that were filled first, among equals the first.
+fn windowed(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+    let window = &left[..left.len().min(WINDOW)];
+    window.iter().min_by_key(|closed| closed.valid).map(|closed| closed.block).into_iter().collect()
+}
+
+/// The largest benefit for the cost, among equals the block that was filled first.
+fn cost_benefit(model: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+    let merit = |closed: &Closed| {
+        // In changes of the pool since the block changed last.
+        let changed = |event: &Event| match *event {
+            Event::Filled(block) | Event::Superseded(block) => block == closed.block,
+        };
+        let age = model.events.iter().rev().position(changed).expect("it was filled") + 1;
+        let benefit = f64::from(SHAPE.data_pages_per_block - closed.valid) * age as f64;
+        if closed.valid == 0 { 1e9 * benefit } else { benefit / f64::from(closed.valid) }
+    };
+    let best = left.iter().map(merit).fold(0.0, f64::max);
+    left.iter().find(|closed| merit(closed) == best).map(|closed| closed.block).into_iter().collect()
+}
+
+/// The fewest valid pages, whichever block of those.
+fn emptiest(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+    let fewest = left.iter().map(|closed| closed.valid).min();
+    left.iter().filter(|closed| Some(closed.valid) == fewest).map(|closed| closed.block).collect()
+}
+
+/// The fewest valid pages, among equals the block that was filled last.
+fn emptiest_newest(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+    // Of several least ones the first is kept.
+    left.iter().rev().min_by_key(|closed| closed.valid).map(|closed| closed.block).into_iter().collect()
+}
