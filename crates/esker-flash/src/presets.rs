@@ -36,4 +36,84 @@ pub static PRESETS: &[Preset] = &[
     preset!("tlc-consumer-512g", "512 GiB of 3D TLC flash around 2020, four channels, once its SLC cache is full"),
     preset!("qlc-data-centre-2t", "a quarter of 8 TiB of 3D QLC flash around 2022, mapped in units of 16 KiB"),
     preset!("z-nand-240g", "288 GiB of low-latency SLC flash around 2018, Z-NAND class"),
+    #[cfg(test)]
+    preset!("worked-example", "a made-up drive of 8 GB, in the tests alone"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use esker_core::{Completion, Device, Lba, Nanos, Request, Tag};
+    use esker_nand::ErrorCount;
+
+    use super::*;
+    use crate::{Ssd, SsdSettings};
+
+    fn settings(preset: &Preset) -> SsdSettings {
+        toml::from_str(preset.toml).unwrap_or_else(|error| panic!("{}: {error}", preset.name))
+    }
+
+    /// The time that `request` takes, alone, from `now` on.
+    fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Nanos {
+        let mut done: Vec<Completion> = Vec::new();
+        while ssd.next_event() <= now {
+            ssd.advance(ssd.next_event(), &mut done);
+        }
+        assert!(done.is_empty(), "it has no other request");
+        ssd.submit(now, Tag { slot: 0, generation: 0 }, request);
+        while done.is_empty() {
+            ssd.advance(ssd.next_event(), &mut done);
+        }
+        assert_eq!(done[0].result, Ok(()));
+        done[0].at - now
+    }
+
+    #[test]
+    fn every_preset_serves_an_unloaded_read_in_the_sum_of_its_parts() {
+        for preset in PRESETS {
+            let mut settings = settings(preset);
+            let buffer = settings.write_buffer.take();
+            // Drawn, a page may have more errors than its first decoding step corrects.
+            settings.ecc.iter_mut().for_each(|ecc| ecc.errors = ErrorCount::Expected);
+            let decode = settings.ecc.as_ref().map_or(Nanos::ZERO, |ecc| ecc.steps[0].decode);
+            let page = settings.geometry.page_size;
+            let (write, read) = (Request::write(Lba(0), page), Request::read(Lba(0), page));
+            let transfer = settings.timing.bus_rate.time(page + settings.geometry.spare_size);
+            let link = settings.link.map_or(Nanos::ZERO, |link| link.overhead + link.rate.time(page));
+            let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+            let written = link + transfer + settings.timing.page_program;
+            assert_eq!(serve(&mut ssd, Nanos::ZERO, write), written, "{}", preset.name);
+            let expected = link + settings.timing.page_read + transfer + decode;
+            assert_eq!(serve(&mut ssd, Nanos::from_secs(1), read), expected, "{}", preset.name);
+            if let Some(buffer) = buffer {
+                settings.write_buffer = Some(buffer);
+                let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+                for (second, request) in [(0, write), (1, read)] {
+                    let taken = serve(&mut ssd, Nanos::from_secs(second), request);
+                    assert_eq!(taken, link + buffer.latency, "{}", preset.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn presets_have_names_of_their_own_and_can_be_written_back() {
+        for (index, preset) in PRESETS.iter().enumerate() {
+            assert!(PRESETS[..index].iter().all(|other| other.name != preset.name));
+            assert_eq!(preset.kind, "ssd");
+            let text = toml::to_string(&settings(preset)).unwrap();
+            assert_eq!(toml::from_str::<SsdSettings>(&text).unwrap(), settings(preset));
+        }
+    }
+
+    #[test]
+    fn every_figure_has_its_source_beside_it() {
+        for preset in PRESETS {
+            assert!(preset.toml.starts_with("# "), "{} does not say what it is", preset.name);
+            let known = ["assumed", "Assumed", "[", "table", "section", "Table", "Section"];
+            let named = preset.toml.lines().any(|line| {
+                line.split_once('#').is_some_and(|(_, comment)| known.iter().any(|word| comment.contains(word)))
+            });
+            assert!(named, "{} names no source", preset.name);
+        }
+    }
+}
