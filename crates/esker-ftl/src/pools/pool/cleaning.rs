@@ -1,10 +1,10 @@
 //! Cleaning of a pool, including wear-levelling.
 
-use esker_core::PhysicalPage;
+use esker_core::{PhysicalPage, bits};
 use esker_nand::BlockIndex;
 use esker_nand::state::{Cause, FlashState, OpSink};
 
-use super::{COLD, Pool, Victim, bit, clear};
+use super::{COLD, Pool, Victim};
 use crate::gc::Judgement;
 use crate::numbers::PoolBlock;
 use crate::pools::wear::{Fate, Wear};
@@ -86,7 +86,7 @@ impl Pool {
         } else {
             self.take_data(gainful, flash).or_else(|| self.take_map(gainful, flash))
         }?;
-        clear(&mut self.closed, block);
+        bits::clear(&mut self.closed, block.index());
         let index = self.numbers.on_device(block);
         // Prefetch all that the copies need before anything waits for it: the pages' owners are all over the map.
         flash.expect_owners(index);
@@ -101,7 +101,7 @@ impl Pool {
 
     /// Returns the frontier of the part of `block` that takes what `block` holds; for data, that of the first kind.
     fn frontier_for(&self, block: PoolBlock) -> usize {
-        if bit(&self.holds_map, block) {
+        if bits::is_set(&self.holds_map, block.index()) {
             return self.map_frontier_for(block);
         }
         self.frontier_of_part[self.numbers.part(block).index()] as usize
@@ -132,7 +132,7 @@ impl Pool {
         page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
         let victim = self.under_cleaning.expect("a block is under cleaning").block;
-        let map = bit(&self.holds_map, victim);
+        let map = bits::is_set(&self.holds_map, victim.index());
         let cause = if map { Cause::Mapping } else { Cause::Cleaning };
         let block = self.numbers.on_device(victim);
         let first_kind = self.frontier_for(victim);
@@ -170,7 +170,7 @@ impl Pool {
         cells.erase(block, cause);
         page_map.erased(if map { Content::Map } else { Content::Data });
         if let (true, Some(map)) = (map, &mut self.map) {
-            clear(&mut self.holds_map, victim);
+            bits::clear(&mut self.holds_map, victim.index());
             map.in_use -= 1;
         }
         self.under_cleaning = None;
@@ -265,14 +265,16 @@ impl Pool {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        let closed = |block: &PoolBlock| bit(&self.closed, *block) && !bit(&self.holds_map, *block);
+        let closed = |block: &PoolBlock| {
+            bits::is_set(&self.closed, block.index()) && !bits::is_set(&self.holds_map, block.index())
+        };
         let wear = self.wear.as_ref().expect("wear is counted");
         let Some(cold) = wear.coldest(self.numbers.all().filter(closed), cells.flash) else {
             self.free(worn);
             return Ok(());
         };
         self.victims.remove(cold);
-        clear(&mut self.closed, cold);
+        bits::clear(&mut self.closed, cold.index());
         let (from, to) = (self.numbers.on_device(cold), self.numbers.on_device(worn));
         if !self.stream_of_block.is_empty() {
             self.stream_of_block[worn.index()] = self.stream_of_block[cold.index()];
@@ -330,10 +332,10 @@ impl Pool {
         let gains = self.gains(flash);
         let rank = |block: &PoolBlock| {
             let valid = flash.valid_in(self.numbers.on_device(*block));
-            let map = bit(&self.holds_map, *block);
+            let map = bits::is_set(&self.holds_map, block.index());
             (valid > 0, !(map && gains(*block)), valid, map)
         };
-        let closed = self.numbers.all().filter(|block| bit(&self.closed, *block));
+        let closed = self.numbers.all().filter(|block| bits::is_set(&self.closed, block.index()));
         let chosen = closed.min_by_key(rank).filter(|block| !gainful || gains(*block))?;
         self.policy_for(chosen).remove(chosen);
         Some(chosen)

@@ -7,6 +7,7 @@ mod steady;
 #[cfg(test)]
 mod tests;
 
+use esker_core::bits;
 use std::collections::VecDeque;
 
 use esker_nand::BlockIndex;
@@ -118,19 +119,6 @@ struct Victim {
     pace: u32,
 }
 
-#[inline(always)]
-fn bit(words: &[u64], block: PoolBlock) -> bool {
-    words[block.index() / 64] >> (block.0 % 64) & 1 == 1
-}
-#[inline(always)]
-fn set(words: &mut [u64], block: PoolBlock) {
-    words[block.index() / 64] |= 1 << (block.0 % 64);
-}
-#[inline(always)]
-fn clear(words: &mut [u64], block: PoolBlock) {
-    words[block.index() / 64] &= !(1 << (block.0 % 64));
-}
-
 impl Pool {
     /// Pool `index`, of erased blocks. With `map`, some will hold a map. `reserve` blocks are kept free.
     pub(super) fn new(
@@ -214,7 +202,7 @@ impl Pool {
 
     /// Closes `block`, which has `valid` valid pages: it takes no more writes.
     fn close(&mut self, block: PoolBlock, valid: u32) {
-        set(&mut self.closed, block);
+        bits::set(&mut self.closed, block.index());
         self.policy_for(block).closed(block, valid);
     }
 
@@ -222,7 +210,7 @@ impl Pool {
     #[inline(always)]
     fn policy_for(&mut self, block: PoolBlock) -> &mut dyn VictimPolicy {
         match &mut self.map {
-            Some(map) if bit(&self.holds_map, block) => &mut *map.victims,
+            Some(map) if bits::is_set(&self.holds_map, block.index()) => &mut *map.victims,
             _ => &mut *self.victims,
         }
     }
@@ -233,7 +221,7 @@ impl Pool {
 
     #[inline]
     pub(super) fn superseded(&mut self, local: PoolBlock, valid: u32) {
-        if bit(&self.closed, local) {
+        if bits::is_set(&self.closed, local.index()) {
             self.policy_for(local).superseded(local, valid);
         }
     }
@@ -264,7 +252,7 @@ impl Pool {
             for &block in blocks {
                 assert_eq!(self.numbers.part(block), part, "{block:?} is on another part's free list");
                 assert_eq!(flash.written_in(self.numbers.on_device(block)), 0, "a free block is not erased");
-                assert!(!bit(&self.holds_map, block), "a free block holds the map");
+                assert!(!bits::is_set(&self.holds_map, block.index()), "a free block holds the map");
             }
             free += blocks.len();
         }
@@ -280,7 +268,10 @@ impl Pool {
         for (index, frontier) in self.frontiers.iter().enumerate() {
             if let Some(block) = frontier.block {
                 assert_eq!(flash.written_in(block) + frontier.room, self.data_pages_per_block);
-                assert_eq!(bit(&self.holds_map, self.numbers.in_pool(block)), self.is_map_frontier(index));
+                assert_eq!(
+                    bits::is_set(&self.holds_map, self.numbers.in_pool(block).index()),
+                    self.is_map_frontier(index)
+                );
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Placement: which block takes the next page.
 
+use esker_core::bits;
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
-use super::{COLD, Pool, Wear, set};
+use super::{COLD, Pool, Wear};
 use crate::pools::PageMap;
 use crate::{Cells, FtlError};
 
@@ -191,7 +192,7 @@ impl Pool {
             *stream = (index as u32 / self.data_frontiers) as u8;
         }
         if let (true, Some(map)) = (map, &mut self.map) {
-            set(&mut self.holds_map, block);
+            bits::set(&mut self.holds_map, block.index());
             map.in_use += 1;
         }
         Ok(())

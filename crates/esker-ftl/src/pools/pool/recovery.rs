@@ -1,10 +1,11 @@
 //! Recovery of a pool after a power failure.
 
+use esker_core::bits;
 use std::collections::VecDeque;
 
 use esker_nand::state::{FlashState, OpSink};
 
-use super::{Pool, set};
+use super::Pool;
 use crate::numbers::PoolBlock;
 use crate::pools::PageMap;
 use crate::{Cells, FoundBlock, FtlError};
@@ -32,7 +33,7 @@ impl Pool {
                 continue;
             }
             if let (true, Some(map)) = (state.map, &mut self.map) {
-                set(&mut self.holds_map, block);
+                bits::set(&mut self.holds_map, block.index());
                 map.in_use += 1;
             }
             if state.full {

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{PhysicalPage, Rng};
+use esker_core::{PhysicalPage, Rng, bits};
 use esker_nand::state::FlashState;
 
 use super::cleaning::pace;
-use super::{Frontier, Pool, set};
+use super::{Frontier, Pool};
 use crate::gc::Stationary;
 use crate::numbers::{PoolBlock, PoolPart};
 use crate::pools::steady::{Contents, Laws, OwnerRun};
@@ -220,7 +220,7 @@ impl Pool {
             let first = self.first_map_frontier as usize;
             self.fill(&plan.map, first..self.frontiers.len(), run, &mut after, rng, flash, page_map);
             for holding in &plan.map {
-                set(&mut self.holds_map, holding.block);
+                bits::set(&mut self.holds_map, holding.block.index());
             }
             self.map.as_mut().expect("there is a map").in_use = plan.map.len() as u32;
         }
