@@ -94,7 +94,7 @@ fn rows(page: &mut String, what: &str, parameters: &[Described]) {
 }
 
 /// What a key can name: the entries, what can be set of them, and what some of them can.
-fn choose(page: &mut String, Choices { title, key, entries, capabilities }: &Choices) {
+fn choose(page: &mut String, Choices { title, key, entries, capabilities, .. }: &Choices) {
     *page += &format!("\n{title}: `{key}`\n\n| name | |\n|---|---|\n");
     for entry in entries {
         *page += &format!("| `{}` | {} |\n", entry.name, cell(entry.summary));
