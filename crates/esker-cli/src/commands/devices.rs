@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use esker_core::{Preset, did_you_mean};
-use esker_sim::{ChoiceEntry, Choices};
+use esker_sim::Choices;
 use serde_json::json;
 
 use crate::args::DevicesArguments;
@@ -107,10 +107,9 @@ fn beside_data_sheets(preset: &str) -> String {
 }
 
 /// What one key of an experiment file can name, with the parameters.
-fn list(Choices { title, key, entries, .. }: &Choices) -> String {
-    let by_name = |entry: &ChoiceEntry| entry.parameters.iter().all(|parameter| parameter.default != "required");
+fn list(Choices { title, key, by_name, entries, .. }: &Choices) -> String {
     let mut forms = Vec::new();
-    if entries.iter().any(by_name) {
+    if *by_name {
         forms.push(format!("`{key} = \"NAME\"`"));
     }
     if entries.iter().any(|entry| !entry.parameters.is_empty()) {

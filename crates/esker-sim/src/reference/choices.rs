@@ -1,6 +1,6 @@
 //! What an experiment file chooses by name, from the registries.
 
-use esker_core::registry::{self, Capability, Described, Entry};
+use esker_core::registry::{self, Capability, Described, Entry, ParameterSource};
 
 /// Things of one sort that an experiment file chooses by name, such as disk schedulers.
 #[derive(Clone, Debug)]
@@ -9,6 +9,8 @@ pub struct Choices {
     pub title: &'static str,
     /// The key that names one of them.
     pub key: &'static str,
+    /// Whether the name alone will do. Otherwise the key takes a table with it, as those that are read from one do.
+    pub by_name: bool,
     /// All of them, in the order in which lists show them.
     pub entries: Vec<ChoiceEntry>,
     /// What only some of them can do.
@@ -62,6 +64,7 @@ fn of<B, C: Capability>(title: &'static str, key: &'static str, entries: &'stati
     Choices {
         title,
         key,
+        by_name: entries.iter().all(|entry| matches!(entry.parameters, ParameterSource::Listed(_))),
         entries: entries.iter().map(entry).collect(),
         capabilities: C::ALL.iter().map(capability).collect(),
     }

@@ -95,7 +95,7 @@ fn rows(page: &mut String, what: &str, parameters: &[Described]) {
 }
 
 /// Writes the registry entries that a key can name, with their parameters and capabilities.
-fn choose(page: &mut String, Choices { title, key, entries, capabilities }: &Choices) {
+fn choose(page: &mut String, Choices { title, key, entries, capabilities, .. }: &Choices) {
     *page += &format!("\n{title}: `{key}`\n\n| name | |\n|---|---|\n");
     for entry in entries {
         *page += &format!("| `{}` | {} |\n", entry.name, cell(entry.summary));

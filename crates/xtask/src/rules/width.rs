@@ -65,11 +65,11 @@ mod tests {
             found[0].message.split_once("; ").expect("there is a remedy").1.to_owned()
         };
         assert!(remedy("a.toml", "a = 1 # as").contains("line of its own above"));
-        for (path, comment) in [("a.toml", "#"), ("a.sh", "  #"), ("a.rs", "    ///"), ("Makefile", "#")] {
+        for (path, comment) in [("a.toml", "#"), ("a.sh", "  #"), ("a.rs", "    //"), ("Makefile", "#")] {
             assert_eq!(remedy(path, comment), "go on in another comment line", "{path}");
         }
-        for path in ["a.rs", "a.sh", "Makefile", ".ci/run"] {
-            assert!(remedy(path, "a").contains("after `\\`"), "{path}");
+        for (path, code) in [("a.rs", "use a; //"), ("a.sh", "a"), ("Makefile", "a"), (".ci/run", "a")] {
+            assert!(remedy(path, code).contains("after `\\`"), "{path}");
         }
     }
 
