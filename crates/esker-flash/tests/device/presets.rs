@@ -9,7 +9,7 @@ fn every_preset_serves_an_unloaded_read_in_the_sum_of_its_parts() {
     for preset in PRESETS {
         let mut settings = crate::common::preset(preset.name);
         let buffer = settings.write_buffer.take();
-        // Drawn, a page may have more errors than its first decoding step corrects.
+        // At random, a page may have more errors than its first decoding step corrects.
         settings.ecc.iter_mut().for_each(|ecc| ecc.errors = ErrorCount::Expected);
         let decode = settings.ecc.as_ref().map_or(Nanos::ZERO, |ecc| ecc.steps[0].decode);
         let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
@@ -24,7 +24,7 @@ fn every_preset_serves_an_unloaded_read_in_the_sum_of_its_parts() {
         assert_eq!(run.last_event - now, expected, "{}", preset.name);
         let written = link + transfer + settings.timing.page_program;
         assert_eq!(run.statistics.write_response().max(), written, "{}", preset.name);
-        // Whose page it is, where a host page lies, whether it is valid, and what there is per block.
+        // The simulator keeps the owner and validity of a page, the place of a host page, and the state of blocks.
         let (report, pages_per_block) = (crate::common::report(&ssd), f64::from(settings.geometry.pages_per_block));
         let host_share = report.pages.host as f64 / report.pages.raw as f64;
         let bytes = report.simulator_bytes_per_page;
