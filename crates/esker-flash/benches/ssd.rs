@@ -1,4 +1,4 @@
-//! How fast drives are simulated, with full event timing, through the device contract and the virtual driver.
+//! Simulation speed of drives, with full event timing, through the `Device` trait and the virtual driver.
 
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Preset, Ratio, ReplaySettings,
@@ -11,7 +11,7 @@ use esker_results::Report;
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
-/// A run that only shows that everything runs takes a small drive, and fewer requests.
+/// A smoke run, which only shows that everything works, takes a small drive and fewer requests.
 fn requests() -> u64 {
     if Bench::is_smoke() { 100_000 } else { 4_000_000 }
 }
@@ -35,7 +35,7 @@ fn agrawal(stated: impl Fn(&mut SsdSettings)) -> Ssd {
     Ssd::new("flash", &settings, 1).expect("presets work")
 }
 
-/// The same with the bit errors and the code of a worn drive: many pages take more than one decoding step.
+/// The drive of Agrawal 2008 with the bit errors and the code of a worn drive: many pages take several decoding steps.
 fn worn(stated: impl Fn(&mut SsdSettings)) -> Ssd {
     let preset = PRESETS.iter().find(|preset| preset.name == "tlc-data-centre-worn").expect("it is a preset");
     let worn: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");
@@ -58,7 +58,7 @@ fn run(ssd: &mut Ssd, requests: u64, request: impl FnMut(u64, &mut Rng) -> Reque
     requests
 }
 
-/// Serves `requests`, always `depth` at a time, from `start` on. Says when the last one ended.
+/// Serves `requests` requests, always `depth` at a time, from `start` on. Returns when the last one ended.
 fn run_at(
     ssd: &mut Ssd,
     depth: usize,
@@ -90,7 +90,7 @@ fn describe(ssd: &Ssd) {
     }
 }
 
-/// Random writes of a page into the steady state.
+/// Measures random writes of a page in the steady state.
 fn random_writes(name: &str, build: impl Fn() -> Ssd) {
     let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
     Bench::new(format!("random 4 KiB writes, steady, {name}")).rate_with_setup(
@@ -105,21 +105,21 @@ fn random_writes(name: &str, build: impl Fn() -> Ssd) {
     );
 }
 
-/// Page writes of preconditioning.
+/// Returns the number of page writes of preconditioning.
 fn written(ssd: &Ssd) -> u64 {
     let report = Report::of(ssd);
     let outcome = report.devices["flash"].flash.as_ref().and_then(|flash| flash.precondition);
     outcome.map_or(0, |outcome| outcome.filled_pages + outcome.overwritten_pages)
 }
 
-/// Page operations of the array so far: reads, programs and, as one each, erases.
+/// Returns the page operations of the array so far: reads, programs and erases, each counted as one.
 fn page_operations(ssd: &Ssd) -> u64 {
     let report = Report::of(ssd);
     let flash = report.devices["flash"].flash.clone().expect("it is a drive");
     flash.reads.total() + flash.programs.total() + flash.erases
 }
 
-/// Random writes of a page to a share of the space, by requests and by the page operations that they take.
+/// Measures random writes of a page to a share of the space, by requests and by the page operations that they take.
 fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
     let requests = if Bench::is_smoke() { requests / 32 } else { requests };
     let setup = || {
@@ -129,7 +129,7 @@ fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
             settings.ftl = Choice::named(kind);
         };
         let mut ssd = condition(agrawal(build), filled);
-        // Until logs are full; other pages than those that are measured.
+        // Fills the logs with other writes than those that are measured.
         let pages = share.of(ssd.capacity().0 / PAGE);
         run(&mut ssd, requests, |_, rng| Request::write(page_at(pages - 1 - rng.below(pages)), Bytes(PAGE)));
         ssd.control(Nanos::ZERO, Control::StartMeasuring).expect("drives can be measured");
@@ -151,7 +151,7 @@ fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
     });
 }
 
-/// A map on flash: random pages under full event timing, uniform and with the locality of Zipf's law.
+/// Measures a map in flash: random pages under full event timing, uniform and with the locality of Zipf's law.
 fn map_on_flash(spare: impl Fn(&mut SsdSettings) + Copy) {
     let build = move || {
         agrawal(|settings| {
@@ -186,8 +186,9 @@ fn map_on_flash(spare: impl Fn(&mut SsdSettings) + Copy) {
     }
 }
 
-/// Requests like those of the Financial trace (Kim 2009, table 3.3): 91 % writes of 1 to 4 pages of 2 KiB, by Zipf's law over
-/// 128 MiB, on an active region of 512 MiB behind four channels; with 32 KiB for cached entries, and logs of 3 %.
+/// Measures requests like those of the Financial trace (Kim 2009, table 3.3): 91 % writes of 1 to 4 pages of 2 KiB, by
+/// Zipf's law over 128 MiB, on an active region of 512 MiB behind four channels; with 32 KiB for cached entries, and
+/// logs of 3 %.
 fn financial(kind: &'static str) {
     let build = || {
         let preset = PRESETS.iter().find(|preset| preset.name == "kim-slc-32g").expect("it is a preset");
@@ -234,17 +235,17 @@ fn financial(kind: &'static str) {
     );
 }
 
-/// A page whose rank by popularity is drawn by Zipf's law (the continuous one, by inversion); ranks are scattered over the
-/// address space.
+/// Draws a page by Zipf's law (the continuous one, by inversion), from a uniform `unit`. The ranks of pages by
+/// popularity are scattered over the address space.
 fn zipf(unit: f64, exponent: f64, pages: u64) -> u64 {
     let end = 1.0 - exponent;
     let rank = ((((pages as f64).powf(end) - 1.0) * unit + 1.0).powf(1.0 / end) - 1.0) as u64;
     (u128::from(rank) * 0x9e37_79b9_7f4a_7c15 % u128::from(pages)) as u64
 }
 
-/// Random writes of a page, with a write buffer and without: drives of a preset's dies with few blocks, from the steady
-/// state on, in the preset's own pools or in those that are `asked` for. Says beside the simulator's speed how many
-/// writes a second the drive does.
+/// Measures random writes of a page with a write buffer and without, in the steady state. The drive has a preset's dies
+/// with few blocks, and the preset's pools or those `asked` for. Beside the simulator's speed it prints how many writes
+/// a second the simulated drive does.
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 fn buffered_writes(preset: &Preset, asked: Option<PoolScope>, depth: usize) {
     let mut settings: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");
@@ -253,7 +254,7 @@ fn buffered_writes(preset: &Preset, asked: Option<PoolScope>, depth: usize) {
     let pools = asked.map_or_else(String::new, |scope| format!("{scope:?} pools, "));
     settings.geometry.blocks_per_plane = 64;
     let page = settings.geometry.page_size;
-    // So many that the luck of single victims cancels out: where one pool spans the drive, all dies wait for one.
+    // Enough that single victims do not change the result: if one pool spans the drive, all dies wait for each.
     let requests = requests() / 8;
     let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
     for write_buffer in [None, Some(buffer)] {

@@ -1,4 +1,4 @@
-//! Combinations of settings that exclude each other.
+//! Checks of settings that cannot be combined.
 
 use esker_ftl::WriteFrontiers;
 use esker_nand::{PoolScope, ValueError, setting_name};
@@ -6,7 +6,7 @@ use esker_nand::{PoolScope, ValueError, setting_name};
 use crate::{SsdError, SsdSettings};
 
 impl SsdSettings {
-    /// Refuses what excludes each other in [`Self::array`].
+    /// Refuses settings of [`Self::array`] that cannot be combined with each other or with other settings.
     pub fn check_array(&self) -> Result<(), SsdError> {
         self.wiring().check_pages()?;
         let array = &self.array;

@@ -5,11 +5,11 @@ use esker_ftl::BuildError;
 use esker_nand::{NandError, ValueError};
 use thiserror::Error;
 
-/// A drive that cannot work: which settings clash, with their numbers.
+/// Settings that make no working drive: which ones conflict, with their values.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SsdError {
-    /// A value that will not do, in any part of the drive.
+    /// A setting of any part of the drive has an invalid value.
     #[error(transparent)]
     Value(ValueError),
     /// The array cannot be built.
@@ -18,26 +18,26 @@ pub enum SsdError {
     /// The translation layer cannot be built.
     #[error(transparent)]
     Layer(BuildError),
-    /// The marks of the write buffer stand the wrong way round.
+    /// The low-water mark of the write buffer is above the high-water mark, or the high-water mark above 100%.
     #[error("`write_buffer.low_water` ({low}) is above `write_buffer.high_water` ({high}), or that is above 100%")]
     WaterMarks {
-        /// As given.
+        /// The low-water mark as given.
         low: Ratio,
-        /// As given.
+        /// The high-water mark as given.
         high: Ratio,
     },
     /// The write buffer has no room for a page.
     #[error("`write_buffer.size` is {found}: pages are of {page_size}")]
     BufferTooSmall {
-        /// As given.
+        /// The size as given.
         found: Bytes,
-        /// A flash page.
+        /// Size of a page.
         page_size: Bytes,
     },
-    /// Blocks would begin beyond their rated life.
+    /// Blocks of a new drive would already have used up their rated erases.
     #[error("`wear.initial_erases` is {found}, and blocks are rated for {limit} (`endurance_cycles`)")]
     BornWornOut {
-        /// As given.
+        /// The initial erases as given.
         found: u64,
         /// Rated erases.
         limit: u64,
@@ -50,7 +50,7 @@ impl From<ValueError> for SsdError {
     }
 }
 
-/// Values stay values, whoever refused them.
+/// An invalid value stays [`SsdError::Value`], whichever crate refused it.
 impl From<NandError> for SsdError {
     fn from(error: NandError) -> Self {
         match error {
@@ -70,8 +70,8 @@ impl From<BuildError> for SsdError {
 }
 
 impl SsdError {
-    /// The dotted keys of the settings that it is about, the one that tells most about it first. None where it is about
-    /// the drive as a whole.
+    /// Returns the dotted keys of the settings that the error is about, the most telling one first. Empty if it is
+    /// about the drive as a whole.
     pub fn keys(&self) -> Vec<String> {
         let keys = match self {
             Self::Value(value) => value.keys(),

@@ -1,9 +1,9 @@
 //! Solid-state drives: flash behind a host link and a write buffer.
 //!
 //! The drive is [`Ssd`]. It hands each page of a request to a translation layer ([`esker_ftl`]), which changes what the
-//! cells hold ([`esker_nand::state`]), makes space by cleaning ([`esker_ftl::gc`]) and emits flash operations; dies
-//! and buses ([`esker_nand::array`]) then perform those in time. Translation layers and victim policies know nothing of
-//! time.
+//! cells hold ([`esker_nand::state`]), makes space by cleaning ([`esker_ftl::gc`]) and emits flash operations. The
+//! array ([`esker_nand::array`]) then schedules these operations on dies and buses. Translation layers and victim
+//! policies have no notion of time.
 //!
 //! ```
 //! use esker_core::{Arrival, Bytes, Completion, Device, Lba, Nanos, Request, Tag};

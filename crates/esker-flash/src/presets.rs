@@ -1,8 +1,8 @@
-//! Drives by name. The source of every figure stands beside it in the preset's file.
+//! Named drives. Each figure in a preset's file has its source beside it.
 
 use esker_core::Preset;
 
-/// The preset of `presets/ssd/NAME.toml`: its name, and a line for lists.
+/// Makes the preset of `presets/ssd/NAME.toml` from its name and a one-line summary for lists.
 macro_rules! preset {
     ($name:literal, $summary:literal) => {
         Preset {
@@ -14,7 +14,7 @@ macro_rules! preset {
     };
 }
 
-/// Every drive, in the order in which lists show them.
+/// All presets of drives, in the order in which lists show them.
 pub static PRESETS: &[Preset] = &[
     preset!(
         "samsung-k9xxg08-slc-32g",

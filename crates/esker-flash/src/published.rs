@@ -1,34 +1,34 @@
-//! What data sheets say of drives like the modern presets, beside what the presets do.
+//! Figures of data sheets compared with what the modern presets do.
 
 use std::fmt::Write;
 
-/// A preset beside the data sheets of its class.
+/// The comparison of a preset with the data sheets of its class.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
-    /// Which preset.
+    /// Name of the preset.
     pub preset: &'static str,
-    /// Whose data sheets, and of what capacity.
+    /// Whose data sheets they are, and of which capacity.
     pub sources: &'static str,
-    /// What was compared.
+    /// The figures that are compared.
     pub figures: &'static [Figure],
 }
 
 /// One figure of a preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// What the drive is asked to do.
+    /// The workload.
     pub work: Work,
-    /// Requests at a time.
+    /// Queue depth: requests under way at a time.
     pub depth: u32,
-    /// Lowest and highest of the data sheets, in the unit of [`Work::unit`]; `None` where none was found to say it.
+    /// Lowest and highest figure of the data sheets, in [`Work::unit`]; `None` if no data sheet was found to have it.
     pub published: Option<(f64, f64)>,
-    /// What the preset does, measured by the tests.
+    /// What the preset does, in [`Work::unit`]. The tests measure it.
     pub measured: f64,
-    /// Why it lies beyond a quarter of the published range; empty where it does not.
+    /// Why the measured figure differs from the published range by more than [`TOLERANCE`]; empty if it does not.
     pub reason: &'static str,
 }
 
-/// What a drive is asked to do.
+/// A workload of which data sheets state figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// 4 KiB anywhere on a drive that was written once.
@@ -42,7 +42,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// In words.
+    /// Returns the workload in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::RandomRead => "random reads, 4 KiB",
@@ -52,7 +52,7 @@ impl Work {
         }
     }
 
-    /// What its figures count.
+    /// Returns the unit of its figures.
     pub fn unit(self) -> &'static str {
         match self {
             Self::RandomRead | Self::RandomWrite => "requests/s",
@@ -61,17 +61,17 @@ impl Work {
     }
 }
 
-/// How far beyond a published range a figure may lie without a reason.
+/// The share by which a figure may differ from the published range without a reason.
 pub const TOLERANCE: f64 = 0.25;
 
 impl Figure {
-    /// What was measured by the nearest figure of the published range: 1 within it.
+    /// Returns the measured figure divided by the nearest figure of the published range; 1 if it lies within the range.
     pub fn ratio(&self) -> Option<f64> {
         let (low, high) = self.published?;
         Some(self.measured / self.measured.clamp(low, high))
     }
 
-    /// Cells of a table: work and depth, published range, measured, ratio, reason.
+    /// Returns the cells of a table row: work and depth, published range, measured, ratio, reason.
     pub fn cells(&self) -> [String; 5] {
         let range = match self.published {
             None => "-".to_string(),
@@ -89,12 +89,12 @@ impl Figure {
 }
 
 impl Published {
-    /// The comparison of a preset, if there is one.
+    /// Returns the comparison of `preset` with data sheets, if there is one.
     pub fn of(preset: &str) -> Option<&'static Self> {
         PUBLISHED.iter().find(|published| published.preset == preset)
     }
 
-    /// As rows of a Markdown table, as documents have it.
+    /// Returns the comparison as a Markdown table, as it stands in the documents.
     pub fn markdown(&self) -> String {
         let mut text = format!(
             "`{}`: {}.\n\n| | published | measured | ratio | reason |\n|---|---|---|---|---|\n",
@@ -107,7 +107,7 @@ impl Published {
     }
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
@@ -138,7 +138,7 @@ const fn alone(work: Work, depth: u32, measured: f64) -> Figure {
 
 use Work::{RandomRead, RandomWrite, SequentialRead, SequentialWrite};
 
-/// All of them.
+/// The comparisons of all presets that have one.
 pub static PUBLISHED: &[Published] = &[
     Published {
         preset: "tlc-data-centre",

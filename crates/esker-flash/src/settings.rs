@@ -1,4 +1,4 @@
-//! What a configuration says of a drive, as it is written. [`crate::Ssd::new`] checks it and works out the rest.
+//! The settings of a drive, as a configuration writes them. [`crate::Ssd::new`] checks them and derives the rest.
 
 use esker_core::{ByteRate, Bytes, Nanos, Ratio};
 use esker_ftl::{Choice, CleaningRules, FtlSettings, Separation, WearSettings, WriteFrontiers};
@@ -10,73 +10,74 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SsdSettings {
-    /// Share of all raw pages that the host cannot address. Excludes `spare_factor`.
+    /// Share of all raw pages that the host cannot address. Cannot be combined with `spare_factor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<Ratio>,
-    /// Exact spare factor S of the literature: host pages = (1 - S) x (data pages - reserve), where data pages are raw
-    /// pages without block summaries, and the reserve is the blocks that cleaning always keeps free. Excludes
-    /// `over_provisioning`.
+    /// Exact spare factor S as in the literature: host pages = (1 - S) x (data pages - reserve). Data pages are raw
+    /// pages without block summaries; the reserve is the blocks that cleaning always keeps free. Cannot be combined
+    /// with `over_provisioning`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_factor: Option<Ratio>,
-    /// What applies where neither `over_provisioning` nor `spare_factor` is given: the share of all raw pages that the
-    /// drive is sold with. Presets state this one, so that either of the others may be laid over a preset.
+    /// Over-provisioning that the drive is sold with, as a share of all raw pages. It applies if neither
+    /// `over_provisioning` nor `spare_factor` is given. Presets state this one, so that a configuration can override it
+    /// with either of the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factory_over_provisioning: Option<Ratio>,
-    /// Whether the last page of each block holds the block's map (Agrawal 2008, section 3.5). Its programs count as
-    /// mapping, and in write amplification.
+    /// Whether the last page of each block holds the block's map (Agrawal 2008, section 3.5). Programs of these
+    /// pages count as mapping, and in write amplification.
     #[serde(default)]
     pub block_summary: bool,
     /// Translation layer: one of [`crate::FTLS`].
     #[serde(default = "page_ftl")]
     pub ftl: Choice,
-    /// How space is made.
+    /// Cleaning (garbage collection): when and how blocks are made free.
     #[serde(default)]
     pub cleaning: CleaningSettings,
-    /// Where the pages of one stripe unit may go.
+    /// Part of the array in which the pages of one stripe unit may be placed.
     #[serde(default)]
     pub pool: PoolScope,
-    /// How many blocks of a pool take writes at the same time.
+    /// How many blocks of a pool are open for writes at the same time.
     #[serde(default)]
     pub write_frontiers: WriteFrontiers,
-    /// How many streams of the host are kept apart in blocks of their own (the default is 1, none): each then has as many
-    /// write frontiers as `write_frontiers` says, and writes of stream s go to those of number s modulo this. What
-    /// cleaning copies stays with its stream, unless `cleaning.separate` = "copied" keeps it apart from all. For layer
-    /// `page`.
+    /// Number of host streams that are kept in separate blocks (default 1: not separated). Writes of stream s go to
+    /// group s modulo this number, and each group has as many write frontiers as `write_frontiers` says. Pages that
+    /// cleaning copies stay with their stream, unless `cleaning.separate` = "copied" keeps them apart from all streams.
+    /// Only for layer `page`.
     #[schemars(range(min = 1, max = 16))]
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub streams: u32,
-    /// Requests that the drive takes at once.
+    /// Most requests that the drive accepts at a time.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub queue_depth: u32,
     /// Rated erases per block.
     #[schemars(range(min = 1))]
     pub endurance_cycles: u64,
-    /// The flash array.
+    /// Shape of the flash array.
     pub geometry: GeometrySettings,
-    /// How long its operations take.
+    /// How long flash operations take.
     pub timing: TimingSettings,
-    /// How the array is wired and driven.
+    /// How the array is wired, and how its operations are scheduled.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub array: ArraySettings,
-    /// The way to the host; left out, requests and data reach the drive in no time.
+    /// The link to the host. If left out, requests and data reach the drive in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSettings>,
-    /// How blocks wear; left out, erases are counted and nothing else.
+    /// How blocks wear. If left out, erases are only counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearSettings>,
-    /// Bit errors and the code that corrects them; left out, reads never fail and take no decoding.
+    /// Bit errors and the code that corrects them. If left out, reads never fail and need no decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSettings>,
-    /// Memory for data; left out, every write waits for the flash.
+    /// The drive's memory for data. If left out, every write waits for the flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<WriteBufferSettings>,
-    /// Has power fail once in the run; left out, it does not.
+    /// A power failure during the run. If left out, power does not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_failure: Option<PowerFailureSettings>,
 }
 
 impl SsdSettings {
-    /// What the translation layer has to know of them.
+    /// Returns the settings of the translation layer.
     pub fn layer(&self) -> FtlSettings {
         FtlSettings {
             over_provisioning: self.over_provisioning,
@@ -95,45 +96,46 @@ impl SsdSettings {
         }
     }
 
-    /// How the array is wired, and in which pools it is used.
+    /// Returns how the array is wired, and how it is divided into pools.
     pub fn wiring(&self) -> Wiring<'_> {
         Wiring { geometry: &self.geometry, array: &self.array, pool: self.pool }
     }
 }
 
-/// A power failure in the run, at one of these moments. New requests wait until the drive has found out where its data
-/// are. A pool keeps at least a free block more than it has write frontiers.
+/// One power failure during the run, at one of these moments. New requests then wait until the drive has found its data
+/// again. Each pool keeps at least one more free block than it has write frontiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerFailureSettings {
-    /// After so many requests, those of the warm-up included. Requests under way end first; what the drive does on its
-    /// own, for its write buffer or in idle time, is cut.
+    /// Power fails once this many requests have completed, including those of the warm-up. Requests under way complete
+    /// first; what the drive does on its own, for its write buffer or in idle time, is interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_requests: Option<u64>,
-    /// At this time of the run, the warm-up included, whatever is under way. Requests under way end with an error.
+    /// Power fails at this time of the run, including the warm-up. Requests under way end with an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Nanos>,
-    /// As soon as dies have ended so many flash operations of the run, whatever else is under way.
+    /// Power fails as soon as dies have completed this many flash operations of the run. Requests under way end with an
+    /// error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_operations: Option<u64>,
 }
 
 impl PowerFailureSettings {
-    /// After so many requests.
+    /// A power failure after this many requests.
     pub fn after_requests(requests: u64) -> Self {
         Self { after_requests: Some(requests), ..Self::default() }
     }
-    /// At this time of the run.
+    /// A power failure at this time of the run.
     pub fn at(time: Nanos) -> Self {
         Self { at: Some(time), ..Self::default() }
     }
-    /// After so many flash operations.
+    /// A power failure after this many flash operations.
     pub fn after_operations(operations: u64) -> Self {
         Self { after_operations: Some(operations), ..Self::default() }
     }
 }
 
-/// Plain arrays leave no trace in resolved configurations.
+/// Returns true if `array` is the default, which resolved configurations leave out.
 fn is_plain(array: &ArraySettings) -> bool {
     *array == ArraySettings::default()
 }
@@ -147,42 +149,44 @@ fn page_ftl() -> Choice {
     Choice::named("page")
 }
 
-/// The way to the host.
+/// The link to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSettings {
-    /// Rate in each direction; the two directions do not disturb each other.
+    /// Transfer rate in each direction. The two directions do not slow each other down.
     pub rate: ByteRate,
-    /// What each request spends in the controller before anything else. Requests pass it at the same time.
+    /// Time that the controller spends on each request before anything else. Requests spend it in parallel.
     #[schemars(extend("most" = "60s"))]
     pub overhead: Nanos,
 }
 
-/// The drive's memory for data. Writes of the same page meet in it, reads of what it holds need no flash.
+/// The drive's memory for data. Writes to one page are combined in it, and reads of what it holds need no flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteBufferSettings {
-    /// How much data it holds, in whole pages.
+    /// How much data it holds. Only whole pages of it are used.
     pub size: Bytes,
-    /// Whether writes end in memory or in flash.
+    /// When a write is complete: once it is in memory, or once it is in flash.
     #[serde(default)]
     pub mode: BufferMode,
-    /// What a request takes that needs nothing but the memory.
+    /// How long a request takes that needs only the memory.
     #[schemars(extend("most" = "60s"))]
     pub latency: Nanos,
-    /// Writing to flash begins when more than this share of the memory holds what the flash lacks.
+    /// When more than this share of the memory holds data that flash lacks, the drive begins to write pages to flash.
     #[schemars(extend("most" = "100%"))]
     #[serde(default = "three_quarters")]
     pub high_water: Ratio,
-    /// It ends when no more than this share does. The pages that were used longest ago go first, at most one for each
-    /// die of a pool at a time; while writes wait for room, as many more at a time as those still bring.
+    /// When no more than this share of the memory does, the drive stops writing pages to flash. The least recently used
+    /// pages go first, at most one at a time for each die of a pool. While writes wait for room, as many more pages go
+    /// as those writes still bring.
     #[serde(default = "half")]
     pub low_water: Ratio,
     /// Whether pages that were read from flash are kept for further reads.
     #[serde(default)]
     pub keep_reads: bool,
-    /// Whether capacitors bring the content to flash when power fails, from where it is read back. Then flushes have
-    /// nothing to do, and writes with forced unit access end in memory as others do.
+    /// Whether capacitors power the drive until the buffer is saved to flash after a power failure; it is read back
+    /// when power returns. Flushes then have nothing to do, and writes with forced unit access (FUA) end in memory like
+    /// others.
     #[serde(default)]
     pub power_protected: bool,
 }
@@ -194,46 +198,48 @@ fn half() -> Ratio {
     Ratio::percent(50)
 }
 
-/// When a write is done.
+/// When a write is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferMode {
-    /// Once it is in memory. It waits for room where everything there is still to be written to flash.
+    /// Once it is in memory. It waits for room while everything there still has to be written to flash.
     #[default]
     WriteBack,
-    /// Once it is in flash. The memory keeps it for reads.
+    /// Once it is in flash. The memory keeps a copy for reads.
     WriteThrough,
 }
 
-/// How space is made.
+/// Cleaning (garbage collection): when and how blocks are made free.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CleaningSettings {
-    /// Which block is cleaned: one of [`crate::VICTIM_POLICIES`].
+    /// Policy that chooses which block is cleaned: one of [`crate::VICTIM_POLICIES`].
     #[serde(default = "greedy")]
     pub victim: Choice,
     /// A pool cleans when its free blocks fall below this share of its blocks.
     #[serde(default = "five_percent")]
     pub threshold: Ratio,
-    /// Below this share of free blocks each page written to a pool also copies some pages of a victim: as many as it
-    /// takes to clean the victim by the time that the space it gives is used up. So no single write waits for a whole
-    /// block. Above `threshold`; left out, writes clean only when they must, and then whole blocks.
+    /// Gradual cleaning: below this share of free blocks, each page written to a pool also copies some pages of a
+    /// victim, as many as it takes to clean the victim by the time that the space it gives is used up. So no single
+    /// write waits for a whole block. Must be above `threshold`. If left out, writes clean only when they must, and
+    /// then whole blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gradual: Option<Ratio>,
-    /// Below this share of free blocks a pool is cleaned while the drive has no requests. Above `threshold`; left out,
-    /// idle time is not used. The more is kept free, the less spare space is left for cleaning to be cheap.
+    /// Background cleaning: below this share of free blocks, a pool is cleaned while the drive has no requests. Must be
+    /// above `threshold`. If left out, idle time is not used. The more blocks are kept free, the less spare space is
+    /// left to make cleaning cheap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Ratio>,
-    /// How long the drive has had no requests before it begins with `background`.
+    /// How long the drive must have had no requests before background cleaning begins.
     #[schemars(extend("most" = "1d"))]
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_before_background: Nanos,
-    /// Which pages are kept apart in blocks of their own: each kind then has as many write frontiers as
-    /// `write_frontiers` says. For layers that can `separate`.
+    /// Which kinds of pages are kept in separate blocks. Each kind then has as many write frontiers as
+    /// `write_frontiers` says. Only for layers that can `separate`.
     #[serde(default, skip_serializing_if = "is_together")]
     pub separate: Separation,
-    /// With `separate` = "hot-cold": a page is hot if it was written among the last writes of its pool, one to two
-    /// times as many as this share of the pool's host pages.
+    /// With `separate` = "hot-cold": a page is hot if it was among the last N page writes of its pool, where N is one
+    /// to two times this share of the pool's host pages.
     #[serde(default = "half", skip_serializing_if = "is_half")]
     pub hot_window: Ratio,
 }
@@ -257,7 +263,7 @@ fn five_percent() -> Ratio {
 }
 
 impl CleaningSettings {
-    /// What of them is the translation layer's business.
+    /// Returns the rules that the translation layer follows.
     fn rules(&self) -> CleaningRules {
         CleaningRules {
             victim: self.victim.clone(),

@@ -1,5 +1,5 @@
-//! The side of the flash: the translation layer, what the cells hold, the array in time, the decoder. It knows pages
-//! and who waits for them; of requests it knows the slot.
+//! The flash side of the drive: the translation layer, the contents of the cells, the array with its timing, the
+//! decoder. It deals with pages and with who waits for them; of a request it knows only the slot.
 
 use std::cell::RefCell;
 
@@ -16,60 +16,61 @@ use crate::{SsdError, SsdSettings};
 /// Flash behind a translation layer.
 #[derive(Debug)]
 pub(super) struct Back {
-    /// What the translation layer sees of the array.
+    /// The array's shape as the translation layer sees it.
     pub(super) geometry: Geometry,
     pub(super) timing: Timing,
     pub(super) space: Space,
     layer: FtlSettings,
     seed: u64,
     page_shift: u32,
-    /// Size of what is read alone of a logical page, as a shift; as large as the page where that is one flash page.
+    /// Size of the smallest part of a logical page that can be read alone (a flash page), as a shift.
     part_shift: u32,
     whole_page_reads: bool,
     /// Whether the translation layer has to know how much work waits on each die.
     least_loaded: bool,
-    /// Whether it keeps streams apart.
+    /// Whether the translation layer keeps streams apart.
     pub(super) streams: bool,
-    /// Whether the array's changes are followed for a sudden power failure.
-    pub(super) follows_changes: bool,
+    /// Whether the array tracks which changes were performed, for a sudden power failure.
+    pub(super) tracks_changes: bool,
     pub(super) ftl: Box<dyn Ftl>,
     pub(super) flash: FlashState,
-    /// What the layer emitted, on its way to the array.
+    /// Operations that the layer emitted and the array has not been given yet.
     ops: OpList,
-    /// Decides late which operations go first; telemetry, which may not change the drive, has it decide up to now.
+    /// Decides late in which order operations run. In a cell, since telemetry takes the drive by shared reference and
+    /// has the array decide up to now.
     pub(super) array: RefCell<Array>,
-    /// Bit errors, where they are modelled.
+    /// Bit errors and decoding, if they are modelled.
     pub(super) ecc: Option<Box<Ecc>>,
-    /// Too many blocks have gone bad.
+    /// Whether so many blocks have gone bad that the drive takes no more writes.
     pub(super) read_only: bool,
     pub(super) counts: PageCounts,
-    /// Counters of the layers before this one: preconditioning and recovery build a new one.
+    /// Counters of earlier layers: preconditioning and recovery each build a new layer.
     former: FtlCounters,
     /// Wear counts that were lost with the map at power failures.
     pub(super) former_wear: WearCounts,
 }
 
-/// Pages of the host, since new.
+/// Counts of host pages since the drive was new.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PageCounts {
     pub(super) writes: u64,
     /// Pages that reads asked for.
     pub(super) reads: u64,
-    /// Those of them without data.
+    /// Pages among them that had no data.
     pub(super) unwritten_reads: u64,
 }
 
-/// What became of operations that were handed on to the array.
+/// What came of issuing operations to the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Issued {
-    /// How many of them end with a report to their waiter.
+    /// How many of them report their end to the waiter.
     pub(super) awaited: u32,
-    /// Data that a request asked for could not be corrected.
+    /// Whether data that a request asked for could not be corrected.
     pub(super) uncorrectable: bool,
 }
 
 impl Back {
-    /// Builds the back of a new drive. `seed` is for victim policies that draw.
+    /// Builds the back of a new drive. `seed` is for victim policies that choose at random.
     pub(super) fn new(settings: &SsdSettings, seed: u64) -> Result<Self, SsdError> {
         let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
         let mut timing = Timing::new(&settings.timing, &flash_pages)?;
@@ -106,7 +107,7 @@ impl Back {
             whole_page_reads: settings.array.whole_page_reads,
             least_loaded: settings.array.placement == Placement::LeastLoaded,
             streams: settings.streams > 1,
-            follows_changes: false,
+            tracks_changes: false,
             array: RefCell::new(Array::new(&geometry, &timing, &wiring)),
             geometry,
             timing,
@@ -124,17 +125,17 @@ impl Back {
         })
     }
 
-    /// What the host can address.
+    /// Returns the capacity that the host can address.
     pub(super) fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.space.host_pages) * self.geometry.page_size().0)
     }
 
-    /// The page that holds a byte.
+    /// Returns the number of the logical page that holds `byte`.
     #[inline(always)]
     pub(super) fn page_of(&self, byte: u64) -> u64 {
         byte >> self.page_shift
     }
-    /// Flash pages of a page of the layer's.
+    /// Returns how many flash pages make a logical page.
     pub(super) fn flash_pages_per_page(&self) -> u64 {
         1 << (self.page_shift - self.part_shift)
     }
@@ -149,27 +150,28 @@ impl Back {
         }
     }
 
-    /// Lets copies of pages side by side be one operation where nobody looks at single ones.
+    /// Lets copies of adjacent pages be emitted as one operation, unless `single`, the array or the decoder needs them
+    /// one by one.
     pub(super) fn choose_operations(&mut self, single: bool) {
         let runs = self.array.get_mut().takes_runs() && self.ecc.is_none() && !single;
         self.ops.take_runs(runs);
     }
 
-    /// Has the array follow which changes were performed, as long as nothing was handed on to it.
-    pub(super) fn follow_changes(&mut self, settings: &SsdSettings) {
+    /// Has the array track which changes were performed. Only before any operation has been issued.
+    pub(super) fn track_changes(&mut self, settings: &SsdSettings) {
         let blocks = self.space.blocks_per_pool;
         self.array.get_mut().follow(&self.geometry, &self.timing, &settings.wiring(), blocks);
         self.flash.settle_as_issued(false);
-        self.follows_changes = true;
+        self.tracks_changes = true;
     }
 
-    /// The next `pages` writes belong to one request.
+    /// Tells the layer that the next `pages` writes belong to one request.
     #[inline]
     pub(super) fn begin_request(&mut self, pages: u32) {
         self.ftl.begin_request(pages);
     }
 
-    /// The next writes belong to this stream.
+    /// Tells the layer that the next writes belong to `stream`.
     #[inline]
     pub(super) fn begin_stream(&mut self, stream: StreamId) {
         if self.streams {
@@ -177,16 +179,17 @@ impl Back {
         }
     }
 
-    /// All pages of a request have been asked for. Returns how many more operations `waiter` has to wait for.
+    /// Ends a request, all of whose pages have been served. Returns the further operations that `waiter` has to wait
+    /// for.
     #[inline]
     pub(super) fn end_request(&mut self, now: Nanos, waiter: Waiter) -> Issued {
         self.ops.clear();
         self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
-        self.hand_on(now, waiter, None, None)
+        self.issue(now, waiter, None, None)
     }
 
-    /// Performs a request of this kind on a page, of which it covers the bytes from `start` to `end`, counted over the
-    /// drive. Where the layer fails, what it did before has been handed on all the same.
+    /// Performs a request of this kind on `page`. The request covers the bytes from `start` to `end` of the drive. If
+    /// the layer fails, the operations that it emitted before are issued all the same.
     #[inline]
     pub(super) fn serve(
         &mut self,
@@ -218,13 +221,13 @@ impl Back {
             RequestKind::Flush => Ok(()),
         };
         let mut issued = Issued::default();
-        // What was emitted before an error was done to the cells, too.
+        // Operations emitted before an error have changed the cells, too, and so are issued.
         if !self.ops.as_slice().is_empty() {
             let first_byte = u64::from(page.0) << self.page_shift;
             let cover = (self.part_shift < self.page_shift)
                 .then(|| self.cover(kind, start.saturating_sub(first_byte), end - first_byte));
             let read = (kind == RequestKind::Read).then_some(page);
-            issued = self.hand_on(now, waiter, cover.as_ref(), read);
+            issued = self.issue(now, waiter, cover.as_ref(), read);
         }
         (issued, result)
     }
@@ -244,7 +247,7 @@ impl Back {
         self.ftl.write(page, part, &mut Cells::new(&mut self.flash, &mut self.ops))
     }
 
-    /// Writes a page that leaves the buffer: alone, whatever requests brought it.
+    /// Writes a page that leaves the buffer, as a request of its own whichever requests wrote it.
     pub(super) fn write_out(
         &mut self,
         now: Nanos,
@@ -258,24 +261,24 @@ impl Back {
         self.begin_stream(stream);
         let written = self.write(now, page, part);
         self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
-        (self.hand_on(now, waiter, None, None), written)
+        (self.issue(now, waiter, None, None), written)
     }
 
-    /// Forgets a page. Nobody waits for what the map may need for it.
+    /// Unmaps a page. Nobody waits for the operations that this may need on a map in flash.
     pub(super) fn forget(&mut self, now: Nanos, page: LogicalPage) {
         self.ops.clear();
         self.ftl.trim(page, &mut Cells::new(&mut self.flash, &mut self.ops));
-        self.hand_on(now, Waiter::NOBODY, None, None);
+        self.issue(now, Waiter::NOBODY, None, None);
     }
 
-    /// Does a round of cleaning: one step in each pool that needs it. Returns the operations to wait for.
+    /// Does a round of cleaning: one step in each pool that needs it. Returns the number of operations to wait for.
     pub(super) fn clean(&mut self, now: Nanos) -> u32 {
         let mut under_way = 0;
         for _ in 0..self.space.pools {
             self.ops.clear();
-            // An error is that of cleaning that gains nothing: idle time cannot help then.
+            // An error means that cleaning gains no space; idle time cannot help then.
             let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
-            under_way += self.hand_on(now, Waiter::BACKGROUND, None, None).awaited;
+            under_way += self.issue(now, Waiter::BACKGROUND, None, None).awaited;
             if !something {
                 break;
             }
@@ -283,18 +286,18 @@ impl Back {
         under_way
     }
 
-    /// Hands on to the array what was emitted elsewhere for the cells, as [`Self::hand_on`] does.
-    pub(super) fn hand_on_all(&mut self, now: Nanos, ops: OpList, waiter: Waiter) -> Issued {
+    /// Issues operations that a layer emitted into `ops` instead of this drive's own list.
+    pub(super) fn issue_list(&mut self, now: Nanos, ops: OpList, waiter: Waiter) -> Issued {
         self.ops = ops;
-        let issued = self.hand_on(now, waiter, None, None);
+        let issued = self.issue(now, waiter, None, None);
         self.ops = OpList::default();
         issued
     }
 
-    /// Hands on to the array what the layer emitted. `read` is the page whose data the operations bring, if any, which
-    /// is written again where its errors have become many.
+    /// Issues the operations that the layer emitted to the array. `read` is the page that they read for the host, if
+    /// any; if its bit errors have become many, it is rewritten (refreshed).
     #[inline]
-    fn hand_on(&mut self, now: Nanos, waiter: Waiter, cover: Option<&Cover>, read: Option<LogicalPage>) -> Issued {
+    fn issue(&mut self, now: Nanos, waiter: Waiter, cover: Option<&Cover>, read: Option<LogicalPage>) -> Issued {
         if self.ops.as_slice().is_empty() {
             return Issued::default();
         }
@@ -302,12 +305,12 @@ impl Back {
         if let Some(ecc) = &mut self.ecc {
             uncorrectable = ecc.judge(now, self.ops.as_slice(), cover);
             if let (Some(page), Some(index)) = (read, ecc.stale()) {
-                // Where there is no room for them the data stay, and the host has them all the same.
+                // Without room for a new copy the data stay where they are; the host has read them all the same.
                 let _ = self.ftl.refresh(page, index, &mut Cells::new(&mut self.flash, &mut self.ops));
                 ecc.judge_more(now, self.ops.as_slice(), cover);
             }
         }
-        if self.follows_changes {
+        if self.tracks_changes {
             self.report_changes();
         }
         let more_steps = self.ecc.as_ref().map_or(&[][..], |ecc| ecc.more_steps());
@@ -315,15 +318,15 @@ impl Back {
         Issued { awaited, uncorrectable }
     }
 
-    /// Tells the array which of the operations that it is given next have to wait for earlier ones of their pool.
+    /// Tells the array which of the operations that are issued next have to wait for earlier ones of their pool.
     #[cold]
     fn report_changes(&mut self) {
         let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
         self.array.get_mut().expect_waits(self.flash.last_that_wait(changes));
     }
 
-    /// Returns which flash pages of a logical page have to be read for its bytes from `start` to `end`: for a read
-    /// those with the bytes, for a write those of which something stays.
+    /// Returns which flash pages of a logical page have to be read for a request to its bytes from `start` to `end`. A
+    /// read needs those that hold the bytes, a write those that it does not overwrite whole.
     #[cold]
     fn cover(&self, kind: RequestKind, start: u64, end: u64) -> Cover {
         let end = end.min(1 << self.page_shift);
@@ -339,14 +342,14 @@ impl Back {
         Cover { needed: if first < last { [0..first, last..all] } else { [0..all, 0..0] } }
     }
 
-    /// A translation layer as it was built first.
+    /// Builds a translation layer in its first state, from the same settings as the first one.
     pub(super) fn new_layer(&self) -> Box<dyn Ftl> {
         let context =
             FtlContext { geometry: &self.geometry, space: &self.space, settings: &self.layer, seed: self.seed };
         esker_ftl::build(&context).expect("it was built from the same settings before")
     }
 
-    /// Forgets all data and wear, and brings the drive into `condition`.
+    /// Discards all data and wear, and brings the drive into `condition`.
     pub(super) fn precondition(
         &mut self,
         now: Nanos,
@@ -364,7 +367,7 @@ impl Back {
         self.flash.backlog.clear();
         self.ftl = ftl;
         let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
-        self.flash.settle_as_issued(!self.follows_changes);
+        self.flash.settle_as_issued(!self.tracks_changes);
         self.counts.writes += writes;
         if let Some(ecc) = &mut self.ecc {
             ecc.start(now, &self.flash);
@@ -372,8 +375,8 @@ impl Back {
         report
     }
 
-    /// Begins with a layer that knows nothing, as after a power failure, and has it find its data on flash. `ops` takes
-    /// the operations for that.
+    /// Replaces the layer by a new one that knows nothing, as after a power failure, and has it find its data in flash.
+    /// `ops` receives the operations for that.
     pub(super) fn recover_layer(&mut self, ops: &mut OpList) -> Result<(), FtlError> {
         self.former.add(&self.ftl.counters());
         if let Some(wear) = self.ftl.wear() {
@@ -384,14 +387,14 @@ impl Back {
         self.ftl.recover(&mut Cells::new(&mut self.flash, ops))
     }
 
-    /// What the translation layers counted since the drive was new.
+    /// Returns what all translation layers counted since the drive was new.
     pub(super) fn layer_counters(&self) -> FtlCounters {
         let mut counters = self.former.clone();
         counters.add(&self.ftl.counters());
         counters
     }
 
-    /// Asserts what must hold at any time; takes long.
+    /// Asserts what must hold at any time. Slow.
     pub(super) fn check(&self) {
         self.flash.check();
         self.ftl.check(&self.flash);

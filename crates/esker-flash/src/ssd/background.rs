@@ -1,4 +1,4 @@
-//! Cleaning while the drive has nothing else to do.
+//! Background cleaning: cleaning while the drive has no requests.
 
 use esker_core::Nanos;
 use esker_nand::ValueError;
@@ -10,18 +10,20 @@ use crate::{CleaningSettings, SsdError};
 /// Longer times are refused, so that sums stay far from the end of `u64` nanoseconds.
 const IDLE_MAX: Nanos = Nanos::from_secs(86_400);
 
-/// When the next round of cleaning begins. A round is one step (a copy, or an erase) in each pool that needs it; so a request
-/// that comes meanwhile waits for one operation of its die, and not for a whole victim.
+/// When the next round of cleaning begins. A round is one step (a copy or an erase) in each pool that needs it. So a
+/// request that comes during the round waits for one operation of its die, and not for a whole victim.
 #[derive(Debug)]
 pub(super) struct Background {
+    /// How long the drive must be idle before a round begins.
     idle: Nanos,
+    /// When the next round begins.
     due: Nanos,
-    /// Flash operations of the round under way.
+    /// Flash operations of the current round that have not ended.
     under_way: u32,
 }
 
 impl Background {
-    /// `None` where idle time is not used.
+    /// Returns `None` if the settings leave idle time unused.
     pub(super) fn new(settings: &CleaningSettings) -> Result<Option<Self>, SsdError> {
         let idle = settings.idle_before_background;
         if idle > IDLE_MAX {
@@ -36,19 +38,19 @@ impl Background {
         self.due
     }
 
-    /// Power failed: what was under way is lost.
+    /// Power fails: the current round is lost.
     pub(super) fn lose_power(&mut self) {
         (self.due, self.under_way) = (Nanos::NEVER, 0);
     }
 
-    /// A request came.
-    pub(super) fn hold(&mut self) {
+    /// Postpones the next round, since a request came.
+    pub(super) fn postpone(&mut self) {
         self.due = Nanos::NEVER;
     }
 }
 
 impl Ssd {
-    /// Something ended: if the drive is idle now, the time runs after which it cleans.
+    /// Schedules background cleaning if the drive has just become idle.
     #[inline]
     pub(super) fn check_idle(&mut self, now: Nanos) {
         let Some(background) = &mut self.background else { return };
@@ -58,14 +60,15 @@ impl Ssd {
         }
     }
 
-    /// Begins a round.
+    /// Begins a round of cleaning.
     pub(super) fn clean_in_background(&mut self, now: Nanos) {
         let under_way = self.back.clean(now);
         let background = self.background.as_mut().expect("it was due");
         (background.due, background.under_way) = (Nanos::NEVER, under_way);
     }
 
-    /// An operation of the round has ended; the last one lets the next round begin at once, if the drive is idle still.
+    /// Handles the end of an operation of the round. After the last one the next round begins at once if the drive is
+    /// still idle.
     pub(super) fn cleaned_in_background(&mut self, now: Nanos) {
         let background = self.background.as_mut().expect("it is under way");
         background.under_way -= 1;

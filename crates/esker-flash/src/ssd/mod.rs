@@ -1,5 +1,5 @@
-//! The drive: a front that takes requests, splits them into pages and buffers writes; a back with the translation layer
-//! and the array; what the drive does on its own.
+//! The drive. Its front takes requests, splits them into pages and buffers writes. Its back holds the translation layer
+//! and the array. Beside these are cleaning in idle time, power failures and reports.
 
 mod back;
 mod background;
@@ -30,19 +30,20 @@ use timeline::Timeline;
 /// A solid-state drive.
 ///
 /// A request is split into pages and ends with its last page operation. Its service begins when the first of its own
-/// flash operations begins on its die; waiting for the die, for the link, and for cleaning that a write set off is
-/// queueing.
+/// flash operations begins on its die. Waiting for the die, for the link, and for cleaning that a write caused counts
+/// as queueing.
 ///
 /// - **Reads** of pages without data need no flash operation.
 /// - **Writes** of a part of a page that has data read the page first. Without a write buffer a write that completed is
-///   durable. Writes that wait for room in the buffer are served user before background.
-/// - **Trims** need no flash operation. **Zeroes** are written by forgetting whole pages, which then read as zeroes, and
-///   by rewriting parts of pages.
-/// - **Flushes** complete when all writes that were submitted before them have. With a write buffer they also wait for
-///   what it held then to reach flash, unless the buffer is protected against power failures.
-/// - **Power failures**: requests that came while power was out are served user before background.
+///   durable. When writes wait for room in the buffer, those of users go before background ones.
+/// - **Trims** need no flash operation. **Zeroes** unmap whole pages, which then read as zeroes, and rewrite pages that
+///   they cover in part.
+/// - **Flushes** complete when all writes that were submitted before them have completed. With a write buffer they also
+///   wait until the data it held at that time are in flash, unless the buffer is protected against power failures.
+/// - **Power failures**: of the requests that came while power was out, those of users are served before background
+///   ones.
 ///
-/// Flash operations have no priority: dies serve them whosever they are.
+/// Flash operations have no priority: dies do not distinguish whose request they belong to.
 #[derive(Debug)]
 pub struct Ssd {
     name: String,
@@ -50,21 +51,21 @@ pub struct Ssd {
     front: Front,
     back: Back,
     background: Option<Background>,
-    /// A power failure during the run, if there is to be one.
+    /// The power failure of the run, if the settings ask for one.
     power: Option<PowerFailure>,
     timeline: Option<Box<Timeline>>,
-    /// Operations that ended at this instant.
+    /// Buffer for the operations that end at this instant, kept to avoid allocations.
     ended: Vec<Ended>,
-    /// The first page of the write that will probably come next.
+    /// First page of the write that will probably come next; its map entries are prefetched.
     expected: Cell<Option<LogicalPage>>,
-    /// The last time that anything happened.
+    /// Time of the last call that changed the drive.
     now: Nanos,
     next: Nanos,
     measuring: Baseline,
     precondition: Option<PreconditionReport>,
 }
 
-/// The counters when measuring began.
+/// The counters as they stood when measuring began.
 #[derive(Clone, Debug, Default)]
 struct Baseline {
     at: Nanos,
@@ -75,7 +76,7 @@ struct Baseline {
 }
 
 impl Ssd {
-    /// Builds a drive called `name` in reports. `seed` is for victim policies that draw.
+    /// Builds a drive called `name` in reports. `seed` is for victim policies that choose at random.
     pub fn new(name: &str, settings: &SsdSettings, seed: u64) -> Result<Self, SsdError> {
         let mut back = Back::new(settings, seed)?;
         let front = Front::new(settings, &back)?;
@@ -107,49 +108,51 @@ impl Ssd {
         Ok(ssd)
     }
 
-    /// The array's shape.
+    /// Returns the array's shape.
     pub fn geometry(&self) -> &Geometry {
         &self.back.geometry
     }
 
-    /// How the array's pages are shared out.
+    /// Returns how the array's pages are divided: what the host sees, pools, reserve.
     pub fn space(&self) -> &Space {
         &self.back.space
     }
 
-    /// Asserts what must hold at any time: every mapped page is valid and says whose it is, nothing else is valid, and
-    /// programs, erases and free space add up. Takes long.
+    /// Asserts what must hold at any time: every mapped page is valid and names its owner, no other page is valid, and
+    /// programs, erases and free space add up. Slow.
     pub fn check(&self) {
         self.back.check();
         self.front.check();
     }
 
-    /// Serves a request that has come in, unless power is out.
+    /// Serves a request that has crossed the link, unless power is out; then it waits.
     #[inline]
     fn dispatch(&mut self, now: Nanos, slot: u32) {
-        if self.power.as_mut().is_some_and(|power| power.hold(slot)) {
+        if self.power.as_mut().is_some_and(|power| power.hold_request(slot)) {
             return self.check_power_failure(now);
         }
         self.front.dispatch(now, slot, &mut self.back);
     }
 
-    /// A flash operation has ended that no request waits for.
+    /// Handles the end of a flash operation that no request waits for: of recovery, idle cleaning or the buffer.
     #[cold]
-    fn ended_beside_requests(&mut self, now: Nanos, waiter: Waiter) {
+    fn internal_operation_ended(&mut self, now: Nanos, waiter: Waiter) {
         match waiter.kind() {
             WaiterKind::Background if self.power.as_ref().is_some_and(PowerFailure::is_recovering) => {
                 self.recovery_operation_ended(now);
             }
             WaiterKind::Background => self.cleaned_in_background(now),
             WaiterKind::Entry(entry) => {
-                self.front.left(now, entry, &mut self.back);
+                self.front.write_out_operation_ended(now, entry, &mut self.back);
                 self.check_idle(now);
             }
-            WaiterKind::Request(_) | WaiterKind::Nobody => unreachable!("{waiter:?} is told elsewhere"),
+            WaiterKind::Request(_) | WaiterKind::Nobody => {
+                unreachable!("the end of an operation of {waiter:?} is handled elsewhere")
+            }
         }
     }
 
-    /// A request leaves the drive.
+    /// Completes a request, which leaves the drive.
     #[inline]
     fn complete(&mut self, now: Nanos, slot: u32, done: &mut Vec<Completion>) {
         let completion = self.front.complete(now, slot, &mut self.back);
@@ -195,7 +198,7 @@ impl Device for Ssd {
             timeline.submitted(now, slot, &request);
         }
         if let Some(background) = &mut self.background {
-            background.hold();
+            background.postpone();
         }
         if came_in {
             self.dispatch(now, slot);
@@ -228,7 +231,7 @@ impl Device for Ssd {
             for Ended { waiter, start } in ended.drain(..) {
                 match waiter.slot() {
                     Some(slot) => self.front.operation_ended(now, slot, start, &mut self.back),
-                    None => self.ended_beside_requests(now, waiter),
+                    None => self.internal_operation_ended(now, waiter),
                 }
             }
             self.ended = ended;

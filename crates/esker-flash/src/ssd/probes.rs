@@ -1,4 +1,4 @@
-//! What the drive tells of its array beyond the usual, where that was asked for.
+//! Reports that are made only on request: use of each die and bus, and energy.
 
 use esker_core::Nanos;
 use esker_nand::array::{Done, Step, Tally, Timing};
@@ -8,7 +8,7 @@ use esker_results::{ArrayReport, EnergyByCause, EnergyReport, StepReport};
 
 use super::Ssd;
 
-/// The name of a cause in results.
+/// Returns the name of a cause in results.
 pub(super) fn cause_name(cause: Cause) -> &'static str {
     match cause {
         Cause::Host => "host",
@@ -24,7 +24,7 @@ const CAUSES_IN_ORDER: [Cause; CAUSES] =
     [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::WearLevelling, Cause::Recovery, Cause::Refresh];
 
 impl Ssd {
-    /// Each die and bus by itself.
+    /// Reports each die and bus by itself, and operations by step and cause.
     pub(super) fn array_report(&self, measured: Nanos) -> ArrayReport {
         let array = self.back.array.borrow();
         let share = |busy: Vec<Nanos>| busy.iter().map(|busy| busy.0 as f64 / measured.0.max(1) as f64).collect();
@@ -47,11 +47,11 @@ impl Ssd {
         ArrayReport { die_utilisation: share(array.die_busy()), bus_utilisation: share(array.bus_busy()), steps }
     }
 
-    /// What the array took over `measured`.
+    /// Reports the energy that the array took over `measured`.
     pub(super) fn energy_report(&self, energy: &EnergySettings, measured: Nanos) -> EnergyReport {
         let array = self.back.array.borrow();
         let tally = array.tally();
-        // What packages do in synchrony is counted once.
+        // Operations that packages perform in synchrony are counted once.
         let packages = match self.settings.array.gang {
             Gang::Synchronous => u64::from(self.settings.geometry.packages_per_channel),
             _ => 1,
@@ -76,7 +76,7 @@ impl Ssd {
     }
 }
 
-/// What steps take of each component, in picojoules.
+/// Computes the energy of steps by component, in picojoules.
 struct Prices<'a> {
     energy: &'a EnergySettings,
     sector: u64,
@@ -89,7 +89,7 @@ impl Prices<'_> {
         match step {
             Step::Program | Step::ProgramSector | Step::CopyIn | Step::Erase => 0,
             Step::ReadHeld | Step::ReadSectorHeld | Step::CopyOutHeld => 0,
-            // Each sensing takes as long as a read.
+            // Each sensing takes as long as a read, so time in cells gives their number.
             Step::ReadAgain => done.cells / self.timing.page_read.0 * self.energy.page_read.0,
             _ => done.steps * self.energy.page_read.0,
         }
@@ -131,7 +131,7 @@ impl Prices<'_> {
         }
     }
 
-    /// The same from all steps of a kind, whatever they were for.
+    /// Sums up the energy of all steps over all causes; a check of [`Self::by_cause`].
     fn total(&self, tally: &Tally) -> u64 {
         let of = |step: Step| {
             let mut all = Done::default();

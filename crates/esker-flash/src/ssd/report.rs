@@ -1,4 +1,4 @@
-//! What the drive tells of itself.
+//! Telemetry and the report of the drive.
 
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ impl Ssd {
             pages: self.back.space.page_counts(),
             effective_spare_factor: self.back.space.effective_spare_factor(),
             erases: counts.erases,
-            // Where pages are mapped, every victim is a merge.
+            // A layer that maps pages does not count merges: each of its victims counts as one.
             merges: layer.merges.unwrap_or(MergeCounts {
                 switch: counts.erases_without_copies,
                 partial: counts.erases - counts.erases_without_copies,
@@ -162,7 +162,7 @@ impl Ssd {
             precondition: self.precondition,
             mapping: layer.mapping,
             recovery: self.power.as_ref().and_then(PowerFailure::report),
-            power_failure_missed: self.power.as_ref().is_some_and(PowerFailure::is_ahead),
+            power_failure_missed: self.power.as_ref().is_some_and(PowerFailure::is_pending),
         }
     }
 }
@@ -177,7 +177,7 @@ impl Ssd {
         let mut remaining_by_tenths = [0; 21];
         for (erases, blocks) in (0..).zip(&by_erases) {
             let remaining = endurance.saturating_sub(erases) as f64;
-            // Of a mean that is used up, nothing can be a share.
+            // Once the mean block has no erases remaining, blocks have no share of that mean.
             let tenths = if remaining_mean > 0.0 { remaining / remaining_mean * 10.0 } else { 0.0 };
             remaining_by_tenths[(tenths as usize).min(20)] += blocks;
         }
@@ -205,7 +205,7 @@ fn ecc_report(ecc: &Ecc) -> EccReport {
         uncorrectable_reads: by_cause(&counts.failed),
         lost_pages: counts.lost_pages,
         reads_of_lost_pages: counts.reads_of_lost_pages,
-        // A sum of many equal ones is rounded.
+        // If many rates are equal, rounding can lift their mean above the worst one.
         mean_raw_bit_error_rate: (counts.rates / reads).min(counts.worst_rate),
         worst_raw_bit_error_rate: counts.worst_rate,
         expected_uncorrectable_bit_error_rate: counts.uncorrectable_rates / reads,

@@ -1,4 +1,4 @@
-//! Some requests one by one, with what the flash did for them.
+//! A timeline: some requests one by one, with the flash operations performed for them.
 
 use std::collections::VecDeque;
 
@@ -9,16 +9,18 @@ use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use super::probes::cause_name;
 
 const NONE: u64 = u64::MAX;
-/// More operations than this are counted, but not kept: of the first requests the last ones, of the last ones the first.
+/// Most operations that are kept; others are only counted. A timeline of the first requests drops the latest
+/// operations, one of the last requests the earliest.
 const OPERATIONS_MAX: usize = 200_000;
-/// Requests that are kept beyond what was asked for, where one before them does not end.
+/// Most requests that are kept beyond the number asked for, while an earlier one has not ended.
 const BEYOND_MAX: usize = 10_000;
 
-/// A recording: of the first requests until the last of them ended, of the last ones all the time.
+/// A recording of requests and operations. One of the first requests stops when the last of them has ended; one of the
+/// last requests goes on for the whole run.
 #[derive(Debug)]
 pub(super) struct Timeline {
     stretch: Stretch,
-    /// Requests kept that have not ended.
+    /// Number of kept requests that have not ended.
     open: u32,
     measuring: bool,
     /// Per slot of the drive, the number of its request since measuring began.
@@ -26,17 +28,17 @@ pub(super) struct Timeline {
     /// The number of the first request kept.
     first: u64,
     requests: VecDeque<Kept>,
-    /// With the number of the request that waits for it. In the order of their ends.
+    /// Operations in the order of their ends, each with the number of the request that waits for it.
     operations: VecDeque<(u64, Performed)>,
     left_out: u64,
 }
 
-/// A request.
+/// A request of the timeline.
 #[derive(Debug)]
 struct Kept {
     request: Request,
     arrival: Nanos,
-    /// Begin of its service and end.
+    /// When its service began, and when it ended.
     ended: Option<(Nanos, Nanos)>,
 }
 
@@ -54,12 +56,12 @@ impl Timeline {
         }
     }
 
-    /// Begins anew.
+    /// Discards what was recorded and begins to record, as measuring begins.
     pub(super) fn start(&mut self) {
         *self = Self { measuring: true, ..Self::new(self.stretch) };
     }
 
-    /// Whether no more requests are wanted.
+    /// Returns true if no more requests are to be recorded.
     fn is_full(&self) -> bool {
         match self.stretch {
             Stretch::First(length) => self.requests.len() == length as usize,
@@ -67,7 +69,7 @@ impl Timeline {
         }
     }
 
-    /// A request was taken.
+    /// Records a request that the drive accepted.
     pub(super) fn submitted(&mut self, now: Nanos, slot: u32, request: &Request) {
         if self.of_slot.len() <= slot as usize {
             self.of_slot.resize(slot as usize + 1, NONE);
@@ -84,7 +86,7 @@ impl Timeline {
         }
     }
 
-    /// Lets go of the requests before the last `length`, and of what ended before all that are left.
+    /// Drops the requests before the last `length`, and the operations that ended before the remaining ones came.
     fn forget(&mut self, length: usize) {
         let before = self.first;
         while let Some(front) = self.requests.front()
@@ -100,9 +102,9 @@ impl Timeline {
         }
     }
 
-    /// Flash operations ended; the requests that waited for them still have their slots.
+    /// Records flash operations that ended. The requests that waited for them must still have their slots.
     pub(super) fn performed(&mut self, operations: impl Iterator<Item = Performed>) {
-        // Before the last of its requests has ended, whatever is done may be in their way.
+        // Until the last recorded request has ended, any operation may delay one of them.
         let wanted = self.measuring && !(self.is_full() && self.open == 0);
         for done in operations {
             if !wanted {
@@ -120,7 +122,7 @@ impl Timeline {
         }
     }
 
-    /// A request left the drive.
+    /// Records the end of a request.
     pub(super) fn completed(&mut self, slot: u32, completion: &Completion) {
         let number = std::mem::replace(&mut self.of_slot[slot as usize], NONE);
         if number == NONE || number < self.first {

@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Helpers of the integration tests.
 
 use esker_core::{
     Arrival, Completion, Control, Device, DeviceError, Nanos, Observer, Precondition, Ratio, ReplayEnd, ReplaySettings,
@@ -7,13 +7,13 @@ use esker_core::{
 use esker_flash::{PRESETS, Ssd, SsdSettings};
 use esker_results::{FlashReport, Report, RequestStatistics};
 
-/// The settings of a preset.
+/// Returns the settings of a preset.
 pub(crate) fn preset(name: &str) -> SsdSettings {
     let preset = PRESETS.iter().find(|preset| preset.name == name).expect("there is such a preset");
     toml::from_str(preset.toml).expect("presets are well-formed")
 }
 
-/// One package of the drive of Agrawal 2008, with fewer blocks.
+/// Settings of one package of the drive of Agrawal 2008, with fewer blocks.
 pub(crate) fn one_package(dies: u32) -> SsdSettings {
     let mut settings = preset("samsung-k9xxg08-slc-32g");
     settings.geometry.channels = 1;
@@ -23,7 +23,7 @@ pub(crate) fn one_package(dies: u32) -> SsdSettings {
     settings
 }
 
-/// A drive whose host space was written once.
+/// Builds a drive whose host space was written once.
 pub(crate) fn filled(settings: &SsdSettings) -> Ssd {
     let mut ssd = Ssd::new("flash", settings, 1).expect("the settings work");
     let condition = Precondition::Filled { utilisation: Ratio::ONE };
@@ -32,7 +32,7 @@ pub(crate) fn filled(settings: &SsdSettings) -> Ssd {
     ssd
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) statistics: RequestStatistics,
     pub(crate) last_event: Nanos,
@@ -71,7 +71,7 @@ pub(crate) fn run(ssd: &mut Ssd, arrivals: impl IntoIterator<Item = Arrival>, se
     Run { statistics: watch.statistics, last_event: end.last_event }
 }
 
-/// The drive's report.
+/// Returns the drive's report.
 pub(crate) fn report(ssd: &Ssd) -> FlashReport {
     let report = Report::of(ssd);
     report.devices["flash"].flash.clone().expect("drives report on flash")

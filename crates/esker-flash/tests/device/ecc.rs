@@ -1,4 +1,4 @@
-//! A worn-out drive with old data against the same drive when it was new.
+//! A worn-out drive with old data compared with the same drive when new.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
 use esker_flash::SsdSettings;
@@ -17,7 +17,7 @@ fn worn() -> SsdSettings {
     settings
 }
 
-/// Reads of single pages, one at a time: what they needed, and their mean response in microseconds.
+/// Reads single pages, one at a time. Returns what decoding they needed, and their mean response in microseconds.
 fn reads(settings: &SsdSettings, count: usize) -> (EccReport, f64) {
     let mut ssd = filled(settings);
     let pages = ssd.capacity().0 / 4096;

@@ -1,4 +1,4 @@
-//! Translation layers against each other: preconditioned, and under the workloads that tell them apart.
+//! Translation layers compared: preconditioned, and under the workloads that tell them apart.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{Ssd, SsdSettings};
@@ -60,10 +60,10 @@ fn after(kind: &str, length: u64, starts: impl Iterator<Item = u64>) -> FlashRep
     report(&ssd)
 }
 
-/// Single pages, four of five in a tenth of the space.
+/// Writes to single pages, four of five in a tenth of the space.
 fn local(count: usize) -> impl Iterator<Item = u64> {
     let mut rng = Rng::new(17);
-    // 10 % of 32,768 pages are not the host's.
+    // The host cannot address 10 % of the 32,768 pages.
     let pages = 29_000;
     (0..count).map(move |_| if rng.below(5) > 0 { rng.below(pages / 10) } else { rng.below(pages) })
 }
@@ -72,8 +72,8 @@ fn local(count: usize) -> impl Iterator<Item = u64> {
 fn random_writes_cost_page_mapped_layers_least_and_block_associative_ones_most() {
     let erases = |kind: &str| after(kind, 1, local(60_000)).erases;
     let (page, fast, bast, block) = (erases("page"), erases("fast"), erases("bast"), erases("block"));
-    // Kim 2009, section 3.5.1: FAST erases several times as much as the baseline; section 2.4: log blocks of BAST are
-    // thrashed, which is what shared ones are for.
+    // Kim 2009, section 3.5.1: FAST erases several times as much as the baseline. Section 2.4: log blocks of BAST
+    // thrash, which shared log blocks avoid.
     assert!(2 * page < fast, "page {page}, FAST {fast}");
     assert!(3 * fast < bast, "FAST {fast}, BAST {bast}");
     // An erase of a data block and one of a log block for nearly each write.
@@ -84,7 +84,7 @@ fn random_writes_cost_page_mapped_layers_least_and_block_associative_ones_most()
 fn locality_helps_those_who_look_for_it() {
     let [bast, fast, last, superblock] =
         ["bast", "fast", "last", "superblock"].map(|kind| after(kind, 1, local(60_000)));
-    // Hot pages fill log blocks that die of themselves.
+    // Hot pages fill log blocks whose pages are all superseded soon, so that no merge is needed.
     assert!(last.dead_log_blocks > fast.dead_log_blocks, "{last:?} {fast:?}");
     let degree = |flash: &FlashReport| {
         let blocks: u64 = flash.full_merge_data_blocks.iter().map(|(blocks, count)| u64::from(*blocks) * count).sum();
@@ -92,9 +92,9 @@ fn locality_helps_those_who_look_for_it() {
     };
     // Kim 2009, figure 3.10: full merges of many data blocks.
     assert!(degree(&fast) > 10.0, "{}", degree(&fast));
-    // Eight data blocks share what is one's alone in BAST.
+    // Eight data blocks share log blocks that belong to one data block in BAST.
     assert!(2 * superblock.erases < bast.erases, "{superblock:?} {bast:?}");
-    // The map of a superblock is read from spare areas; none other is.
+    // Only superblocks have their map read from spare areas.
     assert!(superblock.reads.mapping > 0 && fast.reads.mapping + last.reads.mapping == 0);
 }
 
@@ -114,7 +114,7 @@ fn sequential_writes_cost_all_layers_the_same() {
 
 #[test]
 fn small_sequential_writes_escape_a_detector_that_goes_by_size() {
-    // Kim 2009, section 2.4, of LAST.
+    // Kim 2009, section 2.4, says so of LAST.
     let sequential = |kind: &str| after(kind, 1, (0..30_000).map(|index| index % 28_800));
     let (fast, last) = (sequential("fast"), sequential("last"));
     assert_eq!(fast.merges.full, 0);
@@ -127,7 +127,7 @@ fn block_maps_take_a_fraction_of_the_controllers_memory() {
     let page = bytes("page");
     // Kim 2009, section 2.3.2: an entry for each block instead of each of its 64 pages.
     assert!(60 * bytes("block") < page);
-    // A page map of 3 % of the blocks.
+    // These have a page map of 3 % of the blocks, too.
     for kind in ["bast", "fast", "last"] {
         assert!(20 * bytes(kind) < page && bytes(kind) > 2 * bytes("block"), "{kind}: {} of {page}", bytes(kind));
     }

@@ -1,4 +1,4 @@
-//! The drive as a device: its presets, its times under load, and whatever configuration one may think of.
+//! The drive as a device: presets, times under load, and random configurations.
 
 mod common;
 mod ecc;

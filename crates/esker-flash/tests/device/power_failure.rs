@@ -35,7 +35,7 @@ fn recovery(settings: &SsdSettings) -> RecoveryReport {
             if index % 3 == 0 { Request::read(start, Bytes(4096)) } else { Request::write(start, Bytes(4096)) };
         Arrival { at: Nanos::ZERO, request }
     });
-    // Every request is served in the end, and the books balance.
+    // Every request is served in the end, and all counts add up.
     let end = run(&mut ssd, arrivals, &ReplaySettings::closed(8));
     ssd.check();
     let flash = report(&ssd);
@@ -60,7 +60,7 @@ fn a_full_scan_reads_each_spare_area_one_after_the_other() {
 fn summaries_and_the_directory_shorten_recovery() {
     let (full, summaries, directory) =
         (recovery(&settings("page", false)), recovery(&settings("page", true)), recovery(&settings("dftl", false)));
-    // One summary per block, and the pages of what has none.
+    // One summary per block, and each page of blocks without a summary.
     assert!(summaries.reads < 64 + 2 * 64 + 64, "{summaries:?}");
     assert!(20.0 * summaries.duration_s < full.duration_s, "{summaries:?} {full:?}");
     // One spare area per block, those of the map's blocks, the translation pages, and those of the last blocks of data.
@@ -84,7 +84,7 @@ fn every_layer_finds_its_data_again_or_refuses_power_failures() {
                 continue;
             }
             let found = recovery(&settings);
-            // Merges had ended, and so nothing was moved; blocks of which nothing counts any more are erased at once.
+            // No merge was under way, so nothing was moved; blocks without valid pages are erased at once.
             assert!(found.reads >= 64 && found.erases < 8, "{}: {found:?}", entry.name);
         }
     }

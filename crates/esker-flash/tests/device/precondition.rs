@@ -1,4 +1,5 @@
-//! Preconditioning: the steady state is that of theory, a run that follows stays in it, and it always ends.
+//! Preconditioning: its steady state is that of theory, a run that follows stays in it, and preconditioning always
+//! ends.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{Ssd, SsdSettings};
@@ -76,7 +77,7 @@ fn it_ends_on_the_smallest_drives_too_and_can_be_repeated() {
         assert_eq!(ssd.telemetry().free_space.unwrap(), Bytes(6 * 4096));
         ssd.check();
     }
-    // A share of nothing is nothing.
+    // A share of an empty drive is empty.
     let mut ssd = Ssd::new("flash", &tiny, 1).unwrap();
     assert_eq!(steady(&mut ssd, Ratio::ZERO), PreconditionReport::default());
 }

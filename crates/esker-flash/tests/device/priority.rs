@@ -26,7 +26,7 @@ fn served(settings: &SsdSettings, arrivals: impl IntoIterator<Item = Arrival>) -
     log
 }
 
-/// One die, so that all wait for the same; small enough to be filled soon.
+/// One die, so that all requests wait for it; small enough to be filled soon.
 fn one_die(queue_depth: u32) -> SsdSettings {
     let mut settings = one_package(1);
     settings.geometry.pages_per_block = 16;
@@ -34,7 +34,7 @@ fn one_die(queue_depth: u32) -> SsdSettings {
     SsdSettings { queue_depth, link: None, write_buffer: None, ..settings }
 }
 
-/// Room for four pages.
+/// A drive whose buffer has room for four pages.
 fn buffered() -> SsdSettings {
     let buffer = WriteBufferSettings {
         size: Bytes(4 * PAGE.0),
@@ -48,7 +48,7 @@ fn buffered() -> SsdSettings {
     SsdSettings { write_buffer: Some(buffer), ..one_die(1024) }
 }
 
-/// Nobody was served while one of a higher priority waited who had come before that.
+/// Asserts that no request was served while one of a higher priority waited that had come before.
 fn assert_order(log: &Log) -> Result<(), TestCaseError> {
     for (_, request, completion) in &log.0 {
         let begins = completion.service_start;
@@ -83,7 +83,7 @@ proptest! {
         assert_order(&served(&settings, arrivals))?;
     }
 
-    /// A large write that is in the buffer in part goes on, and every write ends once.
+    /// A large write that is in the buffer in part goes on, and every write ends exactly once.
     #[test]
     fn writes_of_any_size_and_flushes_all_end(
         steps in prop::collection::vec((0..3u8, 0..400u64, 0..12u64, 0..300u64), 1..150),
@@ -132,7 +132,7 @@ fn a_flush_is_not_held_up_by_what_users_write_later() {
     arrivals.insert(30, Arrival { at: Nanos::from_micros(1_000), request: flush });
     let with = served(&buffered(), arrivals);
     let later = |log: &Log, end| log.0.iter().filter(|(_, _, completion)| completion.at > end).count();
-    // Of the 611 requests thirty or so came before it.
+    // Some thirty of the 611 requests came before the flush.
     assert!(later(&with, end_of(&with, |request| *request == flush)) > 550);
     assert!(later(&with, end_of(&with, background)) > 550);
 }

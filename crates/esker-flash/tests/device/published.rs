@@ -1,4 +1,4 @@
-//! What is said of the modern presets beside data sheets is what they do.
+//! The figures of modern presets that are compared with data sheets are what the presets do.
 
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
@@ -7,11 +7,11 @@ use esker_core::{
 use esker_flash::{Figure, PUBLISHED, Ssd, SsdSettings, TOLERANCE, Work};
 use esker_nand::Geometry;
 
-/// Blocks per plane of a part of a drive: enough that the few that are kept free weigh as in the whole one.
+/// Blocks per plane of a scaled drive: enough that the free blocks are as large a share as on the whole drive.
 const BLOCKS_PER_PLANE: u32 = 256;
 const PAGES_PER_BLOCK: u32 = 128;
 
-/// A part of the drive with all its dies, in fewer and smaller blocks whose erases are shorter in proportion.
+/// Scales a drive down: all its dies, but fewer and smaller blocks, whose erases are shorter in proportion.
 fn scaled(settings: &SsdSettings) -> SsdSettings {
     let mut part = settings.clone();
     let geometry = &mut part.geometry;
@@ -22,20 +22,20 @@ fn scaled(settings: &SsdSettings) -> SsdSettings {
         part.timing.block_erase.0 /= 2;
     }
     geometry.blocks_per_plane = geometry.blocks_per_plane.min(BLOCKS_PER_PLANE);
-    // Small drives have room for the whole buffer.
+    // The buffer is not scaled, and so has to be small beside the scaled drive.
     let raw = u64::from(Geometry::new(geometry, false).unwrap().pages()) * geometry.page_size.0;
     let buffer = part.write_buffer.map_or(Bytes::ZERO, |buffer| buffer.size);
     assert!(buffer.0 < raw / 50, "the buffer would hold much of the part");
     part
 }
 
-/// A preset as its file has it now.
+/// Reads a preset from its file as it is now.
 fn from_file(name: &str) -> SsdSettings {
     let path = format!("{}/presets/ssd/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// When so many requests had ended.
+/// Counts requests that ended, and notes when the `warm`-th and the last of them did.
 struct Clock {
     warm: u64,
     ended: u64,
@@ -55,7 +55,7 @@ impl Observer for Clock {
     }
 }
 
-/// Requests or megabytes per second.
+/// Measures requests or megabytes per second.
 fn measure(settings: &SsdSettings, work: Work, depth: u32) -> f64 {
     let mut ssd = Ssd::new("flash", settings, 1).unwrap();
     let condition = match work {
@@ -124,7 +124,7 @@ fn what_differs_from_data_sheets_has_its_reason() {
     }
 }
 
-/// Between these lines the document has the tables.
+/// The document has the tables between these lines.
 const MARKS: [&str; 2] = ["<!-- tables of presets beside data sheets -->\n", "<!-- end of these tables -->\n"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Times under load: queueing theory, and the limits of dies and buses.
+//! Times under load, compared with queueing theory and with the limits of dies and buses.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, ResourceKind, Rng};
 
@@ -29,14 +29,14 @@ fn reads_of_one_die_wait_as_in_an_m_d_1_queue() {
         let waiting = run.statistics.read_response().mean() - READ_NS;
         let expected = load * READ_NS / (2.0 * (1.0 - load));
         assert!((waiting / expected - 1.0).abs() < 0.02, "load {load}: {waiting:.0} ns against {expected:.0} ns");
-        // Waiting is told apart from service.
+        // Waiting does not count as service.
         let results = run.statistics.results();
         assert!((results.read.queue_time.mean_us * 1e3 - waiting).abs() < 1.0);
         assert!((results.read.device_time.stddev_us).abs() < 1e-6);
     }
 }
 
-/// Requests per second of `request`s at a constant depth.
+/// Measures requests per second at a constant depth, with the use of dies and buses.
 fn throughput(dies: u32, depth: usize, write: bool) -> (f64, f64, f64) {
     let mut settings = one_package(dies);
     settings.geometry.blocks_per_plane = 2048;
@@ -77,7 +77,7 @@ fn one_die_serves_one_operation_at_a_time() {
 
 #[test]
 fn a_bus_saturates_at_one_transfer_at_a_time() {
-    // Two dies could read more than the bus can carry; deep enough, neither runs dry.
+    // Two dies could read more than the bus can carry; with a deep queue neither runs out of work.
     let (rate, bus, die) = throughput(2, 64, false);
     assert_near(rate, 1e9 / TRANSFER_NS);
     assert_near(bus, 1.0);

@@ -1,4 +1,4 @@
-//! Any configuration either works or is refused with the numbers that clash; and what works keeps its books.
+//! Any configuration either works or is refused with the values that conflict; drives that work keep correct counts.
 
 use esker_core::registry::{self, Accepted};
 use esker_core::{
@@ -21,7 +21,7 @@ use proptest::prelude::*;
 
 use crate::common::{report, run};
 
-/// Mostly from `range`; now and then zero.
+/// Draws mostly from `range`, sometimes zero.
 fn mostly(range: std::ops::Range<u32>) -> impl Strategy<Value = u32> {
     prop_oneof![1 => Just(0), 40 => range]
 }
@@ -62,7 +62,7 @@ fn write_buffer() -> impl Strategy<Value = Option<WriteBufferSettings>> {
             size: Bytes(size),
             mode,
             latency: Nanos(latency),
-            // Mostly the right way round.
+            // Mostly with the low mark below the high one.
             high_water: Ratio::percent(if marks.0 % 10 == 0 { marks.0 } else { marks.0.max(marks.1).min(100) }),
             low_water: Ratio::percent(if marks.0 % 10 == 0 { marks.1 } else { marks.0.min(marks.1) }),
             keep_reads,
@@ -111,7 +111,7 @@ fn cleaning() -> impl Strategy<Value = CleaningSettings> {
     )
 }
 
-/// Mostly with defaults, some with a number for one of their parameters.
+/// Draws a layer, mostly with defaults, sometimes with a number for one of its parameters.
 fn ftl() -> impl Strategy<Value = Choice> {
     (0..FTLS.len(), any::<prop::sample::Index>(), prop::option::weighted(0.4, 0u64..40)).prop_map(
         |(layer, parameter, value)| {
@@ -131,7 +131,7 @@ fn ftl() -> impl Strategy<Value = Choice> {
     )
 }
 
-/// None, or cells with many errors under a code with a few steps.
+/// Draws no code, or cells with many errors and a code of a few steps.
 fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
     let code = prop::sample::select(vec![EccCode::Bch, EccCode::Ldpc, EccCode::Ldpc]);
     let errors = prop::sample::select(vec![ErrorCount::Drawn, ErrorCount::Drawn, ErrorCount::Expected]);
@@ -179,7 +179,7 @@ fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
     prop::option::weighted(0.5, ecc)
 }
 
-/// A plain array, or any other.
+/// Draws the default array, or any other.
 fn array() -> impl Strategy<Value = ArraySettings> {
     let copies = prop::sample::select(vec![CopyBack::Off, CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]);
     let levels = vec![ArrayLevel::Channel, ArrayLevel::Package, ArrayLevel::Die, ArrayLevel::Plane];
@@ -192,7 +192,7 @@ fn array() -> impl Strategy<Value = ArraySettings> {
         GangControl::Rounds,
     ]);
     let data = prop::sample::select(vec![GangData::Own, GangData::Shared]);
-    // Now and then something is said of a gang that it does not have.
+    // Sometimes settings of a gang are given without a gang.
     let gang = (gangs, controls, data, 0..10).prop_map(|(gang, control, data, odd)| match gang {
         _ if odd == 0 => (gang, control, data),
         Gang::SharedControl => (gang, control, GangData::default()),
@@ -303,7 +303,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     true => streams,
                     false => 1,
                 };
-                // Layers that cannot refuse it.
+                // Mostly leaves out what the layer would refuse.
                 if !asks(LayerCapability::Separate) {
                     cleaning.separate = Separation::None;
                 }
@@ -312,7 +312,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                 }
                 SsdSettings {
                     over_provisioning: over,
-                    // Both at once is one error only.
+                    // Rarely both at once, which is refused.
                     spare_factor: if over.is_some_and(|over| over.as_parts_per_billion() % 7 > 0) {
                         None
                     } else {
@@ -338,7 +338,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     wear: wear.filter(|_| asks(LayerCapability::Wear)),
                     ftl,
                     write_buffer,
-                    // Mostly where it is not refused.
+                    // Mostly left out where it would be refused.
                     ecc: ecc.filter(|_| array_is_plain || depth % 4 == 0),
                     power_failure: None,
                 }
@@ -372,7 +372,7 @@ fn requests(seed: u64, count: usize, capacity: Bytes) -> impl Iterator<Item = Ar
     })
 }
 
-/// Runs a drive and checks its books: every program has a cause, and erases free what is programmed again.
+/// Runs a drive and checks its counts: every program has a cause, and erases free what is programmed again.
 fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio) -> Result<String, TestCaseError> {
     let mut ssd = Ssd::new("flash", settings, seed).expect("it was built before");
     let capacity = ssd.capacity();
@@ -386,8 +386,8 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     let flash = report(&ssd);
     match flash.write_buffer {
         None => prop_assert_eq!(flash.programs.host, flash.host_page_writes),
-        // What is still in memory was not programmed yet.
-        // A write that found the drive worn out left the buffer and never reached flash.
+        // Pages still in memory have not been programmed. On a drive that is worn out, pages may have left the buffer
+        // without reaching flash.
         Some(_) if flash.wear.is_some_and(|wear| wear.read_only) => {}
         Some(buffer) if settings.write_buffer.unwrap().mode == BufferMode::WriteBack => {
             let filled = before.host_page_writes;
@@ -415,16 +415,16 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     }
     if let Some(ecc) = &flash.ecc {
         let judged = ecc.reads_by_step.iter().sum::<u64>() + ecc.uncorrectable_reads.total();
-        // Nothing is decoded while preconditioning. Superblocks also have spare areas read.
+        // Preconditioning decodes nothing. Superblocks also read spare areas.
         let reads = flash.reads.total() - before.reads.total();
-        // Of a logical page of several flash pages, each that is read is judged on its own.
+        // Each flash page that is read is decoded on its own, even if several make a logical page.
         let packages =
             if settings.array.gang == Gang::Synchronous { settings.geometry.packages_per_channel } else { 1 };
         let flash_pages = ssd.geometry().page_size().0 / (settings.geometry.page_size.0 * u64::from(packages));
         prop_assert!(judged <= reads * flash_pages);
         prop_assert!(judged >= reads || settings.ftl.kind == "superblock");
         prop_assert!(
-            // A mean of equal rates is rounded.
+            // The mean of equal rates is rounded.
             ecc.mean_raw_bit_error_rate <= ecc.worst_raw_bit_error_rate * (1.0 + 1e-9)
                 && ecc.worst_raw_bit_error_rate <= 0.5
         );
@@ -444,7 +444,7 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     Ok(format!("{:?} {:?}", outcome.statistics.results(), flash))
 }
 
-/// So many times as many cases as usual.
+/// Returns how many times as many cases as usual are to run.
 fn soak() -> u32 {
     std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }
@@ -517,7 +517,7 @@ proptest! {
         let capacity = ssd.capacity();
         run(&mut ssd, requests(seed, 1000, capacity), &ReplaySettings::closed(8));
         ssd.check();
-        // The run may have ended before.
+        // The run may have ended before power failed.
         if let Some(recovery) = report(&ssd).recovery {
             prop_assert!(recovery.reads > 0 && recovery.interrupted_requests <= u64::from(settings.queue_depth));
         }

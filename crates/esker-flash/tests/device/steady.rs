@@ -1,4 +1,4 @@
-//! A stationary start: what it brings about at once is what long overwriting brings about in the end.
+//! Starts in the steady state: they give at once the state that long overwriting reaches in the end.
 
 use esker_core::{LogicalPage, Ratio, Rng};
 use esker_flash::SsdSettings;
@@ -54,7 +54,7 @@ impl Drive {
         drive
     }
 
-    /// Programs that so many page writes take.
+    /// Overwrites pages at random. Returns how many programs that takes.
     fn overwrite(&mut self, writes: u64) -> u64 {
         let before = self.flash.counts().programs().total();
         let mut left = writes;
@@ -68,7 +68,8 @@ impl Drive {
     }
 }
 
-/// Write amplification in the first `writes` writes after each of `starts` starts, against that of long overwriting.
+/// Compares write amplification in the first `writes` writes after each of `starts` starts with that of long
+/// overwriting.
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
 fn compare(what: &str, settings: &SsdSettings, starts: u64, writes: u64) {
     let settled = if settings.ftl.kind == "dftl" { 1 << 14 } else { 0 };
@@ -115,15 +116,15 @@ fn frontiers_and_gradual_cleaning_take_their_share() {
     gradual.write_frontiers = WriteFrontiers::Die;
     gradual.block_summary = true;
     compare("gradual cleaning", &gradual, 4, 1 << 16);
-    // It spares blocks without a superseded page.
+    // The policy never chooses blocks without a superseded page.
     gradual.spare_factor = Some(Ratio::percent(8));
     gradual.block_summary = false;
     gradual.cleaning.victim = Choice::named("random");
     compare("gradual cleaning of any block", &gradual, 16, 1 << 16);
 }
 
-/// A pool of 4,096 blocks has some 120 to spare: one more or less is nearly a percent of write amplification, and
-/// gradual cleaning finds its pace between whole numbers of free blocks.
+/// A pool of 4,096 blocks has some 120 spare ones: one more or less changes write amplification by nearly a percent,
+/// and the pace of gradual cleaning lies between those of two whole numbers of free blocks.
 #[test]
 fn long_blocks_under_gradual_cleaning_begin_at_its_pace() {
     let mut settings = preset("qlc-data-centre-2t");
@@ -156,8 +157,8 @@ fn dftl_begins_where_it_would_end() {
     }
 }
 
-/// Long blocks: a start with too many or too few of them free shows for long, while a pool of short ones is soon where
-/// it belongs.
+/// Blocks of many pages: a wrong number of free ones at the start shows for long, while a pool of short blocks corrects
+/// itself soon.
 #[test]
 fn dftl_begins_at_the_pace_of_gradual_cleaning() {
     for (victim, starts, pages) in

@@ -1,4 +1,4 @@
-//! Do drives keep streams apart, with a write buffer and without, and is it refused where it means nothing?
+//! Drives keep streams apart, with a write buffer and without, and refuse to where that would have no effect.
 
 use esker_core::{Arrival, Bytes, Device, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng, StreamId, registry};
 use esker_flash::{Ssd, SsdError, SsdSettings, WriteBufferSettings};
@@ -17,8 +17,8 @@ fn small(streams: u32) -> SsdSettings {
     SsdSettings { streams, write_buffer: None, ..settings }
 }
 
-/// Programs per page that left for flash, where nine of ten writes go to the first tenth of the drive, in stream 0, and
-/// the others in stream 5.
+/// Returns the programs per page written to flash. Nine of ten writes go to the first tenth of the drive, in stream 0,
+/// the others anywhere, in stream 5.
 fn write_amplification(settings: &SsdSettings) -> f64 {
     let mut ssd = filled(settings);
     let page = settings.geometry.page_size;
@@ -44,7 +44,7 @@ fn a_hot_and_a_cold_stream_cost_less_where_they_are_told_apart() {
         let measured = |streams| write_amplification(&SsdSettings { write_buffer, ..small(streams) });
         let [together, alike, apart] = [measured(1), measured(5), measured(2)];
         assert!(apart < 0.9 * together, "{apart} against {together}, buffer {}", write_buffer.is_some());
-        // Modulo 5 both are one.
+        // Modulo 5 both streams are one.
         assert!((alike / together - 1.0).abs() < 1e-9, "{alike} against {together}");
     }
 }

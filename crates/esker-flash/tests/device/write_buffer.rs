@@ -1,5 +1,4 @@
-//! What a write buffer does to throughput and to reads, on every preset, with every kind of pool and of write
-//! frontiers.
+//! Effects of a write buffer on throughput and reads, on every preset, with every kind of pool and of write frontiers.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
 use esker_flash::{PRESETS, SsdSettings, WriteBufferSettings};
@@ -10,12 +9,11 @@ use crate::common::{Run, filled, preset, run};
 
 /// Requests under way at a time.
 const DEPTH: u64 = 512;
-/// Pages of a buffer for each die where a preset has none: as many as tlc-data-centre has.
+/// Size of the buffer of a preset that has none, in pages per die: that of tlc-data-centre.
 const BUFFER_PAGES_PER_DIE: u64 = 96;
 
-/// A preset with fewer channels and blocks. Its buffer is smaller in the same proportion as the dies
-/// are fewer, but has room for a page of each request: they are as many as on the whole drive, and without a buffer all
-/// of their data have room somewhere.
+/// Returns a preset with fewer channels and blocks, and its buffer. The buffer is scaled by the number of dies, but has
+/// room for a page of each request, since there are as many requests as on the whole drive.
 fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
     let mut settings = preset(name);
     let dies = |settings: &SsdSettings| {
@@ -35,8 +33,8 @@ fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
     (settings, buffer)
 }
 
-/// Random requests of a page each, `reads` per cent of them reads, from when the drive has begun to clean. Says how
-/// many were served per second of simulated time.
+/// Serves random requests of a page each, `reads` per cent of them reads, once the drive has begun to clean. Returns
+/// how many were served per second of simulated time.
 fn random_requests(settings: &SsdSettings, reads: u64) -> (f64, Run) {
     let mut ssd = filled(settings);
     let page = settings.geometry.page_size;
@@ -57,7 +55,7 @@ fn random_requests(settings: &SsdSettings, reads: u64) -> (f64, Run) {
     (count as f64 / (run.last_event - begun).as_secs_f64(), run)
 }
 
-/// Every kind of pools and frontiers that makes a difference on these settings.
+/// Returns every combination of pools and frontiers that makes a difference with these settings.
 fn shapes(settings: &SsdSettings) -> Vec<SsdSettings> {
     let mut found: Vec<(Space, SsdSettings)> = Vec::new();
     for pool in [PoolScope::Plane, PoolScope::Die, PoolScope::Package, PoolScope::Gang, PoolScope::Device] {

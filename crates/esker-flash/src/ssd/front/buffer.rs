@@ -1,5 +1,5 @@
-//! The drive's memory for data: takes writes, puts them together, answers reads. A state machine over logical pages that
-//! knows nothing of time, requests and flash.
+//! The drive's memory for data: it accepts writes, combines them and answers reads. A state machine over logical pages
+//! that has no notion of time, requests and flash.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -9,11 +9,11 @@ use hashbrown::HashMap;
 
 use super::departures::Departures;
 
-/// Which parts of a page are there: a bit per sector, or per group of sectors where a page has more than 64.
+/// Which sectors of a page are present: a bit per sector, or per group of sectors if a page has more than 64.
 pub(in crate::ssd) type Coverage = u64;
 
-/// Pages in memory. A page is *dirty* while the flash lacks what was written to it, and is then written out at some time;
-/// others are *clean*, and make room, least recently used first.
+/// Pages in memory. A page is *dirty* while flash lacks what was written to it, and *leaving* while it is being written
+/// to flash. Other pages are *clean*; they make room for new ones, least recently used first.
 #[derive(Debug)]
 pub(in crate::ssd) struct Buffer {
     entries: Vec<Entry>,
@@ -21,53 +21,55 @@ pub(in crate::ssd) struct Buffer {
     of_page: HashMap<u32, u32, BuildHasherDefault<PageHasher>>,
     shape: BufferShape,
     whole: Coverage,
-    /// Clean pages, leaving ones, and dirty ones by pool (see [`Entry::list`]), each from the one used longest ago.
+    /// Lists of clean pages, of leaving ones, and of the dirty ones of each pool (see [`Entry::list`]). In each the
+    /// least recently used page comes first.
     lists: Vec<List>,
-    /// Dirty pages of all pools.
+    /// Number of dirty pages of all pools.
     dirty: u32,
     departures: Departures,
-    /// How often a page was used, of all.
+    /// Number of uses of all pages so far.
     uses: u64,
-    /// Dirty or leaving pages that a flush waits for.
+    /// Number of dirty or leaving pages that a flush waits for.
     awaited: u32,
 }
 
-/// How large a buffer is, and where its pages go.
+/// Size of a buffer, and of the array behind it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ssd) struct BufferShape {
-    /// Pages that it has room for.
+    /// Number of pages that it has room for.
     pub(in crate::ssd) pages: u32,
     pub(in crate::ssd) sectors_per_page: u32,
-    /// Pools of the array.
+    /// Number of pools of the array.
     pub(in crate::ssd) pools: u32,
     /// Pages that each pool may always have on their way to flash.
     pub(in crate::ssd) leaving_per_pool: u32,
 }
 
+/// A page in memory.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     page: u32,
-    /// The pool that it is written to, once it was dirty.
+    /// The pool that it is written to, if it has been dirty.
     pool: u32,
     /// The stream that wrote it last.
     stream: StreamId,
-    /// Its last use, by number.
+    /// The number of its last use.
     used: u64,
     covered: Coverage,
     state: State,
-    /// While leaving: whether it was written again meanwhile.
+    /// While leaving: whether it was written again in the meantime.
     again: bool,
-    /// While leaving: whether it was forgotten meanwhile.
+    /// While leaving: whether it was trimmed in the meantime.
     forgotten: bool,
     /// Whether a flush waits for it.
     awaited: bool,
-    /// While leaving: whether a flush also waits for what was written to it meanwhile.
+    /// While leaving: whether a flush also waits for what was written to it in the meantime.
     awaited_again: bool,
-    /// While leaving: flash operations under way.
+    /// While leaving: number of flash operations that have not ended.
     operations: u32,
-    /// While the flash lacks something, the number of the first write that brought it.
+    /// While flash lacks data of it: the number of the first write that brought such data.
     written: u64,
-    /// While leaving and written again, the number of the first write since.
+    /// While leaving and written again: the number of the first write since it left.
     written_again: u64,
     links: Links,
 }
@@ -90,14 +92,15 @@ enum State {
     Leaving,
 }
 
-/// Places in [`Buffer::lists`].
+/// Index of the list of clean pages in [`Buffer::lists`].
 const CLEAN: usize = 0;
+/// Index of the list of leaving pages.
 const LEAVING: usize = 1;
-/// The first pool's.
+/// Index of the list of dirty pages of the first pool; those of other pools follow.
 const DIRTY: usize = 2;
 
 impl Entry {
-    /// The list that it is in.
+    /// Returns the index of the list that it is in.
     fn list(&self) -> usize {
         match self.state {
             State::Clean => CLEAN,
@@ -107,19 +110,19 @@ impl Entry {
     }
 }
 
-/// What became of a page that was to be written.
+/// What became of a page write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ssd) enum Admission {
-    /// It was there, dirty: one write to flash less.
+    /// The page was there already and dirty, so that flash is written once less.
     Coalesced,
-    /// It is there now.
+    /// The page is in memory now.
     Taken,
     /// There is no room: all pages are dirty.
     Full,
 }
 
 impl Buffer {
-    /// An empty one.
+    /// Creates an empty buffer.
     pub(in crate::ssd) fn new(shape: &BufferShape) -> Self {
         let sectors = shape.sectors_per_page;
         Self {
@@ -136,32 +139,32 @@ impl Buffer {
         }
     }
 
-    /// Pages that the flash lacks, those on their way included.
+    /// Returns the number of pages whose data flash lacks, including those on their way.
     pub(in crate::ssd) fn unwritten(&self) -> u32 {
         self.dirty + self.leaving()
     }
-    /// Pages on their way to flash.
+    /// Returns the number of pages on their way to flash.
     pub(in crate::ssd) fn leaving(&self) -> u32 {
         self.lists[LEAVING].len()
     }
-    /// Whether a flush still waits.
+    /// Returns true if a flush still waits for pages.
     pub(in crate::ssd) fn is_awaited(&self) -> bool {
         self.awaited > 0
     }
 
-    /// Whether all of `covered` of `page` is here.
+    /// Returns true if all sectors `covered` of `page` are in memory.
     pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage) -> bool {
         let Some(&entry) = self.of_page.get(&page.0) else { return false };
         self.touch(entry);
         covered & !self.entries[entry as usize].covered == 0
     }
 
-    /// Whether something of `page` is here.
+    /// Returns true if any data of `page` are in memory.
     pub(in crate::ssd) fn holds(&self, page: LogicalPage) -> bool {
         self.of_page.contains_key(&page.0)
     }
 
-    /// Keeps a page that was read from flash, where a clean one can make room for it.
+    /// Keeps a page that flash holds as well, if there is room or a clean page can make it.
     pub(in crate::ssd) fn keep(&mut self, page: LogicalPage, covered: Coverage) {
         match self.of_page.get(&page.0) {
             Some(&entry) => self.entries[entry as usize].covered |= covered,
@@ -173,14 +176,14 @@ impl Buffer {
         }
     }
 
-    /// A page that is here was last written by `stream`.
+    /// Notes that `stream` wrote `page` last, if the page is in memory.
     pub(in crate::ssd) fn set_stream(&mut self, page: LogicalPage, stream: StreamId) {
         if let Some(&entry) = self.of_page.get(&page.0) {
             self.entries[entry as usize].stream = stream;
         }
     }
 
-    /// Takes `covered` of `page`, which belongs to `pool`, as written in `stream` by the write with this number.
+    /// Writes the sectors `covered` of `page`, which belongs to `pool`, for the write with this number in `stream`.
     pub(in crate::ssd) fn write(
         &mut self,
         page: LogicalPage,
@@ -224,13 +227,13 @@ impl Buffer {
         }
     }
 
-    /// The dirty page that was used longest ago, of those whose pool has room, is on its way to flash from now on.
-    /// `more` pages may be that beyond what pools have room for. Names the entry for [`Self::started`] and
-    /// [`Self::ended`].
+    /// Sends the least recently used dirty page to flash, of those whose pool may have one more on its way. `more`
+    /// pages may be on their way beyond that. Returns the entry, for [`Self::set_operations`] and
+    /// [`Self::end_operation`], and what to write.
     pub(in crate::ssd) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part, StreamId)> {
         let pool = self.departures.first(more)?;
         let index = self.lists[DIRTY + pool as usize].first().expect("the pool has something to write");
-        let next = self.cut(index).map(|newer| self.entries[newer as usize].used);
+        let next = self.detach(index).map(|newer| self.entries[newer as usize].used);
         self.dirty -= 1;
         self.link(index, State::Leaving);
         self.departures.began(pool, next);
@@ -240,13 +243,13 @@ impl Buffer {
         Some((index, LogicalPage(entry.page), part, entry.stream))
     }
 
-    /// So many flash operations bring the page of `entry` to flash.
-    pub(in crate::ssd) fn started(&mut self, entry: u32, operations: u32) {
+    /// Sets how many flash operations write the page of `entry`.
+    pub(in crate::ssd) fn set_operations(&mut self, entry: u32, operations: u32) {
         self.entries[entry as usize].operations = operations;
     }
 
-    /// One of them has ended. Says whether that was the last one.
-    pub(in crate::ssd) fn ended(&mut self, index: u32) -> bool {
+    /// Notes the end of a flash operation of the entry `index`. Returns true if that was the last one.
+    pub(in crate::ssd) fn end_operation(&mut self, index: u32) -> bool {
         let entry = &mut self.entries[index as usize];
         entry.operations -= 1;
         if entry.operations > 0 {
@@ -265,7 +268,7 @@ impl Buffer {
         true
     }
 
-    /// Forgets `page`.
+    /// Drops `page`, which was trimmed.
     pub(in crate::ssd) fn forget(&mut self, page: LogicalPage) {
         let Some(index) = self.of_page.remove(&page.0) else { return };
         let entry = &mut self.entries[index as usize];
@@ -278,7 +281,7 @@ impl Buffer {
         self.unused.push(index);
     }
 
-    /// From now on a flush waits for every page that the flash lacks.
+    /// Makes a flush wait for every page whose data flash lacks now.
     pub(in crate::ssd) fn await_all(&mut self) {
         for list in &self.lists[LEAVING..] {
             let mut next = list.first();
@@ -291,20 +294,20 @@ impl Buffer {
         }
     }
 
-    /// Power fails. Says of how many pages the flash lacks what writes with numbers below `number` brought.
+    /// Returns of how many pages flash lacks data that writes with numbers below `number` brought.
     pub(in crate::ssd) fn unwritten_before(&self, number: u64) -> u64 {
         let lost = |entry: &Entry| !entry.forgotten && entry.written < number;
         self.not_on_flash().filter(|entry| lost(entry)).count() as u64
     }
 
-    /// Pages that the flash lacks.
+    /// Iterates over the pages whose data flash lacks.
     fn not_on_flash(&self) -> impl Iterator<Item = &Entry> {
         let lists = self.lists[LEAVING..].iter();
         lists.flat_map(|list| list.iter(&self.entries)).map(|index| &self.entries[index as usize])
     }
 
-    /// What was on its way to flash did not arrive.
-    pub(in crate::ssd) fn turn_back(&mut self) {
+    /// Makes leaving pages dirty again, as a power failure kept them from reaching flash.
+    pub(in crate::ssd) fn return_leaving_pages(&mut self) {
         while let Some(index) = self.lists[LEAVING].first() {
             let entry = &mut self.entries[index as usize];
             entry.operations = 0;
@@ -319,7 +322,7 @@ impl Buffer {
         self.awaited = 0;
     }
 
-    /// An entry for `page` in no list; `None` where nothing clean can make room.
+    /// Returns a new entry for `page` that is in no list; `None` if there is no room and no clean page to make it.
     fn take(&mut self, page: LogicalPage, covered: Coverage) -> Option<u32> {
         let entry = Entry {
             page: page.0,
@@ -355,12 +358,12 @@ impl Buffer {
         Some(index)
     }
 
-    /// Makes `index` the newest of its list.
+    /// Makes `index` the most recently used entry of its list.
     fn touch(&mut self, index: u32) {
         let state = self.entries[index as usize].state;
         if state == State::Leaving {
-            // It stays on its way.
-            self.cut(index);
+            // It stays on its way, so departures do not change.
+            self.detach(index);
             self.link(index, state);
             return;
         }
@@ -368,7 +371,7 @@ impl Buffer {
         self.push(index, state);
     }
 
-    /// Puts an entry that is in no list into that of `state`, where it is not leaving.
+    /// Puts an entry that is in no list into that of `state`, clean or dirty.
     fn push(&mut self, index: u32, state: State) {
         debug_assert!(state != State::Leaving, "pages leave one by one");
         let older = self.link(index, state);
@@ -380,10 +383,10 @@ impl Buffer {
         }
     }
 
-    /// Takes an entry out of its list.
+    /// Takes an entry out of its list, and keeps counts and departures right.
     fn unlink(&mut self, index: u32) {
         let Entry { state, pool, links, .. } = self.entries[index as usize];
-        let newer = self.cut(index);
+        let newer = self.detach(index);
         match state {
             State::Clean => {}
             State::Leaving => self.departures.ended(pool),
@@ -396,7 +399,7 @@ impl Buffer {
         }
     }
 
-    /// Makes an entry the newest of the list of `state`; returns the one before it.
+    /// Appends an entry to the list of `state` as the most recently used one. Returns the entry before it.
     #[inline]
     fn link(&mut self, index: u32, state: State) -> Option<u32> {
         self.uses += 1;
@@ -406,14 +409,14 @@ impl Buffer {
         self.lists[list].push_back(&mut self.entries, index)
     }
 
-    /// Cuts an entry out of its list; returns the one after it.
+    /// Removes an entry from its list only. Returns the entry after it.
     #[inline]
-    fn cut(&mut self, index: u32) -> Option<u32> {
+    fn detach(&mut self, index: u32) -> Option<u32> {
         let list = self.entries[index as usize].list();
         self.lists[list].remove(&mut self.entries, index)
     }
 
-    /// Asserts what must hold between calls; takes long.
+    /// Asserts what must hold between calls. Slow.
     pub(in crate::ssd) fn check(&self) {
         let (mut held, mut dirty) = (0, 0);
         for (number, list) in self.lists.iter().enumerate() {
@@ -444,16 +447,16 @@ impl Buffer {
     }
 }
 
-/// What to make of groups of sectors that a range covers in part.
+/// How groups of sectors count that a range covers in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ssd) enum Rounding {
-    /// Left out: for what is there.
+    /// They are left out: for data that are present.
     Inward,
-    /// Taken in: for what is asked for.
+    /// They are included: for data that are asked for.
     Outward,
 }
 
-/// The coverage of sectors `from..to` of a page.
+/// Returns the coverage of sectors `from..to` of a page.
 pub(in crate::ssd) fn coverage(from: u32, to: u32, sectors_per_page: u32, rounding: Rounding) -> Coverage {
     let group = sectors_per_page.div_ceil(64);
     let (first, end) = match rounding {
@@ -466,7 +469,7 @@ pub(in crate::ssd) fn coverage(from: u32, to: u32, sectors_per_page: u32, roundi
     }
 }
 
-/// The same on every machine. No adversary chooses page numbers.
+/// Hashes page numbers the same way on every machine. It need not resist chosen keys.
 #[derive(Clone, Copy, Debug, Default)]
 struct PageHasher(u64);
 

@@ -1,4 +1,4 @@
-//! Requests through the write buffer.
+//! How requests go through the write buffer.
 
 use std::collections::VecDeque;
 
@@ -13,36 +13,37 @@ use super::serving::refusal;
 use super::{Back, Front, Slots};
 use crate::{BufferMode, SsdError, WriteBufferSettings};
 
-/// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
+/// Longer latencies are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LATENCY_MAX: Nanos = Nanos::from_secs(60);
-/// Pages are numbered in 32 bits, and so are requests of the array.
+/// Most pages of a buffer. Their numbers, which the array has as waiters, are of 32 bits.
 const PAGES_MAX: u64 = 1 << 30;
 
-/// The buffer with all that waits for it.
+/// The buffer and the requests that wait for it.
 #[derive(Debug)]
 pub(in crate::ssd) struct Buffering {
     pub(in crate::ssd) memory: Buffer,
     settings: WriteBufferSettings,
-    /// In pages.
+    /// The water marks, in pages.
     high_water: u32,
     low_water: u32,
     shape: BufferShape,
-    /// Between high and low water.
+    /// Whether pages are being written out, from the high-water mark down to the low one.
     draining: bool,
-    /// Writes that wait for room; taken in order of arrival while a flush is under way, which waits for all before it.
+    /// Writes that wait for room. While a flush is under way, which waits for all writes before it, they are admitted
+    /// in order of arrival.
     blocked: WaitingLine<Blocked>,
-    /// The one that is in memory in part. It goes on first: it keeps nobody waiting for long, and recovery counts on
-    /// writes that were begun one after the other.
+    /// The write that is in memory in part. It goes on before all others: they do not wait long for it, and what a
+    /// power failure loses is determined by writes being admitted one after the other.
     begun: Option<Blocked>,
-    /// Pages that all these still bring.
+    /// Pages that all waiting writes still bring.
     blocked_pages: u64,
-    /// When requests end that need nothing but the memory.
+    /// Requests that need only the memory: when each ends, and its slot.
     timers: VecDeque<(Nanos, u32)>,
-    /// The flush that waits for the content to reach flash.
+    /// Slot of the flush that waits for the content to reach flash.
     flush: Option<u32>,
-    /// Writes that it began to take.
+    /// Number of writes that were admitted so far, in whole or in part.
     admitted: u64,
-    /// The flash takes nothing any more.
+    /// Whether flash takes no more writes.
     failed: bool,
     pub(in crate::ssd) counts: BufferReport,
     /// `counts` when measuring began.
@@ -53,9 +54,9 @@ pub(in crate::ssd) struct Buffering {
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     slot: u32,
-    /// The page that it goes on with.
+    /// The page at which it goes on.
     page: u64,
-    /// Pages from that one to its end.
+    /// Number of pages from there to its end.
     pages: u64,
 }
 
@@ -105,7 +106,7 @@ impl Buffering {
         })
     }
 
-    /// Whether writes wait for room.
+    /// Returns true if any write waits for room.
     fn any_blocked(&self) -> bool {
         self.begun.is_some() || !self.blocked.is_empty()
     }
@@ -114,18 +115,18 @@ impl Buffering {
         self.timers.front().map_or(Nanos::NEVER, |(at, _)| *at)
     }
 
-    /// A request whose time in memory is over at `now`.
-    pub(in crate::ssd) fn due(&mut self, now: Nanos) -> Option<u32> {
+    /// Returns the slot of a request whose time in memory is over at `now`.
+    pub(in crate::ssd) fn pop_due(&mut self, now: Nanos) -> Option<u32> {
         self.timers.pop_front_if(|(at, _)| *at == now).map(|(_, slot)| slot)
     }
 
-    /// Pages that are on their way to flash.
+    /// Returns true if any page is on its way to flash.
     pub(in crate::ssd) fn is_leaving(&self) -> bool {
         self.memory.leaving() > 0
     }
 
-    /// Whether a write of this kind ends in memory.
-    pub(in crate::ssd) fn takes(&self, kind: RequestKind) -> bool {
+    /// Returns true if a request of this kind ends in memory instead of flash. Reads and flushes do not.
+    pub(in crate::ssd) fn ends_in_memory(&self, kind: RequestKind) -> bool {
         let forced = match kind {
             RequestKind::Write { fua } | RequestKind::WriteZeroes { fua } => fua && !self.settings.power_protected,
             RequestKind::Trim => false,
@@ -134,13 +135,14 @@ impl Buffering {
         self.settings.mode == BufferMode::WriteBack && !forced
     }
 
-    /// Whether it holds pages that will never get to flash, and that a flush is to bring there.
+    /// Returns true if a flush has to fail, because the buffer holds pages that can no longer reach flash.
     pub(in crate::ssd) fn cannot_flush(&self) -> bool {
         self.failed && !self.settings.power_protected && self.memory.unwritten() > 0
     }
 
-    /// Holds back a flush that has its turn, where the flash lacks something. Says whether it did.
-    pub(in crate::ssd) fn hold_back(&mut self, slot: u32) -> bool {
+    /// Makes a flush whose turn has come wait for the pages that flash lacks. Returns false if there is nothing to wait
+    /// for.
+    pub(in crate::ssd) fn delay_flush(&mut self, slot: u32) -> bool {
         if self.settings.power_protected {
             return false;
         }
@@ -152,12 +154,13 @@ impl Buffering {
         waits
     }
 
-    /// The request spends its time in memory from now on.
+    /// Begins to serve a request from memory; it ends after the buffer's latency.
     pub(in crate::ssd) fn serve(&mut self, now: Nanos, slot: u32) {
         self.timers.push_back((now + self.settings.latency, slot));
     }
 
-    /// Whether a read of `covered` of `page` needs no flash. One that does may leave the page in memory.
+    /// Returns true if a read of the sectors `covered` of `page` needs no flash. If it does, the page may be kept in
+    /// memory.
     pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage, has_data: bool) -> bool {
         self.counts.pages_read += 1;
         let held = self.memory.read(page, covered);
@@ -168,15 +171,15 @@ impl Buffering {
         held
     }
 
-    /// Keeps what was written to flash beside the buffer.
-    pub(in crate::ssd) fn written_through(&mut self, page: LogicalPage, covered: Coverage, stream: StreamId) {
+    /// Keeps a copy of what a request writes to flash directly.
+    pub(in crate::ssd) fn write_through(&mut self, page: LogicalPage, covered: Coverage, stream: StreamId) {
         self.counts.pages_written += 1;
         self.memory.keep(page, covered);
         self.memory.set_stream(page, stream);
     }
 
-    /// Power fails; of the writes in memory, those from number `oldest` on are under way. Says how many pages lost
-    /// something that had been acknowledged, and how many pages the protection saved.
+    /// Power fails. Of the writes in memory, those from number `oldest` on are still under way. Returns how many pages
+    /// lost acknowledged data, and how many pages the protection saved.
     pub(in crate::ssd) fn lose_power(&mut self, oldest: u64) -> (u64, u64) {
         self.blocked.clear();
         self.begun = None;
@@ -184,7 +187,7 @@ impl Buffering {
         self.timers.clear();
         (self.draining, self.flush) = (false, None);
         if self.settings.power_protected {
-            self.memory.turn_back();
+            self.memory.return_leaving_pages();
             return (0, u64::from(self.memory.unwritten()));
         }
         let lost = self.memory.unwritten_before(oldest);
@@ -192,7 +195,7 @@ impl Buffering {
         (lost, 0)
     }
 
-    /// Asserts what must hold between events; takes long. `slots` are the requests under way.
+    /// Asserts what must hold between events. Slow. `slots` are the requests under way.
     pub(in crate::ssd) fn check(&self, slots: &Slots) {
         self.memory.check();
         let waiting = || self.begun.iter().chain(self.blocked.iter());
@@ -206,7 +209,7 @@ impl Buffering {
         assert!(self.timers.iter().is_sorted_by_key(|(at, _)| *at), "requests in memory end out of order");
     }
 
-    /// Whether it survives a power failure.
+    /// Returns true if the content survives a power failure.
     pub(in crate::ssd) fn is_protected(&self) -> bool {
         self.settings.power_protected
     }
@@ -216,7 +219,7 @@ impl Buffering {
     }
 }
 
-/// The parts of `page` that `request` covers.
+/// Returns the sectors of `page` that `request` covers.
 pub(in crate::ssd) fn covered(request: &Request, page: u64, geometry: &Geometry, rounding: Rounding) -> Coverage {
     let sectors = u64::from(geometry.sectors_per_page());
     let first = page * sectors;
@@ -227,8 +230,8 @@ pub(in crate::ssd) fn covered(request: &Request, page: u64, geometry: &Geometry,
 }
 
 impl Front {
-    /// Takes a write, or what goes the same way, into the buffer from `page` on. Returns the rest where there is no room
-    /// for all of it.
+    /// Admits a write, trim or write of zeroes to the buffer, from the page `from` on. Returns the rest if there is no
+    /// room for all of it.
     fn admit(&mut self, now: Nanos, slot: u32, from: u64, back: &mut Back) -> Option<Blocked> {
         let state = self.slots.get_mut(slot);
         if state.admitted == 0 {
@@ -243,7 +246,7 @@ impl Front {
             let logical = LogicalPage(page as u32);
             match (request.kind, back.part(request.start.byte_offset(), request.end_byte(), page)) {
                 (RequestKind::Trim | RequestKind::WriteZeroes { .. }, Part::Whole) => {
-                    // It ends in memory; what the map may need for it goes on.
+                    // The request ends in memory; nobody waits for operations that the map may need.
                     self.buffering().forget(logical);
                     back.forget(now, logical);
                 }
@@ -266,7 +269,7 @@ impl Front {
         None
     }
 
-    /// A write waits for room since `since`, after it has been tried.
+    /// Lets a write that was tried and did not fit wait for room. It has been waiting since `since`.
     fn wait_for_room(&mut self, now: Nanos, since: Nanos, blocked: Blocked, back: &mut Back) {
         let state = self.slots.get_mut(blocked.slot);
         let priority = state.request.priority;
@@ -277,7 +280,7 @@ impl Front {
         let buffering = self.buffering();
         if buffering.failed {
             self.slots.get_mut(blocked.slot).result = Err(DeviceError::NoSpace);
-            return self.served(now, blocked.slot, back);
+            return self.end_service(now, blocked.slot, back);
         }
         buffering.blocked_pages += blocked.pages;
         if nothing_taken {
@@ -289,7 +292,7 @@ impl Front {
         self.write_out(now, back);
     }
 
-    /// The write that has room next, and since when it waits.
+    /// Returns the waiting write that is admitted next, and since when it has been waiting.
     fn next_blocked(&mut self, now: Nanos) -> Option<(Nanos, Blocked)> {
         let in_order = self.slots.any_flush();
         let buffering = self.buffering();
@@ -302,15 +305,15 @@ impl Front {
         next
     }
 
-    /// Takes a write whose turn it is, or lets it wait behind others.
-    pub(super) fn admit_in_turn(&mut self, now: Nanos, slot: u32, back: &mut Back) {
+    /// Admits a write to the buffer, or queues it behind others that wait for room.
+    pub(super) fn admit_or_queue(&mut self, now: Nanos, slot: u32, back: &mut Back) {
         let request = self.slots.get(slot).request;
         let first = back.page_of(request.start.byte_offset());
         let pages = back.page_of(request.end_byte() - 1) - first + 1;
         let buffering = self.buffering();
         if buffering.failed {
             self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
-            self.served(now, slot, back);
+            self.end_service(now, slot, back);
         } else if !buffering.any_blocked() {
             if let Some(blocked) = self.admit(now, slot, first, back) {
                 self.buffering().counts.writes_that_waited += 1;
@@ -324,8 +327,8 @@ impl Front {
         }
     }
 
-    /// Sends pages to flash while there are too many that it lacks, or a flush waits: each pool its own, and beyond
-    /// that as many as writes wait to bring.
+    /// Writes pages to flash while it lacks too many, or while a flush or a write waits: as many as each pool may have
+    /// on their way, and beyond that as many as the waiting writes bring.
     pub(in crate::ssd) fn write_out(&mut self, now: Nanos, back: &mut Back) {
         loop {
             let buffering = self.buffer.as_mut().expect("it is in use");
@@ -345,11 +348,11 @@ impl Front {
             if let Err(error) = written {
                 return self.fail(now, refusal(error, back));
             }
-            self.buffering().memory.started(entry, issued.awaited);
+            self.buffering().memory.set_operations(entry, issued.awaited);
         }
     }
 
-    /// The flash takes nothing any more: what waits for it never gets there.
+    /// Ends all requests that wait for flash with `error`, since flash takes no more writes.
     fn fail(&mut self, now: Nanos, error: DeviceError) {
         let buffering = self.buffering();
         buffering.failed = true;
@@ -365,10 +368,11 @@ impl Front {
         }
     }
 
-    /// A flash operation of a page that left the buffer has ended.
-    pub(in crate::ssd) fn left(&mut self, now: Nanos, entry: u32, back: &mut Back) {
+    /// Handles the end of a flash operation that writes the page of `entry` out. After the last one of the page, writes
+    /// that wait for room go on.
+    pub(in crate::ssd) fn write_out_operation_ended(&mut self, now: Nanos, entry: u32, back: &mut Back) {
         let buffering = self.buffering();
-        if buffering.failed || !buffering.memory.ended(entry) {
+        if buffering.failed || !buffering.memory.end_operation(entry) {
             return;
         }
         if !buffering.memory.is_awaited()

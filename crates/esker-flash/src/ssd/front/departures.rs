@@ -1,55 +1,57 @@
-//! Which page leaves the buffer next: the one that was used longest ago, of those whose pool has room for it.
+//! Which page leaves the buffer next: the least recently used one of those whose pool may send one more to flash.
 //!
 //! Each pool may have some pages on their way to flash at any time, so that no pool idles because another one cleans.
-//! While writes wait for room in the buffer, so many pages more may leave, whatever their pools: those would be in the
-//! array, too, if there were no buffer. So a buffer never keeps dies idle that would have work without it.
+//! While writes wait for room in the buffer, as many more pages may leave as those writes bring, whatever their pools:
+//! without a buffer those writes would be in the array, too. So a buffer never keeps a die idle that would have work
+//! without it.
 
 use esker_core::{Nanos, Timetable};
 
-/// The pools that have something to write, by what their next page is.
+/// The pools that have pages to write, ordered by the last use of their next page.
 #[derive(Debug)]
 pub(super) struct Departures {
     pools: Vec<Pool>,
     /// Pages that a pool may have on their way at any time.
     own: u32,
-    /// Pages on their way beyond that, in all pools together.
+    /// Pages on their way beyond `own`, in all pools together.
     beyond: u32,
-    /// When the next page of each pool was last used, by number instead of time. Pools without room stand behind all
-    /// others: their numbers have the bit [`FULL`]. All of it changes with every page, and in a timetable that takes a
-    /// few steps.
+    /// When the next page of each pool was last used, as the number of the use instead of a time. Pools that have `own`
+    /// pages on their way come after all others: their numbers have the bit [`FULL`]. A timetable, because it changes
+    /// with every page and each change has to be cheap.
     next: Timetable,
 }
 
-/// See [`Departures::next`]. No simulation uses a page so often.
+/// The bit of [`Departures::next`] for pools without room. No simulation has so many uses of pages.
 const FULL: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Pool {
-    /// When the page was last used that is next.
+    /// When its next page was last used; `None` if it has no page to write.
     next: Option<u64>,
+    /// Number of its pages on their way to flash.
     leaving: u32,
 }
 
 impl Departures {
-    /// For `pools` pools, of which each may always have `own` pages on their way.
+    /// Creates departures of `pools` pools, each of which may have `own` pages on their way at any time.
     pub(super) fn new(pools: u32, own: u32) -> Self {
         Self { pools: vec![Pool::default(); pools as usize], own, beyond: 0, next: Timetable::new(pools as usize) }
     }
 
-    /// The pool whose next page may leave, where `more` pages may be on their way beyond those that each pool always
-    /// may have.
+    /// Returns the pool whose next page may leave. `more` pages may be on their way beyond those that each pool may
+    /// always have.
     pub(super) fn first(&self, more: u64) -> Option<u32> {
         let has_room = self.next.next() < Nanos(FULL) || u64::from(self.beyond) < more;
         self.next.first().filter(|_| has_room).map(|pool| pool as u32)
     }
 
-    /// The next page of `pool` is one that was last used at `next`; `None` where there is none.
+    /// Sets when the next page of `pool` was last used; `None` if it has no page to write.
     #[inline]
     pub(super) fn set_next(&mut self, pool: u32, next: Option<u64>) {
         self.change(pool, |state| state.next = next);
     }
 
-    /// The next page of `pool` is on its way, and the one after it was last used at `next`.
+    /// Notes that the next page of `pool` is on its way, and that the one after it was last used at `next`.
     #[inline]
     pub(super) fn began(&mut self, pool: u32, next: Option<u64>) {
         self.beyond += u32::from(self.pools[pool as usize].leaving >= self.own);
@@ -59,14 +61,14 @@ impl Departures {
         });
     }
 
-    /// A page of `pool` is no longer on its way.
+    /// Notes that a page of `pool` is no longer on its way.
     #[inline]
     pub(super) fn ended(&mut self, pool: u32) {
         self.change(pool, |state| state.leaving -= 1);
         self.beyond -= u32::from(self.pools[pool as usize].leaving >= self.own);
     }
 
-    /// Asserts that pools have `leaving` pages on their way, which takes long.
+    /// Asserts that the pools have `leaving` pages on their way, pool by pool. Slow.
     pub(super) fn check(&self, leaving: &[u32]) {
         let counted: Vec<u32> = self.pools.iter().map(|pool| pool.leaving).collect();
         assert_eq!(counted, leaving, "pages on their way, by pool");
@@ -87,7 +89,7 @@ impl Departures {
 mod tests {
     use super::*;
 
-    /// Takes the next page of the pool that may send one, as of now without another one behind it.
+    /// Lets the next page leave, and leaves its pool without a further page.
     fn leave(departures: &mut Departures, more: u64) -> Option<u32> {
         let pool = departures.first(more)?;
         departures.began(pool, None);

@@ -1,4 +1,4 @@
-//! The way between host and drive.
+//! The link between host and drive.
 
 use std::collections::VecDeque;
 
@@ -10,20 +10,23 @@ use crate::{LinkSettings, SsdError};
 /// Longer overheads are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const OVERHEAD_MAX: Nanos = Nanos::from_secs(60);
 
-/// One transfer at a time in each direction, first in, first out. Each request spends the overhead first, all at the same
-/// time; then a write's data come in. A read's data go out when its last flash operation has ended.
+/// One transfer at a time in each direction, first in, first out. Each request first spends the overhead, in parallel
+/// with others; then the data of a write are transferred to the drive. The data of a read are transferred to the host
+/// once its last flash operation has ended.
 #[derive(Debug)]
 pub(in crate::ssd) struct Link {
     settings: LinkSettings,
+    /// When the direction to the drive is free.
     in_free: Nanos,
+    /// When the direction to the host is free.
     out_free: Nanos,
-    /// Requests without data that come in.
+    /// Requests without data on their way to the drive: arrival and slot. So in the next two.
     commands: VecDeque<(Nanos, u32)>,
-    /// Writes.
+    /// Writes on their way to the drive.
     uploads: VecDeque<(Nanos, u32)>,
-    /// Reads on their way out.
+    /// Reads whose data are on their way to the host.
     downloads: VecDeque<(Nanos, u32)>,
-    /// Busy time since measuring began, in and out.
+    /// Busy time since measuring began, to the drive and to the host.
     busy: [Nanos; 2],
 }
 
@@ -45,6 +48,7 @@ impl Link {
         })
     }
 
+    /// Begins the transfer of a request to the drive.
     pub(in crate::ssd) fn receive(&mut self, now: Nanos, slot: u32, request: &Request) {
         let ready = now + self.settings.overhead;
         if matches!(request.kind, RequestKind::Write { .. }) {
@@ -57,6 +61,7 @@ impl Link {
         }
     }
 
+    /// Begins the transfer of a read's data to the host.
     pub(in crate::ssd) fn send(&mut self, now: Nanos, slot: u32, length: Bytes) {
         let time = self.settings.rate.time(length);
         self.out_free = self.out_free.max(now) + time;
@@ -64,13 +69,13 @@ impl Link {
         self.downloads.push_back((self.out_free, slot));
     }
 
-    /// A request that is in the drive at `now`.
-    pub(in crate::ssd) fn received(&mut self, now: Nanos) -> Option<u32> {
+    /// Returns the slot of a request that arrives in the drive at `now`.
+    pub(in crate::ssd) fn pop_received(&mut self, now: Nanos) -> Option<u32> {
         pop_due(&mut self.commands, now).or_else(|| pop_due(&mut self.uploads, now))
     }
 
-    /// A read whose data are out at `now`.
-    pub(in crate::ssd) fn sent(&mut self, now: Nanos) -> Option<u32> {
+    /// Returns the slot of a read whose data arrive at the host at `now`.
+    pub(in crate::ssd) fn pop_sent(&mut self, now: Nanos) -> Option<u32> {
         pop_due(&mut self.downloads, now)
     }
 
@@ -81,12 +86,12 @@ impl Link {
             .fold(Nanos::NEVER, |next, (at, _)| next.min(*at))
     }
 
-    /// Power fails at `now`: what is on its way is lost.
+    /// Power fails at `now`: all transfers are lost.
     pub(in crate::ssd) fn lose_power(&mut self, now: Nanos) {
         self.commands.clear();
         self.uploads.clear();
         self.downloads.clear();
-        // Of what was taken for busy, the rest was not.
+        // Busy time was counted when transfers began; what remains of them never takes place.
         let rest = [self.in_free, self.out_free].map(|free| free.saturating_sub(now));
         for (busy, rest) in self.busy.iter_mut().zip(rest) {
             *busy = busy.saturating_sub(rest);

@@ -1,4 +1,4 @@
-//! The side of the host: requests under way, the link, the write buffer. What needs flash is asked of the [`Back`].
+//! The host side of the drive: requests under way, the link, the write buffer. For flash it calls the [`Back`].
 
 mod buffer;
 mod buffering;
@@ -20,19 +20,19 @@ pub(super) use buffering::Buffering;
 pub(super) use link::Link;
 pub(super) use slots::Slots;
 
-/// Most requests that a drive may take at once.
+/// Largest queue depth of a drive.
 const QUEUE_DEPTH_MAX: u32 = 1 << 20;
 
-/// What a drive knows of its requests.
+/// The state of a drive's requests, its link and its write buffer.
 #[derive(Debug)]
 pub(super) struct Front {
     capacity: Bytes,
     pub(super) slots: Slots,
     pub(super) link: Option<Link>,
     pub(super) buffer: Option<Buffering>,
-    /// Slots of requests that end at this instant.
+    /// Requests that end at this instant: the time and the slot of each.
     ready: VecDeque<(Nanos, u32)>,
-    /// Requests that ended, since new.
+    /// Requests completed since the drive was new.
     pub(super) completed: u64,
 }
 
@@ -62,7 +62,7 @@ impl Front {
         })
     }
 
-    /// Takes a request from the host. Returns its slot, and whether it has come in: without a link it has at once.
+    /// Accepts a request from the host. Returns its slot, and whether it is in the drive already: without a link it is.
     #[inline]
     pub(super) fn take(&mut self, now: Nanos, tag: Tag, request: Request) -> (u32, bool) {
         let slot = self.slots.take(tag, request);
@@ -75,7 +75,7 @@ impl Front {
         }
     }
 
-    /// When a request next comes in, ends, or has spent its time in the buffer.
+    /// Returns when the next request arrives over the link, ends, or has spent its time in the buffer.
     #[inline]
     pub(super) fn next_event(&self) -> Nanos {
         let mut next = self.ready.front().map_or(Nanos::NEVER, |(at, _)| *at);
@@ -88,31 +88,31 @@ impl Front {
         next
     }
 
-    /// A flash operation of the request in `slot`, which began at `start`, has ended.
+    /// Handles the end of a flash operation of the request in `slot`, which began at `start`.
     #[inline]
     pub(super) fn operation_ended(&mut self, now: Nanos, slot: u32, start: Nanos, back: &mut Back) {
         let state = self.slots.get_mut(slot);
         state.start = state.start.min(start);
         state.remaining -= 1;
         if state.remaining == 0 {
-            self.served(now, slot, back);
+            self.end_service(now, slot, back);
         }
     }
 
-    /// The buffer and the link go on with the requests that they are done with at `now`.
+    /// Goes on with the requests that the buffer or the link is done with at `now`.
     #[inline]
     pub(super) fn advance(&mut self, now: Nanos, back: &mut Back) {
-        while let Some(slot) = self.buffer.as_mut().and_then(|buffer| buffer.due(now)) {
-            self.served(now, slot, back);
+        while let Some(slot) = self.buffer.as_mut().and_then(|buffer| buffer.pop_due(now)) {
+            self.end_service(now, slot, back);
         }
-        while let Some(slot) = self.link.as_mut().and_then(|link| link.sent(now)) {
+        while let Some(slot) = self.link.as_mut().and_then(|link| link.pop_sent(now)) {
             self.ready.push_back((now, slot));
         }
     }
 
-    /// All flash operations of a request have ended.
+    /// Ends the service of a request whose flash operations have all ended: sends its data, or completes it.
     #[inline]
-    fn served(&mut self, now: Nanos, slot: u32, back: &mut Back) {
+    fn end_service(&mut self, now: Nanos, slot: u32, back: &mut Back) {
         let state = self.slots.get_mut(slot);
         if state.start == Nanos::NEVER {
             state.start = now;
@@ -126,7 +126,8 @@ impl Front {
         }
     }
 
-    /// A flush completes once it is the oldest of all writes and flushes under way.
+    /// Completes a flush, or writes the buffer to flash for it, if it is the oldest of all writes and flushes under
+    /// way.
     fn flush_if_first(&mut self, now: Nanos, back: &mut Back) {
         let Some(first) = self.slots.first_in_order() else { return };
         let state = self.slots.get_mut(first);
@@ -136,7 +137,7 @@ impl Front {
             if self.buffer.as_ref().is_some_and(Buffering::cannot_flush) {
                 state.result = Err(if back.read_only { DeviceError::ReadOnly } else { DeviceError::NoSpace });
             }
-            if self.buffer.as_mut().is_some_and(|buffer| buffer.hold_back(first)) {
+            if self.buffer.as_mut().is_some_and(|buffer| buffer.delay_flush(first)) {
                 self.write_out(now, back);
             } else {
                 self.ready.push_back((now, first));
@@ -144,7 +145,7 @@ impl Front {
         }
     }
 
-    /// The next request that ends at `now`. It is still in its slot.
+    /// Returns the slot of the next request that ends at `now`. The request is still in it.
     #[inline]
     pub(super) fn pop_ready(&mut self, now: Nanos) -> Option<u32> {
         let (at, slot) = self.ready.pop_front()?;
@@ -152,7 +153,7 @@ impl Front {
         Some(slot)
     }
 
-    /// The request in `slot` leaves the drive.
+    /// Completes the request in `slot`, which leaves the drive.
     #[inline]
     pub(super) fn complete(&mut self, now: Nanos, slot: u32, back: &mut Back) -> Completion {
         self.completed += 1;
@@ -167,12 +168,12 @@ impl Front {
         completion
     }
 
-    /// Whether no request is under way, and no page of the buffer on its way to flash.
+    /// Returns true if no request is under way, and no page of the buffer is on its way to flash.
     pub(super) fn is_idle(&self) -> bool {
         self.slots.in_use() == 0 && !self.buffer.as_ref().is_some_and(Buffering::is_leaving)
     }
 
-    /// Asserts what must hold between events; takes long.
+    /// Asserts what must hold between events. Slow.
     pub(super) fn check(&self) {
         self.slots.check();
         if let Some(buffer) = &self.buffer {
@@ -180,8 +181,8 @@ impl Front {
         }
     }
 
-    /// Power fails: all requests under way but those that `held` names end with an error, the link and the buffer
-    /// lose what they hold, unless it is protected.
+    /// Power fails: all requests under way except those in the slots `held` end with an error, the link loses what it
+    /// transfers, and the buffer its content unless it is protected.
     pub(super) fn lose_power(&mut self, now: Nanos, held: &VecDeque<u32>) -> FrontLosses {
         let mut slots = self.slots.all_in_use();
         let mut waits = vec![false; slots.last().map_or(0, |last| *last as usize + 1)];
@@ -208,11 +209,12 @@ impl Front {
     }
 }
 
-/// What a power failure did to the front.
+/// Losses of the front in a power failure.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrontLosses {
-    /// Requests that ended with an error, and the writes among them.
+    /// Requests that ended with an error.
     pub(super) requests: u64,
+    /// Writes among them.
     pub(super) writes: u64,
     /// Pages of the buffer that lost data which had been acknowledged.
     pub(super) lost_pages: u64,

@@ -1,4 +1,4 @@
-//! A request on its way to flash: split into pages, which are asked of the back one by one.
+//! Requests that need flash: split into pages, which the back serves one by one.
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
 use esker_ftl::{FtlError, Part};
@@ -9,13 +9,13 @@ use super::buffering::covered;
 use super::{Back, Front};
 
 impl Front {
-    /// Hands on the requests that have come in at `now`.
+    /// Returns the slot of a request that has arrived over the link at `now`.
     #[inline]
     pub(in crate::ssd) fn pop_received(&mut self, now: Nanos) -> Option<u32> {
-        self.link.as_mut().and_then(|link| link.received(now))
+        self.link.as_mut().and_then(|link| link.pop_received(now))
     }
 
-    /// Hands a request on to the buffer or to flash.
+    /// Passes a request to the buffer or to flash.
     #[inline]
     pub(in crate::ssd) fn dispatch(&mut self, now: Nanos, slot: u32, back: &mut Back) {
         let request = self.slots.get(slot).request;
@@ -25,9 +25,10 @@ impl Front {
             self.slots.get_mut(slot).result = Err(error);
         } else if back.read_only && request.kind.is_write() {
             self.slots.get_mut(slot).result = Err(DeviceError::ReadOnly);
-        } else if self.buffer.as_ref().is_some_and(|buffer| buffer.takes(request.kind)) && request.length > Bytes::ZERO
+        } else if self.buffer.as_ref().is_some_and(|buffer| buffer.ends_in_memory(request.kind))
+            && request.length > Bytes::ZERO
         {
-            return self.admit_in_turn(now, slot, back);
+            return self.admit_or_queue(now, slot, back);
         } else if request.length > Bytes::ZERO {
             ops = self.serve(now, slot, &request, back);
         }
@@ -38,7 +39,7 @@ impl Front {
                     self.slots.get_mut(slot).start = now;
                     buffer.serve(now, slot);
                 }
-                _ => self.served(now, slot, back),
+                _ => self.end_service(now, slot, back),
             }
         }
     }
@@ -60,7 +61,7 @@ impl Front {
         }
         let waiter = Waiter::request(slot);
         for page in pages {
-            if self.buffer.is_some() && self.beside_flash(request, page, back) {
+            if self.buffer.is_some() && self.consult_buffer(request, page, back) {
                 continue;
             }
             let (issued, result) = back.serve(now, waiter, request.kind, LogicalPage(page as u32), (start, end));
@@ -80,8 +81,8 @@ impl Front {
         awaited + issued.awaited
     }
 
-    /// Lets the buffer take part in a request that goes to flash. Returns true if `page` needs no flash.
-    fn beside_flash(&mut self, request: &Request, page: u64, back: &Back) -> bool {
+    /// Lets the buffer answer or note its part of a request that goes to flash. Returns true if `page` needs no flash.
+    fn consult_buffer(&mut self, request: &Request, page: u64, back: &Back) -> bool {
         let Some(buffer) = &mut self.buffer else { return false };
         let logical = LogicalPage(page as u32);
         let part = back.part(request.start.byte_offset(), request.end_byte(), page);
@@ -92,7 +93,7 @@ impl Front {
             }
             RequestKind::Write { .. } => {
                 let covered = covered(request, page, &back.geometry, Rounding::Inward);
-                buffer.written_through(logical, covered, request.stream);
+                buffer.write_through(logical, covered, request.stream);
             }
             RequestKind::WriteZeroes { .. } | RequestKind::Trim if part == Part::Whole => buffer.forget(logical),
             RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush => {}
@@ -101,7 +102,7 @@ impl Front {
     }
 }
 
-/// The error that the host is told. A drive that is worn out takes no more writes from then on.
+/// Returns the error that the host receives. A drive that is worn out becomes read-only.
 #[cold]
 pub(super) fn refusal(error: FtlError, back: &mut Back) -> DeviceError {
     match error {

@@ -7,16 +7,16 @@ use esker_core::{DeviceError, Linked, Links, List, Nanos, Request, RequestKind, 
 pub(in crate::ssd) struct Slot {
     pub(in crate::ssd) tag: Tag,
     pub(in crate::ssd) request: Request,
-    /// Flash operations that it waits for.
+    /// Number of flash operations that it still waits for.
     pub(in crate::ssd) remaining: u32,
-    /// When the first of them began; [`Nanos::NEVER`] before.
+    /// When the first of them began; [`Nanos::NEVER`] before that.
     pub(in crate::ssd) start: Nanos,
     pub(in crate::ssd) result: Result<(), DeviceError>,
-    /// Whether it stands in the order of writes and flushes.
+    /// Whether it is in the order of writes and flushes.
     pub(in crate::ssd) ordered: bool,
-    /// For a flush: that it is about to complete.
+    /// For a flush: whether its turn has come, so that it only waits for the buffer.
     pub(in crate::ssd) flushed: bool,
-    /// Its number among the writes that the buffer began to take; 0 where it takes none of it.
+    /// Its number among the writes that the buffer admitted; 0 if no part of it was admitted.
     pub(in crate::ssd) admitted: u64,
     links: Links,
 }
@@ -32,7 +32,7 @@ impl Linked for Slot {
     }
 }
 
-/// As many requests as the queue is deep; writes and flushes also in the order in which they came.
+/// The requests under way, at most as many as the queue is deep. Writes and flushes are also kept in order of arrival.
 #[derive(Debug)]
 pub(in crate::ssd) struct Slots {
     slots: Vec<Slot>,
@@ -110,26 +110,27 @@ impl Slots {
         self.free.push(slot);
     }
 
-    /// Whether a flush is under way.
+    /// Returns true if a flush is under way.
     #[inline]
     pub(in crate::ssd) fn any_flush(&self) -> bool {
         self.flushes > 0
     }
 
-    /// All requests under way.
+    /// Returns the slots of all requests under way, in ascending order.
     pub(in crate::ssd) fn all_in_use(&self) -> Vec<u32> {
         let mut used = vec![true; self.slots.len()];
         self.free.iter().for_each(|slot| used[*slot as usize] = false);
         (0..self.slots.len() as u32).filter(|slot| used[*slot as usize]).collect()
     }
 
-    /// The oldest write or flush under way.
+    /// Returns the slot of the oldest write or flush under way.
     #[inline]
     pub(in crate::ssd) fn first_in_order(&self) -> Option<u32> {
         self.order.first()
     }
 
-    /// Asserts that slots are in use or free, and that all writes and flushes under way are in their order, once.
+    /// Asserts that all writes and flushes under way are in the order of writes and flushes, once each, and that
+    /// flushes are counted right.
     pub(in crate::ssd) fn check(&self) {
         self.order.check(&self.slots);
         let ordered = self.all_in_use().into_iter().filter(|slot| self.get(*slot).ordered).count();

@@ -1,7 +1,8 @@
-//! Losing power once. What follows is in `recovery`.
+//! One power failure during the run. What follows it is in `recovery`.
 //!
-//! Between requests, or at any moment: then each die has performed some of what it was given and is in the middle of one
-//! more operation, the write buffer loses what flash lacks, and requests under way end with an error.
+//! Power fails between requests or at any moment (a sudden failure). At a sudden failure each die has performed some of
+//! its operations and is in the middle of one more, the write buffer loses what flash lacks, and requests under way end
+//! with an error.
 
 mod recovery;
 
@@ -20,11 +21,11 @@ use recovery::Recovery;
 /// When power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
-    /// So many requests have ended, and those under way as well.
+    /// Once this many requests have ended, and those still under way as well.
     Requests(u64),
-    /// At a time.
+    /// At this time of the run.
     At(Nanos),
-    /// So many flash operations have ended.
+    /// As soon as this many flash operations have ended.
     Operations(u64),
 }
 
@@ -67,26 +68,28 @@ impl Moment {
 #[derive(Debug)]
 pub(super) struct PowerFailure {
     moment: Moment,
-    /// Whether something may be under way when it comes.
+    /// Whether operations may be under way when power fails.
     sudden: bool,
     stage: Stage,
-    /// Reads that each die is given ahead while the drive looks for its data.
+    /// Number of scan reads that each die is kept supplied with while the drive looks for its data.
     pub(super) reads_ahead: u32,
 }
 
-/// How far a power failure has come.
+/// Stages of a power failure.
 #[derive(Debug)]
 enum Stage {
-    Ahead,
-    /// Requests under way come to their end; these new ones wait.
+    /// Its moment has not come.
+    Pending,
+    /// Its moment has come, and requests under way are completed first. New requests, in these slots, wait.
     Ending(VecDeque<u32>),
-    /// The drive looks for its data; requests wait.
+    /// Power has failed and the drive looks for its data. Requests wait.
     Recovering(Box<Recovery>),
+    /// The drive has recovered.
     Over(RecoveryReport),
 }
 
 impl PowerFailure {
-    /// Returns `None` where power does not fail. Refuses what is not modelled along with it.
+    /// Returns `None` if power does not fail. Refuses settings that are not modelled together with a power failure.
     pub(super) fn new(settings: &SsdSettings) -> Result<Option<Self>, SsdError> {
         let Some(power_failure) = &settings.power_failure else { return Ok(None) };
         let moment = Moment::new(power_failure)?;
@@ -104,12 +107,12 @@ impl PowerFailure {
         Ok(Some(Self {
             moment,
             sudden: work_of_its_own || !matches!(moment, Moment::Requests(_)),
-            stage: Stage::Ahead,
+            stage: Stage::Pending,
             reads_ahead: recovery::READS_AHEAD,
         }))
     }
 
-    /// How it went, once it is over.
+    /// Returns the report of the recovery, once it is over.
     pub(super) fn report(&self) -> Option<RecoveryReport> {
         match &self.stage {
             Stage::Over(report) => Some(*report),
@@ -117,30 +120,30 @@ impl PowerFailure {
         }
     }
 
-    /// How it went up to now.
+    /// Returns the report as far as recovery has come.
     #[cfg(test)]
-    pub(super) fn so_far(&self) -> RecoveryReport {
+    pub(super) fn report_so_far(&self) -> RecoveryReport {
         match &self.stage {
-            Stage::Ahead | Stage::Ending(_) => RecoveryReport::default(),
+            Stage::Pending | Stage::Ending(_) => RecoveryReport::default(),
             Stage::Recovering(recovery) => recovery.report,
             Stage::Over(report) => *report,
         }
     }
 
-    /// Whether something may be under way when it comes.
+    /// Returns true if operations may be under way when power fails.
     pub(super) fn is_sudden(&self) -> bool {
         self.sudden
     }
-    /// Whether power has not failed yet, and no request waits for that.
-    pub(super) fn is_ahead(&self) -> bool {
-        matches!(self.stage, Stage::Ahead)
+    /// Returns true if the moment of the power failure has not come.
+    pub(super) fn is_pending(&self) -> bool {
+        matches!(self.stage, Stage::Pending)
     }
-    /// Whether power has not failed yet.
+    /// Returns true if power has not failed yet.
     #[cfg(test)]
-    pub(super) fn is_to_come(&self) -> bool {
-        matches!(self.stage, Stage::Ahead | Stage::Ending(_))
+    pub(super) fn has_not_failed(&self) -> bool {
+        matches!(self.stage, Stage::Pending | Stage::Ending(_))
     }
-    /// Whether the drive serves no requests.
+    /// Returns true if the drive serves no new requests, from the moment of the failure until recovery ends.
     pub(super) fn is_out(&self) -> bool {
         matches!(self.stage, Stage::Ending(_) | Stage::Recovering(_))
     }
@@ -148,32 +151,32 @@ impl PowerFailure {
         matches!(self.stage, Stage::Recovering(_))
     }
 
-    /// When it comes, or recovery goes on, where that does not depend on operations that end.
+    /// Returns when power fails or recovery goes on, unless that depends on the end of operations.
     pub(super) fn next_event(&self) -> Nanos {
         match (&self.stage, self.moment) {
-            (Stage::Ahead, Moment::At(at)) => at,
+            (Stage::Pending, Moment::At(at)) => at,
             (Stage::Recovering(recovery), _) => recovery.next_event(),
             _ => Nanos::NEVER,
         }
     }
 
-    /// Keeps a request that came too late. Returns false where it may be served.
-    pub(super) fn hold(&mut self, slot: u32) -> bool {
+    /// Holds a request until recovery ends, if the drive serves none now. Returns false if it may be served.
+    pub(super) fn hold_request(&mut self, slot: u32) -> bool {
         match &mut self.stage {
             Stage::Ending(held) => held.push_back(slot),
             Stage::Recovering(recovery) => recovery.held.push_back(slot),
-            Stage::Ahead | Stage::Over(_) => return false,
+            Stage::Pending | Stage::Over(_) => return false,
         }
         true
     }
 
-    /// Requests that wait for power.
+    /// Returns how many requests wait for power.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         match &self.stage {
             Stage::Ending(held) => held.len(),
             Stage::Recovering(recovery) => recovery.held.len(),
-            Stage::Ahead | Stage::Over(_) => 0,
+            Stage::Pending | Stage::Over(_) => 0,
         }
     }
 
@@ -186,18 +189,18 @@ impl PowerFailure {
 }
 
 impl Ssd {
-    /// Has the array follow what a sudden power failure is worked out from.
+    /// Has the array track its changes if a sudden power failure may need them.
     pub(super) fn prepare_for_power_failure(&mut self) {
         if self.power.as_ref().is_some_and(PowerFailure::is_sudden) {
-            self.back.follow_changes(&self.settings);
+            self.back.track_changes(&self.settings);
         }
     }
 
-    /// Lets power fail where that was asked for after so many requests, and the last one before it has ended.
+    /// Lets power fail if its moment is a number of requests that have completed, and no other request is under way.
     #[cold]
     pub(super) fn check_power_failure(&mut self, now: Nanos) {
         let power = self.power.as_mut().expect("it was asked for");
-        if power.is_ahead() && matches!(power.moment, Moment::Requests(after) if self.front.completed >= after) {
+        if power.is_pending() && matches!(power.moment, Moment::Requests(after) if self.front.completed >= after) {
             power.stage = Stage::Ending(VecDeque::new());
         }
         let Stage::Ending(held) = &mut power.stage else { return };
@@ -215,14 +218,15 @@ impl Ssd {
         }
     }
 
-    /// All that is due at `now` has been done: power may fail now, or the drive that has lost it may go on.
+    /// Called after all other events of `now`: lets power fail if its moment has come, or begins recovery if that is
+    /// due.
     #[cold]
     pub(super) fn check_sudden_power_failure(&mut self, now: Nanos) {
         let power = self.power.as_ref().expect("it was asked for");
         if power.next_event() == now && power.is_recovering() {
             return self.next_step_of_recovery(now);
         }
-        if !self.back.follows_changes {
+        if !self.back.tracks_changes {
             return;
         }
         let array = self.back.array.get_mut();
@@ -239,20 +243,21 @@ impl Ssd {
         self.back.flash.settle_before(issued_before + performed);
     }
 
-    /// What was under way is lost, but for what a protected buffer holds. The requests `held` wait for power.
+    /// Lets power fail suddenly: whatever is under way is lost, except what a protected buffer holds. The requests in
+    /// the slots `held` wait for power.
     fn lose_power(&mut self, now: Nanos, held: VecDeque<u32>) {
         let versions: Vec<u64> = self.versions().collect();
         let (array, flash) = (self.back.array.get_mut(), &mut self.back.flash);
         let (pushed, performed) = array.changes();
         let rest = array.rest(now);
         let mut fates = array.cut();
-        self.back.follows_changes = false;
+        self.back.tracks_changes = false;
         flash.settle_before(flash.issued_changes() - pushed + performed);
         let count = |fate: Fate| fates.iter().filter(|other| **other == fate).count() as u64;
         let (interrupted, dropped) = (count(Fate::Interrupted), count(Fate::Ahead));
         let mut off = now;
         if self.front.buffer.as_ref().is_some_and(|buffer| buffer.is_protected()) {
-            // What protects it also lets dies end the operations that they have begun.
+            // The capacitors that protect it also let dies complete the operations that they have begun.
             fates.iter_mut().filter(|fate| **fate == Fate::Interrupted).for_each(|fate| *fate = Fate::Performed);
             off = now + rest;
         }
@@ -275,7 +280,7 @@ impl Ssd {
         self.recover(now, Recovery::new(held, now, off, report), &versions);
     }
 
-    /// Which write brought the data of each host page, as far as the drive knows; zero where it has none.
+    /// Returns for each host page the number of the write whose data the drive finds for it; 0 if it finds none.
     pub(super) fn versions(&self) -> impl Iterator<Item = u64> {
         let Self { back, .. } = self;
         (0..back.space.host_pages).map(|page| back.ftl.find(LogicalPage(page)).map_or(0, |at| back.flash.version(at)))

@@ -1,5 +1,5 @@
-//! Finding everything again after a power failure, step by step: the drive saves its protected buffer, looks for its
-//! data, makes what room it needs, and brings the buffer's pages back.
+//! Recovery from a power failure, in steps: the drive saves its protected buffer, scans flash for its data, makes the
+//! room that it needs, and reads the buffer back.
 
 use std::collections::VecDeque;
 
@@ -12,45 +12,47 @@ use esker_results::{RecoveryReport, RecoveryWay};
 
 use super::{Ssd, Stage};
 
-/// Reads that each die has before it while there are more. They are handed on when half as many have ended, whichever
-/// they are, so that no die ever waits for its next one; the schedule is that of all of them handed on at once.
+/// Number of scan reads that are issued to each die ahead of time. More are issued whenever half this number have ended
+/// on all dies together, so that no die runs out of reads. The schedule is the same as if all were issued at once.
 pub(super) const READS_AHEAD: u32 = 256;
 
-/// What is done once all before it has ended.
+/// A step of recovery; it begins once all operations of the step before have ended.
 #[derive(Debug)]
-enum Step {
-    /// Of the buffer, with pages of a reserved place.
+enum RecoveryStep {
+    /// Saves the buffer to a reserved place in flash.
     Save(Vec<FlashOp>),
+    /// Reads what the translation layer finds its data by.
     Scan(Box<Scan>),
-    /// What the translation layer needs to go on.
+    /// Performs the programs and erases that the translation layer needs to go on.
     Write(OpList),
-    /// The buffer is read back, and its place is erased.
+    /// Reads the buffer back and erases its reserved place.
     Restore(Vec<FlashOp>),
 }
 
-/// A drive that looks for its data.
+/// A recovery under way.
 #[derive(Debug, Default)]
 pub(super) struct Recovery {
-    /// Slots of the requests that wait for its end.
+    /// Slots of the requests that wait until it ends.
     pub(super) held: VecDeque<u32>,
     /// When power failed.
     pub(super) failed: Nanos,
-    /// When dies have ended the operations that they end in spite of that.
+    /// When dies have completed the operations that capacitors let them complete after the failure.
     pub(super) off: Nanos,
     pub(super) report: RecoveryReport,
     /// Whether the steps have begun.
     begun: bool,
-    steps: VecDeque<Step>,
-    /// Operations under way.
+    /// Steps that have not begun.
+    steps: VecDeque<RecoveryStep>,
+    /// Operations of the current step that have not ended.
     under_way: u32,
-    /// The scan under way, with the place of its first read in the order of pushing.
+    /// The scan under way, and the number of its first read in the order in which the array is given operations.
     scan: Option<(Box<Scan>, u64)>,
-    /// Reads that ended since some were handed on.
+    /// Reads that ended since reads were last issued.
     ended: u32,
 }
 
 impl Recovery {
-    /// A recovery that has not begun.
+    /// Creates a recovery that has not begun.
     pub(super) fn new(held: VecDeque<u32>, failed: Nanos, off: Nanos, report: RecoveryReport) -> Self {
         Self { held, failed, off, report, ..Self::default() }
     }
@@ -61,15 +63,15 @@ impl Recovery {
 }
 
 impl Ssd {
-    /// All that is not on flash is lost, and the translation layer starts from nothing. `before` is what
-    /// [`Self::versions`] returned when power failed.
+    /// Begins recovery: everything that is not in flash is lost, and a new translation layer finds its data. `before`
+    /// is what [`Self::versions`] returned when power failed.
     pub(super) fn recover(&mut self, now: Nanos, mut recovery: Recovery, before: &[u64]) {
         let counts_before = *self.back.flash.counts();
         let array = &self.settings.array;
         let by_plane = array.scheduling == Scheduling::OutOfOrder && array.multi_plane != MultiPlane::Off;
         let mut ops = OpList::with_scan(Scan::new(&self.back.geometry, by_plane));
         if let Err(error) = self.back.recover_layer(&mut ops) {
-            // All data are found by then; so many blocks have gone bad that there is no room for more.
+            // The layer has found all data by then; it lacks room for more because so many blocks have gone bad.
             assert!(self.settings.wear.is_some(), "a drive with good blocks does not recover: {error}");
             self.back.read_only = true;
         }
@@ -103,7 +105,12 @@ impl Ssd {
         (report.spare_area_reads, report.summary_reads) = (scan.counts.spare_areas, scan.counts.summaries);
         (report.map_page_reads, report.scanned_blocks) = (scan.counts.map_pages, scan.counts.scanned_blocks);
         let (save, restore) = reserved_place(geometry, report.saved_pages);
-        recovery.steps = VecDeque::from([Step::Save(save), Step::Scan(scan), Step::Write(ops), Step::Restore(restore)]);
+        recovery.steps = VecDeque::from([
+            RecoveryStep::Save(save),
+            RecoveryStep::Scan(scan),
+            RecoveryStep::Write(ops),
+            RecoveryStep::Restore(restore),
+        ]);
         let off = recovery.off;
         self.power.as_mut().expect("it has failed").stage = Stage::Recovering(Box::new(recovery));
         if off == now {
@@ -115,7 +122,7 @@ impl Ssd {
         self.power.as_mut().expect("it has failed").recovery()
     }
 
-    /// The steps before have ended.
+    /// Begins the next step of recovery, as the step before has ended; ends recovery after the last one.
     pub(super) fn next_step_of_recovery(&mut self, now: Nanos) {
         loop {
             let recovery = self.recovery();
@@ -123,21 +130,21 @@ impl Ssd {
             recovery.ended = 0;
             let (scanned, step) = (recovery.scan.take(), recovery.steps.pop_front());
             if let Some((scan, first)) = scanned {
-                debug_assert_eq!(scan.left(), 0, "a read was forgotten");
+                debug_assert_eq!(scan.left(), 0, "a read was not issued");
                 self.back.array.get_mut().continue_order(first, scan.emitted());
             }
-            let Some(step) = step else { return self.power_is_back(now) };
+            let Some(step) = step else { return self.end_recovery(now) };
             let under_way = match step {
-                Step::Save(ops) | Step::Restore(ops) => self.push_recovery(now, &ops),
-                Step::Scan(scan) => {
+                RecoveryStep::Save(ops) | RecoveryStep::Restore(ops) => self.push_recovery(now, &ops),
+                RecoveryStep::Scan(scan) => {
                     let first = self.back.array.get_mut().next_in_order();
                     let recovery = self.recovery();
                     recovery.report.save_s = (now - recovery.failed).0 as f64 / 1e9;
                     recovery.scan = Some((scan, first));
-                    self.hand_on_reads(now);
+                    self.issue_reads(now);
                     self.recovery().under_way
                 }
-                Step::Write(ops) => self.back.hand_on_all(now, ops, Waiter::BACKGROUND).awaited,
+                RecoveryStep::Write(ops) => self.back.issue_list(now, ops, Waiter::BACKGROUND).awaited,
             };
             if under_way > 0 {
                 self.recovery().under_way = under_way;
@@ -146,13 +153,13 @@ impl Ssd {
         }
     }
 
-    /// Hands operations on to the array that no translation layer follows.
+    /// Issues operations that do not come from the translation layer. Returns how many have to end.
     fn push_recovery(&mut self, now: Nanos, ops: &[FlashOp]) -> u32 {
         if ops.is_empty() { 0 } else { self.back.array.get_mut().push(now, ops, &[], Waiter::BACKGROUND, None) }
     }
 
-    /// Gives each die so many reads that it never waits for more.
-    fn hand_on_reads(&mut self, now: Nanos) {
+    /// Issues so many reads to each die that it does not run out of them.
+    fn issue_reads(&mut self, now: Nanos) {
         let power = self.power.as_mut().expect("it has failed");
         let enough = power.reads_ahead;
         let recovery = power.recovery();
@@ -176,7 +183,7 @@ impl Ssd {
         }
     }
 
-    /// An operation of recovery has ended.
+    /// Handles the end of an operation of recovery.
     pub(in crate::ssd) fn recovery_operation_ended(&mut self, now: Nanos) {
         let power = self.power.as_mut().expect("it has failed");
         let enough = power.reads_ahead;
@@ -185,14 +192,14 @@ impl Ssd {
         recovery.ended += 1;
         if recovery.scan.is_some() && recovery.ended >= enough.div_ceil(2) {
             recovery.ended = 0;
-            self.hand_on_reads(now);
+            self.issue_reads(now);
         }
         if self.recovery().under_way == 0 {
             self.next_step_of_recovery(now);
         }
     }
 
-    fn power_is_back(&mut self, now: Nanos) {
+    fn end_recovery(&mut self, now: Nanos) {
         let Recovery { held, failed, mut report, .. } = std::mem::take(self.recovery());
         report.duration_s = (now - failed).0 as f64 / 1e9;
         self.power.as_mut().expect("it has failed").stage = Stage::Over(report);
@@ -208,9 +215,10 @@ impl Ssd {
     }
 }
 
-/// The programs that bring so many pages of the buffer to their reserved place, over all dies and planes in turn; and the reads
-/// that bring them back, with the erases that make the place ready again. The blocks are beside those that the translation layer
-/// has; they stand here under the numbers of such ones, which say where they lie.
+/// Returns the operations that save `pages` pages of the buffer and that restore them. The programs go to a reserved
+/// place, over all dies and planes in turn. To restore them, reads bring the pages back and erases clear the place. The
+/// blocks of the reserved place are not among those of the translation layer; numbers of the latter are used here only
+/// for the dies and planes where operations take place.
 fn reserved_place(geometry: &Geometry, pages: u64) -> (Vec<FlashOp>, Vec<FlashOp>) {
     let (dies, planes) = (u64::from(geometry.dies()), u64::from(geometry.planes() / geometry.dies()));
     let per_block = u64::from(geometry.data_pages_per_block());

@@ -1,4 +1,4 @@
-//! How the array is wired and driven: exact times, worked out by hand.
+//! Wiring and scheduling of the array: exact times, computed by hand.
 
 use esker_core::{Lba, Ratio, Stretch};
 use esker_ftl::WriteFrontiers;
@@ -28,8 +28,8 @@ fn flash_report(ssd: &Ssd) -> esker_results::FlashReport {
     report.devices["flash"].flash.clone().unwrap()
 }
 
-/// Writes pages 0..48, then overwrites half of the first blocks; says how long each write took that set cleaning off, and what
-/// the report says of cleaning.
+/// Writes pages 0..48, then overwrites half of the first blocks. Returns how long each write took that caused cleaning,
+/// and the report of cleaning.
 fn clean(copy_back: CopyBack) -> (u64, esker_results::CleaningReport) {
     let mut settings = one_die();
     settings.array.copy_back = copy_back;
@@ -96,7 +96,7 @@ fn the_least_loaded_die_takes_the_next_write() {
         let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
         serve(&mut ssd, Nanos::ZERO, write(0));
         serve(&mut ssd, Nanos(305_600), write(1));
-        // Two reads of die 0, whose turn it is.
+        // Two reads of die 0, to which the next write goes by turns.
         let start = Nanos::from_millis(1);
         for (slot, request) in [read(0), read(0), write(2)].into_iter().enumerate() {
             ssd.submit(start, tag(slot as u32), request);
@@ -108,7 +108,7 @@ fn the_least_loaded_die_takes_the_next_write() {
     assert_eq!(times(Placement::LeastLoaded), [(0, 211_200), (2, 305_600), (1, 341_800)]);
 }
 
-/// One die with pages 0..8 written, each read and write on its own; what was asked at which time, and when it ended.
+/// Submits `requests`, each with its time, to one die with pages 0..8 written. Returns when each ended.
 fn die(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
@@ -118,7 +118,7 @@ fn die(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u
     timed(&settings, requests)
 }
 
-/// Writes the first 32 KiB, then submits `requests` a second later; says when each ended, in order of their ends.
+/// Writes the first 32 KiB, then submits `requests` a second later. Returns when each ended, in order of their ends.
 fn timed(settings: &SsdSettings, requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
     let mut ssd = Ssd::new("flash", settings, 1).unwrap();
     serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(32)));
@@ -211,7 +211,7 @@ fn planes_work_at_once_in_pairs_or_all() {
     assert_eq!(times(MultiPlane::Any, middle), 25_000 + 2 * 105_600);
 }
 
-/// When requests to a gang of two packages end.
+/// Submits `requests` to a gang of two packages. Returns when each ended.
 fn gang(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
     let packages = |settings: &mut SsdSettings| {
         settings.geometry.packages_per_channel = 2;
@@ -237,7 +237,7 @@ fn packages_under_one_control_share_strobes_and_commands() {
         assert_eq!(shared_control(control, &both), [(0, 305_600)]);
     }
     assert_eq!(synchronous(&both), [(0, 305_600)]);
-    // A read of one package, a write of the other: two directions. The next read of the first comes amid.
+    // A read of one package, a write of the other: two directions. The next read of the first comes during these.
     let mixed = [(0, read(0)), (0, write(9)), (50_000, read(2))];
     // The first read has its page in the register at 25 us, and bus or strobes when the write has crossed.
     let in_turn = [(0, 130_600 + 80_600), (1, 305_600), (2, 341_800)];
@@ -255,10 +255,11 @@ fn packages_under_one_control_share_strobes_and_commands() {
     assert_eq!(shared_control(GangControl::Strobes, &pair(0)), [(0, 130_600), (1, 130_600)]);
     assert_eq!(shared_control(GangControl::Strobes, &pair(1_000)), [(0, 130_600), (1, 236_200)]);
     assert_eq!(shared_control(GangControl::Commands, &pair(1_000)), [(0, 130_600), (1, 131_600)]);
-    // In synchrony half a page is read, and the whole written; pages 0 and 2 are parts of two wide ones.
+    // Synchronous packages make wide pages: half of one is read and the whole written. Pages 0 and 2 lie in two of
+    // them.
     assert_eq!(synchronous(&[(0, write(0))]), [(0, 130_600 + 305_600)]);
     assert_eq!(synchronous(&mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
-    // Over one bus its pages cross one after the other.
+    // Over one bus the pages of a wide one cross one after the other.
     let in_turn = |requests: &[(u64, Request)]| {
         let change = |settings: &mut SsdSettings| {
             (settings.array.gang, settings.array.gang_data) = (Gang::Synchronous, GangData::Shared);
@@ -276,8 +277,8 @@ fn one_package_of_a_gang_is_suspended_while_no_strobes_move_data() {
         settings.array.scheduling = Scheduling::ReadsFirst;
         settings.array.suspend = Some(SuspendSettings { suspend: Nanos(10_000), resume: Nanos(5_000), limit: 1 });
     };
-    // Package 0 programs from 105.6 us; package 1 strobes from 120 to 225.6. A read of package 0 at 150 us waits for these
-    // before it suspends, and reads from 235.6; its program had 80 us left, and goes on at 371.2.
+    // Package 0 programs from 105.6 us; package 1 strobes from 120 to 225.6. A read of package 0 at 150 us waits for
+    // these before it suspends, and reads from 235.6; its program had 80 us left, and goes on at 371.2.
     let requests = [(0, write(8)), (120_000, write(9)), (150_000, read(0))];
     assert_eq!(gang(change, &requests), [(2, 235_600 + 130_600), (1, 425_600), (0, 366_200 + 5_000 + 80_000)]);
 }
@@ -296,7 +297,7 @@ fn a_part_of_a_wide_page_is_rewritten_inside_its_plane() {
     // Read to the register, half of it replaced, programmed.
     assert_eq!(rewrite(Gang::Synchronous, PoolScope::Plane, half), 25_000 + 105_600 + 200_000);
     assert_eq!(rewrite(Gang::Synchronous, PoolScope::Plane, Request::write(Lba(0), Bytes::kib(8))), 305_600);
-    // So is a part of a sector of any page.
+    // The same holds for a part of a sector of any page.
     let sector = Request::write(Lba(1), Bytes(512));
     assert_eq!(rewrite(Gang::SharedBus, PoolScope::Plane, sector), 330_600);
     let change = |settings: &mut SsdSettings| {
@@ -329,7 +330,7 @@ fn logical_pages_of_a_block_are_rewritten_whole() {
         change(settings);
         settings.array.whole_page_reads = true;
     };
-    // What a write leaves alone is all that it reads, as before.
+    // A write reads only what it leaves as it is, as before.
     let read = 64 * 305_600 + 64 * 130_600;
     assert_eq!(die(whole_reads, &requests), [(0, 64 * 305_600), (1, read), (2, read + 62 * 130_600 + 64 * 305_600)]);
 }
@@ -499,9 +500,9 @@ fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
     // The bus brings what die 1 programs while the write of page 9 waits for it.
     let waits = timeline.operations.iter().find(|op| op.request == Some(1)).map(|op| op.bus_wait_ns);
     assert_eq!(waits, Some(105_600));
-    // Looking changes nothing.
+    // Reading the report changes nothing.
     assert_eq!(times(None).0, ends);
-    // The last two requests, with what was done while they were there, which began before.
+    // The last two requests, with the operations performed while they were under way, some of which began earlier.
     let (_, flash) = times(Some(Stretch::Last(2)));
     let timeline = flash.timeline.unwrap();
     assert_eq!((timeline.first_request, timeline.requests.len()), (0, 4), "none ended before the last was taken");
@@ -556,7 +557,7 @@ fn a_request_for_a_whole_flash_page_takes_one_sensing() {
     assert_eq!((energy.read.host_pj, energy.transfer.host_pj), (4 * 5_000_000, 9 * 1_000_000));
     let steps: Vec<_> = flash.array.unwrap().steps.into_iter().map(|step| (step.kind, step.count)).collect();
     assert_eq!(steps, [("read".to_string(), 4), ("read-from-register".to_string(), 5)]);
-    // Pages of several units are neither moved inside a plane nor logical pages of a deeper kind.
+    // Pages of several units can be neither copied inside a plane nor combined to larger logical pages.
     let changes: [fn(&mut SsdSettings); 2] = [
         |settings| settings.array.copy_back = CopyBack::Unchecked,
         |settings| settings.array.logical_page = Some(Bytes::kib(16)),

@@ -1,4 +1,5 @@
-//! Whole drives on both schedulers of the array: the one that decides in runs, and the one that goes from event to event.
+//! Whole drives on both schedulers of the array, for runs of operations and event by event: both have to give equal
+//! times.
 
 use esker_core::{Arrival, Observer, ReplaySettings, Rng, Verdict, replay};
 use esker_ftl::{Choice, FTLS};
@@ -6,7 +7,7 @@ use esker_nand::PoolScope;
 
 use super::*;
 
-/// When each request began and ended.
+/// Runs a workload. Returns when each request began and ended.
 #[derive(Default)]
 struct Log(Vec<(Nanos, Nanos, u64)>);
 
@@ -35,7 +36,7 @@ fn run(mut ssd: Ssd, depth: usize) -> Vec<(Nanos, Nanos, u64)> {
     let end = replay(&mut ssd, arrivals, &ReplaySettings::closed(depth), &mut log).unwrap();
     assert_eq!(end.completed, 4 * pages);
     ssd.check();
-    // What ends at one instant may be told in any order.
+    // Requests that end at one instant may be reported in any order.
     log.0.sort_unstable();
     log.0
 }

@@ -1,4 +1,4 @@
-//! The write buffer, with times worked out by hand. A page takes 305.6 us to write and 130.6 us to read (see the parent).
+//! The write buffer, with times computed by hand. A page takes 305.6 us to write and 130.6 us to read (see the parent).
 
 use esker_core::{Bytes, Nanos, Ratio};
 
@@ -62,7 +62,7 @@ fn above_high_water_the_pages_used_longest_ago_go_to_flash_until_low_water() {
     assert_eq!(host_programs(&ssd), 0);
     serve(&mut ssd, Nanos(10_000), write(3));
     drain(&mut ssd);
-    // Two of three go; page 1 was used after page 2.
+    // Two of three pages leave; page 1 was used after page 2.
     let held = |page: u64| ssd.back.ftl.find(LogicalPage(page as u32)).is_none();
     assert_eq!([1, 2, 3].map(held), [false, false, true]);
     assert_eq!(ssd.now, Nanos(10_000) + Nanos(2 * 305_600));
@@ -120,14 +120,15 @@ fn a_flush_waits_for_what_the_buffer_held_and_not_for_more() {
 #[test]
 fn a_flush_waits_for_what_was_written_to_a_page_on_its_way_to_flash() {
     let mut ssd = buffered(8, 0, |_| {});
-    // It leaves at once, and is there by 305.6 us; what comes meanwhile goes to flash after it.
+    // The page leaves at once, and is in flash at 305.6 us. What is written to it in the meantime goes to flash after
+    // that.
     serve(&mut ssd, Nanos::ZERO, write(1));
     serve(&mut ssd, Nanos(1000), write(1));
     assert_eq!(serve(&mut ssd, Nanos(2000), flush()).at, Nanos(2 * 305_600));
     assert_eq!(host_programs(&ssd), 2);
 }
 
-/// The drive of Agrawal 2008 as it is, 8 pools of 2 dies each, with a buffer of `pages` pages that writes out when it
+/// The drive of Agrawal 2008, 8 pools of 2 dies each, with a buffer of `pages` pages that writes pages out only when it
 /// has to.
 fn many_dies(pages: u64) -> Ssd {
     let mut settings = agrawal();
@@ -209,14 +210,14 @@ fn parts_of_pages_are_put_together_before_they_go_to_flash() {
     for sector in 0..8 {
         serve(&mut ssd, Nanos::from_millis(2 + sector), part(sector));
     }
-    // Page 0 is whole in memory, of page 1 a sector is missing.
+    // Page 0 is whole in memory; page 1 lacks a sector.
     for sector in 8..15 {
         serve(&mut ssd, Nanos::from_millis(2 + sector), part(sector));
     }
     let start = Nanos::from_millis(50);
     assert_eq!(serve(&mut ssd, start, flush()).at, start + Nanos(305_600 * 2));
     assert_eq!(ssd.back.flash.counts().reads().host, 0, "the buffer still held both pages whole");
-    // Pushed out by other pages, page 1 has to be read for its rest.
+    // When other pages push page 1 out, its remaining sector has to be read from flash.
     for number in 10..18 {
         serve(&mut ssd, Nanos::from_millis(50 + number), write(number));
     }
@@ -265,7 +266,7 @@ fn a_trim_forgets_what_is_in_memory() {
     assert_eq!(host_programs(&ssd), 0);
 }
 
-/// After a flush exactly those pages have data that were written and not trimmed since.
+/// After a flush, exactly the pages that were written and not trimmed since have data.
 #[test]
 fn no_page_is_lost_in_the_buffer() {
     let mut rng = esker_core::Rng::new(7);

@@ -1,5 +1,5 @@
-//! The write buffer against a model that keeps a version per page, and against faulty buffers that the comparison has
-//! to find.
+//! The write buffer compared with a model that keeps a version per page. The comparison also has to find the faults of
+//! buffers that are faulty on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ const POOLS: u64 = 2;
 const SHAPE: BufferShape = BufferShape { pages: 6, sectors_per_page: 8, pools: POOLS as u32, leaving_per_pool: 1 };
 const WHOLE: u64 = 0xff;
 
-/// What a buffer does wrong.
+/// The fault of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -22,7 +22,7 @@ enum Fault {
     EndsEarly,
     /// A flush waits for nothing.
     FlushesAtOnce,
-    /// The page that leaves is not the one that was used longest ago.
+    /// The page that leaves is not the least recently used one.
     SparesTheOldest,
     /// Trimmed pages stay.
     KeepsTrimmed,
@@ -46,15 +46,15 @@ const FAULTS: [Fault; 7] = [
 #[derive(Clone, Debug, Default)]
 struct Held {
     covered: u64,
-    /// The last write, by number.
+    /// The number of the last write.
     version: u64,
-    /// The first write that flash lacks, by number; of what was written before the page left, where it is leaving.
+    /// The number of the first write that flash lacks.
     first: u64,
     dirty: bool,
     used: u64,
 }
 
-/// A page on its way to flash.
+/// A page on its way to flash, as the model sees it.
 #[derive(Clone, Debug)]
 struct Leaving {
     page: u64,
@@ -64,7 +64,7 @@ struct Leaving {
     forgotten: bool,
 }
 
-/// What a buffer promises, with a version for each page.
+/// A model of what a buffer promises, with a version for each page.
 #[derive(Debug, Default)]
 struct Model {
     held: BTreeMap<u64, Held>,
@@ -118,7 +118,7 @@ impl Model {
         Admission::Taken
     }
 
-    /// The page that leaves next.
+    /// Returns the page that leaves next.
     fn next(&self, more: u64) -> Option<u64> {
         let on_its_way = |pool: u64| {
             let pages = self.leaving.values().filter(|leaving| Self::pool(leaving.page) == pool);
@@ -156,7 +156,7 @@ macro_rules! ensure_eq {
     };
 }
 
-/// Has a buffer with this fault do some hundred random things, and compares what it does with the model.
+/// Performs some hundred random operations on a buffer with this fault, and compares what it does with the model.
 fn compare(seed: u64, fault: Fault) -> Result<(), String> {
     let mut rng = Rng::new(seed);
     let (mut buffer, mut model) = (Buffer::new(&SHAPE), Model::default());
@@ -200,7 +200,7 @@ fn compare(seed: u64, fault: Fault) -> Result<(), String> {
                 ensure_eq!(left.map(|(_, page, ..)| u64::from(page.0)), expected, "step {step}, page that leaves");
                 let (Some((entry, ..)), Some(page)) = (left, expected) else { continue };
                 let operations = 1 + rng.below(3);
-                buffer.started(entry, if fault == Fault::EndsEarly { 1 } else { operations as u32 });
+                buffer.set_operations(entry, if fault == Fault::EndsEarly { 1 } else { operations as u32 });
                 let held = model.held.get_mut(&page).expect("it leaves");
                 held.dirty = false;
                 let (version, first) = (held.version, held.first);
@@ -218,7 +218,7 @@ fn compare(seed: u64, fault: Fault) -> Result<(), String> {
                 let last = leaving.operations == 0;
                 if last {
                     let leaving = model.leaving.remove(&entry).expect("it is under way");
-                    // One of the same page that was forgotten before may still be on its way.
+                    // An earlier copy of the page that was trimmed may still be on its way.
                     let others: Vec<_> = model.leaving.values().map(|other| (other.page, other.version)).collect();
                     model.awaited.retain(|(page, version)| {
                         *page != leaving.page || *version > leaving.version || others.contains(&(*page, *version))
@@ -228,14 +228,14 @@ fn compare(seed: u64, fault: Fault) -> Result<(), String> {
                         model.touch(leaving.page);
                     }
                 }
-                ensure_eq!(buffer.ended(entry), last, "step {step}, end of entry {entry}");
+                ensure_eq!(buffer.end_operation(entry), last, "step {step}, end of entry {entry}");
             }
             10 => {
                 model.held.remove(&page);
                 model.leaving.values_mut().filter(|leaving| leaving.page == page).for_each(|leaving| {
                     leaving.forgotten = true;
                 });
-                // A flush still waits for the page on its way, whose place is in use as long.
+                // A flush still waits for the copy on its way, whose entry stays in use until it arrives.
                 let on_its_way: Vec<_> = model.leaving.values().map(|other| (other.page, other.version)).collect();
                 model.awaited.retain(|(other, version)| {
                     let carries = |(leaving, carried): &(u64, u64)| leaving == other && carried >= version;
@@ -277,7 +277,7 @@ fn a_buffer_does_what_its_model_does() {
 #[test]
 fn faulty_buffers_are_found() {
     for fault in FAULTS {
-        // A fault may also break what the buffer asserts of itself.
+        // A fault may also violate an assertion of the buffer.
         let found = |seed| std::panic::catch_unwind(|| compare(seed, fault)).map_or(true, |result| result.is_err());
         assert!((0..20).any(found), "{fault:?} was not found");
     }

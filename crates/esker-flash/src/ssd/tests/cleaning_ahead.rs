@@ -1,4 +1,4 @@
-//! Cleaning in idle time and little by little.
+//! Background cleaning in idle time, and gradual cleaning.
 
 use esker_core::{Precondition, Ratio};
 use esker_ftl::BuildError;
@@ -21,11 +21,11 @@ fn worn_in(change: impl FnOnce(&mut SsdSettings)) -> Ssd {
 }
 
 const WRITE: u64 = 305_600;
-/// Read, out, in, program.
+/// Time of a copy: page read, transfer out, transfer in, program.
 const COPY: u64 = 25_000 + 2 * 105_600 + 200_000;
 const ERASE: u64 = 1_500_000;
 
-/// Random writes one after the other with a pause after each; says how long each took.
+/// Performs random writes one after the other, with a pause after each. Returns how long each took.
 fn writes(ssd: &mut Ssd, count: u64, pause: Nanos) -> Vec<u64> {
     let mut rng = esker_core::Rng::new(9);
     let mut now = ssd.now + Nanos::from_millis(1);
@@ -49,7 +49,7 @@ fn idle_time_spares_writes_the_cleaning() {
     assert!(writes(&mut without, 300, pause).iter().any(|took| *took > WRITE + ERASE));
     let mut with = worn_in(|settings| settings.cleaning.background = Some(Ratio::percent(10)));
     let took = writes(&mut with, 300, pause);
-    // The first ones still find what preconditioning left.
+    // The first writes still run before idle time has cleaned enough after preconditioning.
     assert!(took[20..].iter().all(|took| *took == WRITE), "{took:?}");
     with.check();
     assert!(with.back.flash.counts().erases_without_copies < with.back.flash.counts().erases);

@@ -1,4 +1,4 @@
-//! Pages that have to be decoded.
+//! Reads that need decoding: their times, refreshing, and data that cannot be corrected.
 
 use esker_core::{DeviceError, Energy, Power, Precondition, Rng};
 use esker_nand::{
@@ -12,7 +12,8 @@ use super::*;
 /// Bits of a codeword of a whole page with 128 bytes of parity.
 const BITS: f64 = 8.0 * (4096.0 + 128.0);
 
-/// Agrawal's part with a code of four steps: 40, 80, 120 or 160 errors in a page that has `errors`.
+/// Agrawal's flash part, whose pages have `errors` bit errors, with a code of four steps that correct 40, 80, 120 and
+/// 160.
 fn settings(errors: f64) -> SsdSettings {
     let step = |corrects, decode, sensings, transfers| DecodingStepSettings {
         corrects,
@@ -56,7 +57,7 @@ fn flash_report(ssd: &Ssd) -> FlashReport {
     report.devices["flash"].flash.clone().unwrap()
 }
 
-/// A read of Agrawal's part.
+/// Time of a read of Agrawal's flash part.
 const READ: u64 = 130_600;
 const SENSE: u64 = 25_000;
 const TRANSFER: u64 = 105_600;
@@ -81,7 +82,7 @@ fn a_read_takes_exactly_the_parts_of_all_its_decoding_steps() {
         assert_eq!(after(79.0, scheduling), (Nanos(second), Ok(())));
         assert_eq!(after(119.0, scheduling), (Nanos(third), Ok(())));
         assert_eq!(after(159.0, scheduling), (Nanos(fourth), Ok(())));
-        // Nothing is given up before the last step has failed.
+        // A page is given up only after the last step has failed.
         assert_eq!(after(161.0, scheduling), (Nanos(fourth), Err(DeviceError::Medium)));
     }
 }
@@ -207,12 +208,12 @@ fn what_cleaning_cannot_read_is_lost() {
     let energy = report.energy.unwrap();
     assert_eq!(energy.read.cleaning_pj, 8 * 5_000_000 * report.reads.cleaning);
     assert_eq!(energy.transfer.cleaning_pj, 6 * 1_000_000 * report.reads.cleaning);
-    // Reading them tells the host so.
+    // Reads of them report errors to the host.
     let reading = |ssd: &mut Ssd, page| serve(ssd, now + Nanos::from_secs(page + 1), read(page)).result;
     assert!((0..50).all(|page| reading(&mut ssd, page) == Err(DeviceError::Medium)));
 }
 
-/// A drive full of data that are an hour old, and have a hundred errors then.
+/// Settings of a drive whose data have a hundred errors once they are an hour old.
 fn stale(ftl: &str) -> SsdSettings {
     let mut settings = settings(0.0);
     settings.ftl = crate::Choice::named(ftl);
@@ -238,11 +239,11 @@ fn a_page_with_too_many_errors_is_written_again_once() {
         let read_ns = |ssd: &mut Ssd, at| (serve(ssd, at, read(7)).at - at).0;
         let third = READ + 7_000 + SENSE + TRANSFER + 11_000 + 2 * SENSE + TRANSFER + 13_000;
         let first = read_ns(&mut ssd, Nanos::ZERO);
-        // A map on flash has the same errors, and is read first.
+        // A map in flash has as many errors, and is read first.
         assert!(if ftl == "page" { first == third } else { first > third }, "{first}");
         drain(&mut ssd);
         assert_ne!(ssd.back.ftl.find(LogicalPage(7)), before, "it is where it was");
-        // Now it has none, and stays where it is.
+        // Now the page has none, and stays where it is.
         assert_eq!(read_ns(&mut ssd, Nanos::from_millis(50)), READ + 7_000);
         drain(&mut ssd);
         let report = flash_report(&ssd);
@@ -273,7 +274,7 @@ fn refreshing_makes_its_own_space() {
         }
         drain(&mut ssd);
         let report = flash_report(&ssd);
-        // What cleaning copied before it was read is new, too.
+        // Pages that cleaning copied before they were read are new, too.
         let rewritten = report.programs.refresh + report.programs.cleaning;
         assert!(report.programs.refresh > pages / 2 && rewritten >= pages, "{ftl}: {report:?}");
         assert!(report.erases > 0 && report.host_page_writes == 0);

@@ -22,7 +22,7 @@ fn tag(slot: u32) -> Tag {
     Tag { slot, generation: 0 }
 }
 
-/// Submits `request` and runs until it ends.
+/// Submits `request` and runs until it ends. Returns its completion.
 fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
     let mut done = Vec::new();
     ssd.submit(now, tag(0), request);
@@ -35,7 +35,7 @@ fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
     done[0]
 }
 
-/// Runs until nothing is left to do, and says what ended when.
+/// Runs until nothing is left to do. Returns what ended when.
 fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
     let mut done = Vec::new();
     while ssd.next_event() != Nanos::NEVER {

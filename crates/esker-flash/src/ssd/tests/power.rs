@@ -1,4 +1,4 @@
-//! Drives that lose power at any moment, held against what was written, page by page.
+//! Drives that lose power at any moment, checked page by page against what was written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::witness::{Programs, watch};
 use super::*;
 use crate::{BufferMode, PowerFailureSettings, WriteBufferSettings};
 
-/// Submits random requests to a drive, and knows what they were promised.
+/// A host that submits random requests to a drive, and keeps track of what must survive a power failure.
 struct Host {
     ssd: Ssd,
     rng: Rng,
@@ -28,15 +28,15 @@ struct Host {
     submitted: Vec<u64>,
     ended: Vec<Option<u64>>,
     steps: u64,
-    /// Writes whose end the host was told, by request and page.
+    /// Acknowledged writes, by request and page.
     acknowledged: BTreeSet<(u32, u32)>,
-    /// Per page, when the last of its writes was submitted that are durable.
+    /// Per page, when the last of its durable writes was submitted.
     durable: BTreeMap<u32, u64>,
-    /// By the request of a flush, what was acknowledged when it was submitted.
+    /// Per request of a flush, the writes that were acknowledged when it was submitted.
     flushes: BTreeMap<u32, BTreeSet<(u32, u32)>>,
-    /// By the request of a trim, how many requests had been submitted when it ended.
+    /// Per request of a trim, how many requests had been submitted when it ended.
     trims_done: BTreeMap<u32, u32>,
-    /// By page: trimmed since the last write that is durable.
+    /// Pages that were trimmed after their last durable write.
     trimmed: BTreeSet<u32>,
     /// Whether writes are durable once they are acknowledged.
     writes_are_durable: bool,
@@ -108,8 +108,9 @@ impl Host {
         self.ssd.submit(self.now, tag(index), request);
     }
 
-    /// All pages of the writes `which` hold what these brought, or something that was not written before them.
-    fn is_durable(&mut self, which: &BTreeSet<(u32, u32)>) {
+    /// Notes that the writes `which` are durable: from now on flash must hold their data, or data not written before
+    /// them.
+    fn note_durable(&mut self, which: &BTreeSet<(u32, u32)>) {
         for key in which {
             let submitted = self.submitted[key.0 as usize];
             let durable = self.durable.entry(key.1).or_default();
@@ -139,19 +140,19 @@ impl Host {
                     self.interrupted += 1;
                     continue;
                 }
-                // Too many blocks have gone bad.
+                // Expected once too many blocks have gone bad.
                 Err(DeviceError::ReadOnly | DeviceError::NoSpace) if self.ssd.settings.wear.is_some() => continue,
                 Err(error) => panic!("{request:?} ended with {error}"),
             }
             match request.kind {
                 RequestKind::Flush => {
                     let before = self.flushes.remove(&index).unwrap();
-                    self.is_durable(&before);
+                    self.note_durable(&before);
                 }
                 RequestKind::Write { fua } => {
                     let pages: BTreeSet<(u32, u32)> = Self::pages_of(&request).map(|page| (index, page)).collect();
                     if fua || self.writes_are_durable {
-                        self.is_durable(&pages);
+                        self.note_durable(&pages);
                     }
                     self.acknowledged.extend(pages);
                 }
@@ -163,11 +164,11 @@ impl Host {
         }
     }
 
-    fn power_is_ahead(&self) -> bool {
-        self.ssd.power.as_ref().is_some_and(PowerFailure::is_to_come)
+    fn power_has_not_failed(&self) -> bool {
+        self.ssd.power.as_ref().is_some_and(PowerFailure::has_not_failed)
     }
 
-    /// Runs until power has failed or there were so many requests. Says whether it has.
+    /// Runs until power has failed or this many requests have ended. Returns true if power has failed.
     fn run(&mut self, requests: usize) -> bool {
         let until = self.requests.len() + requests;
         let mut arrival = self.now;
@@ -184,17 +185,17 @@ impl Host {
             if next == Nanos::NEVER || !more && self.ssd.front.slots.in_use() == 0 {
                 return false;
             }
-            let ahead = self.power_is_ahead();
+            let powered = self.power_has_not_failed();
             self.now = next;
             self.ssd.advance(next, &mut self.done);
             self.take_completions();
-            if ahead && !self.power_is_ahead() {
+            if powered && !self.power_has_not_failed() {
                 return true;
             }
         }
     }
 
-    /// The write whose data flash holds for `page`.
+    /// Returns the write whose data flash holds for `page`.
     fn on_flash(&self, page: u32) -> Option<u32> {
         let at = self.ssd.back.ftl.find(LogicalPage(page))?;
         Some(self.write_at(page, at))
@@ -211,16 +212,16 @@ impl Host {
         u32::from(index)
     }
 
-    /// Whether the host was told of the end of a write before it submitted another one at `submitted`. A page without
-    /// data is as if written before all.
+    /// Returns true if a write was acknowledged before the host submitted another one at `submitted`. No write, of a
+    /// page without data, counts as before all.
     fn is_before(&self, write: Option<u32>, submitted: u64) -> bool {
         write.is_none_or(|write| self.ended[write as usize].is_some_and(|ended| ended < submitted))
     }
 
-    /// Right after the power failure: whether every page holds what it may.
+    /// Asserts, right after the power failure, that every page holds what it may hold.
     fn compare(&mut self) {
-        // Pages that certainly lost something which had been acknowledged, and those that may have: writes under way
-        // at the same time may be taken in any order.
+        // Pages that certainly lost acknowledged data, and pages that may have lost some: writes under way at the same
+        // time may be served in any order.
         let (mut lost, mut perhaps_lost) = (0, 0);
         for page in 0..self.pages {
             let held = self.on_flash(page);
@@ -244,13 +245,13 @@ impl Host {
                 |other| held.is_none_or(|held| !self.is_before(Some(other), self.submitted[held as usize]));
             perhaps_lost += u64::from(others().any(not_before));
         }
-        let report = self.ssd.power.as_ref().unwrap().so_far();
+        let report = self.ssd.power.as_ref().unwrap().report_so_far();
         assert_eq!(report.interrupted_requests, self.interrupted);
         match &self.ssd.settings.write_buffer {
             Some(buffer) if buffer.power_protected => assert_eq!((report.lost_pages, lost), (0, 0)),
             None => assert_eq!((report.lost_pages, lost), (0, 0)),
             Some(_) if self.ssd.back.read_only => assert!(report.lost_pages >= lost),
-            // A page with a forced write may have lost what was written to it elsewhere before.
+            // A page with a forced write may have lost earlier data of its other sectors.
             Some(_) if self.trims || self.forced => assert!(report.lost_pages >= lost || self.trims),
             // A page may be on flash while the write that brought it still waits for the map.
             Some(_) if self.ssd.settings.ftl.kind == "dftl" => assert!(report.lost_pages >= lost),
@@ -264,7 +265,7 @@ impl Host {
 }
 
 #[test]
-fn what_a_die_is_amid_is_lost_and_its_request_ends_with_an_error() {
+fn an_operation_that_power_interrupts_is_lost_and_its_request_ends_with_an_error() {
     let mut settings = agrawal();
     let failing_at = |settings: &mut SsdSettings, at| {
         settings.power_failure = Some(PowerFailureSettings::at(Nanos(at)));
@@ -277,7 +278,7 @@ fn what_a_die_is_amid_is_lost_and_its_request_ends_with_an_error() {
         while ssd.power.as_ref().is_none_or(|power| power.report().is_none()) {
             ssd.advance(ssd.next_event(), &mut done);
         }
-        (done[0].at, done[0].result, ssd.back.ftl.find(LogicalPage(5)).is_some(), ssd.power.unwrap().so_far())
+        (done[0].at, done[0].result, ssd.back.ftl.find(LogicalPage(5)).is_some(), ssd.power.unwrap().report_so_far())
     };
     // The write takes 305.6 us.
     let (at, result, found, report) = failing_at(&mut settings, 305_599);
@@ -286,7 +287,7 @@ fn what_a_die_is_amid_is_lost_and_its_request_ends_with_an_error() {
     let (at, result, found, report) = failing_at(&mut settings, 305_600);
     assert_eq!((at, result, found), (Nanos(305_600), Ok(()), true));
     assert_eq!((report.interrupted_requests, report.interrupted_operations), (0, 0));
-    // In a buffer it ends in memory, and is lost unless that is protected.
+    // With a buffer the write ends in memory, and is lost unless the buffer is protected.
     settings.write_buffer = Some(WriteBufferSettings {
         size: Bytes::kib(64),
         mode: BufferMode::WriteBack,
@@ -303,7 +304,7 @@ fn what_a_die_is_amid_is_lost_and_its_request_ends_with_an_error() {
     assert_eq!((report.lost_pages, report.saved_pages), (0, 1));
 }
 
-/// Random settings of a drive that loses power, with a layer that can recover.
+/// Draws settings of a drive that loses power, with a layer that can recover.
 fn drawn(rng: &mut Rng) -> SsdSettings {
     let mut settings = agrawal();
     let layers: Vec<&str> = registry::names_with(FTLS, LayerCapability::Recover).collect();
@@ -385,7 +386,8 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
 #[test]
 fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
     let soak = u64::from(esker_testkit::soak());
-    let (mut failures, mut interrupted, mut amid, mut lost, mut saved, mut given_up) = (0, 0, 0, 0, 0, 0);
+    let (mut failures, mut interrupted, mut interrupted_operations, mut lost, mut saved, mut given_up) =
+        (0, 0, 0, 0, 0, 0);
     let mut rng = Rng::new(23);
     let draws = 3000 * soak;
     for seed in 0..draws {
@@ -398,13 +400,13 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
             continue;
         }
         host.compare();
-        let report = host.ssd.power.as_ref().unwrap().so_far();
+        let report = host.ssd.power.as_ref().unwrap().report_so_far();
         failures += 1;
         interrupted += report.interrupted_requests;
-        amid += report.interrupted_operations;
+        interrupted_operations += report.interrupted_operations;
         lost += report.lost_pages;
         saved += report.saved_pages;
-        // What the power failure left counts as what was written.
+        // From now on, what survived the power failure counts as what was written.
         given_up += host.ssd.back.ftl.wear().map_or(0, |wear| wear.retired);
         host.run(100);
         host.ssd.check();
@@ -413,14 +415,17 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
         assert_eq!(host.ssd.back.ftl.wear().map_or(0, |wear| wear.retired), bad.len() as u64);
         assert!(bad.iter().all(|block| host.ssd.back.flash.written_in(*block) == 0), "a bad block is in use");
     }
-    // None of all this is rare.
-    assert!(3 * failures > draws && 3 * interrupted > draws && 3 * amid > draws, "{failures} {interrupted} {amid}");
+    // The runs must reach each of these cases often.
+    assert!(
+        3 * failures > draws && 3 * interrupted > draws && 3 * interrupted_operations > draws,
+        "{failures} {interrupted} {interrupted_operations}"
+    );
     assert!(10 * lost > draws && 10 * saved > draws, "{lost} {saved}");
     assert!(500 * given_up > draws, "{given_up}");
 }
 
-/// Runs until the drive serves requests again after its power failure, with so many reads before each die while it looks for its
-/// data.
+/// Runs until the drive serves requests again after its power failure. `reads_ahead` is the number of scan reads issued
+/// to each die ahead of time.
 fn recovery_with(settings: &SsdSettings, seed: u64, reads_ahead: u32) -> Option<RecoveryReport> {
     let mut host = Host::new(settings, seed)?;
     host.ssd.power.as_mut().unwrap().reads_ahead = reads_ahead;
@@ -441,7 +446,7 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
     let draws = 1200;
     for seed in 0..draws {
         let mut settings = drawn(&mut rng);
-        // Larger blocks, so that there are many lots.
+        // Larger blocks, so that reads are issued in many lots.
         settings.geometry.pages_per_block += 8;
         let array = &settings.array;
         if seed % 2 == 0 && array.copy_back == CopyBack::Off && array.rewrite == Rewrite::Controller {
@@ -449,7 +454,7 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
             (settings.geometry.pages_per_block, settings.geometry.units_per_page) = (pages, 4);
         }
         if rng.below(3) == 0 {
-            // The scheduler that decides in runs.
+            // The scheduler that handles runs of operations.
             settings.array = ArraySettings::default();
             (settings.write_buffer, settings.cleaning.background) = (None, None);
             settings.power_failure = Some(PowerFailureSettings::after_requests(200));
@@ -461,7 +466,7 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
         };
         compared += 1;
         if settings.array.scheduling == Scheduling::OutOfOrder && settings.array.multi_plane != MultiPlane::Off {
-            // Which reads find each other on the planes of a die depends on what waits there.
+            // Which reads the planes of a die perform together depends on what waits there.
             joined += 1;
             all_at_once += at_once.duration_s;
             all_in_lots += in_lots.duration_s;
@@ -523,8 +528,8 @@ fn a_protected_buffer_is_saved_over_all_dies_and_brought_back() {
     assert_eq!((lost.lost_pages, lost.saved_pages, lost.save_s), (33, 0, 0.0));
     let (saved, tally) = recovery(true);
     assert_eq!((saved.lost_pages, saved.saved_pages), (0, 33));
-    // 16 dies, two on each bus: one of them has three pages, one after the other, and its bus carries two of another one.
-    // A program takes 102.4 us on the bus with the spare bytes 105.6, and 200 us on the die.
+    // 16 dies, two on each bus. One die programs three pages, one after the other; its bus also carries two for another
+    // die. A program takes 102.4 us on the bus, with the spare bytes 105.6 us, and 200 us on the die.
     let programs = [105.6, 200.0, 105.6, 200.0, 105.6, 200.0].iter().sum::<f64>() / 1e6;
     assert!((saved.save_s - programs).abs() < 1e-9, "{saved:?}");
     let done = |step: Step| tally.done[step as usize][Cause::Recovery as usize].steps;
@@ -536,7 +541,7 @@ fn a_protected_buffer_is_saved_over_all_dies_and_brought_back() {
 #[test]
 fn between_requests_a_drive_with_work_of_its_own_loses_it() {
     let soak = u64::from(esker_testkit::soak());
-    let (mut failures, mut amid, mut lost, mut saved) = (0, 0, 0, 0);
+    let (mut failures, mut interrupted_operations, mut lost, mut saved) = (0, 0, 0, 0);
     let mut rng = Rng::new(29);
     let draws = 600 * soak;
     for seed in 0..draws {
@@ -548,10 +553,10 @@ fn between_requests_a_drive_with_work_of_its_own_loses_it() {
             continue;
         }
         host.compare();
-        let report = host.ssd.power.as_ref().unwrap().so_far();
+        let report = host.ssd.power.as_ref().unwrap().report_so_far();
         assert_eq!(report.interrupted_requests, 0);
         failures += 1;
-        amid += report.interrupted_operations;
+        interrupted_operations += report.interrupted_operations;
         lost += report.lost_pages;
         saved += report.saved_pages;
         host.run(100);
@@ -559,7 +564,7 @@ fn between_requests_a_drive_with_work_of_its_own_loses_it() {
         assert_eq!(host.ssd.power.as_ref().unwrap().held(), 0, "a request still waits");
     }
     assert!(
-        4 * failures > draws && 12 * amid > draws && 12 * lost > draws && 12 * saved > draws,
-        "{failures} {amid} {lost} {saved}"
+        4 * failures > draws && 12 * interrupted_operations > draws && 12 * lost > draws && 12 * saved > draws,
+        "{failures} {interrupted_operations} {lost} {saved}"
     );
 }

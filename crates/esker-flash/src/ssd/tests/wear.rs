@@ -1,4 +1,4 @@
-//! Uneven wear, its remedies, and the end of life.
+//! Uneven wear, wear-levelling, and the end of life.
 
 use esker_core::{DeviceError, DeviceState, Hint, Precondition, Ratio};
 use esker_ftl::{BuildError, EndOfLife, WearLevelling, WearSettings};
@@ -26,7 +26,8 @@ fn drive(ftl: &str, wear: WearSettings) -> Ssd {
     ssd
 }
 
-/// Writes hot pages until the mean block has spent `share` per cent of its life, or the drive takes no more.
+/// Writes hot pages until the mean block has used `share` per cent of its rated erases, or the drive takes no more
+/// writes.
 fn wear_out(ssd: &mut Ssd, share: u64) -> Option<DeviceError> {
     let mut rng = esker_core::Rng::new(5);
     let mut now = ssd.now;
@@ -64,7 +65,7 @@ fn each_remedy_of_agrawal_makes_wear_more_even_than_the_one_before() {
         assert!(spread[0] > spread[1] && spread[1] > 1.5 * spread[2], "{ftl}: {spread:?}");
         let expired = [greedy, limited, migrated].map(|report| report.expired_blocks);
         assert!(expired[0] > 0 && expired[2] == 0, "{ftl}: {expired:?}");
-        // With a map to clean, too, the rate limit alone changes who wears more than how many wear out.
+        // With a map in flash, too, the rate limit alone changes which blocks wear more, rather than how many wear out.
         assert!(ftl == "dftl" || expired[0] >= expired[1], "{expired:?}");
         for report in [greedy, limited, migrated] {
             assert!((report.remaining_mean - 0.4 * CYCLES as f64).abs() < 0.5, "{report:?}");
@@ -81,7 +82,7 @@ fn worn_blocks_are_given_up_until_the_drive_is_read_only() {
     let wear = report(&ssd);
     assert!(wear.read_only && wear.retired_blocks > u64::from(ssd.back.space.spare_blocks_per_pool()), "{wear:?}");
     assert_eq!(ssd.telemetry().state, DeviceState::ReadOnly);
-    // Nothing that was there is lost, and reads go on.
+    // No data are lost, and reads go on.
     assert_eq!(ssd.back.flash.valid_pages(), written);
     let now = ssd.now + Nanos::from_secs(1);
     assert_eq!(serve(&mut ssd, now, read(3)).result, Ok(()));

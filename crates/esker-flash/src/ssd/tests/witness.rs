@@ -1,4 +1,4 @@
-//! A translation layer that stands between a drive and its own, and takes down whose data go where.
+//! A translation layer that wraps the one of a drive and records whose data each program writes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,10 +9,10 @@ use esker_nand::state::{Cause, FlashOpKind, FlashState, OpIndex, OpList};
 
 use super::Ssd;
 
-/// By the sequence number of a program for the host: the page that it wrote, and the stream whose data these were.
+/// Maps the sequence number of a program for the host to the page that it wrote and the stream whose data these were.
 pub(super) type Programs = Arc<Mutex<BTreeMap<u64, (LogicalPage, StreamId)>>>;
 
-/// Passes all calls on.
+/// Passes all calls on to the layer inside.
 #[derive(Debug)]
 struct Witness {
     layer: Box<dyn Ftl>,
@@ -20,8 +20,8 @@ struct Witness {
     programs: Programs,
 }
 
-/// Puts a witness before the layer of `ssd`, and has the drive tell its streams to it. Where each request has a stream
-/// of its own, the programs then show whose data were written. A power failure takes the witness away.
+/// Puts a witness around the layer of `ssd`, and has the drive pass it the streams of requests. If each request has a
+/// stream of its own, the programs then show which request's data were written. A power failure removes the witness.
 pub(super) fn watch(ssd: &mut Ssd) -> Programs {
     let programs = Programs::default();
     let another = ssd.back.new_layer();
