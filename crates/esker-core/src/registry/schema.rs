@@ -236,7 +236,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "time | a time with its unit, such as \"25us\" or \"5y\", at most `\"60s\"` | required | How long it takes, see `X`.",
+                "time | a time with its unit, such as \"25us\" or \"5y\", at most `\"60s\"` | required | \
+                 How long it takes, see `X`.",
                 "colour | `\"red\"` or `\"dark-blue\"` | `\"dark-blue\"` | Which one.",
                 "inner | a table |  | ",
                 "inner.count | a whole number, 1 to 9 | required | How many.",

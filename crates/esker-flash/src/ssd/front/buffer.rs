@@ -7,10 +7,8 @@ use esker_core::{Linked, Links, List, LogicalPage, StreamId, mix64};
 use esker_ftl::Part;
 use hashbrown::HashMap;
 
+use super::coverage::{Coverage, Rounding, coverage};
 use super::departures::Departures;
-
-/// Which sectors of a page are present: a bit per sector, or per group of sectors if a page has more than 64.
-pub(in crate::ssd) type Coverage = u64;
 
 /// Pages in memory. A page is *dirty* while flash lacks what was written to it, and *leaving* while it is being written
 /// to flash. Other pages are *clean*; they make room for new ones, least recently used first.
@@ -444,28 +442,6 @@ impl Buffer {
             leaving[self.entries[index as usize].pool as usize] += 1;
         }
         self.departures.check(&leaving);
-    }
-}
-
-/// How groups of sectors count that a range covers in part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ssd) enum Rounding {
-    /// They are left out: for data that are present.
-    Inward,
-    /// They are included: for data that are asked for.
-    Outward,
-}
-
-/// Returns the coverage of sectors `from..to` of a page.
-pub(in crate::ssd) fn coverage(from: u32, to: u32, sectors_per_page: u32, rounding: Rounding) -> Coverage {
-    let group = sectors_per_page.div_ceil(64);
-    let (first, end) = match rounding {
-        Rounding::Inward => (from.div_ceil(group), to / group),
-        Rounding::Outward => (from / group, to.div_ceil(group)),
-    };
-    match end.saturating_sub(first) {
-        0 => 0,
-        count => (u64::MAX >> (64 - count)) << first,
     }
 }
 

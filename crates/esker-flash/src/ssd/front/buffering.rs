@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, Request, RequestKind, StreamId, WaitingLine};
+use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, RequestKind, StreamId, WaitingLine};
 use esker_ftl::{Part, Space};
 use esker_nand::array::Waiter;
 use esker_nand::{Geometry, ValueError};
 use esker_results::BufferReport;
 
-use super::buffer::{Admission, Buffer, BufferShape, Coverage, Rounding, coverage};
-use super::serving::refusal;
-use super::{Back, Front, Slots};
+use super::buffer::{Admission, Buffer, BufferShape};
+use super::coverage::{Coverage, Rounding, covered};
+use super::{Back, Front, Slots, refusal};
 use crate::{BufferMode, SsdError, WriteBufferSettings};
 
 /// Longer latencies are refused, so that sums of many stay far from the end of `u64` nanoseconds.
@@ -217,16 +217,6 @@ impl Buffering {
     pub(in crate::ssd) fn forget(&mut self, page: LogicalPage) {
         self.memory.forget(page);
     }
-}
-
-/// Returns the sectors of `page` that `request` covers.
-pub(in crate::ssd) fn covered(request: &Request, page: u64, geometry: &Geometry, rounding: Rounding) -> Coverage {
-    let sectors = u64::from(geometry.sectors_per_page());
-    let first = page * sectors;
-    let (start, end) = (request.start.0, request.end_byte() / 512);
-    let from = start.saturating_sub(first).min(sectors);
-    let to = end.saturating_sub(first).min(sectors);
-    coverage(from as u32, to as u32, geometry.sectors_per_page(), rounding)
 }
 
 impl Front {

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod buffering;
+mod coverage;
 mod departures;
 mod link;
 mod serving;
@@ -10,6 +11,7 @@ mod slots;
 use std::collections::VecDeque;
 
 use esker_core::{Bytes, Completion, DeviceError, Nanos, Request, RequestKind, Tag};
+use esker_ftl::FtlError;
 use esker_nand::ValueError;
 
 use super::back::Back;
@@ -220,4 +222,17 @@ pub(super) struct FrontLosses {
     pub(super) lost_pages: u64,
     /// Pages that a protected buffer kept.
     pub(super) saved_pages: u64,
+}
+
+/// Returns the error that the host receives. A drive that is worn out becomes read-only.
+#[cold]
+fn refusal(error: FtlError, back: &mut Back) -> DeviceError {
+    match error {
+        FtlError::NoSpace => DeviceError::NoSpace,
+        FtlError::CannotRecover => DeviceError::Failed,
+        FtlError::WornOut => {
+            back.read_only = true;
+            DeviceError::ReadOnly
+        }
+    }
 }

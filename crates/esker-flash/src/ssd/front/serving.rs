@@ -1,12 +1,11 @@
 //! Requests that need flash: split into pages, which the back serves one by one.
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
-use esker_ftl::{FtlError, Part};
+use esker_ftl::Part;
 use esker_nand::array::Waiter;
 
-use super::buffer::Rounding;
-use super::buffering::covered;
-use super::{Back, Front};
+use super::coverage::{Rounding, covered};
+use super::{Back, Front, refusal};
 
 impl Front {
     /// Returns the slot of a request that has arrived over the link at `now`.
@@ -99,18 +98,5 @@ impl Front {
             RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush => {}
         }
         false
-    }
-}
-
-/// Returns the error that the host receives. A drive that is worn out becomes read-only.
-#[cold]
-pub(super) fn refusal(error: FtlError, back: &mut Back) -> DeviceError {
-    match error {
-        FtlError::NoSpace => DeviceError::NoSpace,
-        FtlError::CannotRecover => DeviceError::Failed,
-        FtlError::WornOut => {
-            back.read_only = true;
-            DeviceError::ReadOnly
-        }
     }
 }

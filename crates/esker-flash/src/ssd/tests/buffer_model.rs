@@ -145,6 +145,44 @@ impl Model {
         let leaving = self.leaving.values().filter(|leaving| !leaving.forgotten && leaving.first < number).count();
         (dirty + leaving) as u64
     }
+
+    /// Returns true if it was the last operation of the page.
+    fn end_operation(&mut self, entry: u32) -> bool {
+        let leaving = self.leaving.get_mut(&entry).expect("it is under way");
+        leaving.operations -= 1;
+        if leaving.operations > 0 {
+            return false;
+        }
+        let leaving = self.leaving.remove(&entry).expect("it is under way");
+        // An earlier copy of the page that was trimmed may still be on its way.
+        let others: Vec<_> = self.leaving.values().map(|other| (other.page, other.version)).collect();
+        self.awaited.retain(|(page, version)| {
+            *page != leaving.page || *version > leaving.version || others.contains(&(*page, *version))
+        });
+        if !leaving.forgotten {
+            self.flash.insert(leaving.page, leaving.version);
+            self.touch(leaving.page);
+        }
+        true
+    }
+
+    fn trim(&mut self, page: u64) {
+        self.held.remove(&page);
+        let copies = self.leaving.values_mut().filter(|leaving| leaving.page == page);
+        copies.for_each(|leaving| leaving.forgotten = true);
+        // A flush still waits for the copy on its way, whose entry stays in use until it arrives.
+        let on_its_way: Vec<_> = self.leaving.values().map(|other| (other.page, other.version)).collect();
+        self.awaited.retain(|(other, version)| {
+            let carries = |(leaving, carried): &(u64, u64)| leaving == other && carried >= version;
+            *other != page || on_its_way.iter().any(carries)
+        });
+    }
+
+    fn flush(&mut self) {
+        let dirty = self.held.iter().filter(|(_, held)| held.dirty).map(|(page, held)| (*page, held.version));
+        let leaving = self.leaving.values().map(|leaving| (leaving.page, leaving.version));
+        self.awaited = dirty.chain(leaving).collect();
+    }
 }
 
 macro_rules! ensure_eq {
@@ -156,111 +194,126 @@ macro_rules! ensure_eq {
     };
 }
 
+/// A buffer, perhaps faulty, beside its model.
+struct Comparison {
+    fault: Fault,
+    rng: Rng,
+    buffer: Buffer,
+    model: Model,
+    /// The last write, by number.
+    number: u64,
+}
+
+impl Comparison {
+    fn write(&mut self, page: u64) -> Result<(), String> {
+        self.number += 1;
+        let covered = if self.rng.below(2) == 0 { WHOLE } else { 1 << self.rng.below(8) };
+        let expected = self.model.write(page, covered, self.number);
+        let admission = match (self.fault, expected) {
+            (Fault::DropsWritesToLeaving, Admission::Taken) if self.model.is_leaving(page) => Admission::Taken,
+            (Fault::DropsWithoutRoom, Admission::Full) => Admission::Taken,
+            _ => {
+                let (logical, pool) = (LogicalPage(page as u32), Model::pool(page) as u32);
+                self.buffer.write(logical, pool, covered, StreamId::default(), self.number)
+            }
+        };
+        ensure_eq!(admission, expected, "write of page {page}");
+        Ok(())
+    }
+
+    fn read(&mut self, page: u64) -> Result<(), String> {
+        let asked = 1 << self.rng.below(8);
+        let expected = self.model.held.get(&page).is_some_and(|held| held.covered & asked != 0);
+        if self.model.held.contains_key(&page) {
+            self.model.touch(page);
+        }
+        let found = self.buffer.read(LogicalPage(page as u32), asked) && self.fault != Fault::NeverHits;
+        ensure_eq!(found, expected, "read of page {page}");
+        Ok(())
+    }
+
+    /// Lets a page leave for flash.
+    fn leave(&mut self) -> Result<(), String> {
+        let more = self.rng.below(3);
+        if self.fault == Fault::SparesTheOldest
+            && let Some(oldest) = self.model.next(more)
+        {
+            self.buffer.read(LogicalPage(oldest as u32), 0);
+        }
+        let expected = self.model.next(more);
+        let left = self.buffer.leave(more);
+        ensure_eq!(left.map(|(_, page, ..)| u64::from(page.0)), expected, "page that leaves");
+        let (Some((entry, ..)), Some(page)) = (left, expected) else { return Ok(()) };
+        let operations = 1 + self.rng.below(3);
+        self.buffer.set_operations(entry, if self.fault == Fault::EndsEarly { 1 } else { operations as u32 });
+        let held = self.model.held.get_mut(&page).expect("it leaves");
+        held.dirty = false;
+        let (version, first) = (held.version, held.first);
+        self.model.leaving.insert(entry, Leaving { page, version, first, operations, forgotten: false });
+        self.model.touch(page);
+        Ok(())
+    }
+
+    /// Ends a flash operation of a page on its way.
+    fn end_operation(&mut self) -> Result<(), String> {
+        let under_way: Vec<u32> = self.model.leaving.keys().copied().collect();
+        if under_way.is_empty() {
+            return Ok(());
+        }
+        let entry = under_way[self.rng.below(under_way.len() as u64) as usize];
+        let last = self.model.end_operation(entry);
+        ensure_eq!(self.buffer.end_operation(entry), last, "end of entry {entry}");
+        Ok(())
+    }
+
+    fn trim(&mut self, page: u64) {
+        self.model.trim(page);
+        if self.fault != Fault::KeepsTrimmed {
+            self.buffer.forget(LogicalPage(page as u32));
+        }
+    }
+
+    fn flush(&mut self) {
+        self.model.flush();
+        if self.fault != Fault::FlushesAtOnce {
+            self.buffer.await_all();
+        }
+    }
+
+    /// Compares what can be asked of the buffer at any time.
+    fn check(&mut self) -> Result<(), String> {
+        let Self { buffer, model, .. } = self;
+        ensure_eq!(buffer.unwritten() as usize, model.unwritten(), "pages that flash lacks");
+        ensure_eq!(buffer.leaving() as usize, model.leaving.len(), "pages on their way");
+        ensure_eq!(buffer.is_awaited(), !model.awaited.is_empty(), "whether a flush waits");
+        let some = self.rng.below(self.number + 2);
+        ensure_eq!(buffer.unwritten_before(some), model.unwritten_before(some), "writes before {some}");
+        buffer.check();
+        Ok(())
+    }
+}
+
 /// Performs some hundred random operations on a buffer with this fault, and compares what it does with the model.
 fn compare(seed: u64, fault: Fault) -> Result<(), String> {
-    let mut rng = Rng::new(seed);
-    let (mut buffer, mut model) = (Buffer::new(&SHAPE), Model::default());
-    let mut number = 0;
+    let (buffer, model) = (Buffer::new(&SHAPE), Model::default());
+    let mut comparison = Comparison { fault, rng: Rng::new(seed), buffer, model, number: 0 };
     for step in 0..400 {
-        let page = rng.below(PAGES);
-        let logical = LogicalPage(page as u32);
-        match rng.below(12) {
-            0..5 => {
-                number += 1;
-                let covered = if rng.below(2) == 0 { WHOLE } else { 1 << rng.below(8) };
-                let expected = model.write(page, covered, number);
-                let write = |buffer: &mut Buffer| {
-                    buffer.write(logical, Model::pool(page) as u32, covered, StreamId::default(), number)
-                };
-                let admission = match (fault, expected) {
-                    (Fault::DropsWritesToLeaving, Admission::Taken) if model.is_leaving(page) => Admission::Taken,
-                    (Fault::DropsWithoutRoom, Admission::Full) => Admission::Taken,
-                    _ => write(&mut buffer),
-                };
-                ensure_eq!(admission, expected, "step {step}, write of page {page}");
-            }
-            5 => {
-                let asked = 1 << rng.below(8);
-                let expected = model.held.get(&page).is_some_and(|held| held.covered & asked != 0);
-                if model.held.contains_key(&page) {
-                    model.touch(page);
-                }
-                let found = buffer.read(logical, asked) && fault != Fault::NeverHits;
-                ensure_eq!(found, expected, "step {step}, read of page {page}");
-            }
-            6..9 => {
-                let more = rng.below(3);
-                if fault == Fault::SparesTheOldest
-                    && let Some(oldest) = model.next(more)
-                {
-                    buffer.read(LogicalPage(oldest as u32), 0);
-                }
-                let expected = model.next(more);
-                let left = buffer.leave(more);
-                ensure_eq!(left.map(|(_, page, ..)| u64::from(page.0)), expected, "step {step}, page that leaves");
-                let (Some((entry, ..)), Some(page)) = (left, expected) else { continue };
-                let operations = 1 + rng.below(3);
-                buffer.set_operations(entry, if fault == Fault::EndsEarly { 1 } else { operations as u32 });
-                let held = model.held.get_mut(&page).expect("it leaves");
-                held.dirty = false;
-                let (version, first) = (held.version, held.first);
-                model.leaving.insert(entry, Leaving { page, version, first, operations, forgotten: false });
-                model.touch(page);
-            }
-            9 => {
-                let under_way: Vec<u32> = model.leaving.keys().copied().collect();
-                if under_way.is_empty() {
-                    continue;
-                }
-                let entry = under_way[rng.below(under_way.len() as u64) as usize];
-                let leaving = model.leaving.get_mut(&entry).expect("it is under way");
-                leaving.operations -= 1;
-                let last = leaving.operations == 0;
-                if last {
-                    let leaving = model.leaving.remove(&entry).expect("it is under way");
-                    // An earlier copy of the page that was trimmed may still be on its way.
-                    let others: Vec<_> = model.leaving.values().map(|other| (other.page, other.version)).collect();
-                    model.awaited.retain(|(page, version)| {
-                        *page != leaving.page || *version > leaving.version || others.contains(&(*page, *version))
-                    });
-                    if !leaving.forgotten {
-                        model.flash.insert(leaving.page, leaving.version);
-                        model.touch(leaving.page);
-                    }
-                }
-                ensure_eq!(buffer.end_operation(entry), last, "step {step}, end of entry {entry}");
-            }
+        let page = comparison.rng.below(PAGES);
+        let done = match comparison.rng.below(12) {
+            0..5 => comparison.write(page),
+            5 => comparison.read(page),
+            6..9 => comparison.leave(),
+            9 => comparison.end_operation(),
             10 => {
-                model.held.remove(&page);
-                model.leaving.values_mut().filter(|leaving| leaving.page == page).for_each(|leaving| {
-                    leaving.forgotten = true;
-                });
-                // A flush still waits for the copy on its way, whose entry stays in use until it arrives.
-                let on_its_way: Vec<_> = model.leaving.values().map(|other| (other.page, other.version)).collect();
-                model.awaited.retain(|(other, version)| {
-                    let carries = |(leaving, carried): &(u64, u64)| leaving == other && carried >= version;
-                    *other != page || on_its_way.iter().any(carries)
-                });
-                if fault != Fault::KeepsTrimmed {
-                    buffer.forget(logical);
-                }
+                comparison.trim(page);
+                Ok(())
             }
             _ => {
-                let dirty = model.held.iter().filter(|(_, held)| held.dirty).map(|(page, held)| (*page, held.version));
-                model.awaited = dirty.collect();
-                let leaving = model.leaving.values().map(|leaving| (leaving.page, leaving.version));
-                model.awaited.extend(leaving);
-                if fault != Fault::FlushesAtOnce {
-                    buffer.await_all();
-                }
+                comparison.flush();
+                Ok(())
             }
-        }
-        ensure_eq!(buffer.unwritten() as usize, model.unwritten(), "step {step}, pages that flash lacks");
-        ensure_eq!(buffer.leaving() as usize, model.leaving.len(), "step {step}, pages on their way");
-        ensure_eq!(buffer.is_awaited(), !model.awaited.is_empty(), "step {step}, whether a flush waits");
-        let some = rng.below(number + 2);
-        ensure_eq!(buffer.unwritten_before(some), model.unwritten_before(some), "step {step}, writes before {some}");
-        buffer.check();
+        };
+        done.and_then(|()| comparison.check()).map_err(|difference| format!("step {step}: {difference}"))?;
     }
     Ok(())
 }
