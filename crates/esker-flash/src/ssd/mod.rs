@@ -216,7 +216,7 @@ impl Device for Ssd {
         assert!(now == self.next, "the next event is at {}, not at {now}", self.next);
         self.now = now;
         if let Some(page) = self.expected.take() {
-            self.back.ftl.expect_write(page, &self.back.flash);
+            self.back.ftl.prefetch_write(page, &self.back.flash);
         }
         while let Some(slot) = self.front.pop_received(now) {
             self.dispatch(now, slot);
@@ -256,7 +256,7 @@ impl Device for Ssd {
     fn expect(&self, request: &Request) {
         if request.end_byte() <= self.back.capacity().0 && request.length > Bytes::ZERO {
             let page = LogicalPage(self.back.page_of(request.start.byte_offset()) as u32);
-            self.back.ftl.expect(page);
+            self.back.ftl.prefetch(page);
             self.expected.set(request.kind.is_write().then_some(page));
         }
     }
