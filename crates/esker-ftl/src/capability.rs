@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::testing::DriveSettings;
     use crate::tests::settings;
-    use crate::{Cells, Choice, Ftl, FtlContext, Part, Space, build};
+    use crate::{Cells, Choice, Ftl, FtlContext, Space, WriteExtent, build};
 
     #[test]
     fn the_registry_is_sound() {
@@ -193,7 +193,7 @@ mod tests {
             let mut one = || {
                 self.ops.clear();
                 let page = LogicalPage(rng.below(u64::from(self.pages)) as u32);
-                self.ftl.write(page, Part::Whole, &mut Cells::new(&mut self.flash, &mut self.ops)).unwrap();
+                self.ftl.write(page, WriteExtent::Whole, &mut Cells::new(&mut self.flash, &mut self.ops)).unwrap();
                 self.ops.as_slice().len()
             };
             (0..count).map(|_| one()).collect()

@@ -2,7 +2,7 @@
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
-use esker_nand::state::{Cause, FlashState, MapPage, OpIndex, OpSink, Spare};
+use esker_nand::state::{Cause, FlashState, MapPage, OpIndex, OpSink, SpareArea};
 
 use crate::PageOwner;
 
@@ -130,7 +130,7 @@ impl<'a, S: OpSink> Cells<'a, S> {
 
     /// See [`FlashState::scan_spare`].
     #[inline(always)]
-    pub fn scan_spare(&mut self, page: PhysicalPage) -> Spare {
+    pub fn scan_spare(&mut self, page: PhysicalPage) -> SpareArea {
         self.flash.scan_spare(page, self.sink)
     }
 

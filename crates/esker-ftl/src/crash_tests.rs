@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use esker_core::Rng;
 use esker_nand::PoolScope;
-use esker_nand::state::{Cause, FlashOpKind, Spare};
+use esker_nand::state::{Cause, FlashOpKind, SpareArea};
 
 use super::tests::{cells, drawn_parameters, keep_apart, settings};
 use super::*;
@@ -89,7 +89,7 @@ impl World {
             self.events[page as usize].push(Event::Write { version, change: None });
         }
         for page in (0..self.geometry.pages()).map(PhysicalPage) {
-            let Spare::Programmed { owner, sequence, .. } = self.flash.spare(page) else { continue };
+            let SpareArea::Programmed { owner, sequence, .. } = self.flash.spare(page) else { continue };
             let summary = self.geometry.split_page(page).1 == self.geometry.data_pages_per_block();
             let host = pages_of_owners.get(&owner).filter(|_| !summary);
             let data = host.map(|page| (*page, sequence as u32));
@@ -160,7 +160,7 @@ impl World {
             5..7 => {
                 let length = (1 + self.rng.below(8) as u32).min(self.space.host_pages - page);
                 self.ftl.begin_request(length);
-                (page..page + length).for_each(|page| self.write(page, Part::Whole));
+                (page..page + length).for_each(|page| self.write(page, WriteExtent::Whole));
             }
             7 => {
                 // It is fine if nothing can be gained.
@@ -170,17 +170,17 @@ impl World {
             }
             kind => {
                 self.ftl.begin_request(1);
-                self.write(page, if kind == 8 { Part::Some } else { Part::Whole });
+                self.write(page, if kind == 8 { WriteExtent::Partial } else { WriteExtent::Whole });
             }
         }
     }
 
-    fn write(&mut self, page: u32, part: Part) {
+    fn write(&mut self, page: u32, extent: WriteExtent) {
         let mut ops = OpList::default();
         self.versions += 1;
         let version = self.versions;
         self.ftl.begin_stream(esker_core::StreamId((version / 3) as u16));
-        self.ftl.write(LogicalPage(page), part, &mut cells(&mut self.flash, &mut ops, &mut self.owner)).unwrap();
+        self.ftl.write(LogicalPage(page), extent, &mut cells(&mut self.flash, &mut ops, &mut self.owner)).unwrap();
         self.ftl.end_request(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
         let change = self.follow(&ops, Some((page, version)));
         assert!(change.is_some());
@@ -207,7 +207,7 @@ impl World {
         self.ftl = build(&context).unwrap();
         self.content.clear();
         for page in 0..self.geometry.pages() {
-            if let Spare::Programmed { sequence, .. } = self.flash.spare(PhysicalPage(page)) {
+            if let SpareArea::Programmed { sequence, .. } = self.flash.spare(PhysicalPage(page)) {
                 self.content.insert(page, self.brought[&sequence]);
             }
         }

@@ -89,13 +89,13 @@ pub trait Ftl: fmt::Debug + Send {
     fn pool_of(&self, page: LogicalPage) -> u32;
 
     /// Prefetches what a coming request for `page` needs into the processor's caches. A hint: affects speed only.
-    fn expect(&self, page: LogicalPage) {
+    fn prefetch(&self, page: LogicalPage) {
         let _ = page;
     }
 
-    /// Prefetches what a near write of `page` needs and [`Self::expect`] could not reach yet, since its address comes
+    /// Prefetches what a near write of `page` needs and [`Self::prefetch`] could not reach yet, since its address comes
     /// from the map entry. A hint: affects speed only.
-    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
+    fn prefetch_write(&self, page: LogicalPage, flash: &FlashState) {
         let _ = (page, flash);
     }
 
@@ -126,7 +126,7 @@ pub trait Ftl: fmt::Debug + Send {
     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>);
 
     /// Writes `page`, and first makes space if needed.
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError>;
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError>;
 
     /// Writes the data of `page` to another flash page; for layers that can [refresh](LayerCapability::Refresh). `read`
     /// is the operation among `ops` that fetches the data, just emitted by [`Self::read`].
@@ -148,7 +148,7 @@ pub trait Ftl: fmt::Debug + Send {
         let mut ops = OpList::default();
         for page in pages {
             ops.clear();
-            self.write(*page, Part::Whole, &mut Cells::new(flash, &mut ops))?;
+            self.write(*page, WriteExtent::Whole, &mut Cells::new(flash, &mut ops))?;
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ const NEAR: usize = 12;
 
 /// Writes `pages` one after the other, and prefetches for the writes that follow.
 #[inline(always)]
-fn write_with_foresight<L: Ftl>(
+fn write_with_prefetch<L: Ftl>(
     layer: &mut L,
     pages: &[LogicalPage],
     flash: &mut FlashState,
@@ -211,10 +211,10 @@ fn write_with_foresight<L: Ftl>(
 ) -> Result<(), FtlError> {
     for (index, page) in pages.iter().enumerate() {
         if let Some(far) = pages.get(index + FAR) {
-            layer.expect(*far);
+            layer.prefetch(*far);
         }
         if let Some(near) = pages.get(index + NEAR) {
-            layer.expect_write(*near, flash);
+            layer.prefetch_write(*near, flash);
         }
         write(layer, *page, &mut Cells::new(flash, &mut Silent))?;
     }
@@ -223,11 +223,11 @@ fn write_with_foresight<L: Ftl>(
 
 /// How much of a page a write covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum WriteExtent {
     /// The whole page.
     Whole,
     /// Some of its sectors. If the page has data, they are read first (read-modify-write).
-    Some,
+    Partial,
 }
 
 /// Why a translation layer could not do what it was asked.

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use crate::testing::DriveSettings;
 use crate::tests::{Pair, Step, choices, settings, step};
 use crate::{
-    Cells, Choice, FTLS, Ftl, FtlContext, FtlCounters, FtlError, LayerCapability, PageOwner, Part, Separation, Space,
-    VICTIM_POLICIES, WearLevelling, WearSettings, build,
+    Cells, Choice, FTLS, Ftl, FtlContext, FtlCounters, FtlError, LayerCapability, PageOwner, Separation, Space,
+    VICTIM_POLICIES, WearLevelling, WearSettings, WriteExtent, build,
 };
 
 /// An owner that no longer needs some pages, drawn at random.
@@ -178,8 +178,8 @@ impl Ftl for StaleFtl {
     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         self.inner.read(page, cells);
     }
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        self.inner.write(page, part, cells)?;
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.inner.write(page, extent, cells)?;
         self.places[page.0 as usize] = self.inner.find(page);
         Ok(())
     }
@@ -238,7 +238,7 @@ fn a_page_that_is_dropped_while_it_is_refreshed_stays_gone() {
         for round in 0..20_000 {
             let mut ops = OpList::default();
             let [page, other] = [(); 2].map(|()| LogicalPage(rng.below(80) as u32));
-            pair.ftl.write(other, Part::Whole, &mut Cells::new(&mut pair.flash, &mut ops)).unwrap();
+            pair.ftl.write(other, WriteExtent::Whole, &mut Cells::new(&mut pair.flash, &mut ops)).unwrap();
             ops.clear();
             pair.ftl.read(page, &mut Cells::new(&mut pair.flash, &mut ops));
             if pair.ftl.find(page).is_none() {

@@ -10,8 +10,8 @@ use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
 use crate::pools::{Contents, OwnerRun, PageMap, Striping};
 use crate::recovery::scan_block;
 use crate::{
-    BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Part, Pools,
-    WearCounts, write_with_foresight,
+    BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Pools,
+    WearCounts, WriteExtent, write_with_prefetch,
 };
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -62,7 +62,7 @@ struct Map<'a>(&'a mut [u32], &'a Striping);
 
 impl PageMap for Map<'_> {
     #[inline(always)]
-    fn expect(&self, owner: u32) {
+    fn prefetch(&self, owner: u32) {
         prefetch(self.0, owner as usize);
     }
     #[inline(always)]
@@ -86,14 +86,19 @@ impl PageFtl {
     }
 
     #[inline]
-    fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
+    fn write_to<S: OpSink>(
+        &mut self,
+        page: LogicalPage,
+        extent: WriteExtent,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<(), FtlError> {
         let Self { striping, map, pools, stream, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         // Make space first: cleaning may move the very page that is about to be superseded.
         let block = pools.place(pool, slot, *stream, cells, &mut Map(map, striping))?;
         let old = page_of(map[slot as usize]);
-        let read = match (part, old) {
-            (Part::Some, Some(old)) => Some(cells.read(old, Cause::Host)),
+        let read = match (extent, old) {
+            (WriteExtent::Partial, Some(old)) => Some(cells.read(old, Cause::Host)),
             _ => None,
         };
         map[slot as usize] = entry(cells.program(block, slot, Cause::Host, read));
@@ -117,14 +122,14 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn expect(&self, page: LogicalPage) {
+    fn prefetch(&self, page: LogicalPage) {
         prefetch(&self.map, self.striping.locate(page.0).1 as usize);
     }
 
     #[inline]
-    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
+    fn prefetch_write(&self, page: LogicalPage, flash: &FlashState) {
         if let Some(old) = self.find(page) {
-            flash.expect_block(flash.geometry().block_of(old));
+            flash.prefetch_block(flash.geometry().block_of(old));
         }
     }
 
@@ -142,8 +147,8 @@ impl Ftl for PageFtl {
         }
     }
 
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        self.write_to(page, part, cells)
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.write_to(page, extent, cells)
     }
 
     fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
@@ -151,7 +156,7 @@ impl Ftl for PageFtl {
         let (pool, slot) = striping.locate(page.0);
         let at = page_of(map[slot as usize]).expect("its data were read");
         let block =
-            pools.place_again(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map, striping))?;
+            pools.place_copy(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map, striping))?;
         let new = cells.program(block, slot, Cause::Refresh, Some(read));
         // Cleaning may have moved or dropped the page.
         let old = page_of(map[slot as usize]);
@@ -177,7 +182,7 @@ impl Ftl for PageFtl {
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
-        write_with_foresight(self, pages, flash, |layer, page, cells| layer.write_to(page, Part::Whole, cells))
+        write_with_prefetch(self, pages, flash, |layer, page, cells| layer.write_to(page, WriteExtent::Whole, cells))
     }
 
     fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
@@ -210,7 +215,7 @@ impl Ftl for PageFtl {
             })
             .collect();
         map.iter().filter_map(|entry| page_of(*entry)).for_each(|page| cells.flash.set_valid(page));
-        pools.take_over(&found, cells.flash);
+        pools.adopt_blocks(&found, cells.flash);
         pools.restore(cells, &mut Map(map, striping))
     }
 

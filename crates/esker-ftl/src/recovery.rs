@@ -2,7 +2,7 @@
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
-use esker_nand::state::{FlashState, OpSink, Spare};
+use esker_nand::state::{FlashState, OpSink, SpareArea};
 
 use crate::Cells;
 
@@ -37,10 +37,10 @@ pub(crate) struct FoundPage {
 /// Returns what the spare area of `page` holds, if it can be read.
 pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<FoundPage> {
     match flash.spare(page) {
-        Spare::Programmed { owner, sequence, version, role } => {
+        SpareArea::Programmed { owner, sequence, version, role } => {
             Some(FoundPage { page, owner, sequence, version, role })
         }
-        Spare::Erased | Spare::Unreadable => None,
+        SpareArea::Erased | SpareArea::Unreadable => None,
     }
 }
 
@@ -56,14 +56,14 @@ pub(crate) fn scan_block<S: OpSink>(
     let (first, data_pages) = (geometry.first_page(block).0, geometry.data_pages_per_block());
     let summary = PhysicalPage(first + geometry.pages_per_block() - 1);
     let last = if geometry.block_summary() { Some(cells.scan_spare(summary)) } else { None };
-    let listed = matches!(last, Some(Spare::Programmed { .. }));
+    let listed = matches!(last, Some(SpareArea::Programmed { .. }));
     let mut found = FoundBlock::FREE;
     for offset in 0..data_pages {
         let page = PhysicalPage(first + offset);
         if !listed {
             cells.scan_spare(page);
         }
-        if cells.flash.spare(page) == Spare::Erased {
+        if cells.flash.spare(page) == SpareArea::Erased {
             if gaps {
                 continue;
             }
@@ -77,6 +77,6 @@ pub(crate) fn scan_block<S: OpSink>(
         }
         found.programmed = offset + 1;
     }
-    found.full = found.programmed == data_pages && last != Some(Spare::Erased);
+    found.full = found.programmed == data_pages && last != Some(SpareArea::Erased);
     found
 }

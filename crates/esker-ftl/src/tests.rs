@@ -108,11 +108,11 @@ impl Pair {
         match step {
             Step::WriteRun(..) => unreachable!("it was taken apart"),
             Step::Write(page) | Step::WritePart(page) => {
-                let part = if matches!(step, Step::Write(_)) { Part::Whole } else { Part::Some };
+                let extent = if matches!(step, Step::Write(_)) { WriteExtent::Whole } else { WriteExtent::Partial };
                 // Any page may come in any stream.
                 self.ftl.begin_stream(StreamId((page / 3 + self.writes / 5) as u16));
                 let cells = &mut cells(&mut self.flash, &mut ops, &mut self.owner);
-                let written = self.ftl.write(number(page), part, cells);
+                let written = self.ftl.write(number(page), extent, cells);
                 prop_assert_eq!(written, Ok(()), "{:?}", self.ftl);
                 self.forget_dropped()?;
                 self.writes += 1;
@@ -431,9 +431,9 @@ impl Ftl for LeakyFtl {
     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         self.inner.read(page, cells);
     }
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         self.writes += 1;
-        self.inner.write(page, part, cells)?;
+        self.inner.write(page, extent, cells)?;
         if self.writes.is_multiple_of(3) {
             self.inner.trim(page, cells);
         }
@@ -488,7 +488,7 @@ fn writing_in_no_time_has_the_same_outcome() {
         let mut ops = OpList::default();
         for page in &pages {
             ops.clear();
-            timed.write(*page, Part::Whole, &mut Cells::new(&mut flash, &mut ops)).unwrap();
+            timed.write(*page, WriteExtent::Whole, &mut Cells::new(&mut flash, &mut ops)).unwrap();
         }
         untimed.write_untimed(&pages, &mut other_flash).unwrap();
         assert_eq!(flash.counts(), other_flash.counts());

@@ -4,7 +4,7 @@ use esker_core::registry::ParameterSource;
 use esker_core::{LogicalPage, PhysicalPage};
 use esker_nand::state::{Cause, FlashState, OpList};
 
-use crate::{Cells, Ftl, FtlEntry, FtlError, LayerCapability, PageMap, Part, Pools};
+use crate::{Cells, Ftl, FtlEntry, FtlError, LayerCapability, PageMap, Pools, WriteExtent};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
     name: "plain",
@@ -53,11 +53,11 @@ impl Ftl for Plain {
         }
     }
 
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         // Make space first: cleaning may move the very page that is about to be superseded.
         let block = self.pools.place(self.pool_of(page), page.0, 0, cells, &mut self.map)?;
         // A partial write needs the other sectors of the page.
-        let read = self.find(page).filter(|_| part == Part::Some).map(|old| cells.read(old, Cause::Host));
+        let read = self.find(page).filter(|_| extent == WriteExtent::Partial).map(|old| cells.read(old, Cause::Host));
         let new = cells.program(block, page.0, Cause::Host, read);
         if let Some(old) = self.map.0[page.0 as usize].replace(new) {
             let (block, valid) = cells.flash.supersede(old);

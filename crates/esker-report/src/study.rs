@@ -5,8 +5,8 @@ use askama::Template;
 use esker_core::words::{self, page};
 use esker_results::profile::BusiestWindow;
 use esker_results::study::{
-    Candidate, Endurance, Level, Measured, MisalignmentCost, Outcome, ReplayMode, StudyReport, TranslationLayer,
-    WorkloadStudy,
+    Candidate, CandidateOutcome, Endurance, Level, Measured, MisalignmentCost, ReplayMode, StudyReport,
+    TranslationLayer, WorkloadStudy,
 };
 use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 

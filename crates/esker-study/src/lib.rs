@@ -323,7 +323,7 @@ fn study_workload(
 /// served everything.
 fn drive_for_stretch(designs: &[Design], simulated: &[Candidate], recommended: Option<&str>) -> Option<usize> {
     let served = |index: &usize| {
-        designs[*index].sold.is_some() && simulated[*index].outcome == esker_results::study::Outcome::Served
+        designs[*index].sold.is_some() && simulated[*index].outcome == esker_results::study::CandidateOutcome::Served
     };
     let mut drives = (0..designs.len()).filter(served);
     let chosen = drives.clone().find(|index| Some(designs[*index].name.as_str()) == recommended);
@@ -343,7 +343,7 @@ fn misalignments(
         return Ok(found);
     }
     let pair = designs.iter().zip(simulated).find(|(design, candidate)| {
-        design.sold.is_some() && candidate.outcome == esker_results::study::Outcome::Served
+        design.sold.is_some() && candidate.outcome == esker_results::study::CandidateOutcome::Served
     });
     if let Some((design, candidate)) = pair {
         let cost = misalignment::cost(workload, design, candidate, &found, settings, hooks)?;

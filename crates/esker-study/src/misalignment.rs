@@ -10,7 +10,7 @@ use crate::load::StudyWorkload;
 use crate::run::MeasuredRun;
 use crate::simulate::{flash_report, measured_run};
 use crate::{Hooks, StudyError, StudySettings};
-use esker_results::study::{AlignmentRun, Candidate, Misalignment, MisalignmentCost, Outcome};
+use esker_results::study::{AlignmentRun, Candidate, CandidateOutcome, Misalignment, MisalignmentCost};
 
 /// Volumes with a smaller share of the requests are not reported.
 const SHARE_MIN: f64 = 0.05;
@@ -51,7 +51,7 @@ pub(crate) fn cost(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<Option<MisalignmentCost>, StudyError> {
-    let (Outcome::Served, Some(requests)) = (&candidate.outcome, &candidate.requests) else { return Ok(None) };
+    let (CandidateOutcome::Served, Some(requests)) = (&candidate.outcome, &candidate.requests) else { return Ok(None) };
     let Some(flash) = candidate.devices.values().find_map(|device| device.flash.as_ref()) else { return Ok(None) };
     let as_traced = AlignmentRun {
         mean_us: requests.all.response_time.mean_us,

@@ -16,7 +16,9 @@ use crate::endurance::{self, Rates};
 use crate::load::StudyWorkload;
 use crate::run::MeasuredRun;
 use crate::{Hooks, StudyError, StudySettings};
-use esker_results::study::{BusiestHour, Candidate, CurvePoint, GrownLoad, Outcome, ResourceLimit, TranslationLayer};
+use esker_results::study::{
+    BusiestHour, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit, TranslationLayer,
+};
 
 /// Requests under way in closed-loop replay.
 pub(crate) const CLOSED_DEPTH: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
@@ -45,7 +47,7 @@ pub(crate) fn simulate(
     let mut run = match measured_run(workload, design, &Load::AS_TRACED, settings, hooks) {
         Ok(run) => run,
         Err(StudyError::Design(fault)) => {
-            candidate.outcome = Outcome::Failed { reason: fault.to_string() };
+            candidate.outcome = CandidateOutcome::Failed { reason: fault.to_string() };
             return Ok((candidate, None));
         }
         Err(error) => return Err(error),
@@ -65,7 +67,7 @@ pub(crate) fn simulate(
             candidate.response_curve = curve(&run.statistics);
         }
         ReplayEnd::Saturated { since, backlog } => {
-            candidate.outcome = Outcome::Saturated {
+            candidate.outcome = CandidateOutcome::Saturated {
                 since_s: since.as_secs_f64(),
                 since_clock: words::clock(since.as_secs_f64()),
                 stopped_s: run.replay.last_event.as_secs_f64(),
@@ -74,11 +76,11 @@ pub(crate) fn simulate(
         }
         ReplayEnd::Stalled { in_flight } => {
             let reason = format!("{in_flight} requests never ended: please report this as a bug");
-            candidate.outcome = Outcome::Failed { reason };
+            candidate.outcome = CandidateOutcome::Failed { reason };
         }
         ReplayEnd::Stopped => return Err(StudyError::Cancelled),
     }
-    if let (Some(sold), Outcome::Served) = (design.sold, &candidate.outcome) {
+    if let (Some(sold), CandidateOutcome::Served) = (design.sold, &candidate.outcome) {
         let flash = report.devices.values().find_map(|device| device.flash.clone());
         if let Some(flash) = flash {
             let rates = Rates::of(workload, settings.budgets.growth_per_year);
@@ -86,7 +88,7 @@ pub(crate) fn simulate(
         }
     }
     let factor = settings.budgets.load_at_the_end();
-    if candidate.outcome == Outcome::Served && workload.has_times() && factor > 1.0 {
+    if candidate.outcome == CandidateOutcome::Served && workload.has_times() && factor > 1.0 {
         // The further passes do not affect this run, which has a device of its own.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
         let load = Load { time_scale, ..Load::AS_TRACED };

@@ -6,20 +6,20 @@
 use crate::lifetime::load_of;
 use esker_core::words;
 use esker_results::study::{
-    Budgets, Candidate, Endurance, Finding, Judgement, Level, Measured, Misalignment, MissRatioCurve, Outcome,
+    Budgets, Candidate, CandidateOutcome, Endurance, Finding, Judgement, Level, Measured, Misalignment, MissRatioCurve,
     ReplayMode, ReplaySummary, Verdict,
 };
 
 /// Judges one simulated design against the budgets.
 pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
-    let served = candidate.outcome == Outcome::Served;
+    let served = candidate.outcome == CandidateOutcome::Served;
     let mut reasons = Vec::new();
     match &candidate.outcome {
-        Outcome::Served => {}
-        Outcome::Saturated { since_clock, .. } => {
+        CandidateOutcome::Served => {}
+        CandidateOutcome::Saturated { since_clock, .. } => {
             reasons.push(format!("cannot keep up: saturated from {since_clock} on"));
         }
-        Outcome::Failed { reason } => reasons.push(format!("could not be simulated: {reason}")),
+        CandidateOutcome::Failed { reason } => reasons.push(format!("could not be simulated: {reason}")),
     }
     let p99 = match (budgets.p99_us, &candidate.busiest_hour) {
         (Some(limit), Some(hour)) => {
@@ -130,7 +130,8 @@ fn busiest_p99(candidate: &Candidate) -> f64 {
 
 fn headline(evidence: &Evidence<'_>, recommended: Option<&Candidate>) -> String {
     let Some(best) = recommended else {
-        let served = evidence.candidates.iter().filter(|candidate| candidate.outcome == Outcome::Served).count();
+        let served =
+            evidence.candidates.iter().filter(|candidate| candidate.outcome == CandidateOutcome::Served).count();
         return if served == 0 {
             "None of the designs can keep up with this workload.".into()
         } else {
@@ -163,7 +164,7 @@ fn headline(evidence: &Evidence<'_>, recommended: Option<&Candidate>) -> String 
 fn performance(evidence: &Evidence<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
     let mut say = |level, text: String| findings.push(Finding { level, topic: "performance".into(), text });
     for candidate in evidence.candidates {
-        if let Outcome::Saturated { since_clock, .. } = &candidate.outcome {
+        if let CandidateOutcome::Saturated { since_clock, .. } = &candidate.outcome {
             let limit = candidate
                 .limits
                 .first()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_results::study::{Candidate, Outcome, StudyReport};
+use esker_results::study::{Candidate, CandidateOutcome, StudyReport};
 use esker_sim::{Experiment, RunOptions, run};
 use esker_study::{Hooks, StudySettings, study};
 use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
@@ -37,16 +37,16 @@ fn repeat(candidate: &Candidate, folder: &Path) {
     assert_eq!(results.devices, candidate.devices, "{name}: what the devices did");
     assert_eq!(results.series, candidate.series, "{name}: the series");
     match &candidate.outcome {
-        Outcome::Served => {
+        CandidateOutcome::Served => {
             assert_eq!(Some(&results.requests), candidate.requests.as_ref(), "{name}: response times");
             assert_eq!(results.saturated, None, "{name}");
         }
-        Outcome::Saturated { since_s, stopped_s, backlog_requests, .. } => {
+        CandidateOutcome::Saturated { since_s, stopped_s, backlog_requests, .. } => {
             let saturated = results.saturated.unwrap_or_else(|| panic!("{name} keeps up the second time"));
             let found = (saturated.since_s, saturated.stopped_s, saturated.backlog_requests);
             assert_eq!(found, (*since_s, *stopped_s, *backlog_requests), "{name}");
         }
-        Outcome::Failed { reason } => panic!("{name}: {reason}"),
+        CandidateOutcome::Failed { reason } => panic!("{name}: {reason}"),
     }
     match (&candidate.endurance, &results.settled) {
         (Some(endurance), Some(settled)) => {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use esker_results::study::{Budgets, Candidate, Level, Outcome, StudyCost, StudyReport, WorkloadStudy};
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Level, StudyCost, StudyReport, WorkloadStudy};
 use esker_study::{Hooks, StudyError, StudySettings};
 
 use super::trace::read_options;
@@ -169,16 +169,16 @@ fn workload_summary(workload: &WorkloadStudy) -> String {
 fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
     let mut cells = vec![candidate.name.clone()];
     match (&candidate.outcome, &candidate.requests) {
-        (Outcome::Served, Some(requests)) => {
+        (CandidateOutcome::Served, Some(requests)) => {
             let times = &requests.all.response_time;
             cells.extend([words::time(times.mean_us), words::time(times.p99_us), words::time(times.p999_us)]);
             cells.push(candidate.busiest_hour.map_or("-".into(), |hour| words::time(hour.response_time.p99_us)));
         }
-        (Outcome::Saturated { since_clock, .. }, _) => {
+        (CandidateOutcome::Saturated { since_clock, .. }, _) => {
             cells.extend(["-".into(), "-".into(), "-".into(), format!("saturated from {since_clock}")]);
         }
-        (Outcome::Failed { reason }, _) => cells.extend(["-".into(), "-".into(), "-".into(), reason.clone()]),
-        (Outcome::Served, None) => cells.extend(["-".into(), "-".into(), "-".into(), "-".into()]),
+        (CandidateOutcome::Failed { reason }, _) => cells.extend(["-".into(), "-".into(), "-".into(), reason.clone()]),
+        (CandidateOutcome::Served, None) => cells.extend(["-".into(), "-".into(), "-".into(), "-".into()]),
     }
     match &candidate.endurance {
         Some(endurance) => {

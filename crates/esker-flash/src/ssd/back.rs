@@ -4,13 +4,16 @@
 use std::cell::RefCell;
 
 use esker_core::{Bytes, LogicalPage, Nanos, Precondition, RequestKind, StreamId};
-use esker_ftl::{Cells, Ftl, FtlContext, FtlCounters, FtlError, FtlSettings, Part, Space, WearCounts, precondition};
+use esker_ftl::{
+    Cells, Ftl, FtlContext, FtlCounters, FtlError, FtlSettings, Space, WearCounts, WriteExtent, precondition,
+};
 use esker_nand::array::{Array, Timing, Waiter};
 use esker_nand::ecc::{self, Ecc};
 use esker_nand::state::{Cause, Cover, FlashState, OpList};
 use esker_nand::{Geometry, Placement, ValueError};
 use esker_results::PreconditionReport;
 
+use super::PageCounts;
 use crate::{SsdError, SsdSettings};
 
 /// Flash behind a translation layer.
@@ -36,8 +39,7 @@ pub(super) struct Back {
     pub(super) flash: FlashState,
     /// Operations that the layer emitted and the array has not been given yet.
     ops: OpList,
-    /// Decides late in which order operations run. In a cell, since telemetry takes the drive by shared reference and
-    /// has the array decide up to now.
+    /// Decides late in which order operations run. In a cell because telemetry has it decide up to now.
     pub(super) array: RefCell<Array>,
     /// Bit errors and decoding, if they are modelled.
     pub(super) ecc: Option<Box<Ecc>>,
@@ -48,16 +50,6 @@ pub(super) struct Back {
     former: FtlCounters,
     /// Wear counts that were lost with the map at power failures.
     pub(super) former_wear: WearCounts,
-}
-
-/// Counts of host pages since the drive was new.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PageCounts {
-    pub(super) writes: u64,
-    /// Pages that reads asked for.
-    pub(super) reads: u64,
-    /// Pages among them that had no data.
-    pub(super) unwritten_reads: u64,
 }
 
 /// What came of issuing operations to the array.
@@ -142,16 +134,15 @@ impl Back {
 
     /// Returns how much of `page` the bytes from `start` to `end` cover.
     #[inline(always)]
-    pub(super) fn part(&self, start: u64, end: u64, page: u64) -> Part {
+    pub(super) fn write_extent(&self, start: u64, end: u64, page: u64) -> WriteExtent {
         let (first, size) = (page << self.page_shift, 1u64 << self.page_shift);
         match start <= first && first + size <= end {
-            true => Part::Whole,
-            false => Part::Some,
+            true => WriteExtent::Whole,
+            false => WriteExtent::Partial,
         }
     }
 
-    /// Lets copies of adjacent pages be emitted as one operation, unless `single`, the array or the decoder needs them
-    /// one by one.
+    /// Lets copies of adjacent pages be one operation, unless the array, the decoder or `single` needs each page.
     pub(super) fn choose_operations(&mut self, single: bool) {
         let runs = self.array.get_mut().takes_runs() && self.ecc.is_none() && !single;
         self.ops.take_runs(runs);
@@ -160,7 +151,7 @@ impl Back {
     /// Has the array track which changes were performed. Only before any operation has been issued.
     pub(super) fn track_changes(&mut self, settings: &SsdSettings) {
         let blocks = self.space.blocks_per_pool;
-        self.array.get_mut().follow(&self.geometry, &self.timing, &settings.wiring(), blocks);
+        self.array.get_mut().track_changes(&self.geometry, &self.timing, &settings.wiring(), blocks);
         self.flash.settle_as_issued(false);
         self.tracks_changes = true;
     }
@@ -179,8 +170,7 @@ impl Back {
         }
     }
 
-    /// Ends a request, all of whose pages have been served. Returns the further operations that `waiter` has to wait
-    /// for.
+    /// Ends a request whose pages have all been served. Returns further operations that `waiter` has to wait for.
     #[inline]
     pub(super) fn end_request(&mut self, now: Nanos, waiter: Waiter) -> Issued {
         self.ops.clear();
@@ -188,8 +178,8 @@ impl Back {
         self.issue(now, waiter, None, None)
     }
 
-    /// Performs a request of this kind on `page`. The request covers the bytes from `start` to `end` of the drive. If
-    /// the layer fails, the operations that it emitted before are issued all the same.
+    /// Performs a request on `page`. It covers the bytes from `start` to `end` of the drive. If the layer fails, the
+    /// operations that it emitted before are issued all the same.
     #[inline]
     pub(super) fn serve(
         &mut self,
@@ -200,7 +190,7 @@ impl Back {
         (start, end): (u64, u64),
     ) -> (Issued, Result<(), FtlError>) {
         self.ops.clear();
-        let part = self.part(start, end, u64::from(page.0));
+        let extent = self.write_extent(start, end, u64::from(page.0));
         let result = match kind {
             RequestKind::Read => {
                 self.ftl.read(page, &mut Cells::new(&mut self.flash, &mut self.ops));
@@ -208,12 +198,12 @@ impl Back {
                 self.counts.unwritten_reads += u64::from(!has_data);
                 Ok(())
             }
-            RequestKind::Write { .. } => self.write_for_host(now, page, part),
-            RequestKind::WriteZeroes { .. } if part == Part::Some => match self.ftl.find(page) {
-                Some(_) => self.write_for_host(now, page, part),
+            RequestKind::Write { .. } => self.write_for_host(now, page, extent),
+            RequestKind::WriteZeroes { .. } if extent == WriteExtent::Partial => match self.ftl.find(page) {
+                Some(_) => self.write_for_host(now, page, extent),
                 None => Ok(()),
             },
-            RequestKind::Trim if part == Part::Some => Ok(()),
+            RequestKind::Trim if extent == WriteExtent::Partial => Ok(()),
             RequestKind::WriteZeroes { .. } | RequestKind::Trim => {
                 self.ftl.trim(page, &mut Cells::new(&mut self.flash, &mut self.ops));
                 Ok(())
@@ -233,18 +223,18 @@ impl Back {
     }
 
     #[inline]
-    fn write_for_host(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
-        self.write(now, page, part)?;
+    fn write_for_host(&mut self, now: Nanos, page: LogicalPage, extent: WriteExtent) -> Result<(), FtlError> {
+        self.write(now, page, extent)?;
         self.counts.writes += 1;
         Ok(())
     }
 
     #[inline]
-    fn write(&mut self, now: Nanos, page: LogicalPage, part: Part) -> Result<(), FtlError> {
+    fn write(&mut self, now: Nanos, page: LogicalPage, extent: WriteExtent) -> Result<(), FtlError> {
         if self.least_loaded {
             self.array.get_mut().backlog(now, &mut self.flash.backlog);
         }
-        self.ftl.write(page, part, &mut Cells::new(&mut self.flash, &mut self.ops))
+        self.ftl.write(page, extent, &mut Cells::new(&mut self.flash, &mut self.ops))
     }
 
     /// Writes a page that leaves the buffer, as a request of its own whichever requests wrote it.
@@ -253,13 +243,13 @@ impl Back {
         now: Nanos,
         waiter: Waiter,
         page: LogicalPage,
-        part: Part,
+        extent: WriteExtent,
         stream: StreamId,
     ) -> (Issued, Result<(), FtlError>) {
         self.ops.clear();
         self.begin_request(1);
         self.begin_stream(stream);
-        let written = self.write(now, page, part);
+        let written = self.write(now, page, extent);
         self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
         (self.issue(now, waiter, None, None), written)
     }
@@ -294,8 +284,8 @@ impl Back {
         issued
     }
 
-    /// Issues the operations that the layer emitted to the array. `read` is the page that they read for the host, if
-    /// any; if its bit errors have become many, it is rewritten (refreshed).
+    /// Issues what the layer emitted to the array. `read` is the page that this reads for the host, if any; if its bit
+    /// errors have become many, it is rewritten (refreshed).
     #[inline]
     fn issue(&mut self, now: Nanos, waiter: Waiter, cover: Option<&Cover>, read: Option<LogicalPage>) -> Issued {
         if self.ops.as_slice().is_empty() {
@@ -322,7 +312,7 @@ impl Back {
     #[cold]
     fn report_changes(&mut self) {
         let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
-        self.array.get_mut().expect_waits(self.flash.last_that_wait(changes));
+        self.array.get_mut().set_waits(self.flash.waits_of_last(changes));
     }
 
     /// Returns which flash pages of a logical page have to be read for a request to its bytes from `start` to `end`. A
@@ -375,8 +365,7 @@ impl Back {
         report
     }
 
-    /// Replaces the layer by a new one that knows nothing, as after a power failure, and has it find its data in flash.
-    /// `ops` receives the operations for that.
+    /// Has a new layer find its data in flash, as after a power failure. `ops` receives the operations for that.
     pub(super) fn recover_layer(&mut self, ops: &mut OpList) -> Result<(), FtlError> {
         self.former.add(&self.ftl.counters());
         if let Some(wear) = self.ftl.wear() {

@@ -21,7 +21,7 @@ use esker_nand::state::OperationCounts;
 use esker_results::{PreconditionReport, Report, Reporting};
 
 use crate::{SsdError, SsdSettings};
-use back::{Back, PageCounts};
+use back::Back;
 use background::Background;
 use front::Front;
 use power::PowerFailure;
@@ -73,6 +73,16 @@ struct Baseline {
     pages: PageCounts,
     operations: OperationCounts,
     layer: FtlCounters,
+}
+
+/// Counts of host pages since the drive was new.
+#[derive(Clone, Copy, Debug, Default)]
+struct PageCounts {
+    writes: u64,
+    /// Pages that reads asked for.
+    reads: u64,
+    /// Pages among them that had no data.
+    unwritten_reads: u64,
 }
 
 impl Ssd {
@@ -216,7 +226,7 @@ impl Device for Ssd {
         assert!(now == self.next, "the next event is at {}, not at {now}", self.next);
         self.now = now;
         if let Some(page) = self.expected.take() {
-            self.back.ftl.expect_write(page, &self.back.flash);
+            self.back.ftl.prefetch_write(page, &self.back.flash);
         }
         while let Some(slot) = self.front.pop_received(now) {
             self.dispatch(now, slot);
@@ -256,7 +266,7 @@ impl Device for Ssd {
     fn expect(&self, request: &Request) {
         if request.end_byte() <= self.back.capacity().0 && request.length > Bytes::ZERO {
             let page = LogicalPage(self.back.page_of(request.start.byte_offset()) as u32);
-            self.back.ftl.expect(page);
+            self.back.ftl.prefetch(page);
             self.expected.set(request.kind.is_write().then_some(page));
         }
     }

@@ -1,7 +1,7 @@
 //! Reports that are made only on request: use of each die and bus, and energy.
 
 use esker_core::Nanos;
-use esker_nand::array::{Done, Step, Tally, Timing};
+use esker_nand::array::{DieStep, Done, Tally, Timing};
 use esker_nand::state::{CAUSES, Cause};
 use esker_nand::{EnergySettings, Gang};
 use esker_results::{ArrayReport, EnergyByCause, EnergyReport, StepReport};
@@ -30,7 +30,7 @@ impl Ssd {
         let share = |busy: Vec<Nanos>| busy.iter().map(|busy| busy.0 as f64 / measured.0.max(1) as f64).collect();
         let tally = array.tally();
         let mut steps = Vec::new();
-        for step in Step::ALL {
+        for step in DieStep::ALL {
             for (cause, done) in CAUSES_IN_ORDER.into_iter().zip(&tally.done[step as usize]) {
                 if done.steps > 0 {
                     steps.push(StepReport {
@@ -85,41 +85,41 @@ struct Prices<'a> {
 }
 
 impl Prices<'_> {
-    fn read(&self, step: Step, done: &Done) -> u64 {
+    fn read(&self, step: DieStep, done: &Done) -> u64 {
         match step {
-            Step::Program | Step::ProgramSector | Step::CopyIn | Step::Erase => 0,
-            Step::ReadHeld | Step::ReadSectorHeld | Step::CopyOutHeld => 0,
+            DieStep::Program | DieStep::ProgramSector | DieStep::CopyIn | DieStep::Erase => 0,
+            DieStep::ReadHeld | DieStep::ReadSectorHeld | DieStep::CopyOutHeld => 0,
             // Each sensing takes as long as a read, so time in cells gives their number.
-            Step::ReadAgain => done.cells / self.timing.page_read.0 * self.energy.page_read.0,
+            DieStep::ReadAgain => done.cells / self.timing.page_read.0 * self.energy.page_read.0,
             _ => done.steps * self.energy.page_read.0,
         }
     }
 
-    fn program(&self, step: Step, done: &Done) -> u64 {
+    fn program(&self, step: DieStep, done: &Done) -> u64 {
         match step {
-            Step::Read | Step::ReadSector | Step::ReadAgain | Step::CopyOut | Step::Erase => 0,
-            Step::ReadHeld | Step::ReadSectorHeld | Step::CopyOutHeld => 0,
+            DieStep::Read | DieStep::ReadSector | DieStep::ReadAgain | DieStep::CopyOut | DieStep::Erase => 0,
+            DieStep::ReadHeld | DieStep::ReadSectorHeld | DieStep::CopyOutHeld => 0,
             _ => done.steps * self.energy.page_program.0,
         }
     }
 
-    fn erase(&self, step: Step, done: &Done) -> u64 {
-        if step == Step::Erase { done.steps * self.energy.block_erase.0 } else { 0 }
+    fn erase(&self, step: DieStep, done: &Done) -> u64 {
+        if step == DieStep::Erase { done.steps * self.energy.block_erase.0 } else { 0 }
     }
 
-    fn transfer(&self, step: Step, done: &Done) -> u64 {
+    fn transfer(&self, step: DieStep, done: &Done) -> u64 {
         match step {
-            Step::Erase | Step::CopyBack => 0,
-            Step::ReadSector | Step::ReadSectorHeld | Step::ProgramSector => done.steps * self.sector,
-            Step::ReadAgain => done.transfers / self.timing.page_transfer.0 * self.energy.page_transfer.0,
+            DieStep::Erase | DieStep::CopyBack => 0,
+            DieStep::ReadSector | DieStep::ReadSectorHeld | DieStep::ProgramSector => done.steps * self.sector,
+            DieStep::ReadAgain => done.transfers / self.timing.page_transfer.0 * self.energy.page_transfer.0,
             _ => done.steps * self.energy.page_transfer.0,
         }
     }
 
-    fn by_cause(&self, tally: &Tally, price: fn(&Self, Step, &Done) -> u64) -> EnergyByCause {
+    fn by_cause(&self, tally: &Tally, price: fn(&Self, DieStep, &Done) -> u64) -> EnergyByCause {
         let of = |cause: Cause| {
-            let price = |step: Step| price(self, step, &tally.done[step as usize][cause as usize]);
-            self.packages * Step::ALL.into_iter().map(price).sum::<u64>()
+            let price = |step: DieStep| price(self, step, &tally.done[step as usize][cause as usize]);
+            self.packages * DieStep::ALL.into_iter().map(price).sum::<u64>()
         };
         EnergyByCause {
             host_pj: of(Cause::Host),
@@ -133,7 +133,7 @@ impl Prices<'_> {
 
     /// Sums up the energy of all steps over all causes; a check of [`Self::by_cause`].
     fn total(&self, tally: &Tally) -> u64 {
-        let of = |step: Step| {
+        let of = |step: DieStep| {
             let mut all = Done::default();
             for done in &tally.done[step as usize] {
                 all.steps += done.steps;
@@ -142,6 +142,6 @@ impl Prices<'_> {
             }
             self.read(step, &all) + self.program(step, &all) + self.erase(step, &all) + self.transfer(step, &all)
         };
-        self.packages * Step::ALL.into_iter().map(of).sum::<u64>()
+        self.packages * DieStep::ALL.into_iter().map(of).sum::<u64>()
     }
 }

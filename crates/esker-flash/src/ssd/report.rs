@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use esker_core::{BusyTime, Bytes, DeviceState, Nanos, Ratio, ResourceKind, Telemetry};
-use esker_nand::array::Step;
+use esker_nand::array::DieStep;
 use esker_nand::ecc::Ecc;
 use esker_nand::state::{Cause, OperationCounts, by_cause};
 use esker_results::{
@@ -104,7 +104,8 @@ impl Ssd {
         let tally = self.back.array.borrow().tally();
         let cleaning = Cause::Cleaning as usize;
         let flash_pages = self.back.flash_pages_per_page();
-        let copy_backs = [Step::CopyBack, Step::CopyBackChecked].map(|step| tally.done[step as usize][cleaning].steps);
+        let copy_backs =
+            [DieStep::CopyBack, DieStep::CopyBackChecked].map(|step| tally.done[step as usize][cleaning].steps);
         Some(CleaningReport {
             blocks,
             pages_moved: moved,

@@ -28,7 +28,7 @@ use esker_core::{LogicalPage, PhysicalPage};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use esker_nand::{BlockIndex, Divisor};
 
-use crate::{BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlError, Part};
+use crate::{BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlError, WriteExtent};
 
 pub(super) use associated::Associated;
 pub(super) use log::SharedLog;
@@ -160,13 +160,18 @@ impl<T: Scheme> BlockMapped<T> {
     }
 
     #[inline]
-    fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
+    fn write_to<S: OpSink>(
+        &mut self,
+        page: LogicalPage,
+        extent: WriteExtent,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<(), FtlError> {
         let (index, at) = self.locate(page);
         let (pool, scheme) = &mut self.parts[index];
         let translated = scheme.translate(at, pool, cells);
         // Make space first: merging may move the very page that is about to be superseded.
         let (block, offset) = scheme.place(at, pool, cells)?;
-        pool.program(at.slot, part, block, offset, translated, cells);
+        pool.program(at.slot, extent, block, offset, translated, cells);
         Ok(())
     }
 }
@@ -185,16 +190,16 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         self.locate(page).0 as u32
     }
 
-    fn expect(&self, page: LogicalPage) {
+    fn prefetch(&self, page: LogicalPage) {
         let (index, at) = self.locate(page);
-        self.parts[index].0.expect(at);
+        self.parts[index].0.prefetch(at);
     }
 
-    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
+    fn prefetch_write(&self, page: LogicalPage, flash: &FlashState) {
         let (index, at) = self.locate(page);
         let pool = &self.parts[index].0;
         if let Some(data) = pool.data(at.block) {
-            flash.expect_block(data);
+            flash.prefetch_block(data);
         }
     }
 
@@ -211,8 +216,8 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         }
     }
 
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        self.write_to(page, part, cells)
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.write_to(page, extent, cells)
     }
 
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
@@ -235,9 +240,9 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         self.begin_request(1);
         for (index, page) in pages.iter().enumerate() {
             if let Some(ahead) = pages.get(index + AHEAD) {
-                self.expect(*ahead);
+                self.prefetch(*ahead);
             }
-            self.write_to(*page, Part::Whole, &mut Cells::new(flash, &mut Silent))?;
+            self.write_to(*page, WriteExtent::Whole, &mut Cells::new(flash, &mut Silent))?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use esker_nand::state::{Cause, FlashState, OpIndex, OpSink};
 use super::PageAddress;
 use super::space::Layout;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
-use crate::{Cells, FtlContext, FtlCounters, FtlError, Part, WriteFrontiers};
+use crate::{Cells, FtlContext, FtlCounters, FtlError, WriteExtent, WriteFrontiers};
 
 /// The last copy that a block has to wait for before it is erased.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +152,7 @@ impl BlockPool {
         mapped.for_each(|page| flash.set_valid(page));
     }
     /// Makes these the free blocks, instead of all blocks.
-    pub(super) fn take_over_free(&mut self, free: impl Iterator<Item = BlockIndex>, flash: &mut FlashState) {
+    pub(super) fn adopt_free_blocks(&mut self, free: impl Iterator<Item = BlockIndex>, flash: &mut FlashState) {
         self.free.iter_mut().for_each(VecDeque::clear);
         for block in free {
             flash.set_written(block, 0);
@@ -165,7 +165,7 @@ impl BlockPool {
         self.free[self.numbers.part(local).index()].push_back(local);
     }
     /// Prefetches the map entries of a page into the processor's caches.
-    pub(super) fn expect(&self, at: PageAddress) {
+    pub(super) fn prefetch(&self, at: PageAddress) {
         prefetch(&self.map, at.slot as usize);
         prefetch(&self.data, at.block as usize);
     }
@@ -180,8 +180,8 @@ impl BlockPool {
     /// Prefetches the spare areas of the data block of `block` into the processor's caches.
     pub(super) fn expect_data(&self, block: u32, flash: &FlashState) {
         if let Some(data) = self.data(block) {
-            flash.expect_block(data);
-            flash.expect_owners(data);
+            flash.prefetch_block(data);
+            flash.prefetch_owners(data);
         }
     }
 
@@ -253,15 +253,15 @@ impl BlockPool {
     pub(super) fn program<S: OpSink>(
         &mut self,
         slot: u32,
-        part: Part,
+        extent: WriteExtent,
         block: BlockIndex,
         offset: u32,
         translated: Option<OpIndex>,
         cells: &mut Cells<'_, S>,
     ) {
         let old = self.page(slot);
-        let read = match (part, old) {
-            (Part::Some, Some(old)) => Some(cells.read_after(old, Cause::Host, translated)),
+        let read = match (extent, old) {
+            (WriteExtent::Partial, Some(old)) => Some(cells.read_after(old, Cause::Host, translated)),
             _ => translated,
         };
         let page = cells.program_at(block, offset, slot, read);

@@ -67,7 +67,7 @@ impl BlockPool {
         let mut newest: Vec<u64> = zeroed(self.slots());
         let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, cells)).collect();
         scanned.sort_by_key(|scanned| (scanned.opened, scanned.block.0));
-        self.take_over_free(scanned.iter().filter(|block| block.written == 0).map(|block| block.block), cells.flash);
+        self.adopt_free_blocks(scanned.iter().filter(|block| block.written == 0).map(|block| block.block), cells.flash);
         scanned.retain(|scanned| scanned.written > 0);
         scanned.iter().for_each(|scanned| cells.flash.set_written(scanned.block, scanned.written));
         let needed = self.needed(&scanned, &newest, cells.flash);

@@ -6,7 +6,7 @@ use esker_nand::{Geometry, PoolScope};
 use esker_results::MergeCounts;
 
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{BuildError, Cells, Choice, Ftl, FtlContext, FtlCounters, Parameter, Part, Space, WriteFrontiers};
+use crate::{BuildError, Cells, Choice, Ftl, FtlContext, FtlCounters, Parameter, Space, WriteExtent, WriteFrontiers};
 
 const PAGES: u32 = 8;
 /// Logical blocks of the host.
@@ -64,7 +64,7 @@ impl Case {
     fn write(&mut self, pages: impl IntoIterator<Item = u32>) {
         for page in pages {
             let mut ops = OpList::default();
-            self.ftl.write(LogicalPage(page), Part::Whole, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
+            self.ftl.write(LogicalPage(page), WriteExtent::Whole, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
             self.programs += 1;
         }
     }

@@ -74,7 +74,7 @@ impl Cache {
         self.len() >= self.capacity + self.overdrawn
     }
     #[inline(always)]
-    pub(super) fn expect(&self, index: u32) {
+    pub(super) fn prefetch(&self, index: u32) {
         prefetch(&self.entries, index as usize);
     }
     /// Returns the slot of the entry at `index`.

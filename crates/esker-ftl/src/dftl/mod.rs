@@ -16,8 +16,8 @@ use esker_results::MappingCounts;
 
 use crate::pools::Striping;
 use crate::{
-    BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Part, Pools, WearCounts,
-    write_with_foresight,
+    BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Pools, WearCounts,
+    WriteExtent, write_with_prefetch,
 };
 use cache::Cache;
 use tables::Tables;
@@ -231,14 +231,19 @@ impl Dftl {
     }
 
     #[inline]
-    fn write_to<S: OpSink>(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
+    fn write_to<S: OpSink>(
+        &mut self,
+        page: LogicalPage,
+        extent: WriteExtent,
+        cells: &mut Cells<'_, S>,
+    ) -> Result<(), FtlError> {
         let (pool, slot) = self.tables.striping.locate(page.0);
         let (index, known) = self.translate(slot, cells)?;
         // Cleaning may move the very page that is about to be superseded.
         let block = self.pools.place(pool, slot, 0, cells, &mut self.tables)?;
         let old = tables::page_of(self.tables.cache.page(index));
-        let read = match (part, old) {
-            (Part::Some, Some(old)) => Some(cells.read_after(old, Cause::Host, known)),
+        let read = match (extent, old) {
+            (WriteExtent::Partial, Some(old)) => Some(cells.read_after(old, Cause::Host, known)),
             _ => known,
         };
         let at = cells.program(block, slot, Cause::Host, read);
@@ -316,13 +321,13 @@ impl Ftl for Dftl {
     }
 
     #[inline]
-    fn expect(&self, page: LogicalPage) {
-        self.tables.expect(self.tables.striping.locate(page.0).1);
+    fn prefetch(&self, page: LogicalPage) {
+        self.tables.prefetch(self.tables.striping.locate(page.0).1);
     }
 
     #[inline]
-    fn expect_write(&self, page: LogicalPage, flash: &FlashState) {
-        self.tables.expect_write(self.tables.striping.locate(page.0).1, flash);
+    fn prefetch_write(&self, page: LogicalPage, flash: &FlashState) {
+        self.tables.prefetch_write(self.tables.striping.locate(page.0).1, flash);
     }
 
     /// With `late_write_back`, makes room in the cache for later requests. If flash has no space, these find the cache
@@ -343,8 +348,8 @@ impl Ftl for Dftl {
         }
     }
 
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        self.write_to(page, part, cells)
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        self.write_to(page, extent, cells)
     }
 
     fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
@@ -354,7 +359,7 @@ impl Ftl for Dftl {
             .flash
             .geometry()
             .block_of(tables::page_of(self.tables.cache.page(index)).expect("its data were read"));
-        let block = self.pools.place_again(pool, slot, at, cells, &mut self.tables)?;
+        let block = self.pools.place_copy(pool, slot, at, cells, &mut self.tables)?;
         let new = cells.program(block, slot, Cause::Refresh, Some(read));
         // Cleaning may have moved or dropped the page.
         let old = tables::page_of(self.tables.cache.page(index));
@@ -391,7 +396,7 @@ impl Ftl for Dftl {
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
-        write_with_foresight(self, pages, flash, |layer, page, cells| layer.write_to(page, Part::Whole, cells))
+        write_with_prefetch(self, pages, flash, |layer, page, cells| layer.write_to(page, WriteExtent::Whole, cells))
     }
 
     fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {

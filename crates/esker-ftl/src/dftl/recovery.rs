@@ -3,7 +3,7 @@
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
-use esker_nand::state::{OpList, Spare};
+use esker_nand::state::{OpList, SpareArea};
 
 use super::tables::{TRANSLATION, entry, page_of};
 use super::{Dftl, Tables};
@@ -53,9 +53,9 @@ impl Scan {
         for index in 0..geometry.blocks() {
             let block = BlockIndex(index);
             match cells.scan_spare(geometry.first_page(block)) {
-                Spare::Erased => scan.scanned[index as usize] = true,
-                Spare::Unreadable => scan.scan(block, cells),
-                Spare::Programmed { owner, sequence, .. } => {
+                SpareArea::Erased => scan.scanned[index as usize] = true,
+                SpareArea::Unreadable => scan.scan(block, cells),
+                SpareArea::Programmed { owner, sequence, .. } => {
                     // Assume a full block; blocks that may still be open are scanned later.
                     let (programmed, map) = (geometry.data_pages_per_block(), owner & TRANSLATION != 0);
                     scan.blocks[index as usize] = FoundBlock { programmed, full: true, map, opened: sequence };
@@ -100,7 +100,7 @@ impl Scan {
             return mapped;
         }
         match cells.scan_spare(page) {
-            Spare::Programmed { owner, sequence, .. }
+            SpareArea::Programmed { owner, sequence, .. }
                 if owner == slot && sequence > self.data.sequences[slot as usize] =>
             {
                 mapped
@@ -130,7 +130,7 @@ impl Dftl {
             block.programmed > 0 && block.opened >= saved_before[(index / blocks_per_pool) as usize]
         });
         let unsaved = tables.resolve(|slot, mapped, cells| scan.resolve(slot, mapped, cells), cells);
-        pools.take_over(&scan.blocks, cells.flash);
+        pools.adopt_blocks(&scan.blocks, cells.flash);
         let fits = unsaved.len() <= tables.cache.capacity() as usize;
         if fits {
             for &(slot, page) in &unsaved {

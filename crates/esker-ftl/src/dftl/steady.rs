@@ -17,7 +17,7 @@ struct Placing<'a> {
 
 impl PageMap for Placing<'_> {
     #[inline(always)]
-    fn expect(&self, owner: u32) {
+    fn prefetch(&self, owner: u32) {
         if owner & TRANSLATION == 0 {
             prefetch(self.map, owner as usize);
         }

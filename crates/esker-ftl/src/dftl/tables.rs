@@ -130,16 +130,16 @@ impl Tables {
     }
 
     #[inline(always)]
-    pub(super) fn expect(&self, slot: u32) {
+    pub(super) fn prefetch(&self, slot: u32) {
         prefetch(&self.map, slot as usize);
     }
     #[inline(always)]
-    pub(super) fn expect_write(&self, slot: u32, flash: &FlashState) {
+    pub(super) fn prefetch_write(&self, slot: u32, flash: &FlashState) {
         match self.cached(slot) {
-            Some(index) => self.cache.expect(index),
+            Some(index) => self.cache.prefetch(index),
             None => {
                 if let Some(old) = page_of(self.map[slot as usize]) {
-                    flash.expect_block(flash.geometry().block_of(old));
+                    flash.prefetch_block(flash.geometry().block_of(old));
                 }
             }
         }
@@ -335,7 +335,7 @@ impl Tables {
 
 impl PageMap for Tables {
     #[inline(always)]
-    fn expect(&self, owner: u32) {
+    fn prefetch(&self, owner: u32) {
         if owner & TRANSLATION == 0 {
             prefetch(&self.map, owner as usize);
         }

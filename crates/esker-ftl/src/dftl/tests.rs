@@ -43,7 +43,7 @@ impl Drive {
     }
     fn write(&mut self, page: u32) -> Vec<FlashOp> {
         let mut ops = OpList::default();
-        self.ftl.write(LogicalPage(page), Part::Whole, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
+        self.ftl.write(LogicalPage(page), WriteExtent::Whole, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
         ops.as_slice().to_vec()
     }
     fn read(&mut self, page: u32) -> Vec<FlashOp> {
@@ -142,7 +142,7 @@ fn a_part_of_a_page_waits_for_its_entry_and_then_for_its_old_data() {
     drive.write(0);
     drive.write(4);
     let mut ops = OpList::default();
-    drive.ftl.write(LogicalPage(0), Part::Some, &mut Cells::new(&mut drive.flash, &mut ops)).unwrap();
+    drive.ftl.write(LogicalPage(0), WriteExtent::Partial, &mut Cells::new(&mut drive.flash, &mut ops)).unwrap();
     assert_eq!(
         ops.as_slice(),
         &[

@@ -82,7 +82,7 @@ impl VictimPolicy for CostBenefit {
             let best = left.reduce(|a, b| if self.better(self.closed[b], self.closed[a]) { b } else { a })?;
             match judge(self.closed[best]) {
                 Judgement::Take => return Some(self.closed.remove(best)),
-                Judgement::Spare => {
+                Judgement::Skip => {
                     spared.resize(self.closed.len(), false);
                     spared[best] = true;
                 }

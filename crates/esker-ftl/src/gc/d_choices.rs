@@ -76,7 +76,7 @@ impl VictimPolicy for Sampled {
             let best = self.draw(count as u64);
             match judge(self.closed[best]) {
                 Judgement::Take => return Some(self.closed.swap_remove(best)),
-                Judgement::Spare => self.closed.swap(best, count - 1),
+                Judgement::Skip => self.closed.swap(best, count - 1),
                 Judgement::Stop => return None,
             }
         }

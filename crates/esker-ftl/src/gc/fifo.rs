@@ -30,7 +30,7 @@ impl VictimPolicy for Fifo {
         for index in 0..self.closed.len() {
             match judge(self.closed[index]) {
                 Judgement::Take => return self.closed.remove(index),
-                Judgement::Spare => {}
+                Judgement::Skip => {}
                 Judgement::Stop => return None,
             }
         }

@@ -94,7 +94,7 @@ pub enum Judgement {
     /// Clean it.
     Take,
     /// Leave it, and offer the next best.
-    Spare,
+    Skip,
     /// Leave it, and offer no other.
     Stop,
 }

@@ -66,7 +66,7 @@ impl VictimPolicy for SearchFraction {
             let index = run.min_by_key(|&index| self.valid[self.closed[index].index()])?;
             match judge(self.closed[index]) {
                 Judgement::Take => return Some(self.closed.swap_remove(index)),
-                Judgement::Spare => self.closed.swap(index, count - 1),
+                Judgement::Skip => self.closed.swap(index, count - 1),
                 Judgement::Stop => return None,
             }
         }

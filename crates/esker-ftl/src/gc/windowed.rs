@@ -53,7 +53,7 @@ impl VictimPolicy for Windowed {
             let index = window.min_by_key(|index| self.valid[self.closed[*index].index()])?;
             match judge(self.closed[index]) {
                 Judgement::Take => return self.closed.remove(index),
-                Judgement::Spare => {
+                Judgement::Skip => {
                     spared.resize(self.closed.len(), false);
                     spared[index] = true;
                 }

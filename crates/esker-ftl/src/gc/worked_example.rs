@@ -42,7 +42,7 @@ impl VictimPolicy for EmptiestNewest {
         for index in newest_first {
             match judge(self.closed[index].block) {
                 Judgement::Take => return Some(self.closed.remove(index).block),
-                Judgement::Spare => {}
+                Judgement::Skip => {}
                 Judgement::Stop => return None,
             }
         }

@@ -44,7 +44,7 @@ pub enum Content {
 /// the number in its spare area.
 pub trait PageMap {
     /// Prefetches what a coming move of `owner`'s page needs into the processor's caches. A hint: affects speed only.
-    fn expect(&self, owner: u32) {
+    fn prefetch(&self, owner: u32) {
         let _ = owner;
     }
     /// The page of `owner` was moved to `to`.
@@ -133,7 +133,7 @@ impl Pools {
 
     /// Like [`Self::place`], for a page of `owner` that the host does not write: it moves from block `at` to where
     /// cleaning would copy it.
-    pub fn place_again<S: OpSink>(
+    pub fn place_copy<S: OpSink>(
         &mut self,
         pool: u32,
         owner: u32,
@@ -141,7 +141,7 @@ impl Pools {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
-        self.pools[pool as usize].place_again(owner, at, cells, page_map)
+        self.pools[pool as usize].place_copy(owner, at, cells, page_map)
     }
 
     /// Like [`Self::place`], for a page of the map.
@@ -190,14 +190,14 @@ impl Pools {
     ///
     /// Partly written blocks become the blocks of write frontiers and take further pages; if there are more than
     /// frontiers, the rest is closed.
-    pub fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
+    pub fn adopt_blocks(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
         let size = self.blocks_per_pool.get() as usize;
         for (pool, found) in self.pools.iter_mut().zip(found.chunks_exact(size)) {
-            pool.take_over(found, flash);
+            pool.adopt_blocks(found, flash);
         }
     }
 
-    /// Cleans after [`Self::take_over`] until each pool has its reserve.
+    /// Cleans after [`Self::adopt_blocks`] until each pool has its reserve.
     pub fn restore<S: OpSink>(
         &mut self,
         cells: &mut Cells<'_, S>,

@@ -151,7 +151,7 @@ impl Wear {
     }
 
     /// Records an erase of `block`. Returns what to do with the block.
-    pub(super) fn erased(&mut self, block: PoolBlock, flash: &FlashState) -> Fate {
+    pub(super) fn erased(&mut self, block: PoolBlock, flash: &FlashState) -> BlockFate {
         self.erases += 1;
         self.erased_at[block.index()] = self.erases;
         let failed = self.settings.erase_failures > Ratio::ZERO
@@ -160,13 +160,13 @@ impl Wear {
         if failed || worn {
             self.bad[block.index() / 64] |= 1 << (block.0 % 64);
             self.counts.retired += 1;
-            return Fate::Retired;
+            return BlockFate::Retired;
         }
         if self.settings.levelling != WearLevelling::Migration {
-            return Fate::Free;
+            return BlockFate::Free;
         }
         let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
-        if own < self.share_of_mean(self.settings.retirement_age) { Fate::TakesColdData } else { Fate::Free }
+        if own < self.share_of_mean(self.settings.retirement_age) { BlockFate::TakesColdData } else { BlockFate::Free }
     }
 
     /// Returns the coldest of the closed blocks `candidates`: of those with more than the mean remaining life, the one
@@ -187,7 +187,7 @@ impl Wear {
 
 /// What to do with an erased block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum BlockFate {
     /// Use it for writes again.
     Free,
     /// It is worn: move cold data to it.

@@ -18,12 +18,12 @@ mod waiter;
 
 use esker_core::{Nanos, PhysicalPage};
 
-use crate::state::{Cause, Cover, Fate, FlashOp};
+use crate::state::{Cause, ChangeFate, Cover, FlashOp};
 use crate::{CopyBack, Geometry, Wiring};
 use by_event::{ByEvent, Layout};
 use in_runs::InRuns;
 
-pub use tally::{Done, Step, Tally};
+pub use tally::{DieStep, Done, Tally};
 pub use timing::{Decoding, DecodingStep, STEPS_MAX, Timing};
 pub use waiter::{Waiter, WaiterKind};
 
@@ -40,7 +40,7 @@ pub struct Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Performed {
     /// The kind of step. A copy over the bus is two steps.
-    pub step: Step,
+    pub step: DieStep,
     /// The reason for it.
     pub cause: Cause,
     /// Index of the die in the array.
@@ -115,17 +115,17 @@ impl Array {
     }
 
     /// Starts to track which programs and erases were performed. Nothing must have been pushed yet.
-    pub fn follow(&mut self, geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>, blocks_per_pool: u32) {
+    pub fn track_changes(&mut self, geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>, blocks_per_pool: u32) {
         if self.decides_in_runs() {
             *self = Self::by_event(geometry, timing, wiring);
         }
-        self.as_by_event().follow(blocks_per_pool);
+        self.as_by_event().track_changes(blocks_per_pool);
     }
 
     /// While changes are tracked: sets, for each change of the next push, whether it waits for all earlier changes of
     /// its pool.
-    pub fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
-        self.as_by_event().expect_waits(waits);
+    pub fn set_waits(&mut self, waits: impl Iterator<Item = bool>) {
+        self.as_by_event().set_waits(waits);
     }
 
     /// Returns the number of tracked changes that were pushed, and the number before the first that was not performed.
@@ -146,14 +146,14 @@ impl Array {
 
     /// Loses power: all dies stop, and their operations are dropped. Returns what became of each change after those
     /// that [`Self::changes`] counts as performed. Stops tracking changes.
-    pub fn cut(&mut self) -> Vec<Fate> {
-        self.as_by_event().cut()
+    pub fn lose_power(&mut self) -> Vec<ChangeFate> {
+        self.as_by_event().lose_power()
     }
 
     /// Returns the event-by-event scheduler, which tracks and records.
     fn as_by_event(&mut self) -> &mut ByEvent {
         match &mut self.0 {
-            Scheduler::InRuns(_) => unreachable!("changes are followed from event to event"),
+            Scheduler::InRuns(_) => unreachable!("changes are tracked event by event"),
             Scheduler::ByEvent(array) => array,
         }
     }

@@ -8,7 +8,7 @@ pub(super) const STEPS: usize = 14;
 
 /// What a die does between two scheduling decisions: cell work and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Step {
+pub enum DieStep {
     /// Cells to register to controller.
     #[default]
     Read = 0,
@@ -50,7 +50,7 @@ pub enum Direction {
     In,
 }
 
-impl Step {
+impl DieStep {
     /// All steps, in the order of their numbers.
     pub const ALL: [Self; STEPS] = [
         Self::Read,
@@ -179,7 +179,7 @@ impl Done {
 /// Work by kind and cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// By [`Step`], then by [`crate::state::Cause`].
+    /// By [`DieStep`], then by [`crate::state::Cause`].
     pub done: [[Done; CAUSES]; STEPS],
 }
 
@@ -187,7 +187,7 @@ impl Tally {
     /// Computes it from counts, if each step takes the time that it takes alone.
     pub fn of_steps(steps: &[u64; STEPS * CAUSES], timing: &Timing) -> Self {
         let mut tally = Self::default();
-        for step in Step::ALL {
+        for step in DieStep::ALL {
             for cause in 0..CAUSES {
                 let steps = steps[step as usize * CAUSES + cause];
                 tally.done[step as usize][cause] = Done {

@@ -24,7 +24,7 @@ const TORN: u64 = u64::MAX;
 
 /// The content of a spare area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spare {
+pub enum SpareArea {
     /// The page is erased.
     Erased,
     /// The page was being programmed or erased when power failed.
@@ -55,13 +55,13 @@ pub struct MapPage {
 
 /// What became of a change at a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ChangeFate {
     /// It was performed.
     Performed,
     /// Its die was performing it.
     Interrupted,
     /// It had not begun.
-    Ahead,
+    NotBegun,
 }
 
 /// A change of the cells that may not have been performed yet.
@@ -245,12 +245,12 @@ impl FlashState {
     }
 
     /// Returns the content of the spare area of `page`.
-    pub fn spare(&self, page: PhysicalPage) -> Spare {
+    pub fn spare(&self, page: PhysicalPage) -> SpareArea {
         let journal = self.journal.as_ref().expect("a journal is kept");
         match journal.sequences[page.0 as usize] {
-            0 => Spare::Erased,
-            TORN => Spare::Unreadable,
-            sequence => Spare::Programmed {
+            0 => SpareArea::Erased,
+            TORN => SpareArea::Unreadable,
+            sequence => SpareArea::Programmed {
                 owner: self.owner(page),
                 sequence,
                 version: journal.versions[page.0 as usize],
@@ -287,7 +287,7 @@ impl FlashState {
     }
 
     /// Reads the spare area of `page` during recovery.
-    pub fn scan_spare<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> Spare {
+    pub fn scan_spare<S: OpSink>(&mut self, page: PhysicalPage, sink: &mut S) -> SpareArea {
         self.scan(FlashOpKind::ReadSpare { page }, sink);
         self.spare(page)
     }
@@ -362,7 +362,7 @@ impl FlashState {
     }
 
     /// Returns, for each of the last `count` changes, whether it waits for everything issued before for its pool.
-    pub fn last_that_wait(&self, count: usize) -> impl Iterator<Item = bool> {
+    pub fn waits_of_last(&self, count: usize) -> impl Iterator<Item = bool> {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.changes.range(journal.changes.len() - count..).map(Change::waits)
     }
@@ -370,15 +370,15 @@ impl FlashState {
     /// Loses power, and each unsettled change ends up as in `fates`, which must keep the order of a die's changes to a
     /// block. Afterwards changes are settled at issue, and no page is known to be valid. Returns the number of torn
     /// pages and blocks.
-    pub fn power_failure_amid(&mut self, fates: &[Fate]) -> (u64, u64) {
+    pub fn power_failure_with_fates(&mut self, fates: &[ChangeFate]) -> (u64, u64) {
         let mut journal = self.journal.take().expect("a journal is kept");
         let changes = std::mem::take(&mut journal.changes);
-        assert_eq!(changes.len(), fates.len(), "a change was not followed");
-        let torn = |fate: &Fate| *fate == Fate::Interrupted;
+        assert_eq!(changes.len(), fates.len(), "a change was not tracked");
+        let torn = |fate: &ChangeFate| *fate == ChangeFate::Interrupted;
         let blocks = changes.iter().zip(fates).filter(|(change, fate)| change.is_erase() && torn(fate)).count();
         let pages = fates.iter().filter(|fate| torn(fate)).count() - blocks;
         for (change, fate) in changes.into_iter().zip(fates).rev() {
-            if *fate != Fate::Performed {
+            if *fate != ChangeFate::Performed {
                 self.undo(change, &mut journal, torn(fate));
             }
         }

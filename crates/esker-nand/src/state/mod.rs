@@ -9,6 +9,6 @@ mod scan;
 
 pub use counts::{OperationCounts, by_cause};
 pub use flash::FlashState;
-pub use journal::{Fate, MapPage, Spare};
+pub use journal::{ChangeFate, MapPage, SpareArea};
 pub use op::{CAUSES, Cause, Cover, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
 pub use scan::{Scan, ScanCounts};

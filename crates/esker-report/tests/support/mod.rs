@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use esker_results::reproduction::Reproduction;
-use esker_results::study::{Outcome, StudyReport, Verdict};
+use esker_results::study::{CandidateOutcome, StudyReport, Verdict};
 use serde_json::{Value, json};
 
 /// All studies by name.
@@ -32,8 +32,8 @@ pub(crate) fn fixture_json(name: &str) -> Value {
 pub(crate) fn troubled() -> StudyReport {
     let mut study = fixture("no-times");
     let designs = &mut study.workloads[0].candidates;
-    let failed = Outcome::Failed { reason: "the active data (52 GiB) does not fit into 48 GiB".into() };
-    let saturated = Outcome::Saturated {
+    let failed = CandidateOutcome::Failed { reason: "the active data (52 GiB) does not fit into 48 GiB".into() };
+    let saturated = CandidateOutcome::Saturated {
         since_s: 31.0,
         since_clock: "00:00".into(),
         stopped_s: 3631.0,

@@ -27,7 +27,7 @@ pub struct Candidate {
     /// years (for that set `workload.time_scale` to one over its factor).
     pub config: serde_json::Value,
     /// How the simulation ended.
-    pub outcome: Outcome,
+    pub outcome: CandidateOutcome,
     /// Statistics of all requests. Absent unless all were served, because the mean over a growing backlog means
     /// nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -68,7 +68,7 @@ impl Candidate {
             device_count,
             capacity_bytes: 0,
             config: serde_json::Value::Null,
-            outcome: Outcome::Served,
+            outcome: CandidateOutcome::Served,
             requests: None,
             busiest_hour: None,
             response_curve: Vec::new(),
@@ -86,7 +86,8 @@ impl Candidate {
 /// How the simulation of a design ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Outcome {
+#[schemars(rename = "Outcome")]
+pub enum CandidateOutcome {
     /// Every request was served.
     Served,
     /// It could not keep up with the arrivals, so the run was stopped.

@@ -157,19 +157,19 @@ pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, S
         return Err(SweepError::Cancelled);
     }
     let outcomes = crew.outcomes.into_inner().expect("no thread panicked");
-    let count = |wanted: fn(&Outcome) -> bool| outcomes.values().filter(|outcome| wanted(outcome)).count();
+    let count = |wanted: fn(&PointOutcome) -> bool| outcomes.values().filter(|outcome| wanted(outcome)).count();
     let (run, reused, failed) = (
-        count(|outcome| matches!(outcome, Outcome::Run(_))),
-        count(|outcome| matches!(outcome, Outcome::Reused(_))),
-        count(|outcome| matches!(outcome, Outcome::Failed(_))),
+        count(|outcome| matches!(outcome, PointOutcome::Run(_))),
+        count(|outcome| matches!(outcome, PointOutcome::Reused(_))),
+        count(|outcome| matches!(outcome, PointOutcome::Failed(_))),
     );
     let mut table = SweepTable::new(experiment.dimensions());
     for point in &points {
         match &outcomes[&point.name] {
-            Outcome::Run(metrics) | Outcome::Reused(metrics) => {
+            PointOutcome::Run(metrics) | PointOutcome::Reused(metrics) => {
                 table.push(point.index, &point.choice, &point.name, metrics)
             }
-            Outcome::Failed(message) => table.push_failed(point.index, &point.choice, message),
+            PointOutcome::Failed(message) => table.push_failed(point.index, &point.choice, message),
         }
     }
     Ok(Sweep { table, run, reused, failed })
@@ -205,7 +205,7 @@ fn points(experiment: &Experiment, shard: Option<(usize, usize)>) -> Result<Vec<
     (shard..total).step_by(shards).map(point).collect()
 }
 
-enum Outcome {
+enum PointOutcome {
     Run(Vec<serde_json::Value>),
     Reused(Vec<serde_json::Value>),
     Failed(String),
@@ -219,7 +219,7 @@ struct Crew<'a> {
     workloads: Workloads,
     done: AtomicUsize,
     /// Outcomes by file name.
-    outcomes: Mutex<BTreeMap<String, Outcome>>,
+    outcomes: Mutex<BTreeMap<String, PointOutcome>>,
     failure: Mutex<Option<SweepError>>,
 }
 
@@ -244,11 +244,11 @@ impl Crew<'_> {
         ControlFlow::Continue(())
     }
 
-    fn outcome(&self, point: &Point) -> Result<Outcome, SweepError> {
+    fn outcome(&self, point: &Point) -> Result<PointOutcome, SweepError> {
         let experiment = self.experiment.point(&point.choice)?;
         let path = self.options.directory.join(&point.name);
         if let Some(results) = read_stored(&path, &experiment.resolved()) {
-            return Ok(Outcome::Reused(metrics(&results)));
+            return Ok(PointOutcome::Reused(metrics(&results)));
         }
         let options = RunOptions { cancel: Some(self.cancel), ..RunOptions::default() };
         let results = self
@@ -258,11 +258,11 @@ impl Crew<'_> {
         match results {
             Ok(results) => {
                 write_stored(&path, &results)?;
-                Ok(Outcome::Run(metrics(&results)))
+                Ok(PointOutcome::Run(metrics(&results)))
             }
             Err(RunError::Cancelled) => Err(SweepError::Cancelled),
             // One impossible combination should not cost the others their results.
-            Err(error) => Ok(Outcome::Failed(error.to_string())),
+            Err(error) => Ok(PointOutcome::Failed(error.to_string())),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 use esker_core::{Linked, Links, List, LogicalPage, StreamId, mix64};
-use esker_ftl::Part;
+use esker_ftl::WriteExtent;
 use hashbrown::HashMap;
 
 use super::coverage::{Coverage, Rounding, coverage};
@@ -228,7 +228,7 @@ impl Buffer {
     /// Sends the least recently used dirty page to flash, of those whose pool may have one more on its way. `more`
     /// pages may be on their way beyond that. Returns the entry, for [`Self::set_operations`] and
     /// [`Self::end_operation`], and what to write.
-    pub(in crate::ssd) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, Part, StreamId)> {
+    pub(in crate::ssd) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, WriteExtent, StreamId)> {
         let pool = self.departures.first(more)?;
         let index = self.lists[DIRTY + pool as usize].first().expect("the pool has something to write");
         let next = self.detach(index).map(|newer| self.entries[newer as usize].used);
@@ -237,8 +237,8 @@ impl Buffer {
         self.departures.began(pool, next);
         let entry = &mut self.entries[index as usize];
         (entry.again, entry.forgotten) = (false, false);
-        let part = if entry.covered == self.whole { Part::Whole } else { Part::Some };
-        Some((index, LogicalPage(entry.page), part, entry.stream))
+        let extent = if entry.covered == self.whole { WriteExtent::Whole } else { WriteExtent::Partial };
+        Some((index, LogicalPage(entry.page), extent, entry.stream))
     }
 
     /// Sets how many flash operations write the page of `entry`.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, RequestKind, StreamId, WaitingLine};
-use esker_ftl::{Part, Space};
+use esker_ftl::{Space, WriteExtent};
 use esker_nand::array::Waiter;
 use esker_nand::{Geometry, ValueError};
 use esker_results::BufferReport;
@@ -234,13 +234,13 @@ impl Front {
         for page in from..=end {
             let covered = covered(&request, page, &back.geometry, Rounding::Inward);
             let logical = LogicalPage(page as u32);
-            match (request.kind, back.part(request.start.byte_offset(), request.end_byte(), page)) {
-                (RequestKind::Trim | RequestKind::WriteZeroes { .. }, Part::Whole) => {
+            match (request.kind, back.write_extent(request.start.byte_offset(), request.end_byte(), page)) {
+                (RequestKind::Trim | RequestKind::WriteZeroes { .. }, WriteExtent::Whole) => {
                     // The request ends in memory; nobody waits for operations that the map may need.
                     self.buffering().forget(logical);
                     back.forget(now, logical);
                 }
-                (RequestKind::Trim, Part::Some) => {}
+                (RequestKind::Trim, WriteExtent::Partial) => {}
                 _ => {
                     let buffering = self.buffering();
                     match buffering.memory.write(logical, back.ftl.pool_of(logical), covered, request.stream, number) {
@@ -332,9 +332,9 @@ impl Front {
             if !wanted || buffering.failed {
                 return;
             }
-            let Some((entry, page, part, stream)) = buffering.memory.leave(buffering.blocked_pages) else { return };
+            let Some((entry, page, extent, stream)) = buffering.memory.leave(buffering.blocked_pages) else { return };
             buffering.counts.pages_to_flash += 1;
-            let (issued, written) = back.write_out(now, Waiter::entry(entry), page, part, stream);
+            let (issued, written) = back.write_out(now, Waiter::entry(entry), page, extent, stream);
             if let Err(error) = written {
                 return self.fail(now, refusal(error, back));
             }

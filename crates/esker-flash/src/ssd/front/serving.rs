@@ -1,7 +1,7 @@
 //! Requests that need flash: split into pages, which the back serves one by one.
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
-use esker_ftl::Part;
+use esker_ftl::WriteExtent;
 use esker_nand::array::Waiter;
 
 use super::coverage::{Rounding, covered};
@@ -84,7 +84,7 @@ impl Front {
     fn consult_buffer(&mut self, request: &Request, page: u64, back: &Back) -> bool {
         let Some(buffer) = &mut self.buffer else { return false };
         let logical = LogicalPage(page as u32);
-        let part = back.part(request.start.byte_offset(), request.end_byte(), page);
+        let extent = back.write_extent(request.start.byte_offset(), request.end_byte(), page);
         match request.kind {
             RequestKind::Read => {
                 let has_data = back.ftl.find(logical).is_some();
@@ -94,7 +94,9 @@ impl Front {
                 let covered = covered(request, page, &back.geometry, Rounding::Inward);
                 buffer.write_through(logical, covered, request.stream);
             }
-            RequestKind::WriteZeroes { .. } | RequestKind::Trim if part == Part::Whole => buffer.forget(logical),
+            RequestKind::WriteZeroes { .. } | RequestKind::Trim if extent == WriteExtent::Whole => {
+                buffer.forget(logical)
+            }
             RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush => {}
         }
         false

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use esker_core::{LogicalPage, Nanos};
 use esker_ftl::LayerCapability;
 use esker_nand::ValueError;
-use esker_nand::state::Fate;
+use esker_nand::state::ChangeFate;
 use esker_results::RecoveryReport;
 
 use super::Ssd;
@@ -250,18 +250,21 @@ impl Ssd {
         let (array, flash) = (self.back.array.get_mut(), &mut self.back.flash);
         let (pushed, performed) = array.changes();
         let rest = array.rest(now);
-        let mut fates = array.cut();
+        let mut fates = array.lose_power();
         self.back.tracks_changes = false;
         flash.settle_before(flash.issued_changes() - pushed + performed);
-        let count = |fate: Fate| fates.iter().filter(|other| **other == fate).count() as u64;
-        let (interrupted, dropped) = (count(Fate::Interrupted), count(Fate::Ahead));
+        let count = |fate: ChangeFate| fates.iter().filter(|other| **other == fate).count() as u64;
+        let (interrupted, dropped) = (count(ChangeFate::Interrupted), count(ChangeFate::NotBegun));
         let mut off = now;
         if self.front.buffer.as_ref().is_some_and(|buffer| buffer.is_protected()) {
             // The capacitors that protect it also let dies complete the operations that they have begun.
-            fates.iter_mut().filter(|fate| **fate == Fate::Interrupted).for_each(|fate| *fate = Fate::Performed);
+            fates
+                .iter_mut()
+                .filter(|fate| **fate == ChangeFate::Interrupted)
+                .for_each(|fate| *fate = ChangeFate::Performed);
             off = now + rest;
         }
-        let (torn_pages, torn_blocks) = flash.power_failure_amid(&fates);
+        let (torn_pages, torn_blocks) = flash.power_failure_with_fates(&fates);
         let losses = self.front.lose_power(now, &held);
         if let Some(background) = &mut self.background {
             background.lose_power();

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::{PhysicalPage, Priority, Rng, StreamId, registry};
 use esker_ftl::{Choice, EndOfLife, FTLS, LayerCapability, Separation, WearLevelling, WearSettings, WriteFrontiers};
-use esker_nand::array::Step;
-use esker_nand::state::{Cause, Spare};
+use esker_nand::array::DieStep;
+use esker_nand::state::{Cause, SpareArea};
 use esker_nand::{
     ArraySettings, CopyBack, Gang, GangControl, MultiPlane, PoolScope, Rewrite, Scheduling, SuspendSettings,
 };
@@ -202,7 +202,7 @@ impl Host {
     }
 
     fn write_at(&self, page: u32, at: PhysicalPage) -> u32 {
-        let Spare::Programmed { version, .. } = self.ssd.back.flash.spare(at) else {
+        let SpareArea::Programmed { version, .. } = self.ssd.back.flash.spare(at) else {
             panic!("{page} is mapped to nothing")
         };
         let (of, StreamId(index)) = self.programs.lock().unwrap()[&version];
@@ -532,8 +532,8 @@ fn a_protected_buffer_is_saved_over_all_dies_and_brought_back() {
     // die. A program takes 102.4 us on the bus, with the spare bytes 105.6 us, and 200 us on the die.
     let programs = [105.6, 200.0, 105.6, 200.0, 105.6, 200.0].iter().sum::<f64>() / 1e6;
     assert!((saved.save_s - programs).abs() < 1e-9, "{saved:?}");
-    let done = |step: Step| tally.done[step as usize][Cause::Recovery as usize].steps;
-    assert_eq!((done(Step::Program), done(Step::Read), done(Step::Erase)), (33, 33, 33));
+    let done = |step: DieStep| tally.done[step as usize][Cause::Recovery as usize].steps;
+    assert_eq!((done(DieStep::Program), done(DieStep::Read), done(DieStep::Erase)), (33, 33, 33));
     // Three reads one after the other, and an erase for each block that was used.
     assert!(saved.duration_s > lost.duration_s + saved.save_s + 2.0 * 1.5e-3, "{saved:?} {lost:?}");
 }

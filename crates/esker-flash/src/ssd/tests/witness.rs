@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use esker_core::{LogicalPage, PhysicalPage, StreamId};
-use esker_ftl::{Cells, Ftl, FtlCounters, FtlError, Part, WearCounts};
+use esker_ftl::{Cells, Ftl, FtlCounters, FtlError, WearCounts, WriteExtent};
 use esker_nand::state::{Cause, FlashOpKind, FlashState, OpIndex, OpList};
 
 use super::Ssd;
@@ -38,9 +38,9 @@ impl Ftl for Witness {
             self.layer.begin_stream(stream);
         }
     }
-    fn write(&mut self, page: LogicalPage, part: Part, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+    fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         let first = cells.flash.next_sequence();
-        self.layer.write(page, part, cells)?;
+        self.layer.write(page, extent, cells)?;
         let programs = cells
             .sink
             .as_slice()

@@ -129,7 +129,7 @@ impl Trial<'_> {
             match spared >> block.0 & 1 == 1 {
                 false => Judgement::Take,
                 true if offered.borrow().len() == patience => Judgement::Stop,
-                true => Judgement::Spare,
+                true => Judgement::Skip,
             }
         });
         let offered = offered.into_inner();
@@ -214,7 +214,7 @@ impl VictimPolicy for GivesBack {
                 Judgement::Take => taken = Some(block),
                 judgement => {
                     spared.push(block);
-                    if judgement == Judgement::Spare {
+                    if judgement == Judgement::Skip {
                         continue;
                     }
                 }

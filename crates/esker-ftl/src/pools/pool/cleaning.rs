@@ -7,7 +7,7 @@ use esker_nand::state::{Cause, FlashState, OpSink};
 use super::{COLD, Pool, Victim};
 use crate::gc::Judgement;
 use crate::numbers::PoolBlock;
-use crate::pools::wear::{Fate, Wear};
+use crate::pools::wear::{BlockFate, Wear};
 use crate::pools::{Content, PageMap};
 use crate::{Cells, FtlError};
 
@@ -89,9 +89,9 @@ impl Pool {
         bits::clear(&mut self.closed, block.index());
         let index = self.numbers.on_device(block);
         // Prefetch all that the copies need before anything waits for it: the pages' owners are all over the map.
-        flash.expect_owners(index);
+        flash.prefetch_owners(index);
         for page in valid_pages(flash, index) {
-            page_map.expect(flash.owner(page));
+            page_map.prefetch(flash.owner(page));
         }
         let valid = flash.valid_in(index);
         let victim = Victim { block, pace: pace(valid, self.data_pages_per_block) };
@@ -174,10 +174,10 @@ impl Pool {
             map.in_use -= 1;
         }
         self.under_cleaning = None;
-        match self.wear.as_mut().map_or(Fate::Free, |wear| wear.erased(victim, cells.flash)) {
-            Fate::Retired => cells.flash.mark_bad(block),
-            Fate::TakesColdData if !map => self.migrate(victim, cells, page_map)?,
-            Fate::TakesColdData | Fate::Free => self.free(victim),
+        match self.wear.as_mut().map_or(BlockFate::Free, |wear| wear.erased(victim, cells.flash)) {
+            BlockFate::Retired => cells.flash.mark_bad(block),
+            BlockFate::TakesColdData if !map => self.migrate(victim, cells, page_map)?,
+            BlockFate::TakesColdData | BlockFate::Free => self.free(victim),
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl Pool {
             }
             first.get_or_insert(block);
             spared += 1;
-            if !gains || spared == Wear::draws_max() { Judgement::Stop } else { Judgement::Spare }
+            if !gains || spared == Wear::draws_max() { Judgement::Stop } else { Judgement::Skip }
         });
         if allowed.is_some() {
             return allowed;
@@ -300,7 +300,7 @@ impl Pool {
         let wear = self.wear.as_mut().expect("wear is counted");
         wear.migrated();
         match wear.erased(cold, cells.flash) {
-            Fate::Retired => cells.flash.mark_bad(from),
+            BlockFate::Retired => cells.flash.mark_bad(from),
             _ => self.free(cold),
         }
         Ok(())

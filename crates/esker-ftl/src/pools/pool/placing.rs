@@ -23,8 +23,8 @@ impl Pool {
         self.place_in(kind, cells, page_map)
     }
 
-    /// See [`crate::Pools::place_again`].
-    pub(in crate::pools) fn place_again<S: OpSink>(
+    /// See [`crate::Pools::place_copy`].
+    pub(in crate::pools) fn place_copy<S: OpSink>(
         &mut self,
         owner: u32,
         at: BlockIndex,

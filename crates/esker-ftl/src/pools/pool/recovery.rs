@@ -11,8 +11,8 @@ use crate::pools::PageMap;
 use crate::{Cells, FoundBlock, FtlError};
 
 impl Pool {
-    /// See [`crate::Pools::take_over`].
-    pub(in crate::pools) fn take_over(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
+    /// See [`crate::Pools::adopt_blocks`].
+    pub(in crate::pools) fn adopt_blocks(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
         self.free.iter_mut().for_each(VecDeque::clear);
         self.free_blocks = 0;
         if let Some(wear) = &mut self.wear {

@@ -305,7 +305,7 @@ impl Placer<'_> {
         let count = valid.count_ones() as usize;
         for entry in &mut next[..count] {
             let owner = self.run.owner(self.placed);
-            page_map.expect(owner);
+            page_map.prefetch(owner);
             *entry = (owner, PhysicalPage(first + valid.trailing_zeros()));
             valid &= valid - 1;
             self.placed += 1;

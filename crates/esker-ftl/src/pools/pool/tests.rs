@@ -7,7 +7,7 @@ use esker_nand::{Geometry, GeometrySettings, PoolScope};
 use super::*;
 use crate::gc::{self, PoolShape};
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{Cells, Choice, Ftl, Part, Space};
+use crate::{Cells, Choice, Ftl, Space, WriteExtent};
 
 /// One pool of `dies` dies with 8 blocks of 4 pages each. Half of the pages are the host's, and a quarter of the blocks
 /// is kept free.
@@ -32,21 +32,21 @@ impl Drive {
             crate::build(&FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 }).unwrap();
         let mut drive = Self { ftl, flash: FlashState::new(&geometry), host_pages: space.host_pages };
         for page in 0..drive.host_pages {
-            drive.write(page, Part::Whole);
+            drive.write(page, WriteExtent::Whole);
         }
         drive
     }
 
-    fn write(&mut self, page: u32, part: Part) -> Vec<(FlashOpKind, Cause)> {
+    fn write(&mut self, page: u32, extent: WriteExtent) -> Vec<(FlashOpKind, Cause)> {
         let mut ops = OpList::default();
-        self.ftl.write(LogicalPage(page), part, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
+        self.ftl.write(LogicalPage(page), extent, &mut Cells::new(&mut self.flash, &mut ops)).unwrap();
         ops.as_slice().iter().map(|op| (op.kind, op.cause)).collect()
     }
 
     /// Returns the blocks that a write of `page` erases.
     fn erased_by(&mut self, page: u32) -> Vec<u32> {
         let erased = |(kind, _)| if let FlashOpKind::Erase { block } = kind { Some(block.0) } else { None };
-        self.write(page, Part::Whole).into_iter().filter_map(erased).collect()
+        self.write(page, WriteExtent::Whole).into_iter().filter_map(erased).collect()
     }
 }
 
@@ -74,7 +74,7 @@ fn a_write_follows_its_cleaning_and_so_does_what_it_reads() {
         let mut rng = Rng::new(3);
         let mut cleanings = 0;
         for _ in 0..500 {
-            let ops = drive.write(rng.below(u64::from(drive.host_pages)) as u32, Part::Some);
+            let ops = drive.write(rng.below(u64::from(drive.host_pages)) as u32, WriteExtent::Partial);
             let [
                 cleaning @ ..,
                 (FlashOpKind::Read { .. }, Cause::Host),

@@ -6,7 +6,7 @@ use super::ByEvent;
 use super::op::{Op, Touch};
 use super::phases::{Phase, Suspended};
 use crate::array::register::{Register, Use};
-use crate::array::tally::Step;
+use crate::array::tally::DieStep;
 use crate::{MultiPlane, Scheduling};
 
 /// A request of a die for a transfer. The least of several goes first.
@@ -194,8 +194,8 @@ impl ByEvent {
             let state = &mut self.ops[*op];
             state.start = start.max(state.arrived);
             state.bus_wait = now - state.start;
-            if let Some(followed) = &mut self.followed {
-                followed.begun(state);
+            if let Some(tracked) = &mut self.tracked {
+                tracked.begun(state);
             }
             if state.is_host_read() {
                 die.host_reads.retain(|read| read != op);
@@ -209,14 +209,14 @@ impl ByEvent {
 
     /// Returns what `op` does with the register of its plane.
     fn register_use(&self, op: &Op) -> Use {
-        let copies = matches!(op.step, Step::CopyOut | Step::CopyOutHeld);
+        let copies = matches!(op.step, DieStep::CopyOut | DieStep::CopyOutHeld);
         match op.step {
             step if step.leaves_page_in_register() => {
                 let page = op.touches.page / self.geometry.units_per_page();
                 let page = u64::from(op.touches.block) << 32 | u64::from(page);
                 Use::Read { page, copies, again: op.more_steps > 0 }
             }
-            Step::CopyIn => Use::CopyIn,
+            DieStep::CopyIn => Use::CopyIn,
             _ => Use::Other,
         }
     }
@@ -253,7 +253,7 @@ impl ByEvent {
         let mut joined = vec![position];
         let most = match self.settings.multi_plane {
             // The time of another read of a page depends on its decoding step.
-            _ if leader.step == Step::ReadAgain => return joined,
+            _ if leader.step == DieStep::ReadAgain => return joined,
             MultiPlane::Off => return joined,
             MultiPlane::Pairs => 2,
             MultiPlane::Any => self.layout.planes_per_die() as usize,
@@ -338,10 +338,10 @@ impl ByEvent {
 impl Op {
     /// Returns true if it asks for the bus before anything else.
     pub(super) fn asks_first(&self) -> bool {
-        matches!(self.step, Step::Program | Step::ProgramSector | Step::CopyIn)
+        matches!(self.step, DieStep::Program | DieStep::ProgramSector | DieStep::CopyIn)
     }
 
     fn can_be_suspended(&self) -> bool {
-        self.asks_first() || self.step == Step::Erase
+        self.asks_first() || self.step == DieStep::Erase
     }
 }

@@ -10,10 +10,10 @@
 
 mod control;
 mod decide;
-mod followed;
 mod layout;
 mod op;
 mod phases;
+mod tracked;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,16 +21,16 @@ use esker_core::{Nanos, PhysicalPage, Timetable};
 
 use super::audit::Audit;
 use super::delivery::Deliveries;
-use super::tally::{STEPS, Step, Tally};
+use super::tally::{DieStep, STEPS, Tally};
 use super::{Ended, Performed, Waiter};
 use crate::array::Timing;
 use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer};
 use crate::{ArraySettings, CopyBack, Gang, Geometry, Rewrite, Scheduling};
 use control::Control;
-use followed::Followed;
 pub(super) use layout::Layout;
 use op::{How, NO_CHANGE, Op, Ops, Touch};
 use phases::{Bus, Die, Shape};
+use tracked::TrackedChanges;
 
 /// No time.
 const NEVER: u64 = u64::MAX;
@@ -81,7 +81,7 @@ pub(in crate::array) struct ByEvent {
     decoded: Deliveries<Decoded>,
     /// Operations that ended, if they are recorded.
     performed: Option<Vec<Performed>>,
-    followed: Option<Followed>,
+    tracked: Option<TrackedChanges>,
     /// In the list that is being pushed, for parts whose pages are decoded one by one: the other reads of the part, by
     /// its last read.
     beside: BTreeMap<u32, Vec<u32>>,
@@ -120,7 +120,7 @@ impl ByEvent {
             ended: Vec::new(),
             decoded: Deliveries::new(),
             performed: None,
-            followed: None,
+            tracked: None,
             beside: BTreeMap::new(),
             change: (NO_CHANGE, false),
             layout,
@@ -168,8 +168,8 @@ impl ByEvent {
             let awaited = (op.awaited || waiter == Waiter::BACKGROUND) && waiter != Waiter::NOBODY;
             let waiter = if awaited { waiter } else { Waiter::NOBODY };
             let more = more_steps.get(index * flash_pages..(index + 1) * flash_pages).unwrap_or_default();
-            if let Some(followed) = self.followed.as_mut().filter(|_| op.is_change()) {
-                self.change = followed.push(parts);
+            if let Some(tracked) = self.tracked.as_mut().filter(|_| op.is_change()) {
+                self.change = tracked.push(parts);
             }
             for part in 0..parts {
                 let after = waits_for.map_or(NOBODY, |OpIndex(after)| self.pushed[(after * parts + part) as usize]);
@@ -233,7 +233,7 @@ impl ByEvent {
             let place = at(&self.layout, geometry.block_of(page));
             let source = at(&self.layout, geometry.block_of(old));
             let also = Some(Touch { block: source.block, page: old.0, how: How::Read });
-            let rewrite = Op { also, ..Op::new(Step::Rewrite, place, page.0, depth, op.cause, waiter) };
+            let rewrite = Op { also, ..Op::new(DieStep::Rewrite, place, page.0, depth, op.cause, waiter) };
             return self.enqueue(now, rewrite, after);
         }
         match op.kind {
@@ -243,26 +243,26 @@ impl ByEvent {
                     return NOBODY;
                 }
                 let place = at(&self.layout, geometry.block_of(page));
-                let read = Op::new(Step::Read, place, page.0, pages, op.cause, waiter);
+                let read = Op::new(DieStep::Read, place, page.0, pages, op.cause, waiter);
                 let needed = cover.filter(|_| op.cause == Cause::Host);
                 self.enqueue_read(now, read, part, needed, more_steps, after)
             }
             FlashOpKind::ReadSpare { page } => {
                 let place = at(&self.layout, geometry.block_of(page));
-                self.enqueue(now, Op::new(Step::ReadSector, place, page.0, 1, op.cause, waiter), after)
+                self.enqueue(now, Op::new(DieStep::ReadSector, place, page.0, 1, op.cause, waiter), after)
             }
             FlashOpKind::Program { page, transfer } => {
                 let place = at(&self.layout, geometry.block_of(page));
                 let (step, pages) = match transfer {
-                    Transfer::Page => (Step::Program, depth),
-                    Transfer::Sector => (Step::ProgramSector, 1),
+                    Transfer::Page => (DieStep::Program, depth),
+                    Transfer::Sector => (DieStep::ProgramSector, 1),
                 };
                 self.enqueue(now, Op::new(step, place, page.0, pages, op.cause, waiter), after)
             }
             FlashOpKind::Copy { from, to } if self.settings.copy_back.applies(&geometry, from, to) => {
                 let step = match self.settings.copy_back {
-                    CopyBack::Checked => Step::CopyBackChecked,
-                    _ => Step::CopyBack,
+                    CopyBack::Checked => DieStep::CopyBackChecked,
+                    _ => DieStep::CopyBack,
                 };
                 let target = at(&self.layout, geometry.block_of(to));
                 let source = at(&self.layout, geometry.block_of(from));
@@ -273,15 +273,15 @@ impl ByEvent {
             FlashOpKind::Copy { from, to } => {
                 let source = at(&self.layout, geometry.block_of(from));
                 let target = at(&self.layout, geometry.block_of(to));
-                let read = Op::new(Step::CopyOut, source, from.0, depth, op.cause, Waiter::NOBODY);
+                let read = Op::new(DieStep::CopyOut, source, from.0, depth, op.cause, Waiter::NOBODY);
                 let read = self.enqueue_read(now, read, part, None, more_steps, after);
-                let program = Op::new(Step::CopyIn, target, to.0, depth, op.cause, waiter);
+                let program = Op::new(DieStep::CopyIn, target, to.0, depth, op.cause, waiter);
                 self.enqueue(now, Op { source: source.block, ..program }, read)
             }
             FlashOpKind::CopyRun { .. } => unreachable!("what is planned page by page is given page by page"),
             FlashOpKind::Erase { block } => {
                 let place = at(&self.layout, block);
-                let erase = self.enqueue(now, Op::new(Step::Erase, place, NOBODY, 1, op.cause, waiter), after);
+                let erase = self.enqueue(now, Op::new(DieStep::Erase, place, NOBODY, 1, op.cause, waiter), after);
                 if self.settings.scheduling != Scheduling::Fifo {
                     // Even out of order, an erase must not come before the copies of its pages are written.
                     self.ops.tie_to_copies(erase, place.block);
@@ -332,8 +332,8 @@ impl ByEvent {
         if let Some(others) = self.beside.get(&after) {
             others.iter().for_each(|other| self.ops.tie(op, *other));
         }
-        if let Some(followed) = self.followed.as_ref().filter(|_| waits) {
-            self.ops.tie_to_changes(op, followed.blocks_per_pool);
+        if let Some(tracked) = self.tracked.as_ref().filter(|_| waits) {
+            self.ops.tie_to_changes(op, tracked.blocks_per_pool);
         }
         if is_host_read {
             if self.settings.scheduling != Scheduling::Fifo || self.settings.suspend.is_some() {

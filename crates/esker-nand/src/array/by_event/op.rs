@@ -1,7 +1,7 @@
 //! Operations that wait or are under way.
 
 use super::super::Waiter;
-use super::super::tally::Step;
+use super::super::tally::DieStep;
 use super::NOBODY;
 use super::layout::PartLocation;
 use crate::state::Cause;
@@ -41,7 +41,7 @@ impl Touch {
 /// An operation of one die.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
-    pub(super) step: Step,
+    pub(super) step: DieStep,
     pub(super) cause: Cause,
     /// The decoding step that it reads for, counted from zero.
     pub(super) decoding: u8,
@@ -79,7 +79,7 @@ pub(super) struct Op {
 }
 
 impl Op {
-    pub(super) fn new(step: Step, place: PartLocation, page: u32, pages: u32, cause: Cause, waiter: Waiter) -> Self {
+    pub(super) fn new(step: DieStep, place: PartLocation, page: u32, pages: u32, cause: Cause, waiter: Waiter) -> Self {
         Self {
             step,
             cause,
@@ -92,9 +92,9 @@ impl Op {
                 block: place.block,
                 page,
                 how: match step {
-                    Step::ReadAgain => How::Read,
+                    DieStep::ReadAgain => How::Read,
                     step if step.leaves_page_in_register() => How::Read,
-                    Step::Erase => How::Erase,
+                    DieStep::Erase => How::Erase,
                     _ => How::Program,
                 },
             },
@@ -116,7 +116,7 @@ impl Op {
     /// Returns true if it is a read, of data or of the map, that a host request waits for.
     pub(super) fn is_host_read(&self) -> bool {
         let awaited = self.waiter != Waiter::NOBODY && self.waiter != Waiter::BACKGROUND;
-        let copies = matches!(self.step, Step::CopyOut | Step::CopyOutHeld);
+        let copies = matches!(self.step, DieStep::CopyOut | DieStep::CopyOutHeld);
         awaited && self.touches.how == How::Read && !copies
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use esker_core::Nanos;
 
 use super::super::register::Register;
-use super::super::tally::{STEPS, Step};
+use super::super::tally::{DieStep, STEPS};
 use super::super::{Ended, Performed, Waiter};
 use super::op::Op;
 use super::{ByEvent, Decoded, Known, NOBODY};
@@ -104,11 +104,13 @@ impl Shape {
     /// per operation.
     pub(super) fn of_steps(timing: &Timing) -> [Self; STEPS] {
         let mut shapes = [Self::default(); STEPS];
-        for step in Step::ALL {
+        for step in DieStep::ALL {
             let before = match step {
-                Step::Read | Step::ReadSector | Step::CopyOut | Step::CopyBackChecked | Step::Rewrite => {
-                    timing.page_read.0
-                }
+                DieStep::Read
+                | DieStep::ReadSector
+                | DieStep::CopyOut
+                | DieStep::CopyBackChecked
+                | DieStep::Rewrite => timing.page_read.0,
                 _ => 0,
             };
             let (transfer, after) = (step.transfer(timing), step.cells(timing) - before);
@@ -125,7 +127,7 @@ impl Shape {
 impl ByEvent {
     #[inline]
     fn shape(&self, op: &Op) -> Shape {
-        if op.step == Step::ReadAgain {
+        if op.step == DieStep::ReadAgain {
             let step = &self.timing.decoding.steps[op.decoding as usize];
             return Shape { before: step.sense, transfer: step.transfer, after: 0 };
         }
@@ -135,7 +137,7 @@ impl ByEvent {
     /// Returns how long `op` takes alone.
     #[inline]
     pub(super) fn work(&self, op: &Op) -> u64 {
-        let pages = if op.step == Step::ReadAgain { 1 } else { u64::from(op.pages) };
+        let pages = if op.step == DieStep::ReadAgain { 1 } else { u64::from(op.pages) };
         pages * self.shape(op).all()
     }
 
@@ -299,8 +301,8 @@ impl ByEvent {
     /// Notifies those who wait for `op` that it has ended. It stays until its group has ended, too.
     fn end_op(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
-        if let Some(followed) = &mut self.followed {
-            followed.ended(ended);
+        if let Some(tracked) = &mut self.tracked {
+            tracked.ended(ended);
         }
         if let Some(performed) = &mut self.performed {
             performed.push(Performed {
@@ -339,7 +341,7 @@ impl ByEvent {
             return;
         }
         let again = Op {
-            step: Step::ReadAgain,
+            step: DieStep::ReadAgain,
             decoding: ended.decoding + 1,
             more_steps: ended.more_steps - 1,
             begun: Some(start),

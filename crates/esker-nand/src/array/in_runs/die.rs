@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::tally::Step;
+use super::super::tally::DieStep;
 use super::op::{DieOp, DieOpKind, NEVER, OpPart, OpParts};
 use crate::array::{Timing, Waiter};
 use crate::state::CAUSES;
@@ -133,7 +133,7 @@ impl Die {
 
     /// Returns the index of the counter for a `step` of the current operation.
     #[inline(always)]
-    pub(super) fn counted_at(&self, step: Step) -> usize {
+    pub(super) fn counted_at(&self, step: DieStep) -> usize {
         step as usize * CAUSES + self.current.cause as usize
     }
 
@@ -224,7 +224,7 @@ impl Die {
         let step = timing.decoding.steps[self.steps_taken as usize];
         let goes_on = self.part.goes_on;
         self.part = OpPart {
-            step: Step::ReadAgain,
+            step: DieStep::ReadAgain,
             needs_bus: true,
             goes_on,
             before: step.sense,
@@ -264,6 +264,6 @@ impl Die {
     /// Returns cell work and transfer of another read of the page, if that is granted next.
     #[inline]
     pub(super) fn another_reading(&self) -> Option<(u64, u64)> {
-        (self.part.step == Step::ReadAgain).then_some((self.part.before, self.part.hold))
+        (self.part.step == DieStep::ReadAgain).then_some((self.part.before, self.part.hold))
     }
 }

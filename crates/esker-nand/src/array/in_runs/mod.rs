@@ -32,7 +32,7 @@ use esker_core::{Nanos, Timetable};
 use super::audit::Audit;
 use super::delivery::Deliveries;
 use super::register::Register;
-use super::tally::{Done, STEPS, Step, Tally};
+use super::tally::{DieStep, Done, STEPS, Tally};
 use super::{Ended, Waiter};
 use crate::array::Timing;
 use crate::state::CAUSES;
@@ -194,7 +194,7 @@ impl InRuns {
     /// Returns the decided steps since measuring began, by kind and cause.
     pub(in crate::array) fn tally(&self) -> Tally {
         let mut tally = Tally::of_steps(&self.steps, &self.timing);
-        tally.done[Step::ReadAgain as usize] = self.again;
+        tally.done[DieStep::ReadAgain as usize] = self.again;
         tally
     }
 

@@ -1,6 +1,6 @@
 //! Operations of a die, and the times of their parts. Times are plain nanoseconds.
 
-use super::super::tally::Step;
+use super::super::tally::DieStep;
 use crate::array::{Timing, Waiter};
 use crate::state::Cause;
 
@@ -113,7 +113,7 @@ impl DieOp {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpPart {
     /// The step that it counts as.
-    pub(super) step: Step,
+    pub(super) step: DieStep,
     /// Whether it has a transfer.
     pub(super) needs_bus: bool,
     /// Whether another part of the operation follows.
@@ -158,26 +158,26 @@ impl OpParts {
         let inside = |step, tail| OpPart { step, tail, ..OpPart::default() };
         let mut first = [OpPart::default(); KINDS];
         for (kind, part) in [
-            (DieOpKind::Read, decoded(Step::Read)),
-            (DieOpKind::ReadSector, reading(Step::ReadSector, sector)),
-            (DieOpKind::Program, programming(Step::Program, page)),
-            (DieOpKind::ProgramSector, programming(Step::ProgramSector, sector)),
-            (DieOpKind::Erase, inside(Step::Erase, erase)),
-            (DieOpKind::CopyOut, decoded(Step::CopyOut)),
-            (DieOpKind::ReadHeld, held(decoded(Step::ReadHeld))),
-            (DieOpKind::ReadSectorHeld, held(reading(Step::ReadSectorHeld, sector))),
-            (DieOpKind::CopyOutHeld, held(decoded(Step::CopyOutHeld))),
-            (DieOpKind::CopyHeld, held(OpPart { goes_on: true, ..decoded(Step::CopyOutHeld) })),
-            (DieOpKind::RewriteHeld, held(OpPart { goes_on: true, ..decoded(Step::ReadHeld) })),
-            (DieOpKind::CopyIn, programming(Step::CopyIn, page)),
-            (DieOpKind::Copy, OpPart { goes_on: true, ..decoded(Step::CopyOut) }),
-            (DieOpKind::Rewrite, OpPart { goes_on: true, ..decoded(Step::Read) }),
-            (DieOpKind::CopyBack, inside(Step::CopyBack, read + program)),
-            (DieOpKind::CopyBackChecked, OpPart { tail: program, ..reading(Step::CopyBackChecked, page) }),
+            (DieOpKind::Read, decoded(DieStep::Read)),
+            (DieOpKind::ReadSector, reading(DieStep::ReadSector, sector)),
+            (DieOpKind::Program, programming(DieStep::Program, page)),
+            (DieOpKind::ProgramSector, programming(DieStep::ProgramSector, sector)),
+            (DieOpKind::Erase, inside(DieStep::Erase, erase)),
+            (DieOpKind::CopyOut, decoded(DieStep::CopyOut)),
+            (DieOpKind::ReadHeld, held(decoded(DieStep::ReadHeld))),
+            (DieOpKind::ReadSectorHeld, held(reading(DieStep::ReadSectorHeld, sector))),
+            (DieOpKind::CopyOutHeld, held(decoded(DieStep::CopyOutHeld))),
+            (DieOpKind::CopyHeld, held(OpPart { goes_on: true, ..decoded(DieStep::CopyOutHeld) })),
+            (DieOpKind::RewriteHeld, held(OpPart { goes_on: true, ..decoded(DieStep::ReadHeld) })),
+            (DieOpKind::CopyIn, programming(DieStep::CopyIn, page)),
+            (DieOpKind::Copy, OpPart { goes_on: true, ..decoded(DieStep::CopyOut) }),
+            (DieOpKind::Rewrite, OpPart { goes_on: true, ..decoded(DieStep::Read) }),
+            (DieOpKind::CopyBack, inside(DieStep::CopyBack, read + program)),
+            (DieOpKind::CopyBackChecked, OpPart { tail: program, ..reading(DieStep::CopyBackChecked, page) }),
         ] {
             first[kind as usize] = part;
         }
-        let second = [programming(Step::CopyIn, page), programming(Step::Program, page)];
+        let second = [programming(DieStep::CopyIn, page), programming(DieStep::Program, page)];
         let mut work = first.map(|part| part.busy());
         for kind in [DieOpKind::Copy, DieOpKind::CopyHeld, DieOpKind::Rewrite, DieOpKind::RewriteHeld] {
             work[kind as usize] += decode + page + program;

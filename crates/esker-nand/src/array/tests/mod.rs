@@ -481,7 +481,7 @@ fn check_order(
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
     // The latest time at which the first step of an operation can have begun.
     let begun = |op: &Whole| op.first.end.0 - op.first.step.cells(timing) - op.first.step.transfer(timing);
-    let reads = |step: Step| step.leaves_page_in_register();
+    let reads = |step: DieStep| step.leaves_page_in_register();
     let mut sequence = 0;
     let mut copies: Vec<(BlockIndex, u64)> = Vec::new();
     for ops in lists {
@@ -513,7 +513,7 @@ fn check_order(
     for (sequence, op) in performed {
         for (_, later) in performed.range(sequence + 1..).filter(|(_, later)| later.first.block == op.first.block) {
             let conflict = match (op.first.step, later.first.step) {
-                (Step::Erase, _) | (_, Step::Erase) => true,
+                (DieStep::Erase, _) | (_, DieStep::Erase) => true,
                 (one, other) if reads(one) && reads(other) => false,
                 (one, other) if reads(one) || reads(other) => op.first.page == later.first.page,
                 _ => true,
@@ -570,7 +570,7 @@ proptest! {
                 array.advance(at, &mut ended);
                 for op in array.performed() {
                     let whole = performed.entry(op.sequence).or_insert(Whole { first: op, end: op.end, readings: 0 });
-                    assert_eq!(op.step == Step::ReadAgain, whole.readings > 0);
+                    assert_eq!(op.step == DieStep::ReadAgain, whole.readings > 0);
                     (whole.end, whole.readings) = (op.end, whole.readings + 1);
                 }
             }

@@ -112,13 +112,13 @@ impl FlashState {
 
     /// Prefetches the counts and bits of `block` into the processor's caches.
     #[inline(always)]
-    pub fn expect_block(&self, block: BlockIndex) {
+    pub fn prefetch_block(&self, block: BlockIndex) {
         prefetch(&self.records, self.record(block));
     }
 
     /// Prefetches the owners of the pages of `block` into the processor's caches.
     #[inline]
-    pub fn expect_owners(&self, block: BlockIndex) {
+    pub fn prefetch_owners(&self, block: BlockIndex) {
         let first = self.geometry.first_page(block).0 as usize;
         for page in (0..self.geometry.pages_per_block() as usize).step_by(16) {
             prefetch(&self.owners, first + page);

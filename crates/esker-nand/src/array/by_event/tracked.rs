@@ -8,12 +8,12 @@ use super::control::Control;
 use super::op::{How, NO_CHANGE, Op};
 use super::phases::Die;
 use super::{ByEvent, Deliveries, NEVER, Ops};
-use crate::state::{Fate, FlashOp, FlashOpKind};
+use crate::state::{ChangeFate, FlashOp, FlashOpKind};
 
 /// Programs and erases that were pushed, in order. Here, changes that must wait for all earlier ones of their pool
 /// really do so, while elsewhere the order is only assumed (see `state/journal.rs`).
 #[derive(Debug)]
-pub(super) struct Followed {
+pub(super) struct TrackedChanges {
     /// Over all parts of a pool.
     pub(super) blocks_per_pool: u32,
     /// The number of the first change that is kept. All before it were performed.
@@ -31,7 +31,7 @@ struct Change {
     begun: bool,
 }
 
-impl Followed {
+impl TrackedChanges {
     /// Adds a change with `parts` parts. Returns its number, and whether it waits.
     pub(super) fn push(&mut self, parts: u32) -> (u64, bool) {
         self.changes.push_back(Change { parts_left: parts, begun: false });
@@ -71,8 +71,8 @@ impl FlashOp {
 
 impl ByEvent {
     /// Starts to track changes. Nothing must be under way.
-    pub(in crate::array) fn follow(&mut self, blocks_per_pool: u32) {
-        self.followed = Some(Followed {
+    pub(in crate::array) fn track_changes(&mut self, blocks_per_pool: u32) {
+        self.tracked = Some(TrackedChanges {
             blocks_per_pool: blocks_per_pool * self.layout.parts(),
             first: 0,
             changes: VecDeque::new(),
@@ -82,18 +82,18 @@ impl ByEvent {
     }
 
     /// Sets, for each change of the next push, whether it waits for all earlier changes of its pool.
-    pub(in crate::array) fn expect_waits(&mut self, waits: impl Iterator<Item = bool>) {
-        self.followed.as_mut().expect("changes are followed").waits.extend(waits);
+    pub(in crate::array) fn set_waits(&mut self, waits: impl Iterator<Item = bool>) {
+        self.tracked.as_mut().expect("changes are tracked").waits.extend(waits);
     }
 
     /// Returns the number of tracked changes that were pushed, and the number before the first that was not performed.
     pub(in crate::array) fn changes(&self) -> (u64, u64) {
-        self.followed.as_ref().map_or((0, 0), |followed| (followed.pushed(), followed.first))
+        self.tracked.as_ref().map_or((0, 0), |tracked| (tracked.pushed(), tracked.first))
     }
 
     /// Returns the number of operations that ended since changes are tracked.
     pub(in crate::array) fn operations(&self) -> u64 {
-        self.followed.as_ref().map_or(0, |followed| followed.operations)
+        self.tracked.as_ref().map_or(0, |tracked| tracked.operations)
     }
 
     /// Returns how long after `now` dies need to end the programs and erases that they have begun, without waiting for
@@ -110,7 +110,7 @@ impl ByEvent {
 
     /// Loses power: all dies stop, and their operations are dropped. Operations under way count as whole. Returns what
     /// became of each change after those that [`Self::changes`] counts as performed. Stops tracking changes.
-    pub(in crate::array) fn cut(&mut self) -> Vec<Fate> {
+    pub(in crate::array) fn lose_power(&mut self) -> Vec<ChangeFate> {
         for index in 0..self.dies.len() {
             let die = &self.dies[index];
             self.dies[index] = Die { busy: die.busy, ..Die::new(die.registers.len() as u32) };
@@ -124,12 +124,12 @@ impl ByEvent {
         self.ended.clear();
         self.decoded = Deliveries::new();
         self.change = (NO_CHANGE, false);
-        let followed = self.followed.take().expect("changes are followed");
+        let tracked = self.tracked.take().expect("changes are tracked");
         let fate = |change: Change| match change {
-            Change { parts_left: 0, .. } => Fate::Performed,
-            Change { begun: true, .. } => Fate::Interrupted,
-            Change { begun: false, .. } => Fate::Ahead,
+            Change { parts_left: 0, .. } => ChangeFate::Performed,
+            Change { begun: true, .. } => ChangeFate::Interrupted,
+            Change { begun: false, .. } => ChangeFate::NotBegun,
         };
-        followed.changes.into_iter().map(fate).collect()
+        tracked.changes.into_iter().map(fate).collect()
     }
 }
