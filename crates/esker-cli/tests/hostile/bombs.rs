@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use crate::runner::{asked_for, run_within};
+use crate::runner::{HANGS, asked_for, run_for};
 use crate::traces::MEMORY_MAX;
 
 /// Unpacked size of each file in MiB, unless `ESKER_SOAK_BOMB_MIB` sets it: twice the memory that a run may take.
@@ -41,7 +41,10 @@ fn part(filling: &[u8]) -> Vec<u8> {
 
 #[test]
 fn bombs_do_not_take_memory() {
-    let parts = asked_for("ESKER_SOAK_BOMB_MIB", UNPACKED_MIB) * (1 << 20) / PART as u64;
+    let unpacked_mib = asked_for("ESKER_SOAK_BOMB_MIB", UNPACKED_MIB);
+    let parts = unpacked_mib * (1 << 20) / PART as u64;
+    // Larger files may take longer.
+    let time_max = HANGS * unpacked_mib.div_ceil(UNPACKED_MIB) as u32;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut faults = Vec::new();
     let mut look = |name: &str, options: &[&str]| {
@@ -50,7 +53,7 @@ fn bombs_do_not_take_memory() {
             .iter()
             .map(|word| word.to_string())
             .collect();
-        if let Err(fault) = run_within(folder.path(), &arguments, MEMORY_MAX) {
+        if let Err(fault) = run_for(folder.path(), &arguments, MEMORY_MAX, time_max) {
             faults.push(format!("{}: {fault}", arguments.join(" ")));
         }
     };

@@ -20,7 +20,7 @@ pub(crate) fn seed() -> u64 {
 }
 
 /// A run that takes this long hangs: far longer than any case takes on a busy machine.
-const HANGS: Duration = Duration::from_secs(120);
+pub(crate) const HANGS: Duration = Duration::from_secs(120);
 
 /// Peak resident memory of the running process `id` since its program began, in bytes; `None` before that, and after
 /// its end. The kernel's figures for ended children cannot be used: they include the memory of this process, of which
@@ -48,10 +48,20 @@ pub(crate) fn run(folder: &Path, arguments: &[String]) -> Result<Ended, String> 
     run_within(folder, arguments, u64::MAX)
 }
 
-/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident. Memory is checked every 20 ms, and more
+/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident.
+pub(crate) fn run_within(folder: &Path, arguments: &[String], memory_max: u64) -> Result<Ended, String> {
+    run_for(folder, arguments, memory_max, HANGS)
+}
+
+/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident, for at most `time_max`. Memory is checked every 20 ms, and more
 /// often at the beginning, so a peak in the last moment may be missed.
 #[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
-pub(crate) fn run_within(folder: &Path, arguments: &[String], memory_max: u64) -> Result<Ended, String> {
+pub(crate) fn run_for(
+    folder: &Path,
+    arguments: &[String],
+    memory_max: u64,
+    time_max: Duration,
+) -> Result<Ended, String> {
     let name = format!("stderr-{:?}", std::thread::current().id());
     let mut errors =
         File::options().read(true).write(true).create(true).truncate(true).open(folder.join(name)).unwrap();
@@ -71,10 +81,10 @@ pub(crate) fn run_within(folder: &Path, arguments: &[String], memory_max: u64) -
         if let Some(status) = child.try_wait().expect("the program can be waited for") {
             break status;
         }
-        if begin.elapsed() > HANGS {
+        if begin.elapsed() > time_max {
             child.kill().expect("the program can be ended");
             child.wait().expect("the program can be waited for");
-            return Err(format!("it did not end within {} s", HANGS.as_secs()));
+            return Err(format!("it did not end within {} s", time_max.as_secs()));
         }
         std::thread::sleep(wait);
         wait = (wait * 5 / 4).min(Duration::from_millis(20));
