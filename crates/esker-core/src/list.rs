@@ -59,7 +59,9 @@ pub trait Linked {
 ///
 /// let mut pages = vec![Page::default(); 3];
 /// let mut by_age = List::EMPTY;
-/// (0..3).for_each(|page| by_age.push_back(&mut pages, page));
+/// for page in 0..3 {
+///     by_age.push_back(&mut pages, page);
+/// }
 /// by_age.remove(&mut pages, 1);
 /// assert_eq!(by_age.iter(&pages).collect::<Vec<_>>(), [0, 2]);
 /// ```
