@@ -53,8 +53,8 @@ pub(crate) fn run_within(folder: &Path, arguments: &[String], memory_max: u64) -
     run_for(folder, arguments, memory_max, HANGS)
 }
 
-/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident, for at most `time_max`. Memory is checked every 20 ms, and more
-/// often at the beginning, so a peak in the last moment may be missed.
+/// Runs `esker ARGUMENTS` in `folder` with at most `memory_max` bytes resident, for at most `time_max`. Memory is
+/// checked every 20 ms, and more often at the beginning, so a peak in the last moment may be missed.
 #[expect(clippy::disallowed_methods, reason = "a test is bounded in time")]
 pub(crate) fn run_for(
     folder: &Path,
