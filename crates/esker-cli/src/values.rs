@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
 
-use esker_core::{Bytes, Nanos, Ratio};
+use esker_core::{Bytes, Nanos, Ratio, did_you_mean};
+use esker_plan::Market;
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +103,38 @@ pub(crate) fn devices(text: &str) -> Result<u32, BadValue> {
         0 => Err(BadValue::with_hint("no design has 0 devices", "leave --devices out for any number of them")),
         count => Ok(count),
     }
+}
+
+/// Parses the number of copies of the data.
+pub(crate) fn copies(text: &str) -> Result<u32, BadValue> {
+    match count(text)? {
+        0 => Err(BadValue::with_hint("with 0 copies there are no data", "leave --copies out for one")),
+        count => Ok(count),
+    }
+}
+
+/// Parses a load as a multiple of the trace's: `1.3`, `2`, `2x`.
+pub(crate) fn headroom(text: &str) -> Result<f64, BadValue> {
+    let example = "write --headroom 1.3 for 30 % more load";
+    let number = text.trim().trim_end_matches(['x', 'X']);
+    match number.parse::<f64>().ok().filter(|value| value.is_finite()) {
+        None => Err(BadValue::with_hint("that is no number", example)),
+        Some(value) if value < 1.0 => Err(BadValue::with_hint("it has to be at least 1, the load of the trace", example)),
+        Some(value) if value > 1_000.0 => Err(BadValue::with_hint("it can be at most 1000", example)),
+        Some(value) => Ok(value),
+    }
+}
+
+/// Parses the name of a market.
+pub(crate) fn market(text: &str) -> Result<Market, BadValue> {
+    let names = Market::ALL.iter().map(|market| market.name());
+    Market::ALL.iter().copied().find(|market| market.name() == text.trim().to_lowercase()).ok_or_else(|| {
+        let hint = match did_you_mean(text, names.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it is one of {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        BadValue::with_hint(format!("no market is called `{text}`"), hint)
+    })
 }
 
 /// Parses years: `5`, `2.5`, `5y`, `5 years`.

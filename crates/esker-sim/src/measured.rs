@@ -33,7 +33,7 @@ pub struct Measured<'a> {
     slowest: Option<Slowest>,
     watch: Option<Watch<'a>>,
     stopped: bool,
-    window: Option<Window>,
+    windows: Vec<Window>,
     series: Option<Series>,
 }
 
@@ -87,9 +87,10 @@ impl<'a> Measured<'a> {
         self
     }
 
-    /// Also records response times of requests that arrive in `[from, to)`, for the busiest hour.
+    /// Also records response times of requests that arrive in `[from, to)`, such as the busiest hour. There may be
+    /// several such windows.
     pub fn with_window(mut self, from: Nanos, to: Nanos) -> Self {
-        self.window = Some(Window { from, to, statistics: RequestStatistics::default() });
+        self.windows.push(Window { from, to, statistics: RequestStatistics::default() });
         self
     }
 
@@ -119,9 +120,9 @@ impl<'a> Measured<'a> {
         self.slowest
     }
 
-    /// Returns statistics of the requests that arrived in the window.
-    pub fn window(&self) -> Option<&RequestStatistics> {
-        self.window.as_ref().map(|window| &window.statistics)
+    /// Returns statistics of the requests that arrived in a window, the first of which has number zero.
+    pub fn window(&self, number: usize) -> Option<&RequestStatistics> {
+        self.windows.get(number).map(|window| &window.statistics)
     }
 
     /// Returns the number of failed requests by cause.
@@ -190,10 +191,10 @@ impl Observer for Measured<'_> {
             }
             Err(error) => *self.errors.entry(error_name(error)).or_default() += 1,
         }
-        if let Some(window) = &mut self.window
-            && (window.from..window.to).contains(&arrival)
-        {
-            window.statistics.record(arrival, request.kind, completion);
+        for window in &mut self.windows {
+            if (window.from..window.to).contains(&arrival) {
+                window.statistics.record(arrival, request.kind, completion);
+            }
         }
         if let Some(series) = &mut self.series {
             series.requests += 1;

@@ -177,7 +177,7 @@ fn settled(
         all.filter(|arrival| arrival.request.kind != RequestKind::Read)
     };
     let mut go_on = || !options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
-    crate::settle::settle(device, now, settle, changes, &mut go_on)?.ok_or_else(|| {
+    crate::settle::settle(device, &mut { now }, settle, changes, &mut go_on)?.ok_or_else(|| {
         let target = experiment.system.target();
         let message = format!("no part of the target `{target}` is flash, so there is nothing to settle");
         experiment.located(ConfigError::new("run.settle", Problem::with_hint(message, "leave it out"))).into()

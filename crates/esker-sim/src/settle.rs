@@ -61,13 +61,13 @@ impl Stretch {
     }
 }
 
-/// Continues after a measured run that ended at `now`: repeats `changes` until write amplification settles. `None` if
+/// Continues after a measured run that ended at `now`, which is moved on to the end of what it does: repeats `changes` until write amplification settles. `None` if
 /// the device has no flash. `go_on` is called regularly; if it returns false, the result is [`RunError::Cancelled`].
 ///
 /// `changes` returns the arrivals of one pass: the workload's requests without reads. Their times do not matter.
 pub fn settle<I: Iterator<Item = Arrival>>(
     device: &mut Box<dyn Reporting>,
-    now: Nanos,
+    now: &mut Nanos,
     settings: &SettleSettings,
     changes: impl Fn() -> I,
     go_on: &mut dyn FnMut() -> bool,
@@ -116,7 +116,7 @@ impl<I: Iterator<Item = Arrival>, F: Fn() -> I> Pass<F> {
 
 fn repeat<I: Iterator<Item = Arrival>, F: Fn() -> I>(
     device: &mut Box<dyn Reporting>,
-    mut now: Nanos,
+    now: &mut Nanos,
     settings: &SettleSettings,
     first: Stretch,
     pass: &Pass<F>,
@@ -129,17 +129,17 @@ fn repeat<I: Iterator<Item = Arrival>, F: Fn() -> I>(
     let mut counter = Counter { requests: 0, stopped: false, go_on };
     let capacities_max = f64::from(settings.capacities_max.get());
     while counter.requests < settings.requests_max && first.capacities(pages) < capacities_max {
-        device.control(now, Control::StartMeasuring)?;
+        device.control(*now, Control::StartMeasuring)?;
         let closed = ReplaySettings::closed(settings.queue_depth.get() as usize);
         let replayed =
-            replay(device, pass.times(passes_per_stretch), &ReplaySettings { start: now, ..closed }, &mut counter)?;
+            replay(device, pass.times(passes_per_stretch), &ReplaySettings { start: *now, ..closed }, &mut counter)?;
         if counter.stopped {
             return Err(RunError::Cancelled);
         }
         if let ReplayEnd::Stalled { in_flight } = replayed.end {
             return Err(RunError::Stalled { at: replayed.last_event, in_flight });
         }
-        now = replayed.last_event;
+        *now = replayed.last_event;
         passes = passes.saturating_add(u32::try_from(passes_per_stretch).unwrap_or(u32::MAX));
         let Some(stretch) = Stretch::of(&**device).filter(|stretch| stretch.host > 0) else { break };
         pages += stretch.host;

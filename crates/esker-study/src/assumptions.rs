@@ -1,7 +1,7 @@
 //! The assumptions of a study, for its report.
 
 use crate::StudySettings;
-use crate::candidates::{RAW_MIN, min_note};
+use crate::offers::{RAW_MIN, min_note};
 use crate::simulate::CLOSED_DEPTH;
 use esker_core::words;
 use esker_results::study::Assumption;
@@ -54,11 +54,27 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "`queue_depth` in an experiment file",
         ),
         assumption(
-            "No prices: among designs that keep the budgets the verdict prefers the fewest devices, then the smallest \
-            99th percentile in the busiest hour."
+            format!(
+                "Electricity costs {} {} a kilowatt-hour{}, and a building takes {} times the power of the machines in \
+                it{}.",
+                settings.running.electricity_per_kwh.value,
+                settings.catalogue.currency,
+                origin(settings.running.electricity_per_kwh.source.as_deref()),
+                settings.running.power_usage_effectiveness.value,
+                origin(settings.running.power_usage_effectiveness.source.as_deref()),
+            ),
+            "--electricity, --power-usage-effectiveness",
+        ),
+        assumption(
+            "Devices of one design are striped without redundancy; a further copy of the data is on as many devices \
+            again, and is not simulated."
                 .into(),
-            "--p99, --years, --devices",
+            "--copies",
         ),
         assumption(min_note(), "an experiment file"),
     ]
+}
+
+fn origin(source: Option<&str>) -> String {
+    source.map_or(" (assumed)".into(), |source| format!(" ({source})"))
 }

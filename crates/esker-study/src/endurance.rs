@@ -1,88 +1,161 @@
 //! Write amplification and lifetime of a flash design.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use esker_core::{Arrival, Bytes, Device, RequestKind, words};
-use esker_results::{FlashReport, LeftOut, SettledResults, Settling};
+use esker_results::{DeviceReport, FlashReport, LeftOut, SettledResults, Settling};
 use esker_sim::{SettleSettings, settle};
 
 use crate::arrivals::{Load, arrivals};
-use crate::lifetime::{Wear, lifetime_years};
+use crate::lifetime::{Wear, lifetime_years, load_of};
 use crate::load::StudyWorkload;
 use crate::run::MeasuredRun;
 use crate::{DesignFault, Hooks, StudyError};
 use esker_results::study::Endurance;
 
-/// Bytes that the workload writes per day, and their growth.
+/// Traces shorter than this do not tell how much is written a day.
+const SHORT: f64 = 600.0;
+/// Of a day of such a trace's writes, what is written if they go on for eight hours.
+const EIGHT_HOURS: f64 = 1.0 / 3.0;
+/// Fewer writes than this many write buffers may all lie in the buffer still.
+const BUFFERS_MIN: u64 = 10;
+
+/// The flash of a design as it is sold.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rates {
-    host_bytes_per_day: Option<f64>,
-    growth_per_year: f64,
+pub(crate) struct FlashOnSale {
+    /// Bytes of flash in all its drives, including spare space.
+    pub(crate) raw: Bytes,
+    /// Capacity on sale of all its drives.
+    pub(crate) capacity: Bytes,
+    /// Size of the write buffers of the simulated drives.
+    pub(crate) write_buffers: Bytes,
+    /// Host bytes a day that the makers warrant, if they do.
+    pub(crate) warranted_bytes_per_day: Option<f64>,
 }
 
-impl Rates {
-    /// Rates from the workload's mean.
-    pub(crate) fn of(workload: &StudyWorkload, growth_per_year: f64) -> Self {
+/// What the workload writes, and for how long the flash has to take it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    host_bytes_per_day: Option<f64>,
+    /// Whether the trace is too short to tell how much is written a day.
+    short: bool,
+    growth_per_year: f64,
+    years: f64,
+}
+
+impl Demand {
+    /// The mean of the workload.
+    pub(crate) fn of(workload: &StudyWorkload, growth_per_year: f64, years: f64) -> Self {
         let duration = workload.profile.duration_s.filter(|&seconds| workload.has_times() && seconds > 0.0);
         let host_bytes_per_day = duration.map(|seconds| workload.profile.write_bytes as f64 / seconds * 86_400.0);
-        Self { host_bytes_per_day, growth_per_year }
+        let short = duration.is_some_and(|seconds| seconds < SHORT);
+        Self { host_bytes_per_day, short, growth_per_year, years }
+    }
+
+    /// Host bytes a day on average over the budgeted years: the least and the most that the trace allows for.
+    pub(crate) fn bytes_per_day(&self) -> Option<[f64; 2]> {
+        let most = self.host_bytes_per_day? * load_of(self.years, self.growth_per_year) / self.years;
+        Some([if self.short { most * EIGHT_HOURS } else { most }, most])
     }
 }
 
-/// Judges wear after the measured run. `flash` has the counters of that run, `sold` is the raw size of the drive as
-/// sold.
-pub(crate) fn judge(
+/// What a simulated design's flash went through, whatever the size of the drives on sale.
+#[derive(Clone, Debug)]
+pub(crate) struct Wearing {
+    settled: SettledResults,
+    settings: SettleSettings,
+    /// What random overwriting costs a drive as full as this one, in programs a page: no workload costs more.
+    random: f64,
+    rated_cycles: u64,
+    /// Bytes of whole pages that a host byte costs before amplification: partial pages cost whole programs.
+    page_bytes_per_byte: f64,
+    /// Host bytes written, all passes together.
+    written: f64,
+}
+
+/// Finds write amplification after the measured run. `devices` has the results of that run.
+pub(crate) fn wearing(
     workload: &StudyWorkload,
     run: &mut MeasuredRun,
-    flash: &FlashReport,
-    sold: Bytes,
-    rates: &Rates,
+    devices: &BTreeMap<String, DeviceReport>,
     hooks: &Hooks<'_>,
-) -> Result<Endurance, StudyError> {
-    let host_pages = flash.pages.host.max(1);
-    let settle_settings = run.experiment.run.settle.clone().unwrap_or_default();
+) -> Result<Wearing, StudyError> {
+    let drives: Vec<&FlashReport> = devices.values().filter_map(|device| device.flash.as_ref()).collect();
+    let Some(drive) = drives.first() else { return Err(StudyError::design(DesignFault::NoFlash)) };
+    let settings = run.experiment.run.settle.clone().unwrap_or_default();
     let mut go_on = || !hooks.cancelled();
     let (capacity, left_out) = (run.device.capacity(), Cell::default());
     let changes = || changes(workload, capacity, &left_out);
-    let settled = settle(&mut run.device, run.replay.last_event, &settle_settings, changes, &mut go_on);
-    let settled = settled.map_err(StudyError::design)?;
+    let settled = settle(&mut run.device, &mut run.now, &settings, changes, &mut go_on).map_err(StudyError::design)?;
     let settled = settled.ok_or_else(|| StudyError::design(DesignFault::NoFlash))?;
-    let (judged, basis) = (settled.outcome.may_be_judged(), basis(&settled, &settle_settings));
-    let write_amplification = settled.write_amplification;
-    let simulated_raw = Bytes(flash.pages.raw * page_bytes(run, host_pages));
-    let raw = sold.max(simulated_raw);
-    // The host's share of the raw pages is that of the simulated part of the drive.
-    let capacity =
-        (u128::from(raw.0) * u128::from(run.device.capacity().0) / u128::from(simulated_raw.0.max(1))) as u64;
-    let host_bytes_per_day = rates.host_bytes_per_day;
-    let lifetime = host_bytes_per_day.filter(|_| judged).map(|host_bytes_per_day| {
-        // Partial pages cost whole programs, so count pages, not bytes.
-        let pages_per_byte = if workload.profile.write_bytes > 0 {
-            flash.host_page_writes as f64 / workload.profile.write_bytes as f64
-        } else {
-            0.0
-        };
-        lifetime_years(&Wear {
-            raw,
-            rated_cycles: flash.endurance_cycles,
-            write_amplification: write_amplification.unwrap_or(1.0),
-            host_bytes_per_day: host_bytes_per_day * pages_per_byte * page_bytes(run, host_pages) as f64,
-            growth_per_year: rates.growth_per_year,
-        })
-    });
-    Ok(Endurance {
-        write_amplification,
-        judged,
-        basis,
-        passes: settled.passes,
-        host_bytes_per_day,
-        drive_writes_per_day: host_bytes_per_day.map(|bytes| bytes / capacity.max(1) as f64),
-        lifetime_capacity_bytes: capacity,
-        lifetime_years: lifetime.map(|(years, _)| years),
-        lifetime_is_lower_bound: lifetime.is_some_and(|(_, bounded)| bounded),
-        rated_cycles: flash.endurance_cycles,
-        cleaning_share: settled.cleaning_share,
+    let host_pages: u64 = drives.iter().map(|drive| drive.pages.host).sum();
+    let page_writes: u64 = drives.iter().map(|drive| drive.host_page_writes).sum();
+    let page_bytes = capacity.0 as f64 / host_pages.max(1) as f64;
+    Ok(Wearing {
+        random: drive.precondition.as_ref().map_or(1.0, |precondition| precondition.write_amplification).max(1.0),
+        rated_cycles: drive.endurance_cycles,
+        page_bytes_per_byte: page_writes as f64 * page_bytes / workload.profile.write_bytes.max(1) as f64,
+        written: settled.capacities_written * capacity.0 as f64,
+        settled,
+        settings,
     })
+}
+
+/// Judges the life of drives on sale.
+pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -> Endurance {
+    let Wearing { settled, random, rated_cycles, .. } = wearing;
+    let nothing = settled.outcome == Settling::NothingWritten;
+    let buffered = !nothing && wearing.written < (BUFFERS_MIN * on_sale.write_buffers.0) as f64;
+    let measured = settled.write_amplification.filter(|&amplification| amplification > 0.0);
+    let judged = nothing || settled.outcome.may_be_judged() && !buffered && measured.is_some();
+    let years = |write_amplification: f64, share_of_day: f64| {
+        demand.host_bytes_per_day.map(|bytes| {
+            lifetime_years(&Wear {
+                raw: on_sale.raw,
+                rated_cycles: *rated_cycles,
+                write_amplification,
+                host_bytes_per_day: bytes * share_of_day * wearing.page_bytes_per_byte,
+                growth_per_year: demand.growth_per_year,
+            })
+        })
+    };
+    let least = if demand.short { EIGHT_HOURS } else { 1.0 };
+    let (worst, best) = if judged { (measured.unwrap_or(1.0), measured.unwrap_or(1.0)) } else { (*random, 1.0) };
+    let (lowest, highest) = (years(worst, 1.0), years(best, least));
+    let capacity = on_sale.capacity.0.max(1) as f64;
+    let per_day = demand.bytes_per_day();
+    let kept = match (lowest, highest, per_day) {
+        (Some((lowest, _)), Some((highest, _)), Some([fewest, most])) => {
+            let warranted = on_sale.warranted_bytes_per_day.unwrap_or(f64::INFINITY);
+            if lowest >= demand.years && most <= warranted {
+                Some(true)
+            } else if highest < demand.years || fewest > warranted {
+                Some(false)
+            } else {
+                None
+            }
+        }
+        _ => None,
+    };
+    let number = lowest.filter(|_| !demand.short);
+    Endurance {
+        write_amplification: if judged { measured } else { None },
+        judged,
+        basis: basis(settled, &wearing.settings, buffered, *random),
+        passes: settled.passes,
+        host_bytes_per_day: demand.host_bytes_per_day,
+        drive_writes_per_day: demand.host_bytes_per_day.map(|bytes| bytes / capacity),
+        lifetime_capacity_bytes: on_sale.capacity.0,
+        lifetime_years: number.map(|(years, _)| years),
+        lifetime_is_lower_bound: number.is_some_and(|(_, bounded)| bounded || !judged),
+        lifetime_range_years: lowest.zip(highest).filter(|_| demand.short).map(|((low, _), (high, _))| [low, high]),
+        drive_writes_per_day_asked: per_day.map(|[_, most]| most / capacity),
+        drive_writes_per_day_sold: on_sale.warranted_bytes_per_day.map(|bytes| bytes / capacity),
+        kept,
+        rated_cycles: *rated_cycles,
+        cleaning_share: settled.cleaning_share,
+    }
 }
 
 /// Returns the requests that matter for wear in further passes: writes, trims, and flushes, which empty write buffers.
@@ -95,13 +168,16 @@ fn changes<'a>(
     all.filter(|arrival| arrival.request.kind != RequestKind::Read)
 }
 
-fn page_bytes(run: &MeasuredRun, host_pages: u64) -> u64 {
-    run.device.capacity().0 / host_pages
-}
-
 /// Explains in the report how write amplification was found, or why it could not be.
-fn basis(settled: &SettledResults, settings: &SettleSettings) -> String {
+fn basis(settled: &SettledResults, settings: &SettleSettings, buffered: bool, random: f64) -> String {
     let (passes, capacities) = (settled.passes, words::factor(settled.capacities_written));
+    let instead = format!(
+        "Life is judged as if all were written at random, which costs {} programs a page.",
+        words::amplification(Some(random))
+    );
+    if buffered && settled.outcome.may_be_judged() {
+        return format!("So little is written that most of it is still in the write buffer. {instead}");
+    }
     match settled.outcome {
         Settling::NothingWritten => "The trace writes nothing.".to_string(),
         Settling::OnePassIsEnough => format!("The trace writes the design's host capacity {capacities} times."),
@@ -111,11 +187,12 @@ fn basis(settled: &SettledResults, settings: &SettleSettings) -> String {
             words::percent(settings.within.as_f64())
         ),
         Settling::NotSettled => format!(
-            "Too few writes to judge endurance: {passes} passes wrote {capacities} times the host capacity and \
-            amplification had not settled."
+            "Too few writes to judge write amplification: {passes} passes wrote {capacities} times the host capacity \
+            and it had not settled. {instead}"
         ),
         Settling::TooFewWrites => format!(
-            "Too few writes to judge endurance: it would take {} passes of the trace to write the host capacity once.",
+            "Too few writes to judge write amplification: it would take {} passes of the trace to write the host \
+            capacity once. {instead}",
             words::count((1.0 / settled.capacities_written) as u64)
         ),
     }

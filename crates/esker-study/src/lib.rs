@@ -2,36 +2,46 @@
 
 mod arrivals;
 mod assumptions;
-mod candidates;
+mod budgets;
+mod busy;
+mod choose;
 mod curve;
 mod endurance;
+mod evidence;
 mod lifetime;
 mod load;
 mod misalignment;
+mod need;
+mod offers;
 mod run;
+mod search;
 mod simulate;
+mod strain;
 mod stretch;
 mod verdict;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use esker_core::registry::NotFound;
-use esker_core::{Bytes, Hint, Ratio, ReplayError, Unsupported, jobs};
-use esker_sim::{AssemblyError, ConfigError, RunError, Slowest, WorkloadError};
+use esker_core::{Bytes, Hint, Nanos, Ratio, ReplayError, Unsupported};
+use esker_plan::{Catalogue, Market, Running};
+use esker_sim::{AssemblyError, ConfigError, RunError, WorkloadError};
 use esker_trace::{ReadOptions, TraceError, group_inputs};
 use thiserror::Error;
 
-pub use candidates::{DesignOrigin, design_origins};
 pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use load::remarks;
+pub use need::DataSettings;
 
-use candidates::Design;
+use endurance::Demand;
 use esker_results::study::{
-    ActiveRegion, Budgets, Candidate, Measured, MissRatioCurve, ReplayMode, ReplaySummary, STUDY_SCHEMA, StudyReport,
-    WorkloadStudy,
+    ActiveRegion, Budgets, CandidateOutcome, Measured, Misalignment, ReplayMode, ReplaySummary,
+    STUDY_SCHEMA, StudyReport, WorkloadStudy,
 };
 use load::StudyWorkload;
+use offers::Bounds;
+use search::{Found, Search, Tried};
+use simulate::Task;
 
 /// The traces to study, and options.
 #[derive(Clone, Debug)]
@@ -42,11 +52,21 @@ pub struct StudySettings {
     pub read: ReadOptions,
     /// Whether all traces form one workload, instead of one each.
     pub together: bool,
-    /// The budgets that designs are judged by.
+    /// The budgets that were asked for. Those that were not have defaults.
     pub budgets: Budgets,
-    /// Share of each flash design's capacity that holds data.
+    /// What can be bought.
+    pub catalogue: Catalogue,
+    /// The market that the headline is about.
+    pub market: Market,
+    /// Whether drives for desktops may be recommended.
+    pub consumer: bool,
+    /// What has to be stored.
+    pub data: DataSettings,
+    /// For how long devices run, and what electricity costs.
+    pub running: Running,
+    /// Share of the simulated part of each flash design that holds data.
     pub utilisation: Ratio,
-    /// Whether to use the wide set of designs.
+    /// Whether to simulate every product that cannot be ruled out without.
     pub thorough: bool,
     /// Seed of preconditioning and sampling.
     pub seed: u64,
@@ -135,9 +155,9 @@ pub enum DesignFault {
     /// Its replay cannot go on.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its drive's preset is unknown.
-    #[error(transparent)]
-    Preset(#[from] NotFound),
+    /// Its product's settings are not those of its kind of device.
+    #[error("the catalogue's settings do not make a device: {0}")]
+    Settings(String),
     /// Its drive does not report its flash.
     #[error("a drive does not report its flash")]
     NoFlash,
@@ -222,16 +242,13 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
     if !(settings.budgets.years > 0.0 && settings.budgets.years.is_finite()) {
         return error(format!("{} years make no sense as a budget", settings.budgets.years));
     }
+    if settings.data.copies == 0 {
+        return error("0 copies of the data make no sense".into());
+    }
     if settings.traces.is_empty() {
         return error("there is no trace to study".into());
     }
     Ok(())
-}
-
-/// The result of one job of a workload.
-enum JobOutcome {
-    Candidate(Box<Candidate>, Option<Slowest>),
-    Curve(MissRatioCurve),
 }
 
 fn study_workload(
@@ -239,41 +256,8 @@ fn study_workload(
     settings: &StudySettings,
     hooks: &Hooks<'_>,
 ) -> Result<WorkloadStudy, StudyError> {
+    let timed = workload.has_times();
     let active = Bytes(workload.map().footprint());
-    let designs = candidates::designs(active, settings.utilisation, settings.thorough)?;
-    let grows = workload.has_times() && settings.budgets.load_at_the_end() > 1.0;
-    let expected = workload.profile.requests * designs.len() as u64 * if grows { 2 } else { 1 };
-    let before = hooks.simulated.load(Ordering::Relaxed);
-    let report = |what: &str, _: u64, _: Option<u64>| {
-        let done = hooks.simulated.load(Ordering::Relaxed).saturating_sub(before);
-        (hooks.progress)(what, done.min(expected), Some(expected));
-    };
-    let inner = Hooks { progress: &report, cancel: hooks.cancel, simulated: hooks.simulated };
-    let inner = &inner;
-    // One job for each design, and a last one for the curve.
-    let outcomes = jobs::collect(settings.threads, designs.len() + 1, |index| {
-        let Some(design) = designs.get(index) else {
-            return curve::curve(workload, settings.seed, inner).map(JobOutcome::Curve);
-        };
-        inner.tell(&format!("simulating {}", design.name), 0, None);
-        let (candidate, slowest) = simulate::simulate(workload, design, settings, inner)?;
-        inner.tell(&format!("simulated {}", design.name), 0, None);
-        Ok::<_, StudyError>(JobOutcome::Candidate(Box::new(candidate), slowest))
-    });
-    let (mut simulated, mut slowest) = (Vec::new(), Vec::new());
-    let mut miss_ratio_curve = None;
-    for outcome in outcomes {
-        match outcome? {
-            JobOutcome::Candidate(candidate, request) => {
-                simulated.push(*candidate);
-                slowest.push(request);
-            }
-            JobOutcome::Curve(curve) => miss_ratio_curve = Some(curve),
-        }
-    }
-    let miss_ratio_curve = miss_ratio_curve.expect("the curve is one of the jobs");
-    let misalignments = misalignments(workload, &designs, &simulated, settings, hooks)?;
-    let replay = replay_summary(workload);
     let measured = workload.profile.measured.as_ref().map(|measured| Measured {
         all: measured.all,
         read: measured.read,
@@ -281,27 +265,69 @@ fn study_workload(
         busiest_hour_p99_us: measured.busiest_hour.p99_us,
         requests: measured.requests,
     });
-    let verdict = verdict::verdict(&verdict::Evidence {
-        budgets: &settings.budgets,
+    let budgets = match timed {
+        true => budgets::budgets(&settings.budgets, measured.as_ref()),
+        false => settings.budgets.clone(),
+    };
+    let minute = workload.profile.busiest_minute.as_ref();
+    let busy = timed.then(|| busy::busy(|| arrival_times(workload), minute));
+    let need = need::need(workload, &settings.data, budgets.years);
+    let demand = Demand::of(workload, budgets.growth_per_year, budgets.years);
+    let limits = timed.then(|| budgets::limits(&budgets));
+    let task = Task { workload, settings, busy: busy.as_ref(), limits, hooks };
+    let bounds = Bounds {
+        bytes_per_s: busy.as_ref().map(|busy| bytes_per_s(workload, busy)),
+        host_bytes_per_day: demand.bytes_per_day().map(|[fewest, _]| fewest),
+        devices: budgets.devices,
+        consumer: settings.consumer,
+    };
+    let all = offers::offers(&settings.catalogue, &need);
+    let mut search = Search::new(&task, &budgets, bounds, demand, &settings.running, active);
+    let others = Market::ALL.iter().filter(|&&market| market != settings.market);
+    let mut markets = Vec::new();
+    for &market in std::iter::once(&settings.market).chain(others) {
+        if market == settings.market || all.iter().any(|offer| offer.market() == market) {
+            markets.push(search.market(market, &all, timed)?);
+        }
+    }
+    hooks.tell("drawing the miss-ratio curve", 0, None);
+    let miss_ratio_curve = curve::curve(workload, settings.seed, hooks)?;
+    let misalignments = misalignments(&task, &markets)?;
+    let replay = replay_summary(workload);
+    let evidence = evidence::evidence(
+        workload.profile.duration_s.filter(|_| timed),
+        markets.first().and_then(Found::recommended),
+    );
+    let verdict = verdict::verdict(&verdict::Facts {
+        budgets: &budgets,
+        need: &need,
         replay: &replay,
         profile: &workload.profile,
         measured: measured.as_ref(),
-        candidates: &simulated,
+        markets: &markets,
         curve: &miss_ratio_curve,
         misalignments: &misalignments,
+        evidence: &evidence,
     });
-    let slowest = match drive_for_stretch(&designs, &simulated, verdict.recommended.as_deref()) {
-        Some(index) => {
-            inner.tell(&format!("looking at {}", designs[index].name), 0, None);
-            let slowest =
-                slowest[index].map(|slowest| stretch::around(workload, &designs[index], slowest, settings, inner));
-            slowest.transpose()?.flatten()
+    let slowest = match drive_for_stretch(&markets) {
+        Some(Tried { design, slowest: Some(slowest), .. }) => {
+            hooks.tell(&format!("looking at {}", design.name), 0, None);
+            stretch::around(workload, design, *slowest, settings, hooks)?
         }
-        None => None,
+        _ => None,
     };
+    let (mut candidates, mut ruled_out) = (Vec::new(), Vec::new());
+    for found in markets {
+        candidates.extend(found.tried.into_iter().map(|tried| tried.candidate));
+        ruled_out.extend(found.ruled_out);
+    }
     Ok(WorkloadStudy {
         name: workload.name.clone(),
         verdict,
+        budgets: Some(budgets),
+        busy_stretch: busy.as_ref().map(|busy| busy.stretch.results()),
+        need: Some(need),
+        evidence: Some(evidence),
         inputs: workload.inputs.clone(),
         replay,
         active_region: ActiveRegion {
@@ -312,41 +338,46 @@ fn study_workload(
         },
         profile: workload.profile.clone(),
         measured,
-        candidates: simulated,
+        candidates,
+        ruled_out,
         slowest,
         miss_ratio_curve,
         misalignments,
     })
 }
 
-/// Returns the drive whose slowest requests are shown: the recommended design or, if that has no flash, the first that
-/// served everything.
-fn drive_for_stretch(designs: &[Design], simulated: &[Candidate], recommended: Option<&str>) -> Option<usize> {
-    let served = |index: &usize| {
-        designs[*index].sold.is_some() && simulated[*index].outcome == esker_results::study::CandidateOutcome::Served
-    };
-    let mut drives = (0..designs.len()).filter(served);
-    let chosen = drives.clone().find(|index| Some(designs[*index].name.as_str()) == recommended);
-    chosen.or_else(|| drives.next())
+/// The times at which the requests of a workload arrive, in order.
+fn arrival_times(workload: &StudyWorkload) -> impl Iterator<Item = Nanos> + '_ {
+    workload.records().map(|record| record.at)
 }
 
-/// Returns constant misalignments, with their cost on the first flash design that served the workload.
-fn misalignments(
-    workload: &StudyWorkload,
-    designs: &[Design],
-    simulated: &[Candidate],
-    settings: &StudySettings,
-    hooks: &Hooks<'_>,
-) -> Result<Vec<esker_results::study::Misalignment>, StudyError> {
-    let mut found = misalignment::found(workload);
+/// Bytes per second that are read and written in the busy stretch.
+fn bytes_per_s(workload: &StudyWorkload, busy: &busy::Busy) -> f64 {
+    let moved = |record: &esker_trace::Record| {
+        matches!(record.operation, esker_trace::Operation::Read | esker_trace::Operation::Write)
+    };
+    let within = workload.records().filter(|record| busy.stretch.contains(record.at) && moved(record));
+    let bytes: u64 = within.map(|record| u64::from(record.length)).sum();
+    bytes as f64 / busy.stretch.length().as_secs_f64().max(1.0)
+}
+
+/// Returns the drive whose slowest requests are shown: the recommended design of the first market or, if that has no
+/// flash, the first drive that served everything.
+fn drive_for_stretch(markets: &[Found]) -> Option<&Tried> {
+    let found = markets.first()?;
+    let served = |tried: &&Tried| tried.design.flash.is_some() && tried.candidate.outcome == CandidateOutcome::Served;
+    let recommended = found.choice.recommended.map(|n| &found.tried[n]).filter(served);
+    recommended.or_else(|| found.tried.iter().find(served))
+}
+
+/// Returns constant misalignments, with their cost on the drive whose slowest requests are shown.
+fn misalignments(task: &Task<'_>, markets: &[Found]) -> Result<Vec<Misalignment>, StudyError> {
+    let mut found = misalignment::found(task.workload);
     if found.is_empty() {
         return Ok(found);
     }
-    let pair = designs.iter().zip(simulated).find(|(design, candidate)| {
-        design.sold.is_some() && candidate.outcome == esker_results::study::CandidateOutcome::Served
-    });
-    if let Some((design, candidate)) = pair {
-        let cost = misalignment::cost(workload, design, candidate, &found, settings, hooks)?;
+    if let Some(Tried { design, candidate, .. }) = drive_for_stretch(markets) {
+        let cost = misalignment::cost(task, design, candidate, &found)?;
         for misalignment in &mut found {
             misalignment.cost.clone_from(&cost);
         }

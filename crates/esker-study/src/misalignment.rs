@@ -5,11 +5,11 @@ use std::cell::Cell;
 use esker_core::Bytes;
 
 use crate::arrivals::{Load, arrivals};
-use crate::candidates::Design;
+use crate::StudyError;
 use crate::load::StudyWorkload;
+use crate::offers::Design;
 use crate::run::MeasuredRun;
-use crate::simulate::{flash_report, measured_run};
-use crate::{Hooks, StudyError, StudySettings};
+use crate::simulate::{Task, flash_report, measured_run};
 use esker_results::study::{AlignmentRun, Candidate, CandidateOutcome, Misalignment, MisalignmentCost};
 
 /// Volumes with a smaller share of the requests are not reported.
@@ -44,12 +44,10 @@ pub(crate) fn found(workload: &StudyWorkload) -> Vec<Misalignment> {
 
 /// Simulates `design` with every misaligned volume shifted, for comparison with its run as traced.
 pub(crate) fn cost(
-    workload: &StudyWorkload,
+    task: &Task<'_>,
     design: &Design,
     candidate: &Candidate,
     found: &[Misalignment],
-    settings: &StudySettings,
-    hooks: &Hooks<'_>,
 ) -> Result<Option<MisalignmentCost>, StudyError> {
     let (CandidateOutcome::Served, Some(requests)) = (&candidate.outcome, &candidate.requests) else { return Ok(None) };
     let Some(flash) = candidate.devices.values().find_map(|device| device.flash.as_ref()) else { return Ok(None) };
@@ -59,6 +57,7 @@ pub(crate) fn cost(
         page_reads: flash.reads.host,
         page_programs: flash.programs.total(),
     };
+    let workload = task.workload;
     let volumes = workload.traces().volumes().iter();
     let shifts: Vec<u64> = volumes
         .map(|volume| {
@@ -69,7 +68,7 @@ pub(crate) fn cost(
     if arrivals(workload, &load, Bytes(candidate.capacity_bytes), &Cell::default()).is_err() {
         return Ok(None);
     }
-    let run = measured_run(workload, design, &load, settings, hooks)?;
+    let run = measured_run(task, design, &load)?;
     Ok(aligned(&run).map(|aligned| MisalignmentCost { candidate: candidate.name.clone(), as_traced, aligned }))
 }
 

@@ -1,6 +1,6 @@
 //! A design after its measured run.
 
-use esker_core::Replay;
+use esker_core::{Nanos, Replay, ReplaySettings};
 use esker_results::{Reporting, RequestStatistics, SeriesPoint};
 use esker_sim::{Experiment, Slowest};
 
@@ -11,6 +11,12 @@ pub(crate) struct MeasuredRun {
     pub(crate) replay: Replay,
     pub(crate) statistics: RequestStatistics,
     pub(crate) hour: Option<RequestStatistics>,
+    /// Of the busy stretch.
+    pub(crate) busy: Option<RequestStatistics>,
     pub(crate) series: Vec<SeriesPoint>,
     pub(crate) slowest: Option<Slowest>,
+    /// Time on the device.
+    pub(crate) now: Nanos,
+    /// For replays on the device.
+    pub(crate) replay_settings: ReplaySettings,
 }

@@ -11,13 +11,15 @@ use esker_sim::{
 use esker_trace::ReadOptions;
 
 use crate::arrivals::{Load, arrivals};
-use crate::candidates::Design;
-use crate::endurance::{self, Rates};
+use crate::busy::Busy;
+use crate::endurance::{self, Wearing};
 use crate::load::StudyWorkload;
+use crate::offers::Design;
 use crate::run::MeasuredRun;
+use crate::strain::{Limits, Stretches, headroom, strain};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{
-    BusiestHour, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit, TranslationLayer,
+    BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit, TranslationLayer,
 };
 
 /// Requests under way in closed-loop replay.
@@ -35,20 +37,37 @@ const INTERVALS: u64 = 240;
 const CURVE_POINTS: usize = 120;
 const HOUR: Nanos = Nanos::from_secs(3600);
 
-/// Simulates one design: the measured run, then for flash as many further passes as the estimate of endurance needs.
-/// Also returns the slowest request.
-pub(crate) fn simulate(
-    workload: &StudyWorkload,
-    design: &Design,
-    settings: &StudySettings,
-    hooks: &Hooks<'_>,
-) -> Result<(Candidate, Option<Slowest>), StudyError> {
+/// What a simulation is to find out.
+pub(crate) struct Task<'a> {
+    pub(crate) workload: &'a StudyWorkload,
+    pub(crate) settings: &'a StudySettings,
+    /// The busy times of the trace, if it has times.
+    pub(crate) busy: Option<&'a Busy>,
+    /// What has to be kept under load, if the trace has times.
+    pub(crate) limits: Option<Limits>,
+    pub(crate) hooks: &'a Hooks<'a>,
+}
+
+/// What a simulation found out. It holds for every offer whose simulated design is the same.
+#[derive(Clone)]
+pub(crate) struct Simulated {
+    /// Without what is particular to an offer: product, price and life.
+    pub(crate) candidate: Candidate,
+    /// What the flash went through, if it has any and served everything.
+    pub(crate) wearing: Option<Wearing>,
+    pub(crate) slowest: Option<Slowest>,
+}
+
+/// Simulates one design: the measured run; for flash as many further passes as write amplification needs; and the
+/// busiest stretches under larger loads.
+pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, StudyError> {
+    let Task { workload, settings, hooks, .. } = *task;
     let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
-    let mut run = match measured_run(workload, design, &Load::AS_TRACED, settings, hooks) {
+    let mut run = match measured_run(task, design, &Load::AS_TRACED) {
         Ok(run) => run,
         Err(StudyError::Design(fault)) => {
             candidate.outcome = CandidateOutcome::Failed { reason: fault.to_string() };
-            return Ok((candidate, None));
+            return Ok(Simulated { candidate, wearing: None, slowest: None });
         }
         Err(error) => return Err(error),
     };
@@ -57,8 +76,7 @@ pub(crate) fn simulate(
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
     candidate.translation_layer =
-        design.sold.and_then(|sold| translation_layer(&candidate.config, sold, &run, &report));
-    candidate.devices = report.devices.clone();
+        design.flash.and_then(|flash| translation_layer(&candidate.config, flash.raw, &run, &report));
     candidate.series = std::mem::take(&mut run.series);
     match run.replay.end {
         ReplayEnd::Complete => {
@@ -80,19 +98,26 @@ pub(crate) fn simulate(
         }
         ReplayEnd::Stopped => return Err(StudyError::Cancelled),
     }
-    if let (Some(sold), CandidateOutcome::Served) = (design.sold, &candidate.outcome) {
-        let flash = report.devices.values().find_map(|device| device.flash.clone());
-        if let Some(flash) = flash {
-            let rates = Rates::of(workload, settings.budgets.growth_per_year);
-            candidate.endurance = Some(endurance::judge(workload, &mut run, &flash, sold, &rates, hooks)?);
+    let mut wearing = None;
+    if candidate.outcome == CandidateOutcome::Served {
+        if design.flash.is_some() {
+            wearing = Some(endurance::wearing(workload, &mut run, &report.devices, hooks)?);
+        }
+        candidate.busy = run.busy.as_ref().map(|statistics| BusyResults {
+            response_time: LatencySummary::of(&statistics.response()),
+            ..BusyResults::default()
+        });
+        if let (Some(busy), Some(limits)) = (task.busy, &task.limits) {
+            under_load(task, busy, limits, &mut run, &mut candidate)?;
         }
     }
+    candidate.devices = report.devices;
     let factor = settings.budgets.load_at_the_end();
     if candidate.outcome == CandidateOutcome::Served && workload.has_times() && factor > 1.0 {
         // The further passes do not affect this run, which has a device of its own.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
         let load = Load { time_scale, ..Load::AS_TRACED };
-        let run = measured_run(workload, design, &load, settings, hooks)?;
+        let run = measured_run(task, design, &load)?;
         candidate.grown = Some(GrownLoad {
             factor,
             keeps_up: run.replay.end == ReplayEnd::Complete,
@@ -102,8 +127,37 @@ pub(crate) fn simulate(
             },
         });
     }
-    candidate.judgement = crate::verdict::judge(&candidate, &settings.budgets);
-    Ok((candidate, run.slowest))
+    Ok(Simulated { candidate, wearing, slowest: run.slowest })
+}
+
+/// Plays the busiest stretches under the load of the trace and under larger ones, for the busiest resource and the
+/// headroom. Without such a search the answer would be for this load alone.
+fn under_load(
+    task: &Task<'_>,
+    busy: &Busy,
+    limits: &Limits,
+    run: &mut MeasuredRun,
+    candidate: &mut Candidate,
+) -> Result<(), StudyError> {
+    let stretches = Stretches::of(task.workload, busy, &*run.device)?;
+    let MeasuredRun { device, replay_settings, now, .. } = run;
+    let first = strain(&stretches, device, replay_settings, 1.0, now, task.hooks)?;
+    if let (Some(results), Some(strained)) = (&mut candidate.busy, &first.busy) {
+        results.resource.clone_from(&strained.resource);
+        results.utilisation = strained.utilisation;
+    }
+    candidate.headroom = Some(headroom(&stretches, device, replay_settings, &first, limits, now, task.hooks)?);
+    Ok(())
+}
+
+/// The 99th percentile in the busy stretch with other random numbers, from the busiest stretches alone.
+pub(crate) fn p99_of_other_seed(task: &Task<'_>, design: &Design) -> Result<Option<f64>, StudyError> {
+    let Some(busy) = task.busy else { return Ok(None) };
+    let settings = StudySettings { seed: task.settings.seed.wrapping_add(1), ..task.settings.clone() };
+    let mut setup = set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
+    let stretches = Stretches::of(task.workload, busy, &*setup.device)?;
+    let strain = strain(&stretches, &mut setup.device, &setup.replay_settings, 1.0, &mut Nanos::ZERO.clone(), task.hooks)?;
+    Ok(strain.busy.map(|busy| busy.response_time.p99_us))
 }
 
 /// Returns the memory use and the counts of a drive's translation layer.
@@ -182,7 +236,7 @@ fn experiment(
         series: timed.then(|| interval(duration)),
         wait_limit: Some(duration.clamp(WAIT_MIN, WAIT_MAX)),
         backlog_limit: BACKLOG_MAX,
-        settle: design.sold.map(|_| SettleSettings::default()),
+        settle: design.flash.map(|_| SettleSettings::default()),
         ..RunSettings::default()
     };
     Experiment::of(design.system.clone(), workload, run).map_err(StudyError::design)
@@ -190,12 +244,11 @@ fn experiment(
 
 /// Builds the design and replays the workload on it once.
 pub(crate) fn measured_run(
-    workload: &StudyWorkload,
+    task: &Task<'_>,
     design: &Design,
     load: &Load<'_>,
-    settings: &StudySettings,
-    hooks: &Hooks<'_>,
 ) -> Result<MeasuredRun, StudyError> {
+    let Task { workload, settings, hooks, .. } = *task;
     let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
     let mut go_on = |ended| hooks.simulated(ended);
@@ -206,17 +259,26 @@ pub(crate) fn measured_run(
             let from = Nanos::from_secs_f64(hour.start_s);
             measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));
         }
+        if let Some(Busy { stretch, .. }) = task.busy {
+            measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
+        }
     }
     let left_out = Cell::default();
     let arrivals = arrivals(workload, load, device.capacity(), &left_out)?;
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
-    let (statistics, hour) = (measured.statistics().clone(), measured.window().cloned());
+    let statistics = measured.statistics().clone();
+    // Without times, everything counts as busy.
+    let (hour, busy) = match workload.has_times() {
+        true => (measured.window(0).cloned(), measured.window(1).cloned()),
+        false => (None, Some(statistics.clone())),
+    };
+    let now = replay.last_event;
     let slowest = measured.slowest();
     if measured.stopped() {
         return Err(StudyError::Cancelled);
     }
-    Ok(MeasuredRun { device, experiment, replay, statistics, hour, series, slowest })
+    Ok(MeasuredRun { device, experiment, replay, statistics, hour, busy, series, slowest, now, replay_settings })
 }
 
 /// Returns the length of an interval of the series: a round number of milliseconds.

@@ -12,7 +12,7 @@ use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use esker_sim::{Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
-use crate::candidates::Design;
+use crate::offers::Design;
 use crate::load::StudyWorkload;
 use crate::simulate::{Setup, flash_report, set_up};
 use crate::{Hooks, StudyError, StudySettings};

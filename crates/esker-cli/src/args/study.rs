@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use esker_core::{Nanos, Ratio};
+use esker_core::{Bytes, Nanos, Ratio};
+use esker_plan::Market;
 
 use super::{JsonArguments, ReadArguments};
 use crate::values;
@@ -12,7 +13,7 @@ use crate::values;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz \
-        --together --p99 5ms --years 5 --growth 20%\n  blktrace -d /dev/sdX -o - | esker study - -o report.html"
+        --together --p99 5ms --years 5 --growth 20%\n  esker study db.csv --capacity 20TB --copies 2 --require\n  blktrace -d /dev/sdX -o - | esker study - -o report.html"
 )]
 pub(crate) struct StudyArguments {
     /// Traces; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
@@ -39,10 +40,31 @@ pub(crate) struct StudyArguments {
     /// Budget: most devices that a design may use
     #[arg(long, value_name = "N", help_heading = "Budgets", value_parser = values::devices)]
     pub(crate) devices: Option<u32>,
-    /// Share of each flash design's capacity that holds data, touched or not
-    #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Simulation", value_parser = values::share)]
+    /// Budget: the load that has to be carried, as a multiple of the trace's [default: 1.3]
+    #[arg(long, value_name = "FACTOR", help_heading = "Budgets", value_parser = values::headroom)]
+    pub(crate) headroom: Option<f64>,
+    /// Exit with 3 if no design of the market keeps every budget
+    #[arg(long, help_heading = "Budgets")]
+    pub(crate) require: bool,
+    /// Bytes of data to store [default: the span of addresses in the trace]
+    #[arg(long, value_name = "BYTES", help_heading = "Data", value_parser = values::bytes)]
+    pub(crate) capacity: Option<Bytes>,
+    /// Growth of the data per year
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Data", value_parser = values::growth)]
+    pub(crate) data_growth: Ratio,
+    /// Copies of the data, each on devices of its own
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Data", value_parser = values::copies)]
+    pub(crate) copies: u32,
+    /// Share of each design's capacity that data may fill
+    #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Data", value_parser = values::share)]
     pub(crate) utilisation: Ratio,
-    /// Simulate the wide set of designs
+    /// The market that the verdict is about: on-premises, aws, azure or google
+    #[arg(long, value_name = "MARKET", default_value = "on-premises", help_heading = "Products", value_parser = values::market)]
+    pub(crate) market: Market,
+    /// Allow drives made for desktops, which lose what their buffer holds when power fails
+    #[arg(long, help_heading = "Products")]
+    pub(crate) consumer: bool,
+    /// Simulate every product that bounds do not rule out
     #[arg(long, help_heading = "Simulation")]
     pub(crate) thorough: bool,
     /// Leave out what the study itself cost, so that repeated runs give the same bytes

@@ -51,17 +51,6 @@ fn describe(name: &str) -> Result<String, Failure> {
     if let Some(preset) = find(name) {
         return Ok(format!("{}{}", preset.toml, beside_data_sheets(preset.name)));
     }
-    let origin = esker_study::design_origins().find(|origin| origin.name == name);
-    if let Some((origin, preset)) = origin.and_then(|origin| Some((origin, find(origin.preset)?))) {
-        return Ok(format!(
-            "# `{name}` is a design of `esker study`: {}.\n# It is made from the preset {}, which follows; reports \
-             show the rest of its configuration.\n\n{}{}",
-            origin.title,
-            preset.name,
-            preset.toml,
-            beside_data_sheets(preset.name)
-        ));
-    }
     Err(Failure::input(format!("no preset is called `{name}`")).with_hint(suggestion(name)))
 }
 
@@ -81,8 +70,7 @@ fn suggestion(name: &str) -> String {
     if !containing.is_empty() {
         return format!("these contain it: {containing}");
     }
-    let designs = esker_study::design_origins().map(|origin| origin.name);
-    match did_you_mean(&wanted, presets().map(|preset| preset.name).chain(designs)) {
+    match did_you_mean(&wanted, presets().map(|preset| preset.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`esker devices` lists them".into(),
     }

@@ -6,7 +6,8 @@ use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_results::study::{Budgets, Candidate, CandidateOutcome, Level, StudyCost, StudyReport, WorkloadStudy};
-use esker_study::{Hooks, StudyError, StudySettings};
+use esker_plan::{Catalogue, Running};
+use esker_study::{DataSettings, Hooks, StudyError, StudySettings};
 
 use super::trace::read_options;
 use crate::args::{Common, StudyArguments};
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
     let report = outputs.claim("-o", &arguments.output, Content::Page)?;
     let json = outputs.json(&arguments.json)?;
+    let catalogue = Catalogue::builtin("current").expect("it is built in");
     let settings = StudySettings {
         traces: arguments.traces.clone(),
         read: read_options(&arguments.read),
@@ -31,6 +33,18 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
             years: arguments.years,
             growth_per_year: arguments.growth.as_f64(),
             devices: arguments.devices,
+            headroom: arguments.headroom,
+            ..Budgets::default()
+        },
+        running: Running { years: arguments.years, ..catalogue.running.clone() },
+        catalogue,
+        market: arguments.market,
+        consumer: arguments.consumer,
+        data: DataSettings {
+            capacity: arguments.capacity,
+            growth_per_year: arguments.data_growth.as_f64(),
+            copies: arguments.copies,
+            fill_limit: arguments.utilisation,
         },
         utilisation: arguments.utilisation,
         thorough: arguments.thorough,

@@ -22,6 +22,18 @@ pub struct Candidate {
     pub device_count: u32,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
+    /// The product. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub product: Option<ProductSummary>,
+    /// Capacity of one device as it is sold. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capacity_on_sale_bytes: Option<u64>,
+    /// Number of devices bought, of all copies. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub count: Option<u32>,
+    /// What they cost. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost: Option<Cost>,
     /// The whole experiment, with its workload, devices and run. In a file beside the traces, `esker sim` repeats these
     /// results exactly, except those of the busiest hour, of a misalignment, and of the load at the end of the budgeted
     /// years (for that set `workload.time_scale` to one over its factor).
@@ -32,6 +44,12 @@ pub struct Candidate {
     /// nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub requests: Option<RequestResults>,
+    /// Results of the busy stretch, in which budgets hold. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busy: Option<BusyResults>,
+    /// How much more load it carries. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub headroom: Option<Headroom>,
     /// Results of the busiest hour alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busiest_hour: Option<BusiestHour>,
@@ -67,9 +85,15 @@ impl Candidate {
             kind: kind.into(),
             device_count,
             capacity_bytes: 0,
+            product: None,
+            capacity_on_sale_bytes: None,
+            count: None,
+            cost: None,
             config: serde_json::Value::Null,
             outcome: CandidateOutcome::Served,
             requests: None,
+            busy: None,
+            headroom: None,
             busiest_hour: None,
             response_curve: Vec::new(),
             series: Vec::new(),

@@ -41,8 +41,24 @@ pub struct Endurance {
     /// Years until the mean block reaches its rated erases, including growth.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lifetime_years: Option<f64>,
-    /// Whether the lifetime was cut off at its upper limit, and reads "more than".
+    /// Whether the lifetime reads "more than": it was cut off at its upper limit, or amplification could not be judged
+    /// and that of random overwriting was taken, which is the worst.
     pub lifetime_is_lower_bound: bool,
+    /// Where the trace is too short to tell how much is written a day: the years if it goes on around the clock, and if
+    /// it does for eight hours a day. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lifetime_range_years: Option<[f64; 2]>,
+    /// Host bytes written a day as a multiple of the capacity on sale, on average over the budgeted years. Since
+    /// schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub drive_writes_per_day_asked: Option<f64>,
+    /// The same as its maker warrants it. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub drive_writes_per_day_sold: Option<f64>,
+    /// Whether it lasts for the budgeted years, and asks for no more writes than are warranted. Absent if too little is
+    /// known. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kept: Option<bool>,
     /// Rated erases per block.
     pub rated_cycles: u64,
     /// Share of programs that cleaning caused.

@@ -1,5 +1,6 @@
 //! Results of a study: plain data with one versioned JSON schema. The HTML report is drawn from them and nothing else.
 
+mod advice;
 mod alignment;
 mod cache;
 mod candidate;
@@ -10,6 +11,7 @@ mod slow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use advice::*;
 pub use alignment::*;
 pub use cache::*;
 pub use candidate::*;
@@ -20,8 +22,9 @@ pub use slow::*;
 use crate::LatencySummary;
 use crate::profile::Profile;
 
-/// The version of the schema below. 2: devices as in [`crate::RESULTS_SCHEMA`] 2.
-pub const STUDY_SCHEMA: u32 = 2;
+/// The version of the schema below. 2: devices as in [`crate::RESULTS_SCHEMA`] 2. 3: products, costs, markets, and
+/// budgets in the busy stretch.
+pub const STUDY_SCHEMA: u32 = 3;
 
 /// The oldest schema of studies that can still be read.
 pub const STUDY_SCHEMA_OLDEST: u32 = 1;
@@ -63,6 +66,15 @@ pub struct Budgets {
     /// Largest number of devices in a design.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<u32>,
+    /// Largest busy share of the busiest resource in the busy stretch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<f64>,
+    /// The load that has to be carried, as a multiple of the trace's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<f64>,
+    /// Which of these were not asked for, in words: "p99: no worse than today's".
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<String>,
 }
 
 impl Budgets {
@@ -80,6 +92,19 @@ pub struct WorkloadStudy {
     pub name: String,
     /// The answer in words.
     pub verdict: Verdict,
+    /// The budgets that its designs were judged by, defaults filled in. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub budgets: Option<Budgets>,
+    /// When budgets hold: the busiest minute if that has a thousand requests, else the shortest stretch that has them.
+    /// Absent if the trace has no times. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busy_stretch: Option<BusyStretch>,
+    /// What has to be stored, and where that comes from. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub need: Option<Need>,
+    /// What the answer stands on. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub evidence: Option<Evidence>,
     /// The traces of the workload.
     pub inputs: Vec<InputSummary>,
     /// How the workload was replayed.
@@ -91,8 +116,11 @@ pub struct WorkloadStudy {
     /// Response times that the trace itself recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<Measured>,
-    /// The designs, in the order of the report.
+    /// The designs that were simulated, in the order of the report.
     pub candidates: Vec<Candidate>,
+    /// The designs that were not, and why. Since schema 3.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub ruled_out: Vec<RuledOut>,
     /// The slowest request of a drive and those around it. The drive is the recommended one or, if that has no flash,
     /// the first one that served everything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -113,6 +141,21 @@ pub struct Verdict {
     /// Name of the recommended candidate, if any keeps the budgets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub recommended: Option<String>,
+    /// The market that the headline is about. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub market: Option<String>,
+    /// Names of candidates of that market that cannot be told from the recommended one. Since schema 3.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub equals: Vec<String>,
+    /// Why this one: a sentence. Since schema 3.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub because: String,
+    /// Where none keeps every budget: the candidate that comes nearest. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub nearest: Option<String>,
+    /// The answers for the other markets. Since schema 3.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub other_markets: Vec<MarketAnswer>,
     /// Further sentences for an architect, most important first.
     pub findings: Vec<Finding>,
 }
@@ -141,6 +184,24 @@ pub enum Level {
     Warning,
     /// Breaks a budget.
     Bad,
+}
+
+/// What has to be stored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// Bytes of data today.
+    pub data_bytes: u64,
+    /// Where that comes from: a sentence.
+    pub basis: String,
+    /// How many times as much data there are at the end of the budgeted years.
+    pub growth_factor: f64,
+    /// Copies kept of the data.
+    pub copies: u32,
+    /// Share of a device that data may fill.
+    pub fill_limit: f64,
+    /// Capacity on sale that all this asks for.
+    pub capacity_bytes: u64,
 }
 
 /// One trace as it was read.
@@ -282,6 +343,15 @@ pub struct Judgement {
     /// Whether it uses no more devices than allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<bool>,
+    /// Whether its busiest resource is idle enough in the busy stretch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<bool>,
+    /// Whether it carries the larger load, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<bool>,
+    /// Whether chance decides: a budget is kept or broken by less than the noise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub close: bool,
     /// One sentence for each budget that is broken.
     pub reasons: Vec<String>,
 }

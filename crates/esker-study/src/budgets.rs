@@ -1,0 +1,87 @@
+//! The budgets that a workload's designs are judged by: those asked for, and defaults for the others.
+
+use esker_core::words;
+use esker_results::study::{Budgets, Measured};
+
+use crate::strain::Limits;
+
+/// Bounds of the default for response times, which is that of today: nobody notices less, or accepts more.
+const P99_MIN_US: f64 = 1_000.0;
+const P99_MAX_US: f64 = 100_000.0;
+/// The default where the trace recorded no response times.
+const P99_DEFAULT_US: f64 = 10_000.0;
+/// A resource that is busier makes queues that grow fast with every further request.
+const UTILISATION: f64 = 0.7;
+/// The load that has to be carried: what people ask for by habit, and what a forecast may be wrong by.
+const HEADROOM: f64 = 1.3;
+
+/// Fills in defaults. `measured` has the response times that the trace recorded.
+pub(crate) fn budgets(asked: &Budgets, measured: Option<&Measured>) -> Budgets {
+    let mut budgets = asked.clone();
+    if budgets.p99_us.is_none() {
+        let (limit, why) = match measured.map(|measured| measured.busiest_hour_p99_us).filter(|&p99| p99 > 0.0) {
+            Some(today) => {
+                let limit = today.clamp(P99_MIN_US, P99_MAX_US);
+                let held = if limit == today {
+                    String::new()
+                } else {
+                    format!(", which is {}, held between 1 ms and 100 ms", words::time(today))
+                };
+                (limit, format!("99 % of requests within {}: no worse than today{held}", words::time(limit)))
+            }
+            None => (P99_DEFAULT_US, format!("99 % of requests within {}", words::time(P99_DEFAULT_US))),
+        };
+        budgets.p99_us = Some(limit);
+        budgets.defaults.push(why);
+    }
+    if budgets.utilisation.is_none() {
+        budgets.utilisation = Some(UTILISATION);
+        budgets.defaults.push(format!("no resource busier than {}", words::percent(UTILISATION)));
+    }
+    if budgets.headroom.is_none() {
+        budgets.headroom = Some(HEADROOM.max(asked.load_at_the_end()));
+        budgets.defaults.push(format!("{} times the load carried", words::factor(HEADROOM)));
+    }
+    budgets
+}
+
+/// Returns what has to be kept under load.
+pub(crate) fn limits(budgets: &Budgets) -> Limits {
+    Limits {
+        p99_us: budgets.p99_us.unwrap_or(f64::INFINITY),
+        utilisation: budgets.utilisation.unwrap_or(1.0),
+        load: budgets.headroom.unwrap_or(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn today(p99_us: f64) -> Measured {
+        Measured {
+            all: Default::default(),
+            read: Default::default(),
+            write: Default::default(),
+            busiest_hour_p99_us: p99_us,
+            requests: 1,
+        }
+    }
+
+    #[test]
+    fn the_default_is_no_worse_than_today_within_reason() {
+        let p99 = |measured: Option<&Measured>| budgets(&Budgets::default(), measured).p99_us.unwrap();
+        assert_eq!(p99(None), 10_000.0);
+        assert_eq!(p99(Some(&today(50.0))), 1_000.0);
+        assert_eq!(p99(Some(&today(5_000.0))), 5_000.0);
+        assert_eq!(p99(Some(&today(1.8e6))), 100_000.0);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_no_default() {
+        let asked =
+            Budgets { p99_us: Some(7.0), utilisation: Some(0.5), headroom: Some(2.0), years: 3.0, ..Budgets::default() };
+        assert_eq!(budgets(&asked, Some(&today(5_000.0))), asked);
+        assert_eq!(budgets(&Budgets::default(), None).defaults.len(), 3);
+    }
+}

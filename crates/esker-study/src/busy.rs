@@ -1,0 +1,151 @@
+//! The stretch of time in which budgets hold, and the busiest ones like it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use esker_core::Nanos;
+use esker_results::profile::BusiestWindow;
+use esker_results::study::BusyStretch;
+
+/// A 99th percentile of fewer requests than this is the response time of a handful of them.
+const REQUESTS_MIN: usize = 1_000;
+/// Larger loads are tried on this many stretches.
+const STRETCHES: usize = 10;
+/// No further stretches are taken once they have this many requests together.
+const REQUESTS_MAX: u64 = 1_000_000;
+
+/// A stretch of time of a trace; the end is not part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) from: Nanos,
+    pub(crate) to: Nanos,
+    pub(crate) requests: u64,
+}
+
+impl Stretch {
+    pub(crate) fn length(&self) -> Nanos {
+        self.to - self.from
+    }
+    pub(crate) fn contains(&self, at: Nanos) -> bool {
+        (self.from..self.to).contains(&at)
+    }
+    pub(crate) fn results(&self) -> BusyStretch {
+        BusyStretch {
+            start_s: self.from.as_secs_f64(),
+            length_s: self.length().as_secs_f64(),
+            requests: self.requests,
+        }
+    }
+}
+
+/// The busy times of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Busy {
+    /// Budgets hold in it.
+    pub(crate) stretch: Stretch,
+    /// The busiest stretches of that length in order of time; `stretch` is one of them.
+    pub(crate) busiest: Vec<Stretch>,
+}
+
+/// Finds the busy times among arrivals in rising order, which `arrivals` returns twice. `minute` is the busiest minute.
+pub(crate) fn busy<I: Iterator<Item = Nanos>>(arrivals: impl Fn() -> I, minute: Option<&BusiestWindow>) -> Busy {
+    let (shortest, all) = shortest(arrivals());
+    let stretch = match (minute.filter(|minute| minute.requests >= REQUESTS_MIN as u64), shortest) {
+        (Some(minute), _) => {
+            let from = Nanos::from_secs_f64(minute.start_s);
+            let to = from + Nanos::from_secs_f64(minute.length_s);
+            Stretch { from, to: to.min(all.to).max(from + Nanos(1)), requests: minute.requests }
+        }
+        (None, Some(shortest)) => shortest,
+        (None, None) => all,
+    };
+    Busy { stretch, busiest: busiest(arrivals(), stretch) }
+}
+
+/// Returns the shortest stretch with enough requests, if there are as many, and the whole trace.
+fn shortest(arrivals: impl Iterator<Item = Nanos>) -> (Option<Stretch>, Stretch) {
+    let mut recent = VecDeque::with_capacity(REQUESTS_MIN);
+    let mut shortest: Option<Stretch> = None;
+    let mut all: Option<Stretch> = None;
+    for at in arrivals {
+        let whole = all.get_or_insert(Stretch { from: at, to: at + Nanos(1), requests: 0 });
+        (whole.to, whole.requests) = (at + Nanos(1), whole.requests + 1);
+        recent.push_back(at);
+        if recent.len() < REQUESTS_MIN {
+            continue;
+        }
+        let from = recent.pop_front().expect("it was filled");
+        let found = Stretch { from, to: at + Nanos(1), requests: REQUESTS_MIN as u64 };
+        if shortest.is_none_or(|shortest| found.length() < shortest.length()) {
+            shortest = Some(found);
+        }
+    }
+    (shortest, all.unwrap_or(Stretch { from: Nanos::ZERO, to: Nanos(1), requests: 0 }))
+}
+
+/// Returns the busiest of the stretches that `like` is one of when time is divided into pieces of its length.
+fn busiest(arrivals: impl Iterator<Item = Nanos>, like: Stretch) -> Vec<Stretch> {
+    let length = like.length().0.max(1);
+    // How many lengths before `like` a stretch begins (or after it, if that is negative).
+    let before = |at: Nanos| {
+        if at >= like.from { -((at.0 - like.from.0) as i128 / i128::from(length)) }
+        else { (like.from.0 - at.0).div_ceil(length).into() }
+    };
+    let mut counts: BTreeMap<i128, u64> = BTreeMap::new();
+    arrivals.for_each(|at| *counts.entry(before(at)).or_default() += 1);
+    let mut others: Vec<(u64, i128)> =
+        counts.into_iter().filter(|&(before, _)| before != 0).map(|(before, requests)| (requests, before)).collect();
+    others.sort_unstable_by(|one, other| other.cmp(one));
+    let mut found = vec![like];
+    for (requests, before) in others.into_iter().take(STRETCHES - 1) {
+        if found.iter().map(|stretch| stretch.requests).sum::<u64>() + requests > REQUESTS_MAX {
+            break;
+        }
+        let begin = i128::from(like.from.0) - before * i128::from(length);
+        let end = Nanos((begin + i128::from(length)) as u64);
+        found.push(Stretch { from: Nanos(begin.max(0) as u64), to: end, requests });
+    }
+    found.sort_unstable_by_key(|stretch| stretch.from);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minute(start_s: f64, requests: u64) -> BusiestWindow {
+        BusiestWindow { start_s, length_s: 60.0, requests, ..BusiestWindow::default() }
+    }
+
+    #[test]
+    fn a_busiest_minute_with_enough_requests_counts() {
+        // One request a second for an hour, and twenty a second in its tenth minute.
+        let times = || (0..72_000u64).map(|n| Nanos::from_millis(n * 50)).filter(|at| {
+            at.0.is_multiple_of(1_000_000_000) || (Nanos::from_secs(600)..Nanos::from_secs(660)).contains(at)
+        });
+        let busy = busy(times, Some(&minute(600.0, 1_200)));
+        let expected = Stretch { from: Nanos::from_secs(600), to: Nanos::from_secs(660), requests: 1_200 };
+        assert_eq!(busy.stretch, expected);
+        assert_eq!(busy.busiest.len(), STRETCHES);
+        assert!(busy.busiest.contains(&expected));
+        assert!(busy.busiest.is_sorted_by_key(|stretch| stretch.from));
+        for stretch in &busy.busiest {
+            assert_eq!(times().filter(|&at| stretch.contains(at)).count() as u64, stretch.requests, "{stretch:?}");
+        }
+    }
+
+    #[test]
+    fn else_the_shortest_stretch_with_a_thousand() {
+        // A request every ten seconds, every second one from the 2,000th to the 3,000th.
+        let times = || (0..3_500u64).map(|n| Nanos::from_secs(if n < 2_000 { 10 * n } else { 18_000 + n }));
+        let busy = busy(times, Some(&minute(20_000.0, 60)));
+        assert_eq!((busy.stretch.requests, busy.stretch.length()), (1_000, Nanos::from_secs(999) + Nanos(1)));
+        assert!(busy.stretch.from >= Nanos::from_secs(19_990));
+    }
+
+    #[test]
+    fn a_trace_with_fewer_requests_counts_whole() {
+        let times = || (0..10u64).map(Nanos::from_secs);
+        let whole = Stretch { from: Nanos::ZERO, to: Nanos::from_secs(9) + Nanos(1), requests: 10 };
+        assert_eq!(busy(times, Some(&minute(0.0, 10))), Busy { stretch: whole, busiest: vec![whole] });
+    }
+}

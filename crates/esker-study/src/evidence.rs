@@ -1,0 +1,73 @@
+//! How far the answer's evidence goes.
+
+use esker_core::words;
+use esker_results::study::{Candidate, Evidence, Grade};
+
+const TEN_MINUTES: f64 = 600.0;
+const DAY: f64 = 86_400.0;
+const WEEK: f64 = 7.0 * DAY;
+const HOUR: f64 = 3_600.0;
+
+/// Grades the evidence for a study whose answer is `recommended`. `duration_s` is absent if the trace has no times.
+pub(crate) fn evidence(duration_s: Option<f64>, recommended: Option<&Candidate>) -> Evidence {
+    let mut reasons = Vec::new();
+    let mut grade = match duration_s {
+        None => {
+            reasons.push("The trace has no times: nothing is known of its peaks, its pauses, or its writes a day.".into());
+            Grade::Low
+        }
+        Some(seconds) if seconds < TEN_MINUTES => {
+            reasons.push(format!(
+                "The trace covers {}: too little to tell how much is written a day, or when most is asked for.",
+                words::duration(seconds)
+            ));
+            Grade::Low
+        }
+        Some(seconds) if seconds < HOUR => {
+            reasons.push(format!(
+                "The trace covers {}: it may not hold the busiest time of a day.",
+                words::duration(seconds)
+            ));
+            Grade::Low
+        }
+        Some(seconds) if seconds < 2.0 * DAY => {
+            reasons.push(format!("The trace covers {}: no two days to compare, and no week.", words::duration(seconds)));
+            Grade::Medium
+        }
+        Some(seconds) if seconds < WEEK - HOUR => {
+            reasons.push(format!("The trace covers {}: not a whole week.", words::duration(seconds)));
+            Grade::Medium
+        }
+        Some(_) => Grade::High,
+    };
+    if let Some(product) = recommended.and_then(|candidate| candidate.product.as_ref())
+        && !product.assumed.is_empty()
+    {
+        grade = match grade {
+            Grade::High => Grade::Medium,
+            Grade::Medium | Grade::Low => Grade::Low,
+        };
+        reasons.push(format!("Of the {}, assumed: {}.", product.title, product.assumed.join("; ")));
+    }
+    Evidence { kind: "trace".into(), grade, reasons }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_results::study::ProductSummary;
+
+    use super::*;
+
+    #[test]
+    fn longer_traces_are_better_evidence_and_assumptions_lower_it() {
+        let grade = |seconds: Option<f64>, candidate: Option<&Candidate>| evidence(seconds, candidate).grade;
+        let long = [None, Some(1.0), Some(900.0), Some(7_200.0), Some(3.0 * DAY), Some(WEEK), Some(30.0 * DAY)];
+        let grades: Vec<Grade> = long.iter().map(|&seconds| grade(seconds, None)).collect();
+        assert!(grades.is_sorted() && grades[0] == Grade::Low && grades[6] == Grade::High, "{grades:?}");
+        let product = ProductSummary { assumed: vec!["the price".into()], ..ProductSummary::default() };
+        let candidate = Candidate { product: Some(product), ..Candidate::new("a", "a", "ssd", 1) };
+        assert_eq!(grade(Some(WEEK), Some(&candidate)), Grade::Medium);
+        assert_eq!(evidence(Some(WEEK), Some(&candidate)).reasons.len(), 1);
+        assert!(evidence(Some(WEEK), None).reasons.is_empty());
+    }
+}

@@ -1,0 +1,111 @@
+//! Simulated designs of drives and disks. Of a drive a part is simulated that is as large as the data need.
+
+use esker_core::{Bytes, Nanos, Ratio};
+use esker_disk::DiskSettings;
+use esker_flash::SsdSettings;
+use esker_sim::{ArraySettings, DeviceDescription, PreconditionKind, System};
+
+use super::{Design, Offer};
+use crate::endurance::FlashOnSale;
+use crate::{DesignFault, StudyError};
+
+/// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
+pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
+/// Least number of blocks per plane, for the same reason.
+const BLOCKS_PER_PLANE_MIN: u64 = 24;
+/// A part of a drive has fewer blocks than the drive, so that the few that are kept free would weigh too much. Blocks
+/// are halved, with the time of an erase, until a plane has this many or blocks are as small as the next constant.
+const BLOCKS_PER_PLANE_WANTED: u64 = 128;
+const PAGES_PER_BLOCK_MIN: u32 = 128;
+/// Returns a note for the report on how a drive's shape was changed to size it.
+pub(crate) fn min_note() -> String {
+    format!(
+        "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those \
+        would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are smaller and their erases shorter in proportion."
+    )
+}
+
+/// Makes the design of an offer for `active` bytes of touched data, which fill `utilisation` of what is simulated of
+/// drives.
+pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
+    let settings = offer.product.settings_at(offer.capacity.bytes);
+    let (system, flash) = match offer.product.kind.as_str() {
+        "ssd" => {
+            let settings: SsdSettings = serde_json::from_value(settings).map_err(settings_fault)?;
+            // Each drive has its share of the data, and a stripe unit more at most.
+            let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
+            let (part, raw) = part(settings, offer.capacity.bytes, share, utilisation);
+            let count = u64::from(offer.count);
+            let flash = FlashOnSale {
+                raw: Bytes(raw.0 * count),
+                capacity: Bytes(offer.capacity.bytes.0 * count),
+                write_buffers: Bytes(part.write_buffer.as_ref().map_or(0, |buffer| buffer.size.0) * count),
+                warranted_bytes_per_day: offer.warranted_bytes_per_day(),
+            };
+            let drive = DeviceDescription::new(part).preconditioned(PreconditionKind::Steady, utilisation);
+            (striped("ssd", drive, offer.count)?, Some(flash))
+        }
+        _ => {
+            let settings: DiskSettings = serde_json::from_value(settings).map_err(settings_fault)?;
+            (striped("disk", DeviceDescription::new(settings), offer.count)?, None)
+        }
+    };
+    let kind = match (offer.count, flash.is_some()) {
+        (1, true) => "ssd",
+        (1, false) => "hdd",
+        _ => "array",
+    };
+    Ok(Design { name: offer.name(), title: offer.title(), kind, device_count: offer.devices(), system, flash })
+}
+
+/// Stripe unit of several devices.
+const STRIPE: Bytes = Bytes::kib(64);
+
+fn settings_fault(fault: serde_json::Error) -> StudyError {
+    StudyError::design(DesignFault::Settings(fault.to_string()))
+}
+
+/// One device, or several as a RAID-0.
+fn striped(name: &str, device: DeviceDescription, count: u32) -> Result<System, StudyError> {
+    if count == 1 {
+        return System::single(name, device).map_err(StudyError::design);
+    }
+    let array = DeviceDescription::new(ArraySettings { stripe: STRIPE, ..ArraySettings::alike(name, count) });
+    System::of([(name.to_string(), device), ("array".to_string(), array)], "array").map_err(StudyError::design)
+}
+
+/// Returns the simulated part of a drive of `capacity`, and the flash of the whole drive.
+fn part(mut settings: SsdSettings, capacity: Bytes, active: Bytes, utilisation: Ratio) -> (SsdSettings, Bytes) {
+    let geometry = settings.geometry;
+    let planes = u64::from(geometry.channels)
+        * u64::from(geometry.packages_per_channel)
+        * u64::from(geometry.dies_per_package)
+        * u64::from(geometry.planes_per_die);
+    let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;
+    let sold = Bytes(planes * block(geometry.pages_per_block) * u64::from(geometry.blocks_per_plane));
+    // What the host does not get of the flash.
+    let spare = 1.0 - (capacity.0 as f64 / sold.0.max(1) as f64).min(1.0);
+    let spare = Ratio::from_f64(spare.max(SPARE_MIN));
+    // The host's share of the raw pages has to hold the active data at the given utilisation.
+    let host = active.0 as f64 / utilisation.as_f64();
+    let raw = ((host / (1.0 - spare.as_f64())) as u64).max(RAW_MIN.0);
+    let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
+    while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
+        && pages_per_block > PAGES_PER_BLOCK_MIN
+        && pages_per_block.is_multiple_of(2 * geometry.units_per_page)
+    {
+        pages_per_block /= 2;
+        block_erase = Nanos(block_erase.0 / 2);
+    }
+    let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(BLOCKS_PER_PLANE_MIN) + 1;
+    settings.over_provisioning = Some(spare);
+    settings.geometry.blocks_per_plane = u32::try_from(blocks_per_plane).unwrap_or(u32::MAX);
+    settings.geometry.pages_per_block = pages_per_block;
+    settings.timing.block_erase = block_erase;
+    settings.array.details = true;
+    (settings, sold)
+}
+
+/// No drive can be run with less spare flash than this.
+const SPARE_MIN: f64 = 0.05;
+

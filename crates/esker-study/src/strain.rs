@@ -1,0 +1,185 @@
+//! How much more load a design carries: its busiest stretches again, faster and faster, on the device as its measured
+//! run left it.
+
+use std::cell::Cell;
+
+use esker_core::{Arrival, Control, Device, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
+use esker_results::study::{BusyResults, Headroom};
+use esker_results::{LatencySummary, Reporting};
+use esker_sim::{Measured, Watch, resource_name};
+
+use crate::arrivals::{Load, arrivals};
+use crate::busy::Busy;
+use crate::load::StudyWorkload;
+use crate::{Hooks, StudyError};
+
+/// Loads that are tried, as multiples of the trace's, besides the one that has to be carried.
+const LOADS: [f64; 9] = [1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0];
+/// Time between two stretches: they are further apart in the trace.
+const GAP: Nanos = Nanos::from_secs(1);
+/// No further load is tried after as many requests.
+const REQUESTS_MAX: u64 = 3_000_000;
+
+/// What a design has to keep under load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) p99_us: f64,
+    pub(crate) utilisation: f64,
+    /// The load that has to be carried.
+    pub(crate) load: f64,
+}
+
+/// A design in the busy stretch under one load.
+#[derive(Clone, Debug)]
+pub(crate) struct Strain {
+    /// Absent if it cannot keep up.
+    pub(crate) busy: Option<BusyResults>,
+}
+
+/// The requests of the busiest stretches, as a design of one capacity has them.
+pub(crate) struct Stretches {
+    /// With the times of the trace, from the beginning of each stretch.
+    requests: Vec<Vec<Arrival>>,
+    lengths: Vec<Nanos>,
+    /// The one in which budgets hold.
+    judged: usize,
+}
+
+impl Stretches {
+    /// Picks the requests for a device of this capacity.
+    pub(crate) fn of(workload: &StudyWorkload, busy: &Busy, device: &dyn Reporting) -> Result<Self, StudyError> {
+        let left_out = Cell::default();
+        let mut requests: Vec<Vec<Arrival>> = busy.busiest.iter().map(|_| Vec::new()).collect();
+        let mut at = 0;
+        for arrival in arrivals(workload, &Load::AS_TRACED, device.capacity(), &left_out)? {
+            while busy.busiest.get(at).is_some_and(|stretch| arrival.at >= stretch.to) {
+                at += 1;
+            }
+            let Some(stretch) = busy.busiest.get(at) else { break };
+            if stretch.contains(arrival.at) {
+                requests[at].push(Arrival { at: arrival.at - stretch.from, ..arrival });
+            }
+        }
+        let judged = busy.busiest.iter().position(|stretch| *stretch == busy.stretch).expect("it is one of them");
+        Ok(Self { requests, lengths: busy.busiest.iter().map(|stretch| stretch.length()).collect(), judged })
+    }
+
+    fn len(&self) -> u64 {
+        self.requests.iter().map(|requests| requests.len() as u64).sum()
+    }
+}
+
+/// Plays the stretches on `device` at `load` times the trace's speed, from `now` on, which it moves on.
+pub(crate) fn strain(
+    stretches: &Stretches,
+    device: &mut Box<dyn Reporting>,
+    settings: &ReplaySettings,
+    load: f64,
+    now: &mut Nanos,
+    hooks: &Hooks<'_>,
+) -> Result<Strain, StudyError> {
+    let mut busy = None;
+    for (index, (requests, length)) in stretches.requests.iter().zip(&stretches.lengths).enumerate() {
+        let start = *now + GAP;
+        let scaled = |at: Nanos| Nanos((at.0 as f64 / load) as u64);
+        let mut go_on = |ended| hooks.simulated(ended);
+        let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
+        device.control(start, Control::StartMeasuring).map_err(StudyError::design)?;
+        let shifted = requests.iter().map(|arrival| Arrival { at: start + scaled(arrival.at), ..*arrival });
+        let settings = ReplaySettings { start, sample_every: None, ..*settings };
+        let Replay { end, last_event, .. } =
+            replay(device, shifted, &settings, &mut measured).map_err(StudyError::design)?;
+        if measured.stopped() {
+            return Err(StudyError::Cancelled);
+        }
+        if end != ReplayEnd::Complete {
+            return Ok(Strain { busy: None });
+        }
+        if index == stretches.judged {
+            let elapsed = last_event.max(start + scaled(*length)) - start;
+            let response = measured.statistics().response();
+            let (resource, utilisation) = busiest_resource(&**device, elapsed);
+            busy = Some(BusyResults {
+                response_time: LatencySummary::of(&response),
+                p99_us_of_other_seed: None,
+                resource,
+                utilisation,
+            });
+        }
+        *now = last_event.max(start + scaled(*length));
+    }
+    Ok(Strain { busy })
+}
+
+/// Returns the busiest single resource of a device tree, and its busy share of the time `whole` since measuring began.
+fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Option<f64>) {
+    let busy = device.telemetry().busy;
+    match busy.iter().max_by_key(|busy| busy.busiest) {
+        Some(busy) => {
+            let share = busy.busiest.0 as f64 / whole.0.max(1) as f64;
+            (Some(resource_name(busy.kind).to_string()), Some(share.min(1.0)))
+        }
+        None => (None, None),
+    }
+}
+
+impl Strain {
+    /// Returns what breaks, as a sentence, if anything does.
+    fn broken(&self, limits: &Limits) -> Option<String> {
+        let Some(busy) = &self.busy else { return Some("it cannot keep up".into()) };
+        if busy.response_time.p99_us > limits.p99_us {
+            let (p99, limit) = (words::time(busy.response_time.p99_us), words::time(limits.p99_us));
+            return Some(format!("99 % of requests take up to {p99}, the budget is {limit}"));
+        }
+        let (resource, utilisation) = (busy.resource.as_deref()?, busy.utilisation?);
+        (utilisation > limits.utilisation).then(|| {
+            let name = words::resource(resource);
+            format!("its {name} is {} busy, the budget is {}", words::percent(utilisation), words::percent(limits.utilisation))
+        })
+    }
+}
+
+/// Tries larger and larger loads until a budget breaks. `first` is the design under the load of the trace.
+pub(crate) fn headroom(
+    stretches: &Stretches,
+    device: &mut Box<dyn Reporting>,
+    settings: &ReplaySettings,
+    first: &Strain,
+    limits: &Limits,
+    now: &mut Nanos,
+    hooks: &Hooks<'_>,
+) -> Result<Headroom, StudyError> {
+    let p99 = |strain: &Strain| strain.busy.as_ref().map(|busy| busy.response_time.p99_us);
+    if let Some(broken) = first.broken(limits) {
+        return Ok(Headroom {
+            factor: 0.0,
+            is_lower_bound: false,
+            limited_by: Some(broken),
+            breaks_at: Some(1.0),
+            p99_us: p99(first),
+        });
+    }
+    let mut loads: Vec<f64> = LOADS.into_iter().chain([limits.load]).filter(|&load| load > 1.0).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    let mut carried = 1.0;
+    let mut requests = 0;
+    for load in loads {
+        requests += stretches.len();
+        if requests > REQUESTS_MAX && carried >= limits.load {
+            break;
+        }
+        let strain = strain(stretches, device, settings, load, now, hooks)?;
+        if let Some(broken) = strain.broken(limits) {
+            return Ok(Headroom {
+                factor: carried,
+                is_lower_bound: false,
+                limited_by: Some(broken),
+                breaks_at: Some(load),
+                p99_us: p99(&strain),
+            });
+        }
+        carried = load;
+    }
+    Ok(Headroom { factor: carried, is_lower_bound: true, limited_by: None, breaks_at: None, p99_us: None })
+}

@@ -1,0 +1,161 @@
+//! Whether a design keeps the budgets.
+
+use esker_core::words;
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Judgement};
+
+use crate::choose::{Contender, Keeps, Life, NOISE};
+
+/// Judges one simulated design.
+pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
+    let served = candidate.outcome == CandidateOutcome::Served;
+    let mut judgement = Judgement::default();
+    match &candidate.outcome {
+        CandidateOutcome::Served => {}
+        CandidateOutcome::Saturated { since_clock, .. } => {
+            judgement.reasons.push(format!("cannot keep up: saturated from {since_clock} on"));
+        }
+        CandidateOutcome::Failed { reason } => {
+            judgement.reasons.push(format!("could not be simulated: {reason}"));
+        }
+    }
+    response_times(candidate, budgets, &mut judgement);
+    load(candidate, budgets, &mut judgement);
+    if let Some(endurance) = &candidate.endurance {
+        judgement.years = endurance.kept;
+        if endurance.kept == Some(false) {
+            judgement.reasons.push(life_reason(candidate, budgets));
+        }
+    }
+    if let Some(limit) = budgets.devices {
+        judgement.devices = Some(candidate.device_count <= limit);
+        if candidate.device_count > limit {
+            judgement.reasons.push(format!("takes {} devices, the budget is {limit}", candidate.device_count));
+        }
+    }
+    let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.years, judgement.devices];
+    let carries = candidate.grown.is_none_or(|grown| grown.keeps_up);
+    judgement.keeps_budgets = served && carries && kept.iter().all(|kept| kept.unwrap_or(true));
+    judgement
+}
+
+fn response_times(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judgement) {
+    let (Some(limit), Some(busy)) = (budgets.p99_us, &candidate.busy) else { return };
+    let first = busy.response_time.p99_us;
+    let p99 = busy.p99_us_of_other_seed.map_or(first, |other| other.max(first));
+    judgement.p99 = Some(p99 <= limit);
+    let close = |p99: f64| p99 > limit * (1.0 - NOISE) && p99 < limit * (1.0 + NOISE);
+    judgement.close |= close(first) || busy.p99_us_of_other_seed.is_some_and(close);
+    if p99 > limit {
+        let (p99, limit) = (words::time(p99), words::time(limit));
+        judgement.reasons.push(format!("p99 in the busiest time is {p99}, the budget {limit}"));
+    }
+    let (Some(grown), true) = (&candidate.grown, judgement.p99 == Some(true)) else { return };
+    let after =
+        format!("after {} of growth ({} times the load)", words::years(budgets.years), words::factor(grown.factor));
+    match grown.busiest_hour_p99_us {
+        _ if !grown.keeps_up => judgement.reasons.push(format!("cannot keep up {after}")),
+        Some(then) if then > limit => {
+            judgement.p99 = Some(false);
+            let (then, limit) = (words::time(then), words::time(limit));
+            judgement.reasons.push(format!("p99 in the busiest hour is {then} {after}, the budget {limit}"));
+        }
+        _ => {}
+    }
+}
+
+fn load(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judgement) {
+    if let (Some(limit), Some(busy)) = (budgets.utilisation, &candidate.busy)
+        && let Some(utilisation) = busy.utilisation
+    {
+        judgement.utilisation = Some(utilisation <= limit);
+        if utilisation > limit {
+            judgement.reasons.push(format!(
+                "its {} is {} busy in the busiest time, the budget is {}",
+                words::resource(busy.resource.as_deref().unwrap_or_default()),
+                words::percent(utilisation),
+                words::percent(limit)
+            ));
+        }
+    }
+    if let (Some(asked), Some(headroom)) = (budgets.headroom, &candidate.headroom) {
+        let kept = headroom.factor >= asked;
+        judgement.headroom = Some(kept);
+        let near = headroom.breaks_at.is_some_and(|at| at <= asked)
+            && headroom.p99_us.zip(budgets.p99_us).is_some_and(|(p99, limit)| p99 < limit * (1.0 + NOISE));
+        judgement.close |= !kept && near;
+        // What already breaks under the load of the trace was said above.
+        if let (false, Some(limited_by), true) = (kept, &headroom.limited_by, headroom.factor >= 1.0) {
+            let at = words::factor(headroom.breaks_at.unwrap_or(asked));
+            judgement.reasons.push(format!("under {at} times the load {limited_by}"));
+        }
+    }
+}
+
+fn life_reason(candidate: &Candidate, budgets: &Budgets) -> String {
+    let Some(endurance) = &candidate.endurance else { return String::new() };
+    let years = endurance.lifetime_years.or(endurance.lifetime_range_years.map(|[_, longest]| longest));
+    match (years, endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold) {
+        (Some(years), ..) if years < budgets.years => {
+            format!("the flash lasts {}, the budget is {}", words::years(years), words::years(budgets.years))
+        }
+        (_, Some(asked), Some(sold)) if asked > sold => format!(
+            "{} drive writes a day are asked for, {} are warranted",
+            words::factor(asked),
+            words::factor(sold)
+        ),
+        _ => "the flash does not last as long as asked".into(),
+    }
+}
+
+/// What the rule needs to know of a judged design.
+pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
+    let judgement = &candidate.judgement;
+    let life = match &candidate.endurance {
+        None => Life::None,
+        Some(endurance) => match endurance.kept {
+            Some(true) => Life::Kept,
+            Some(false) => Life::Broken,
+            None => Life::Unjudged,
+        },
+    };
+    let served = candidate.outcome == CandidateOutcome::Served;
+    let p99_us = candidate.busy.as_ref().map_or(f64::INFINITY, |busy| busy.response_time.p99_us);
+    // With the life aside, which the rule looks at by itself.
+    let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.devices];
+    let keeps = match served && kept.iter().all(|kept| kept.unwrap_or(true)) {
+        _ if served && judgement.close => Keeps::Close,
+        true => Keeps::Yes,
+        false => Keeps::No,
+    };
+    Contender {
+        cost: candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total),
+        keeps,
+        life,
+        capacity: candidate.capacity_on_sale_bytes.unwrap_or(0) * u64::from(candidate.count.unwrap_or(1)),
+        parts: candidate.device_count,
+        p99_us,
+        missed: missed(candidate, budgets, served),
+    }
+}
+
+/// By how much budgets are missed: the sum of the logarithms of how many times too much. A design that cannot keep up
+/// misses by more than any that can.
+fn missed(candidate: &Candidate, budgets: &Budgets, served: bool) -> f64 {
+    if !served {
+        return f64::MAX;
+    }
+    let times = |is: Option<f64>, limit: Option<f64>| match (is, limit) {
+        (Some(is), Some(limit)) if is > limit && limit > 0.0 => (is / limit).ln(),
+        _ => 0.0,
+    };
+    let busy = candidate.busy.as_ref();
+    let endurance = candidate.endurance.as_ref().filter(|endurance| endurance.kept != Some(true));
+    let years = endurance.and_then(|endurance| endurance.lifetime_years);
+    times(busy.map(|busy| busy.response_time.p99_us), budgets.p99_us)
+        + times(busy.and_then(|busy| busy.utilisation), budgets.utilisation)
+        + times(budgets.headroom, candidate.headroom.as_ref().map(|headroom| headroom.factor.max(1.0)))
+        + times(Some(budgets.years), years)
+        + endurance.map_or(0.0, |endurance| {
+            times(endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold)
+        })
+}

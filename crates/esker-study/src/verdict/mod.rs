@@ -1,0 +1,401 @@
+//! The verdict in plain words, from the numbers in the report alone.
+
+mod judge;
+
+use esker_core::words;
+use esker_results::study::{
+    Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, Level, Measured, Misalignment, MissRatioCurve, Need,
+    ReplayMode, ReplaySummary, Verdict,
+};
+
+use crate::search::Found;
+
+pub(crate) use judge::{contender, judge};
+
+/// The data for a verdict.
+pub(crate) struct Facts<'a> {
+    pub(crate) budgets: &'a Budgets,
+    pub(crate) need: &'a Need,
+    pub(crate) replay: &'a ReplaySummary,
+    pub(crate) profile: &'a esker_results::profile::Profile,
+    pub(crate) measured: Option<&'a Measured>,
+    /// The markets, that of the headline first.
+    pub(crate) markets: &'a [Found],
+    pub(crate) curve: &'a MissRatioCurve,
+    pub(crate) misalignments: &'a [Misalignment],
+    pub(crate) evidence: &'a Evidence,
+}
+
+impl Facts<'_> {
+    fn recommended(&self) -> Option<&Candidate> {
+        self.markets.first()?.recommended()
+    }
+    fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+        self.markets.iter().flat_map(|market| market.tried.iter().map(|tried| &tried.candidate))
+    }
+}
+
+/// Writes the verdict.
+pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
+    let recommended = facts.recommended();
+    let mut findings = Vec::new();
+    price(facts, &mut findings);
+    performance(facts, recommended, &mut findings);
+    lifetime(facts, recommended, &mut findings);
+    cache(facts, &mut findings);
+    confidence(facts, &mut findings);
+    let mut answers = facts.markets.iter().map(|found| found.answer(because(found, facts)));
+    let first = answers.next().unwrap_or_default();
+    Verdict {
+        headline: headline(facts, recommended),
+        recommended: first.recommended,
+        market: Some(first.market),
+        equals: first.equals,
+        because: first.because,
+        nearest: first.nearest,
+        other_markets: answers.collect(),
+        findings,
+    }
+}
+
+/// An amount of money as people write it: "412 USD", "8.40 USD".
+fn money(amount: f64, currency: &str) -> String {
+    match amount {
+        amount if amount.abs() < 100.0 => format!("{amount:.2} {currency}"),
+        amount => format!("{} {currency}", words::count(amount.round() as u64)),
+    }
+}
+
+/// What a candidate costs, in words.
+fn price_of(candidate: &Candidate, years: f64) -> Option<String> {
+    let cost = candidate.cost.as_ref()?;
+    let (total, month) = (money(cost.total, &cost.currency), money(cost.per_month, &cost.currency));
+    Some(if cost.purchase > 0.0 {
+        format!("{total} over {}", words::years(years))
+    } else {
+        format!("{month} a month")
+    })
+}
+
+/// "Micron 7450 PRO, 960 GB (2022)".
+fn with_year(candidate: &Candidate) -> String {
+    match &candidate.product {
+        Some(product) if product.year > 0 => format!("{} ({})", candidate.title, product.year),
+        _ => candidate.title.clone(),
+    }
+}
+
+/// How long the flash lasts, in words, as the end of a sentence about it.
+fn life_of(candidate: &Candidate) -> Option<String> {
+    let endurance = candidate.endurance.as_ref()?;
+    let more = if endurance.lifetime_is_lower_bound { "more than " } else { "" };
+    match (endurance.lifetime_years, endurance.lifetime_range_years) {
+        (Some(years), _) => Some(format!("{more}{}", words::years(years))),
+        (None, Some([low, high])) => {
+            let limit = crate::LIFETIME_LIMIT_YEARS;
+            Some(match (low >= limit, high >= limit) {
+                (true, _) => format!("more than {}", words::years(limit)),
+                (false, true) => format!("{} or more", words::years(low)),
+                (false, false) => format!("{} to {}", words::years(low), words::years(high)),
+            })
+        }
+        (None, None) => None,
+    }
+}
+
+fn busy_p99(candidate: &Candidate) -> Option<f64> {
+    candidate.busy.as_ref().map(|busy| busy.response_time.p99_us)
+}
+
+fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
+    if facts.replay.mode == ReplayMode::Closed {
+        return format!(
+            "The trace has no times, so no product can be recommended. It asks for {} of capacity, and writes {}.",
+            words::bytes(facts.need.capacity_bytes as f64),
+            words::bytes(facts.profile.write_bytes as f64)
+        );
+    }
+    let Some(best) = recommended else { return headline_of_none(facts) };
+    let mut text = format!("{} is the cheapest that keeps every budget", with_year(best));
+    if let Some(price) = price_of(best, facts.budgets.years) {
+        text += &format!(": {price}");
+    }
+    if let Some(p99) = busy_p99(best) {
+        text += &format!(", 99 % of requests within {} in the busiest time", words::time(p99));
+    }
+    if let Some(headroom) = &best.headroom {
+        let more = if headroom.is_lower_bound { "more than " } else { "" };
+        text += &format!(", {more}{} times the load carried", words::factor(headroom.factor));
+    }
+    match (&best.endurance, life_of(best)) {
+        (Some(_), Some(life)) => text += &format!(", and its flash lasts {life}"),
+        (Some(_), None) => text += ", and the life of its flash cannot be told",
+        (None, _) => {}
+    }
+    text + "."
+}
+
+fn headline_of_none(facts: &Facts<'_>) -> String {
+    let Some(found) = facts.markets.first() else { return "The catalogue has no product for this workload.".into() };
+    let Some(nearest) = found.choice.nearest.and_then(|n| found.tried.get(n)) else {
+        return "The catalogue has no product that can be judged for this workload.".into();
+    };
+    let nearest = &nearest.candidate;
+    let missed = if nearest.judgement.reasons.is_empty() {
+        "the life of its flash cannot be told".to_string()
+    } else {
+        nearest.judgement.reasons.join("; ")
+    };
+    format!("No design keeps every budget. {} comes nearest, but {missed}.", with_year(nearest))
+}
+
+/// Why the answer of a market is what it is.
+fn because(found: &Found, facts: &Facts<'_>) -> String {
+    if facts.replay.mode == ReplayMode::Closed {
+        return "The trace has no times.".into();
+    }
+    let Some(best) = found.recommended() else {
+        return format!("None of {} simulated designs keeps every budget.", found.tried.len());
+    };
+    let cost = |candidate: &Candidate| candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total);
+    let cheaper: Vec<&Candidate> =
+        found.tried.iter().map(|tried| &tried.candidate).filter(|other| cost(other) < cost(best)).collect();
+    match cheaper.last() {
+        None => "Nothing cheaper was found that holds the data.".into(),
+        Some(other) => format!(
+            "{} cheaper designs miss a budget; the dearest of them is {}: {}.",
+            cheaper.len(),
+            other.title,
+            other.judgement.reasons.first().map_or("too close to call", String::as_str)
+        ),
+    }
+}
+
+fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    let mut say = |level, text: String| findings.push(Finding { level, topic: "performance".into(), text });
+    let Some(found) = facts.markets.first() else { return };
+    if facts.replay.mode == ReplayMode::Closed {
+        return;
+    }
+    if let Some(best) = found.recommended() {
+        say(Level::Info, because(found, facts));
+        let equals: Vec<&str> =
+            found.choice.equals.iter().map(|&n| found.tried[n].candidate.title.as_str()).collect();
+        if !equals.is_empty() {
+            say(Level::Info, format!("Equal to {} within the noise: {}.", best.title, equals.join("; ")));
+        }
+        if best.cost.as_ref().is_some_and(|cost| cost.assumed) {
+            let date = best.cost.as_ref().map_or("", |cost| cost.as_of.as_str());
+            let text = format!(
+                "The price of {} is assumed, or that of its class ({date}): ask for an offer, and give it with --price.",
+                best.title
+            );
+            say(Level::Warning, text);
+        }
+    }
+    for other in &facts.markets[1..] {
+        if let Some(best) = other.recommended() {
+            let price = price_of(best, facts.budgets.years).unwrap_or_default();
+            say(Level::Info, format!("On {}: {}, {price}.", other.market, with_year(best)));
+        }
+    }
+}
+
+fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
+    let mut say = |level, text: String| findings.push(Finding { level, topic: "performance".into(), text });
+    if let Some(best) = recommended {
+        if let (Some(measured), Some(hour)) = (facts.measured, best.busiest_hour) {
+            let (today, then) = (measured.busiest_hour_p99_us, hour.response_time.p99_us);
+            if today > 0.0 && then > 0.0 {
+                let (level, compared) = if then <= today {
+                    (Level::Good, format!("{} times faster than", words::factor(today / then)))
+                } else {
+                    (Level::Warning, format!("{} times slower than", words::factor(then / today)))
+                };
+                let of = match measured.requests as f64 / facts.profile.requests.max(1) as f64 {
+                    share if share < 0.99 => {
+                        format!(" (of the {} of requests whose time it recorded)", words::percent(share))
+                    }
+                    _ => String::new(),
+                };
+                say(
+                    level,
+                    format!(
+                        "Today, as measured in the trace{of}, 99 % of requests in the busiest hour take at most {}; {} \
+                        is {compared} that.",
+                        words::time(today),
+                        best.title
+                    ),
+                );
+            }
+        }
+        let busy = best.busy.as_ref();
+        if let Some((resource, utilisation)) = busy.and_then(|busy| busy.resource.as_deref().zip(busy.utilisation)) {
+            let breaks = best.headroom.as_ref().and_then(|headroom| {
+                let (at, by) = (headroom.breaks_at?, headroom.limited_by.as_ref()?);
+                Some(format!(" Under {} times the load {by}.", words::factor(at)))
+            });
+            say(
+                Level::Info,
+                format!(
+                    "Its busiest resource in the busiest time is its {}: {} busy.{}",
+                    words::resource(resource),
+                    words::percent(utilisation),
+                    breaks.unwrap_or_default()
+                ),
+            );
+        }
+    }
+    misaligned(facts.misalignments, &mut say);
+}
+
+/// One finding for all volumes: they are misaligned for one reason.
+fn misaligned(misalignments: &[Misalignment], say: &mut impl FnMut(Level, String)) {
+    let Some(first) = misalignments.first() else { return };
+    let shifts: std::collections::BTreeSet<i64> = misalignments.iter().map(|one| one.shift_bytes).collect();
+    let volumes = match misalignments.len() {
+        1 => format!("Volume {} is", first.volume),
+        n => format!("{n} volumes are"),
+    };
+    let shift = match shifts.len() {
+        1 => format!("by {} bytes", first.shift_bytes),
+        _ => "each by a number of bytes of its own".to_string(),
+    };
+    let best = misalignments.iter().map(|one| one.aligned_after).fold(0.0, f64::max);
+    let (level, cost) = match &first.cost {
+        Some(cost) => {
+            let text = format!(
+                " On {} that takes the mean from {} to {} and page programs from {} to {}.",
+                cost.candidate,
+                words::time(cost.as_traced.mean_us),
+                words::time(cost.aligned.mean_us),
+                words::count(cost.as_traced.page_programs),
+                words::count(cost.aligned.page_programs),
+            );
+            let gain = cost.as_traced.mean_us / cost.aligned.mean_us.max(1e-9);
+            (if gain > 1.1 { Level::Warning } else { Level::Info }, text)
+        }
+        None => (Level::Info, String::new()),
+    };
+    say(
+        level,
+        format!(
+            "{volumes} misaligned: shifting {shift} would align up to {} of the requests.{cost}",
+            words::percent(best)
+        ),
+    );
+}
+
+fn lifetime(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
+    let Some(best) = recommended else { return };
+    let Some(endurance) = &best.endurance else { return };
+    let mut say = |level, text: String| findings.push(Finding { level, topic: "lifetime".into(), text });
+    let asked = endurance.drive_writes_per_day_asked;
+    let often = |writes: f64| if writes < 0.01 { "less than 0.01".to_string() } else { words::factor(writes) };
+    let warranted = match (asked, endurance.drive_writes_per_day_sold) {
+        (Some(asked), Some(sold)) => {
+            format!(" It asks for {} drive writes a day; {} are warranted.", often(asked), words::factor(sold))
+        }
+        (Some(asked), None) => format!(" It asks for {} drive writes a day.", often(asked)),
+        _ => String::new(),
+    };
+    let level = match endurance.kept {
+        Some(true) => Level::Good,
+        Some(false) => Level::Bad,
+        None => Level::Warning,
+    };
+    if let Some(life) = life_of(best) {
+        let range = match endurance.lifetime_range_years {
+            Some(_) => ", from these minutes around the clock to eight hours a day",
+            None => "",
+        };
+        say(level, format!("The flash of {} lasts {life}{range}. {}{warranted}", best.title, endurance.basis));
+    } else {
+        say(level, format!("The life of the flash of {} cannot be told. {}", best.title, endurance.basis));
+    }
+    let _ = facts;
+}
+
+fn cache(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    let curve = facts.curve;
+    let Some(full) = curve.points.last() else { return };
+    let best_hit_ratio = 1.0 - full.miss_ratio;
+    let text = if best_hit_ratio < 0.05 {
+        format!(
+            "A cache would hardly help: even one that holds everything touched would serve only {} of page accesses.",
+            words::percent(best_hit_ratio)
+        )
+    } else {
+        format!(
+            "A cache of {} would serve {} of page accesses; beyond that more cache brings little.",
+            words::bytes(curve.knee_bytes as f64),
+            words::percent(1.0 - curve.knee_miss_ratio)
+        )
+    };
+    findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
+}
+
+/// Returns the largest notable share of pages read without data, and the design that read them.
+fn most_unwritten_reads<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Option<(f64, &'a str)> {
+    let shares = candidates.flat_map(|candidate| {
+        let flash = candidate.devices.values().filter_map(|device| device.flash.as_ref());
+        flash.filter_map(|flash| Some((flash.notable_unwritten_reads()?, candidate.title.as_str())))
+    });
+    shares.max_by(|one, other| one.0.total_cmp(&other.0))
+}
+
+fn confidence(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    let mut say =
+        |level, text: String| findings.push(Finding { level, topic: "confidence".into(), text });
+    let level = match facts.evidence.grade {
+        Grade::Low => Level::Warning,
+        Grade::Medium | Grade::High => Level::Info,
+    };
+    let reasons = facts.evidence.reasons.join(" ");
+    say(level, format!("Evidence: {}. {reasons}", facts.evidence.grade.name()).trim_end().to_string());
+    if let Some((share, title)) = most_unwritten_reads(facts.candidates()) {
+        say(
+            Level::Warning,
+            format!(
+                "Of the pages that were read, up to {} ({title}) had been trimmed or never written: reading them takes \
+                no flash operation, and counts in all means and percentiles.",
+                words::percent(share)
+            ),
+        );
+    }
+    if facts.replay.mode == ReplayMode::Closed {
+        let highest = facts.candidates().filter(|candidate| candidate.outcome == CandidateOutcome::Served);
+        let rates = highest.filter_map(|candidate| {
+            let requests = candidate.requests.as_ref()?;
+            // Little's law: with a fixed number of requests under way, the rate follows from the mean.
+            let depth = f64::from(facts.replay.queue_depth?);
+            Some((depth / (requests.all.response_time.mean_us / 1e6), candidate.title.as_str()))
+        });
+        if let Some((rate, title)) = rates.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            say(
+                Level::Info,
+                format!("{} The highest rate, {} requests per second, is that of {title}.", facts.replay.reason, words::count(rate as u64)),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use esker_results::{DeviceReport, FlashReport};
+
+    fn candidate(title: &str, reads: u64, unwritten: u64) -> Candidate {
+        let flash = FlashReport { host_page_reads: reads, unwritten_page_reads: unwritten, ..FlashReport::default() };
+        let device = DeviceReport { flash: Some(flash), ..DeviceReport::default() };
+        let devices = [("ssd".to_string(), device)].into();
+        Candidate { devices, ..Candidate::new(title, title, "ssd", 1) }
+    }
+
+    #[test]
+    fn the_design_with_the_most_reads_without_data_is_reported() {
+        assert_eq!(most_unwritten_reads([candidate("tlc", 1000, 10), candidate("disk", 0, 0)].iter()), None);
+        let designs = [candidate("tlc", 1000, 10), candidate("slc", 1000, 30), candidate("qlc", 1000, 20)];
+        assert_eq!(most_unwritten_reads(designs.iter()), Some((0.03, "slc")));
+    }
+}
