@@ -15,9 +15,9 @@ mod workload;
 
 pub use assembly::{Assembly, AssemblyError};
 pub use config::{
-    BeyondCapacity, CommonSettings, ConfigError, DeviceDescription, Dimension, Experiment, OneOrMore, Position,
-    PreconditionKind, RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, System, VolumeSettings,
-    WorkloadSettings,
+    BeyondCapacity, CommonSettings, ConfigError, ConfigText, DeviceDescription, Dimension, Experiment, OneOrMore,
+    Position, PreconditionKind, RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
+    VolumeSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,

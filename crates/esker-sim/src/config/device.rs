@@ -90,7 +90,8 @@ fn nameless(table: &Table, node: &Node, path: &str) -> Finding {
     Finding::of(&node.at, path, Problem::with_hint("`kind` or `preset` is missing", hint))
 }
 
-const COMMON_KEYS: &[&str] = &["kind", "preset", "precondition", "utilisation"];
+/// The keys of [`CommonSettings`].
+pub(super) const COMMON_KEYS: &[&str] = &["kind", "preset", "precondition", "utilisation"];
 
 fn known_kind(name: &str, entry: &TableEntry, path: &str) -> Result<&'static DeviceKind, Finding> {
     device_kind(name).map_err(|name| Finding::of(&entry.node.at, join(path, "kind"), name.into()))
@@ -118,7 +119,7 @@ fn known_preset(
 }
 
 /// A preset's parameters as a node. Errors in them point to where the user named the preset.
-fn preset_node(preset: &Preset, at: &Span) -> Node {
+pub(super) fn preset_node(preset: &Preset, at: &Span) -> Node {
     let node = Node::parse(preset.toml);
     node.unwrap_or_else(|error| panic!("the preset {} is not TOML: {error}", preset.name)).moved_to(at)
 }

@@ -11,7 +11,7 @@ use super::device::read_device;
 use esker_core::Problem;
 
 use super::error::ConfigError;
-use super::read::{Document, Finding, join, key_positions, read};
+use super::read::{Document, Finding, join, key_positions, located, read};
 use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
 use super::system::{DeviceDescription, System};
@@ -211,15 +211,7 @@ impl File {
 
     /// Adds to `error` the position of its key, or of the innermost table around it.
     fn located(&self, error: ConfigError) -> ConfigError {
-        let mut key = error.key.as_str();
-        let at = loop {
-            match (self.positions.get(key), key.rfind('.')) {
-                (Some(span), _) => break Some(span.clone()),
-                (None, Some(dot)) => key = &key[..dot],
-                (None, None) => break None,
-            }
-        };
-        self.document.error(Finding { at, key: error.key, problem: error.problem })
+        located(&self.document, &self.positions, error)
     }
 }
 

@@ -7,6 +7,7 @@ mod read;
 mod run;
 mod sweep;
 mod system;
+mod text;
 mod workload;
 
 pub use device::CommonSettings;
@@ -16,6 +17,7 @@ pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
 pub use system::{DeviceDescription, PreconditionKind, System};
+pub use text::ConfigText;
 pub use workload::{
     BeyondCapacity, OneOrMore, RequestPriority, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,
 };

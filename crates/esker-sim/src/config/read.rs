@@ -117,3 +117,16 @@ pub(crate) fn key_positions(node: &Node, path: &str, into: &mut BTreeMap<String,
         _ => {}
     }
 }
+
+/// Adds to `error` the position of its key among `positions`, or of the innermost table around it.
+pub(crate) fn located(document: &Document, positions: &BTreeMap<String, Span>, error: ConfigError) -> ConfigError {
+    let mut key = error.key.as_str();
+    let at = loop {
+        match (positions.get(key), key.rfind('.')) {
+            (Some(span), _) => break Some(span.clone()),
+            (None, Some(dot)) => key = &key[..dot],
+            (None, None) => break None,
+        }
+    };
+    document.error(Finding { at, key: error.key, problem: error.problem })
+}

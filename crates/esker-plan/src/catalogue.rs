@@ -1,0 +1,87 @@
+//! A catalogue: products, and the prices of their classes.
+
+use esker_core::Problem;
+use esker_core::registry::NotFound;
+use esker_sim::ConfigError;
+use serde::Serialize;
+
+use crate::{Class, Date, Figure, Price, Product, Running};
+
+/// An error of a catalogue. It has file, line and column, the key, and what would do instead.
+pub type CatalogueError = ConfigError;
+
+/// Things one can buy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Catalogue {
+    /// Its name: that of a built-in one, or the file's.
+    pub name: String,
+    /// When its prices were seen: the latest day of any of them.
+    pub as_of: Date,
+    /// The currency of every price: three letters, as in ISO 4217.
+    pub currency: String,
+    /// The products, in the order of the file.
+    pub products: Vec<Product>,
+    /// What a class of products costs where the price of the model is not known.
+    pub price_classes: Vec<(Class, Figure<Price>)>,
+    /// What running devices costs where nobody says otherwise.
+    pub running: Running,
+}
+
+impl Catalogue {
+    /// Reads a catalogue from TOML. `name` is its name in errors.
+    pub fn read(name: &str, text: &str) -> Result<Self, CatalogueError> {
+        crate::read::toml(name, text)
+    }
+
+    /// The product called `name`.
+    pub fn product(&self, name: &str) -> Result<&Product, NotFound> {
+        let found = self.products.iter().find(|product| product.name == name);
+        found.ok_or_else(|| NotFound::new("product", name, self.names()))
+    }
+
+    /// The names of the products, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.products.iter().map(|product| product.name.as_str())
+    }
+
+    /// Adds the products of `other`, which replace those of the same name. Both have to be in one currency.
+    pub fn extended(mut self, other: Self) -> Result<Self, CatalogueError> {
+        if other.currency != self.currency {
+            let message =
+                format!("its prices are in {}, those of `{}` in {}", other.currency, self.name, self.currency);
+            let hint = format!("convert its prices to {} before", self.currency);
+            let error = CatalogueError::new("currency", Problem::with_hint(message, hint));
+            return Err(CatalogueError { origin: other.name, ..error });
+        }
+        for product in other.products {
+            match self.products.iter_mut().find(|known| known.name == product.name) {
+                Some(known) => *known = product,
+                None => self.products.push(product),
+            }
+        }
+        for class in other.price_classes {
+            self.price_classes.retain(|known| known.0 != class.0);
+            self.price_classes.push(class);
+        }
+        self.as_of = self.as_of.max(other.as_of);
+        Ok(self)
+    }
+
+    /// Only the products of these names.
+    pub fn only(mut self, names: &[impl AsRef<str>]) -> Result<Self, NotFound> {
+        self.check_names(names)?;
+        self.products.retain(|product| names.iter().any(|name| name.as_ref() == product.name));
+        Ok(self)
+    }
+
+    /// All products but those of these names.
+    pub fn without(mut self, names: &[impl AsRef<str>]) -> Result<Self, NotFound> {
+        self.check_names(names)?;
+        self.products.retain(|product| !names.iter().any(|name| name.as_ref() == product.name));
+        Ok(self)
+    }
+
+    fn check_names(&self, names: &[impl AsRef<str>]) -> Result<(), NotFound> {
+        names.iter().try_for_each(|name| self.product(name.as_ref()).map(|_| ()))
+    }
+}

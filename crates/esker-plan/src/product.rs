@@ -1,0 +1,301 @@
+//! Products: what is on sale, of what sizes, for how much, and what it is known by.
+
+use std::fmt;
+
+use esker_core::{ByteRate, Bytes, Nanos, Power, Ratio};
+use serde::{Deserialize, Serialize};
+
+use crate::Money;
+use crate::price::Price;
+
+/// A figure with its origin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Figure<T> {
+    /// The figure.
+    pub value: T,
+    /// Who published it, and when; `None` if it is assumed.
+    pub source: Option<String>,
+}
+
+/// Where a product is bought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Market {
+    /// Devices that one buys, and runs in a machine of one's own.
+    OnPremises,
+    /// Volumes of Amazon Web Services.
+    Aws,
+    /// Volumes of Microsoft Azure.
+    Azure,
+    /// Volumes of Google Cloud.
+    Google,
+}
+
+impl Market {
+    /// Every market, in the order of lists.
+    pub const ALL: &'static [Self] = &[Self::OnPremises, Self::Aws, Self::Azure, Self::Google];
+
+    /// The name in catalogues.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OnPremises => "on-premises",
+            Self::Aws => "aws",
+            Self::Azure => "azure",
+            Self::Google => "google",
+        }
+    }
+}
+
+impl fmt::Display for Market {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Devices that are alike in use and price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Data-centre drives of triple-level cells, NVMe, about one drive write per day.
+    TlcReadIntensive,
+    /// The same with more spare flash, about three drive writes per day.
+    TlcMixedUse,
+    /// Data-centre drives of triple-level cells, SATA.
+    SataTlc,
+    /// Data-centre drives of quad-level cells.
+    Qlc,
+    /// Drives of single-level cells made for short latency.
+    LowLatency,
+    /// Drives of single-level cells from before there were others.
+    Slc,
+    /// Drives for desktops, without protection against power loss.
+    Consumer,
+    /// Large disks of 7,200 rpm.
+    Nearline,
+    /// Disks for desktops, 7,200 rpm and less.
+    DesktopDisk,
+    /// Disks of 10,000 rpm.
+    #[serde(rename = "disk-10k")]
+    Disk10k,
+    /// Disks of 15,000 rpm.
+    #[serde(rename = "disk-15k")]
+    Disk15k,
+    /// Block volumes of clouds.
+    CloudVolume,
+}
+
+impl Class {
+    /// Every class, in the order of lists.
+    pub const ALL: &'static [Self] = &[
+        Self::TlcReadIntensive,
+        Self::TlcMixedUse,
+        Self::SataTlc,
+        Self::Qlc,
+        Self::LowLatency,
+        Self::Slc,
+        Self::Consumer,
+        Self::Nearline,
+        Self::DesktopDisk,
+        Self::Disk10k,
+        Self::Disk15k,
+        Self::CloudVolume,
+    ];
+
+    /// The name in catalogues.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TlcReadIntensive => "tlc-read-intensive",
+            Self::TlcMixedUse => "tlc-mixed-use",
+            Self::SataTlc => "sata-tlc",
+            Self::Qlc => "qlc",
+            Self::LowLatency => "low-latency",
+            Self::Slc => "slc",
+            Self::Consumer => "consumer",
+            Self::Nearline => "nearline",
+            Self::DesktopDisk => "desktop-disk",
+            Self::Disk10k => "disk-10k",
+            Self::Disk15k => "disk-15k",
+            Self::CloudVolume => "cloud-volume",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A capacity on sale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Capacity {
+    /// Bytes for the host, as sold: drives and disks count by thousands.
+    pub bytes: Bytes,
+    /// Flash dies in the drive of this capacity; `None` for what has no flash.
+    pub dies: Option<u32>,
+}
+
+/// The sizes of a cloud volume, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct VolumeSizes {
+    /// The smallest.
+    pub least: Bytes,
+    /// The largest.
+    pub most: Bytes,
+}
+
+/// How much the host may write over the warranty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rating {
+    /// Times the whole capacity, every day ("DWPD").
+    DriveWritesPerDay(Ratio),
+    /// Bytes in all ("TBW" counts terabytes).
+    Written(u128),
+    /// Times that each cell may be erased: the capacity so many times, at a write amplification of one.
+    Cycles(u64),
+}
+
+/// What the maker rates the flash for: one rating for each capacity on sale.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Endurance {
+    /// Capacity and rating.
+    pub ratings: Vec<(Bytes, Rating)>,
+}
+
+/// Power that a device draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PowerDraw {
+    /// While it works.
+    pub active: Power,
+    /// While it waits.
+    pub idle: Power,
+    /// What its place in an array needs besides, always: fans, supplies, controllers.
+    pub supplement: Power,
+}
+
+/// Figures of a data sheet. Those that are not known are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Performance {
+    /// Long sequential reads.
+    pub sequential_read: Option<ByteRate>,
+    /// Long sequential writes.
+    pub sequential_write: Option<ByteRate>,
+    /// Random reads of 4 KiB per second, at a deep queue.
+    pub random_read: Option<u64>,
+    /// Random writes of 4 KiB per second, at a deep queue; of drives for data centres in the steady state.
+    pub random_write: Option<u64>,
+    /// A read of 4 KiB, alone.
+    pub read_latency: Option<Nanos>,
+    /// A write of 4 KiB, alone.
+    pub write_latency: Option<Nanos>,
+}
+
+/// Something about a product that nobody published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Assumption {
+    /// The figure: the key in the catalogue, such as `power`.
+    pub figure: String,
+    /// How it was arrived at, if the catalogue says so.
+    pub reason: Option<String>,
+}
+
+/// Something that can be bought.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Product {
+    /// The name in commands and reports: "micron-7450-pro".
+    pub name: String,
+    /// Maker and model: "Micron 7450 PRO".
+    pub title: String,
+    /// The year in which it came out.
+    pub year: u16,
+    /// Where it is bought.
+    pub market: Market,
+    /// What it is like.
+    pub class: Class,
+    /// How it is attached: "NVMe, PCIe 4.0 x4".
+    pub interface: String,
+    /// Kind of device: "ssd", "hdd", "cloud-volume".
+    pub kind: String,
+    /// The preset that models it.
+    pub preset: String,
+    /// The device's settings: those of the preset with the product's own laid over them. See [`Product::settings_at`]
+    /// for those of one capacity.
+    pub settings: serde_json::Value,
+    /// The keys of `settings` that the product states itself.
+    pub own_settings: Vec<String>,
+    /// Capacities on sale, smallest first; empty for cloud volumes.
+    pub capacities: Vec<Capacity>,
+    /// Sizes of a cloud volume; `None` for devices.
+    pub volume_sizes: Option<VolumeSizes>,
+    /// Flash of one die; `None` for what has no flash.
+    pub die: Option<Bytes>,
+    /// What the flash is rated for; `None` for what does not wear, or is not known.
+    pub endurance: Option<Figure<Endurance>>,
+    /// Years of warranty, over which `endurance` holds.
+    pub warranty_years: f64,
+    /// Power of one device; `None` if not known, or somebody else pays for it.
+    pub power: Option<Figure<PowerDraw>>,
+    /// Share of devices that fail in a year.
+    pub annual_failure_rate: Option<Figure<Ratio>>,
+    /// What data sheets promise.
+    pub performance: Option<Figure<Performance>>,
+    /// What it costs.
+    pub price: Figure<Price>,
+    /// The source of everything that has none of its own; `None` if everything has, or is assumed.
+    pub source: Option<String>,
+    /// What is assumed, by the names of keys.
+    pub assumed: Vec<Assumption>,
+}
+
+impl Product {
+    /// Whether it is a volume of a cloud, which is rented by the month.
+    pub fn is_cloud_volume(&self) -> bool {
+        self.kind == CLOUD_VOLUME
+    }
+
+    /// Host bytes that the flash of a device of `capacity` is rated for, over the warranty. A capacity that is not on
+    /// sale is rated like the nearest one that is. `None` if there is no rating.
+    pub fn endurance_bytes(&self, capacity: Bytes) -> Option<u128> {
+        let ratings = &self.endurance.as_ref()?.value.ratings;
+        let (of, rating) = ratings.iter().min_by_key(|(of, _)| of.0.abs_diff(capacity.0))?;
+        let bytes = u128::from(capacity.0);
+        Some(match *rating {
+            Rating::DriveWritesPerDay(times) => {
+                let days = (self.warranty_years * 365.0 * 1e3).round() as u128;
+                bytes * u128::from(times.as_parts_per_billion()) / 1_000_000 * days / 1_000_000
+            }
+            Rating::Written(written) => (written / 1_000) * bytes / (u128::from(of.0) / 1_000).max(1),
+            Rating::Cycles(cycles) => bytes * u128::from(cycles),
+        })
+    }
+
+    /// Drive writes per day over the warranty that a device of `capacity` is rated for; `None` without a rating.
+    pub fn drive_writes_per_day_sold(&self, capacity: Bytes) -> Option<f64> {
+        let days = self.warranty_years * 365.0;
+        let bytes = self.endurance_bytes(capacity)?;
+        (capacity > Bytes::ZERO && days > 0.0).then(|| bytes as f64 / capacity.0 as f64 / days)
+    }
+
+    /// The price of one device of `capacity`; zero for what is rented (see [`crate::cloud_cost`]).
+    pub fn purchase(&self, capacity: Bytes) -> Money {
+        self.price.value.purchase(capacity)
+    }
+
+    /// What of the product is assumed, in words: one sentence for each, without a full stop.
+    pub fn assumptions(&self) -> Vec<String> {
+        let sentence = |assumption: &Assumption| {
+            let reason = assumption.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+            format!("`{}` of {} is assumed{reason}", assumption.figure, self.name)
+        };
+        self.assumed.iter().map(sentence).collect()
+    }
+
+    /// Whether `figure`, the name of a key, is assumed.
+    pub fn is_assumed(&self, figure: &str) -> bool {
+        self.assumed.iter().any(|assumption| assumption.figure == figure)
+    }
+}
+
+/// The kind of device of cloud volumes.
+pub(crate) const CLOUD_VOLUME: &str = "cloud-volume";

@@ -1,0 +1,389 @@
+//! One product: its figures, and the settings that model it.
+
+use esker_core::registry::NotFound;
+use esker_core::{Bytes, Preset, Problem, Ratio};
+use esker_sim::DEVICE_KINDS;
+use serde_json::Value;
+
+use super::origin::Origin;
+use super::raw::{Brief, RawDies, RawProduct, RawRating};
+use super::{Reading, wrong, wrong_with_hint};
+use crate::product::CLOUD_VOLUME;
+use crate::{
+    Assumption, Capacity, CatalogueError, Class, Endurance, Figure, Performance, PowerDraw, PriceRate, Product, Rating,
+    VolumeSizes,
+};
+
+/// A die of 512 Gbit.
+const USUAL_DIE: Bytes = Bytes::gib(64);
+
+/// The parts of a product that are read one by one, with what they have in common.
+struct Draft<'a> {
+    path: String,
+    source: Option<&'a str>,
+    assumed: Vec<Assumption>,
+}
+
+impl Draft<'_> {
+    fn key(&self, key: &str) -> String {
+        format!("{}.{key}", self.path)
+    }
+}
+
+impl Reading<'_> {
+    pub(super) fn product(&self, name: &str, mut raw: RawProduct) -> Result<Product, CatalogueError> {
+        let path = format!("product.{name}");
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || !name.chars().all(plain) {
+            let hint = "such as [product.micron-7450-pro]; `title` has the name in full";
+            return Err(wrong_with_hint(path, "a product's name is made of small letters, digits and `-`", hint));
+        }
+        if !(1950..2100).contains(&raw.year) {
+            return Err(wrong(format!("{path}.year"), format!("{} is no year of a product", raw.year)));
+        }
+        let source = match &raw.source {
+            Some(source) => Some(self.references.expand(&format!("{path}.source"), source)?),
+            None => None,
+        };
+        let mut draft = Draft { path, source: source.as_deref(), assumed: Vec::new() };
+        let (kind, preset) = known_preset(&draft, &raw)?;
+        let volume = kind == CLOUD_VOLUME;
+        let (capacities, die) = self.capacities(&mut draft, &mut raw, kind)?;
+        let volume_sizes = self.volume_sizes(&mut draft, &mut raw, volume)?;
+        let (settings, own_settings) = self.settings(&mut draft, &raw, name, preset)?;
+        let endurance = self.endurance(&mut draft, &mut raw, &capacities)?;
+        let price = self.product_price(&mut draft, &mut raw, volume)?;
+        let product = Product {
+            name: name.to_string(),
+            power: self.power(&mut draft, &mut raw)?,
+            annual_failure_rate: self.failure_rate(&mut draft, &mut raw)?,
+            performance: self.performance(&mut draft, &mut raw)?,
+            title: raw.title,
+            year: raw.year,
+            market: raw.market,
+            class: raw.class,
+            interface: raw.interface,
+            kind: kind.to_string(),
+            preset: raw.preset,
+            settings,
+            own_settings,
+            capacities: capacities.clone(),
+            volume_sizes,
+            die,
+            endurance,
+            warranty_years: raw.warranty.map_or(0.0, |warranty| warranty.as_secs_f64() / (365.0 * 86_400.0)),
+            price,
+            assumed: draft.assumed,
+            source: source.clone(),
+        };
+        // The smallest is the one whose dies may be too few.
+        let smallest = capacities.first().map_or(Bytes::ZERO, |capacity| capacity.bytes);
+        product.try_to_build(smallest).map_err(|fault| {
+            let key = fault.keys.first().map_or_else(String::new, |key| format!(".{key}"));
+            let key = format!("product.{name}.device{key}");
+            let message = format!("as {smallest} it cannot be built: {}", fault.message);
+            CatalogueError::new(key, Problem::Other { message, hint: fault.hint })
+        })?;
+        Ok(product)
+    }
+
+    fn capacities(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &mut RawProduct,
+        kind: &str,
+    ) -> Result<(Vec<Capacity>, Option<Bytes>), CatalogueError> {
+        let key = draft.key("capacities");
+        let (sizes, origin) = match raw.capacities.take() {
+            Some(Brief::Alone(sizes)) => (sizes, Origin::default()),
+            Some(Brief::Table(table)) => (table.sizes, Origin::of(table.source, table.assumed)),
+            None if kind == CLOUD_VOLUME => return Ok((Vec::new(), None)),
+            None => {
+                let hint = Some("list what is on sale, such as capacities = [\"960GB\", \"1.92TB\"]".to_string());
+                let problem = Problem::MissingKey { key: "capacities".to_string(), hint };
+                return Err(CatalogueError::new(draft.path.clone(), problem));
+            }
+        };
+        if kind == CLOUD_VOLUME {
+            let hint = "a volume has `size = { min = \"1GiB\", max = \"16TiB\" }`";
+            return Err(wrong_with_hint(key, "a cloud volume is of any size within bounds", hint));
+        }
+        if sizes.is_empty() || sizes.contains(&Bytes::ZERO) {
+            return Err(wrong(key, "expected at least one capacity, each larger than zero"));
+        }
+        let mut sorted = sizes.clone();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(wrong(key, format!("{} is there twice", twice[0])));
+        }
+        let known = self.resolve(&key, &origin, draft.source)?;
+        draft.assumed.extend(known.assumption("capacities"));
+        if kind != "ssd" {
+            for (key, given) in [("die", raw.die.is_some()), ("dies", raw.dies.is_some())] {
+                if given {
+                    return Err(wrong(draft.key(key), "only drives of flash have dies"));
+                }
+            }
+            return Ok((sorted.into_iter().map(|bytes| Capacity { bytes, dies: None }).collect(), None));
+        }
+        let (dies, die) = self.dies(draft, raw, &sorted)?;
+        let capacities = sorted.into_iter().zip(dies).map(|(bytes, dies)| Capacity { bytes, dies: Some(dies) });
+        Ok((capacities.collect(), Some(die)))
+    }
+
+    /// The dies of each capacity, and the size of one. What is not stated follows from the raw flash, which is the next
+    /// power of two: 960 GB are sold of 1 TiB.
+    fn dies(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &mut RawProduct,
+        sizes: &[Bytes],
+    ) -> Result<(Vec<u32>, Bytes), CatalogueError> {
+        let RawDies { counts, source, assumed } = raw.dies.take().unwrap_or_default();
+        let raw_flash = |sold: Bytes| sold.0.checked_next_power_of_two().unwrap_or(u64::MAX);
+        if let Some(stranger) = counts.keys().find(|capacity| !sizes.contains(capacity)) {
+            return Err(wrong(draft.key("dies"), format!("{stranger} is none of the capacities on sale")));
+        }
+        if !counts.is_empty() {
+            let known = self.resolve(&draft.key("dies"), &Origin::of(source, assumed), draft.source)?;
+            draft.assumed.extend(known.assumption("dies"));
+        }
+        let (size, origin) = match (raw.die.take(), counts.first_key_value()) {
+            (Some(Brief::Alone(size)), _) => (size, Origin::default()),
+            (Some(Brief::Table(table)), _) => (table.size, Origin::of(table.source, table.assumed)),
+            (None, Some((sold, dies))) => (Bytes(raw_flash(*sold) / u64::from(*dies).max(1)), usual_die()),
+            (None, None) => (USUAL_DIE, usual_die()),
+        };
+        if size < Bytes::mib(1) {
+            return Err(wrong(draft.key("die"), format!("{size} is too little flash for a die: at least 1MiB")));
+        }
+        let known = self.resolve(&draft.key("die"), &origin, draft.source)?;
+        draft.assumed.extend(known.assumption("die"));
+        let mut dies = Vec::new();
+        for sold in sizes {
+            let count = match counts.get(sold) {
+                Some(count) => u64::from(*count),
+                None => (raw_flash(*sold) / size.0).max(1),
+            };
+            let count = u32::try_from(count).ok().filter(|count| (1..=1 << 16).contains(count));
+            let Some(count) = count else {
+                return Err(wrong(draft.key("dies"), format!("{sold} has no reasonable number of dies")));
+            };
+            if u128::from(count) * u128::from(size.0) <= u128::from(sold.0) {
+                let message = format!("{count} dies of {size} do not hold {sold} and something to spare");
+                return Err(wrong(draft.key("dies"), message));
+            }
+            dies.push(count);
+        }
+        Ok((dies, size))
+    }
+
+    fn volume_sizes(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &mut RawProduct,
+        volume: bool,
+    ) -> Result<Option<VolumeSizes>, CatalogueError> {
+        let key = draft.key("size");
+        match raw.size.take() {
+            None if volume => {
+                let hint = Some("the bounds of its size: size = { min = \"1GiB\", max = \"16TiB\" }".to_string());
+                let problem = Problem::MissingKey { key: "size".to_string(), hint };
+                Err(CatalogueError::new(draft.path.clone(), problem))
+            }
+            None => Ok(None),
+            Some(_) if !volume => Err(wrong_with_hint(key, "only cloud volumes have it", "give `capacities`")),
+            Some(sizes) => {
+                if sizes.min > sizes.max || sizes.min == Bytes::ZERO {
+                    return Err(wrong(key, "expected `min` of more than nothing, and `max` of at least `min`"));
+                }
+                let known = self.resolve(&key, &Origin::of(sizes.source, sizes.assumed), draft.source)?;
+                draft.assumed.extend(known.assumption("size"));
+                Ok(Some(VolumeSizes { least: sizes.min, most: sizes.max }))
+            }
+        }
+    }
+
+    /// The settings of the preset with the product's own over them, and the keys of the latter.
+    fn settings(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &RawProduct,
+        name: &str,
+        preset: Option<&Preset>,
+    ) -> Result<(Value, Vec<String>), CatalogueError> {
+        let mut keys = Vec::new();
+        if let Some(device) = &raw.device {
+            let origin = Origin::of(device.source.clone(), device.assumed.clone());
+            let known = self.resolve(&draft.key("device"), &origin, draft.source)?;
+            draft.assumed.extend(known.assumption("device"));
+            keys.clone_from(&device.keys);
+        }
+        let Some(preset) = preset else { return Ok((Value::Object(serde_json::Map::new()), keys)) };
+        let path = ["product", name, "device"];
+        let settings = self.text.device(preset, &path, &["source", "assumed"], &draft.key("preset"))?;
+        Ok((settings.resolved(), keys))
+    }
+
+    fn endurance(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &mut RawProduct,
+        capacities: &[Capacity],
+    ) -> Result<Option<Figure<Endurance>>, CatalogueError> {
+        let key = draft.key("endurance");
+        let (rating, origin) = match raw.endurance.take() {
+            None => return Ok(None),
+            Some(Brief::Alone(rating)) => (RawRating::All(rating), Origin::default()),
+            Some(Brief::Table(table)) => (table.rating, Origin::of(table.source, table.assumed)),
+        };
+        let known = self.resolve(&key, &origin, draft.source)?;
+        draft.assumed.extend(known.assumption("endurance"));
+        let sizes = || capacities.iter().map(|capacity| capacity.bytes);
+        let ratings: Vec<(Bytes, Rating)> = match rating {
+            RawRating::All(Rating::Written(_)) if capacities.len() != 1 => {
+                let hint = "give one for each: rating = { \"1TB\" = \"600TBW\", \"2TB\" = \"1200TBW\" }";
+                return Err(wrong_with_hint(key, "bytes written are the rating of one capacity", hint));
+            }
+            RawRating::All(rating) => sizes().map(|size| (size, rating)).collect(),
+            RawRating::Each(ratings) => {
+                if let Some(size) = ratings.keys().find(|size| !sizes().any(|known| known == **size)) {
+                    return Err(wrong(key, format!("{size} is none of the capacities on sale")));
+                }
+                if let Some(size) = sizes().find(|size| !ratings.contains_key(size)) {
+                    return Err(wrong(key, format!("the rating of {size} is missing")));
+                }
+                ratings.into_iter().collect()
+            }
+        };
+        let by_time = |(_, rating): &(Bytes, Rating)| matches!(rating, Rating::DriveWritesPerDay(_));
+        if ratings.iter().any(by_time) && raw.warranty.is_none_or(|warranty| warranty.0 == 0) {
+            let hint = Some("drive writes per day hold over the warranty, such as warranty = \"5y\"".to_string());
+            let problem = Problem::MissingKey { key: "warranty".to_string(), hint };
+            return Err(CatalogueError::new(draft.path.clone(), problem));
+        }
+        Ok(Some(Figure { value: Endurance { ratings }, source: known.source }))
+    }
+
+    fn power(&self, draft: &mut Draft<'_>, raw: &mut RawProduct) -> Result<Option<Figure<PowerDraw>>, CatalogueError> {
+        let Some(power) = raw.power.take() else { return Ok(None) };
+        let key = draft.key("power");
+        if power.idle > power.active {
+            return Err(wrong(key, format!("it idles at {}, and works at only {}", power.idle, power.active)));
+        }
+        let known = self.resolve(&key, &Origin::of(power.source, power.assumed), draft.source)?;
+        draft.assumed.extend(known.assumption("power"));
+        let supplement = power.supplement.unwrap_or_default();
+        let value = PowerDraw { active: power.active, idle: power.idle, supplement };
+        Ok(Some(Figure { value, source: known.source }))
+    }
+
+    fn failure_rate(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &mut RawProduct,
+    ) -> Result<Option<Figure<Ratio>>, CatalogueError> {
+        let key = draft.key("annual_failure_rate");
+        let (value, origin) = match raw.annual_failure_rate.take() {
+            None => return Ok(None),
+            Some(Brief::Alone(rate)) => (rate, Origin::default()),
+            Some(Brief::Table(table)) => (table.rate, Origin::of(table.source, table.assumed)),
+        };
+        if value > Ratio::ONE {
+            return Err(wrong(key, format!("{value} of them cannot fail: at most 100%")));
+        }
+        let known = self.resolve(&key, &origin, draft.source)?;
+        draft.assumed.extend(known.assumption("annual_failure_rate"));
+        Ok(Some(Figure { value, source: known.source }))
+    }
+
+    fn performance(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &mut RawProduct,
+    ) -> Result<Option<Figure<Performance>>, CatalogueError> {
+        let Some(figures) = raw.performance.take() else { return Ok(None) };
+        let origin = Origin::of(figures.source, figures.assumed);
+        let known = self.resolve(&draft.key("performance"), &origin, draft.source)?;
+        draft.assumed.extend(known.assumption("performance"));
+        let value = Performance {
+            sequential_read: figures.sequential_read,
+            sequential_write: figures.sequential_write,
+            random_read: figures.random_read,
+            random_write: figures.random_write,
+            read_latency: figures.read_latency,
+            write_latency: figures.write_latency,
+        };
+        Ok(Some(Figure { value, source: known.source }))
+    }
+
+    fn product_price(
+        &self,
+        draft: &mut Draft<'_>,
+        raw: &mut RawProduct,
+        volume: bool,
+    ) -> Result<Figure<crate::Price>, CatalogueError> {
+        let key = draft.key("price");
+        let price = match raw.price.take() {
+            Some(price) => self.price(&key, price, draft.source, &mut draft.assumed)?,
+            None => self.price_of_class(draft, raw.class)?,
+        };
+        match (&price.value.rate, volume) {
+            (PriceRate::Monthly(_), false) => {
+                let hint = "give `per_GB`, `per_TB` or `each`";
+                Err(wrong_with_hint(key, "a device is bought, not rented by the month", hint))
+            }
+            (PriceRate::PerTerabyte(_) | PriceRate::Each(_), true) => {
+                let hint = "give `per_GiB_month` or `size_class`";
+                Err(wrong_with_hint(key, "a volume is rented by the month", hint))
+            }
+            _ => Ok(price),
+        }
+    }
+
+    fn price_of_class(&self, draft: &mut Draft<'_>, class: Class) -> Result<Figure<crate::Price>, CatalogueError> {
+        let Some(price) = self.classes.get(&class) else {
+            let hint = Some(format!("give the price of the product, or of its class: [price_class.{class}]"));
+            let problem = Problem::MissingKey { key: "price".to_string(), hint };
+            return Err(CatalogueError::new(draft.path.clone(), problem));
+        };
+        if price.source.is_none() {
+            let reason = Some(format!("that of the class {class}, itself assumed"));
+            draft.assumed.push(Assumption { figure: "price".to_string(), reason });
+        }
+        Ok(price.clone())
+    }
+}
+
+fn usual_die() -> Origin {
+    let reason = "from dies of 512 Gbit, or from the number of dies";
+    Origin::of(None, Some(super::raw::Assumed::Because(reason.to_string())))
+}
+
+/// The product's kind of device and its preset. There is no preset if this program does not know the kind of volumes.
+fn known_preset(
+    draft: &Draft<'_>,
+    raw: &RawProduct,
+) -> Result<(&'static str, Option<&'static Preset>), CatalogueError> {
+    let known = |kind: &str| DEVICE_KINDS.iter().find(|known| known.name == kind);
+    if raw.kind.as_deref() == Some(CLOUD_VOLUME) && known(CLOUD_VOLUME).is_none() {
+        return Ok((CLOUD_VOLUME, None));
+    }
+    if let Some(kind) = &raw.kind
+        && known(kind).is_none()
+    {
+        let kinds = DEVICE_KINDS.iter().map(|kind| kind.name).chain([CLOUD_VOLUME]);
+        let problem = NotFound::new("kind of device", kind, kinds).into();
+        return Err(CatalogueError::new(draft.key("kind"), problem));
+    }
+    let fits = |preset: &&Preset| raw.kind.as_ref().is_none_or(|kind| preset.kind == kind);
+    let all = || DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)()).filter(fits);
+    match all().find(|preset| preset.name == raw.preset) {
+        Some(preset) => Ok((preset.kind, Some(preset))),
+        None => {
+            let names = all().map(|preset| preset.name);
+            let problem = NotFound::new("preset", &raw.preset, names).into();
+            Err(CatalogueError::new(draft.key("preset"), problem))
+        }
+    }
+}

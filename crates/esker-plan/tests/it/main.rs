@@ -1,0 +1,4 @@
+//! Tests of the public interface of this crate.
+
+mod builtin;
+mod costs;
