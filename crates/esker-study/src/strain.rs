@@ -84,6 +84,7 @@ pub(crate) fn strain(
         let scaled = |at: Nanos| Nanos((at.0 as f64 / load) as u64);
         let mut go_on = |ended| hooks.simulated(ended);
         let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
+        idle(device, start);
         device.control(start, Control::StartMeasuring).map_err(StudyError::design)?;
         let shifted = requests.iter().map(|arrival| Arrival { at: start + scaled(arrival.at), ..*arrival });
         let settings = ReplaySettings { start, sample_every: None, ..*settings };
@@ -109,6 +110,16 @@ pub(crate) fn strain(
         *now = last_event.max(start + scaled(*length));
     }
     Ok(Strain { busy })
+}
+
+/// Lets a device without requests do until `until` what it does on its own, such as cleaning.
+fn idle(device: &mut Box<dyn Reporting>, until: Nanos) {
+    let mut done = Vec::new();
+    while device.next_event() <= until {
+        let at = device.next_event();
+        device.advance(at, &mut done);
+    }
+    assert!(done.is_empty(), "a request ended that had not been under way");
 }
 
 /// Returns the busiest single resource of a device tree, and its busy share of the time `whole` since measuring began.

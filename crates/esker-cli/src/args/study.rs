@@ -47,7 +47,7 @@ pub(crate) struct StudyArguments {
     #[arg(long, help_heading = "Budgets")]
     pub(crate) require: bool,
     /// Bytes of data to store [default: the span of addresses in the trace]
-    #[arg(long, value_name = "BYTES", help_heading = "Data", value_parser = values::bytes)]
+    #[arg(long, value_name = "BYTES", help_heading = "Data", value_parser = values::size)]
     pub(crate) capacity: Option<Bytes>,
     /// Growth of the data per year
     #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Data", value_parser = values::growth)]
