@@ -145,6 +145,10 @@ pub enum ResourceKind {
     Link,
     /// A server of the constant device.
     Server,
+    /// What a cloud volume or its instance lets through in operations.
+    Operations,
+    /// What a cloud volume or its instance lets through in bytes.
+    Throughput,
 }
 
 /// How long the resources of one kind have been busy.

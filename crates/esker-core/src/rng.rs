@@ -58,6 +58,17 @@ impl Rng {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.unit()).ln()
     }
+
+    /// Normally distributed with mean 0 and deviation 1 (the polar method of Marsaglia and Bray 1964).
+    pub fn normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * square.ln() / square).sqrt();
+            }
+        }
+    }
 }
 
 /// A bijection of 64-bit words in which every input bit affects every output bit (the finaliser of SplitMix64, Steele,
@@ -89,6 +100,20 @@ mod tests {
         let mut again = Rng::new(7);
         assert_eq!(first, (0..3).map(|_| again.below(1000)).collect::<Vec<_>>());
         assert_ne!(Rng::derive(7, "a").next_u64(), Rng::derive(7, "b").next_u64());
+    }
+
+    /// Moments of 100,000 draws within four standard errors.
+    #[test]
+    fn normal_draws_have_the_moments_of_the_normal_distribution() {
+        let mut rng = Rng::new(3);
+        let draws: Vec<f64> = (0..100_000).map(|_| rng.normal()).collect();
+        let moment = |power| draws.iter().map(|draw| draw.powi(power)).sum::<f64>() / draws.len() as f64;
+        for (power, expected, deviation) in
+            [(1, 0.0, 1.0), (2, 1.0, 2f64.sqrt()), (3, 0.0, 15f64.sqrt()), (4, 3.0, 96f64.sqrt())]
+        {
+            let error = 4.0 * deviation / (draws.len() as f64).sqrt();
+            assert!((moment(power) - expected).abs() < error, "moment {power}: {}", moment(power));
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub static PRESETS: &[Preset] = &[
         "nearline-7200-20t",
         "a 20 TB nearline disk, 7,200 rpm (2022 class): data-sheet rates, zones and seek curve assumed"
     ),
+    preset!("sas-10k-2400g", "a 2.4 TB disk of 10,000 rpm (2017 class): all but the speed assumed"),
 ];
 
 #[cfg(test)]
@@ -60,9 +61,12 @@ mod tests {
     /// The mean seeks that the comments of the presets give.
     #[test]
     fn mean_seeks_are_as_stated() {
-        for (name, stated_ms) in
-            [("ibm-ultrastar-36z15", 3.4), ("seagate-cheetah-15k5-146g", 3.8), ("nearline-7200-20t", 7.4)]
-        {
+        for (name, stated_ms) in [
+            ("ibm-ultrastar-36z15", 3.4),
+            ("seagate-cheetah-15k5-146g", 3.8),
+            ("nearline-7200-20t", 7.4),
+            ("sas-10k-2400g", 4.2),
+        ] {
             let preset = PRESETS.iter().find(|preset| preset.name == name).unwrap();
             let settings: DiskSettings = toml::from_str(preset.toml).unwrap();
             let disk = Disk::new(name, &settings).unwrap();

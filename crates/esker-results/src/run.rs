@@ -132,9 +132,9 @@ pub struct SeriesPoint {
     pub p99_us: f64,
     /// Requests waiting at the end of the interval.
     pub backlog_requests: u64,
-    /// Busy share of each kind of resource during the interval ("bus", "die", "arm", "link", "server"), the mean for
-    /// each kind. Work counts in full when it begins, so a value can exceed 1 if work goes on after the end of the
-    /// interval.
+    /// Busy share of each kind of resource during the interval ("bus", "die", "arm", "link", "server"; "operations" and
+    /// "throughput" of a cloud volume), the mean for each kind. Work counts in full when it begins, so a value can
+    /// exceed 1 if work goes on after the end of the interval, or if a cloud volume lets through what it had saved.
     pub utilisation: BTreeMap<String, f64>,
 }
 

@@ -267,6 +267,8 @@ pub fn resource_name(kind: ResourceKind) -> &'static str {
         ResourceKind::Arm => "arm",
         ResourceKind::Link => "link",
         ResourceKind::Server => "server",
+        ResourceKind::Operations => "operations",
+        ResourceKind::Throughput => "throughput",
     }
 }
 

@@ -39,7 +39,15 @@ fn no_example_is_forgotten() {
     names.sort();
     assert_eq!(
         names,
-        ["agrawal.toml", "disk.toml", "hybrid.toml", "raid-0.toml", "sweep.toml", "translation-layers.toml"]
+        [
+            "agrawal.toml",
+            "cloud.toml",
+            "disk.toml",
+            "hybrid.toml",
+            "raid-0.toml",
+            "sweep.toml",
+            "translation-layers.toml"
+        ]
     );
 }
 
@@ -55,6 +63,20 @@ fn agrawal() {
     assert!((130.6..300.0).contains(&read.mean_us), "{read:?}");
     assert!(results.series.len() >= 4 && results.series[1].utilisation.contains_key("die"));
     assert_eq!(results.series.iter().map(|point| point.requests).sum::<u64>(), 20_000);
+}
+
+#[test]
+fn cloud() {
+    let results = run_example("cloud.toml", |_| {});
+    assert_eq!(results.requests.all.count, 330_000);
+    for volume in ["volume.0", "volume.1"] {
+        let volume = results.devices[volume].cloud_volume.as_ref().unwrap();
+        let minutes = volume.credits["throughput"].first_dry_s.expect("the credits run dry") / 60.0;
+        assert!((minutes - 83.0).abs() < 1.0, "{minutes}");
+    }
+    // Requests of the tenth minute, and of the second last.
+    let (before, after) = (results.series[10].requests, results.series[results.series.len() - 2].requests);
+    assert!((before / 60, after.div_ceil(60)) == (61, 10), "{before}, {after}");
 }
 
 #[test]

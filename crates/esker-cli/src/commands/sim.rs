@@ -1,5 +1,6 @@
 //! `esker sim`: one experiment.
 
+mod cloud_volume;
 mod recovery;
 
 use std::process::ExitCode;
@@ -100,6 +101,9 @@ fn render(results: &RunResults) -> String {
                 words::time(disk.mean_rotation_us),
                 words::time(disk.mean_transfer_us)
             );
+        }
+        if let Some(volume) = &device.cloud_volume {
+            text += &cloud_volume::describe(volume);
         }
         for (child, share) in &device.children {
             text += &format!("\n  {child}: {} of its requests", percent(share.share));

@@ -70,6 +70,8 @@ pub fn resource(name: &str) -> &'static str {
         "arm" => "disk arm",
         "link" => "link to the host",
         "server" => "server",
+        "operations" => "limit on operations",
+        "throughput" => "limit on throughput",
         _ => "busiest part",
     }
 }

@@ -1,5 +1,6 @@
 //! From the text of a catalogue to products.
 
+mod csv;
 mod origin;
 mod prices;
 mod products;
@@ -11,7 +12,8 @@ use esker_core::Problem;
 use esker_sim::ConfigText;
 
 use crate::money::is_currency;
-use crate::{Catalogue, CatalogueError, Class, Date, Figure, Money, Price, Product, Running};
+use crate::{Catalogue, CatalogueError, Class, Figure, Money, Price, Product, Running};
+pub(crate) use csv::csv;
 use origin::{Origin, References};
 use raw::{RawCatalogue, RawRunning};
 
@@ -46,15 +48,21 @@ fn build(name: &str, raw: RawCatalogue, text: &ConfigText) -> Result<Catalogue, 
     for (name, raw) in raw.product {
         products.push(reading.product(&name, raw)?);
     }
-    if products.is_empty() {
-        return Err(CatalogueError {
-            origin: name.to_string(),
-            ..CatalogueError::new("", Problem::with_hint("it has no product", "a product is a table [product.NAME]"))
-        });
-    }
     products.sort_by_key(|product: &Product| text.offset(&format!("product.{}", product.name)));
-    let dates = products.iter().map(|product| product.price.value.as_of);
-    let as_of = dates.max().unwrap_or(Date { year: 1970, month: 1, day: 1 });
+    finished(name, reading, products, running)
+}
+
+/// The catalogue of these products.
+fn finished(
+    name: &str,
+    reading: Reading<'_>,
+    products: Vec<Product>,
+    running: Running,
+) -> Result<Catalogue, CatalogueError> {
+    let Some(as_of) = products.iter().map(|product| product.price.value.as_of).max() else {
+        let problem = Problem::with_hint("it has no product", "a product is a table [product.NAME], or a row of a CSV");
+        return Err(CatalogueError { origin: name.to_string(), ..CatalogueError::new("", problem) });
+    };
     Ok(Catalogue {
         name: name.to_string(),
         as_of,

@@ -56,7 +56,11 @@ impl Origin {
                 let message = "it has a `source` and is `assumed`";
                 Err(wrong_with_hint(key, message, "a figure has one or the other; leave one out"))
             }
-            (_, Some(reason), _) => Ok(Known { source: None, reason: reason.clone() }),
+            (_, Some(reason), _) => {
+                let key = format!("{key}.assumed");
+                let reason = reason.as_ref().map(|reason| references.expand(&key, reason)).transpose()?;
+                Ok(Known { source: None, reason })
+            }
             (Some(source), None, _) => {
                 let key = format!("{key}.source");
                 Ok(Known { source: Some(references.expand(&key, source)?), reason: None })

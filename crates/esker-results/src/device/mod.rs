@@ -1,6 +1,7 @@
 //! What each device of a run did: what all kinds have, then a section per kind, one file each.
 
 mod array;
+mod cloud_volume;
 mod disk;
 mod flash;
 mod placement;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use array::*;
+pub use cloud_volume::*;
 pub use disk::*;
 pub use flash::*;
 pub use placement::*;
@@ -62,7 +64,7 @@ impl Report {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeviceReport {
-    /// "ssd", "hdd", "constant", "array", "hybrid"...
+    /// "ssd", "hdd", "cloud-volume", "constant", "array", "hybrid"...
     pub kind: String,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
@@ -78,6 +80,9 @@ pub struct DeviceReport {
     /// For disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskReport>,
+    /// For cloud volumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cloud_volume: Option<CloudVolumeReport>,
     /// For devices that place extents: hybrids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementReport>,

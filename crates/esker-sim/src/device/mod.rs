@@ -13,6 +13,7 @@
 //! and its keys are in the schemas and on the reference page.
 
 mod array;
+mod cloud_volume;
 mod constant;
 mod engine;
 mod hdd;
@@ -43,6 +44,7 @@ pub use hybrid::{Allocate, HybridSettings};
 pub static DEVICE_KINDS: &[DeviceKind] = &[
     ssd::KIND,
     hdd::KIND,
+    cloud_volume::KIND,
     hybrid::KIND,
     array::KIND,
     constant::KIND,
