@@ -119,7 +119,9 @@ pub(crate) fn headroom(text: &str) -> Result<f64, BadValue> {
     let number = text.trim().trim_end_matches(['x', 'X']);
     match number.parse::<f64>().ok().filter(|value| value.is_finite()) {
         None => Err(BadValue::with_hint("that is no number", example)),
-        Some(value) if value < 1.0 => Err(BadValue::with_hint("it has to be at least 1, the load of the trace", example)),
+        Some(value) if value < 1.0 => {
+            Err(BadValue::with_hint("it has to be at least 1, the load of the trace", example))
+        }
         Some(value) if value > 1_000.0 => Err(BadValue::with_hint("it can be at most 1000", example)),
         Some(value) => Ok(value),
     }

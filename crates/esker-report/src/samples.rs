@@ -26,5 +26,9 @@ pub(crate) fn endurance() -> Endurance {
         lifetime_is_lower_bound: false,
         rated_cycles: 0,
         cleaning_share: 0.0,
+        lifetime_range_years: None,
+        drive_writes_per_day_asked: None,
+        drive_writes_per_day_sold: None,
+        kept: None,
     }
 }

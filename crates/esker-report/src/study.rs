@@ -5,7 +5,7 @@ use askama::Template;
 use esker_core::words::{self, page};
 use esker_results::profile::BusiestWindow;
 use esker_results::study::{
-    Candidate, CandidateOutcome, Endurance, Level, Measured, MisalignmentCost, ReplayMode, StudyReport,
+    Budgets, Candidate, CandidateOutcome, Endurance, Level, Measured, MisalignmentCost, ReplayMode, StudyReport,
     TranslationLayer, WorkloadStudy,
 };
 use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
@@ -64,6 +64,11 @@ pub fn render(study: &StudyReport) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
+/// An amount of money: whole units from a hundred on.
+fn money(amount: &f64) -> String {
+    if amount.abs() < 100.0 { format!("{amount:.2}") } else { words::count(amount.round() as u64) }
+}
+
 /// Which sections exist. The contents, the links of the verdict and the sections themselves use these, so that they
 /// agree.
 impl WorkloadPage<'_> {
@@ -110,6 +115,11 @@ impl WorkloadPage<'_> {
 
     fn is_recommended(&self, candidate: &Candidate) -> bool {
         self.data.verdict.recommended.as_ref() == Some(&candidate.name)
+    }
+
+    /// The budgets that the designs were judged by.
+    fn budgets<'a>(&'a self, study: &'a StudyReport) -> &'a Budgets {
+        self.data.budgets.as_ref().unwrap_or(&study.budgets)
     }
 
     /// Lifetime of the recommended design.

@@ -209,7 +209,7 @@ fn a_window_keeps_the_times_of_its_arrivals() {
     });
     let mut measured = Measured::new().with_window(Nanos::from_secs(2), Nanos::from_secs(4));
     let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut measured).unwrap();
-    let window = measured.window().unwrap();
+    let window = measured.window(0).unwrap();
     assert_eq!((window.response().count(), measured.statistics().response().count()), (20, 50));
     assert_eq!(window.response().max(), Nanos::from_millis(10));
     assert_eq!(measured.workload(&end).requests, 50);

@@ -79,8 +79,13 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_no_default() {
-        let asked =
-            Budgets { p99_us: Some(7.0), utilisation: Some(0.5), headroom: Some(2.0), years: 3.0, ..Budgets::default() };
+        let asked = Budgets {
+            p99_us: Some(7.0),
+            utilisation: Some(0.5),
+            headroom: Some(2.0),
+            years: 3.0,
+            ..Budgets::default()
+        };
         assert_eq!(budgets(&asked, Some(&today(5_000.0))), asked);
         assert_eq!(budgets(&Budgets::default(), None).defaults.len(), 3);
     }

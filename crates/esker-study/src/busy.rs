@@ -29,11 +29,7 @@ impl Stretch {
         (self.from..self.to).contains(&at)
     }
     pub(crate) fn results(&self) -> BusyStretch {
-        BusyStretch {
-            start_s: self.from.as_secs_f64(),
-            length_s: self.length().as_secs_f64(),
-            requests: self.requests,
-        }
+        BusyStretch { start_s: self.from.as_secs_f64(), length_s: self.length().as_secs_f64(), requests: self.requests }
     }
 }
 
@@ -87,8 +83,11 @@ fn busiest(arrivals: impl Iterator<Item = Nanos>, like: Stretch) -> Vec<Stretch>
     let length = like.length().0.max(1);
     // How many lengths before `like` a stretch begins (or after it, if that is negative).
     let before = |at: Nanos| {
-        if at >= like.from { -((at.0 - like.from.0) as i128 / i128::from(length)) }
-        else { (like.from.0 - at.0).div_ceil(length).into() }
+        if at >= like.from {
+            -((at.0 - like.from.0) as i128 / i128::from(length))
+        } else {
+            (like.from.0 - at.0).div_ceil(length).into()
+        }
     };
     let mut counts: BTreeMap<i128, u64> = BTreeMap::new();
     arrivals.for_each(|at| *counts.entry(before(at)).or_default() += 1);
@@ -119,9 +118,11 @@ mod tests {
     #[test]
     fn a_busiest_minute_with_enough_requests_counts() {
         // One request a second for an hour, and twenty a second in its tenth minute.
-        let times = || (0..72_000u64).map(|n| Nanos::from_millis(n * 50)).filter(|at| {
-            at.0.is_multiple_of(1_000_000_000) || (Nanos::from_secs(600)..Nanos::from_secs(660)).contains(at)
-        });
+        let times = || {
+            (0..72_000u64).map(|n| Nanos::from_millis(n * 50)).filter(|at| {
+                at.0.is_multiple_of(1_000_000_000) || (Nanos::from_secs(600)..Nanos::from_secs(660)).contains(at)
+            })
+        };
         let busy = busy(times, Some(&minute(600.0, 1_200)));
         let expected = Stretch { from: Nanos::from_secs(600), to: Nanos::from_secs(660), requests: 1_200 };
         assert_eq!(busy.stretch, expected);

@@ -13,7 +13,8 @@ pub(crate) fn evidence(duration_s: Option<f64>, recommended: Option<&Candidate>)
     let mut reasons = Vec::new();
     let mut grade = match duration_s {
         None => {
-            reasons.push("The trace has no times: nothing is known of its peaks, its pauses, or its writes a day.".into());
+            reasons
+                .push("The trace has no times: nothing is known of its peaks, its pauses, or its writes a day.".into());
             Grade::Low
         }
         Some(seconds) if seconds < TEN_MINUTES => {
@@ -31,7 +32,8 @@ pub(crate) fn evidence(duration_s: Option<f64>, recommended: Option<&Candidate>)
             Grade::Low
         }
         Some(seconds) if seconds < 2.0 * DAY => {
-            reasons.push(format!("The trace covers {}: no two days to compare, and no week.", words::duration(seconds)));
+            reasons
+                .push(format!("The trace covers {}: no two days to compare, and no week.", words::duration(seconds)));
             Grade::Medium
         }
         Some(seconds) if seconds < WEEK - HOUR => {

@@ -35,8 +35,8 @@ pub use need::DataSettings;
 
 use endurance::Demand;
 use esker_results::study::{
-    ActiveRegion, Budgets, CandidateOutcome, Measured, Misalignment, ReplayMode, ReplaySummary,
-    STUDY_SCHEMA, StudyReport, WorkloadStudy,
+    ActiveRegion, Budgets, CandidateOutcome, Measured, Misalignment, ReplayMode, ReplaySummary, STUDY_SCHEMA,
+    StudyReport, WorkloadStudy,
 };
 use load::StudyWorkload;
 use offers::Bounds;
@@ -294,10 +294,8 @@ fn study_workload(
     let miss_ratio_curve = curve::curve(workload, settings.seed, hooks)?;
     let misalignments = misalignments(&task, &markets)?;
     let replay = replay_summary(workload);
-    let evidence = evidence::evidence(
-        workload.profile.duration_s.filter(|_| timed),
-        markets.first().and_then(Found::recommended),
-    );
+    let evidence =
+        evidence::evidence(workload.profile.duration_s.filter(|_| timed), markets.first().and_then(Found::recommended));
     let verdict = verdict::verdict(&verdict::Facts {
         budgets: &budgets,
         need: &need,

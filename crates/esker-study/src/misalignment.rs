@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use esker_core::Bytes;
 
-use crate::arrivals::{Load, arrivals};
 use crate::StudyError;
+use crate::arrivals::{Load, arrivals};
 use crate::load::StudyWorkload;
 use crate::offers::Design;
 use crate::run::MeasuredRun;

@@ -93,7 +93,8 @@ impl<'a> Search<'a> {
             let best = self.settled(&tried);
             let batch: Vec<Offer<'_>> = (0..BATCH)
                 .filter_map(|_| {
-                    let within = |(least, _): &mut (f64, Offer<'_>)| best.is_none_or(|best| *least <= best * SAME_PRICE);
+                    let within =
+                        |(least, _): &mut (f64, Offer<'_>)| best.is_none_or(|best| *least <= best * SAME_PRICE);
                     left.pop_front_if(within).map(|(_, offer)| offer)
                 })
                 .collect();
@@ -113,9 +114,11 @@ impl<'a> Search<'a> {
                     let dearer = words::factor(least / best);
                     offer.ruled_out("price", format!("costs {dearer} times as much"), Some(least))
                 }
-                None if judge => {
-                    offer.ruled_out("price", "dearer than all that was simulated; --thorough simulates it".into(), Some(least))
-                }
+                None if judge => offer.ruled_out(
+                    "price",
+                    "dearer than all that was simulated; --thorough simulates it".into(),
+                    Some(least),
+                ),
                 None => offer.ruled_out("class", "another of its class was simulated".into(), Some(least)),
             });
         }
@@ -136,17 +139,13 @@ impl<'a> Search<'a> {
     }
 
     /// Takes out of `left` the cheapest offer of each class of which none was tried.
-    fn others<'o>(
-        &self,
-        tried: &[Tried],
-        left: &mut std::collections::VecDeque<(f64, Offer<'o>)>,
-    ) -> Vec<Offer<'o>> {
+    fn others<'o>(&self, tried: &[Tried], left: &mut std::collections::VecDeque<(f64, Offer<'o>)>) -> Vec<Offer<'o>> {
         let mut others: Vec<Offer<'o>> = Vec::new();
         let known = |class: Class, others: &[Offer<'_>]| {
             others.iter().any(|offer| offer.class() == class)
-                || tried.iter().any(|tried| {
-                    tried.candidate.product.as_ref().is_some_and(|product| product.class == class.name())
-                })
+                || tried
+                    .iter()
+                    .any(|tried| tried.candidate.product.as_ref().is_some_and(|product| product.class == class.name()))
         };
         left.retain(|(_, offer)| {
             let taken = others.len() < OTHERS_MAX && !known(offer.class(), &others);

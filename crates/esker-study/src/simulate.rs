@@ -156,7 +156,8 @@ pub(crate) fn p99_of_other_seed(task: &Task<'_>, design: &Design) -> Result<Opti
     let settings = StudySettings { seed: task.settings.seed.wrapping_add(1), ..task.settings.clone() };
     let mut setup = set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
     let stretches = Stretches::of(task.workload, busy, &*setup.device)?;
-    let strain = strain(&stretches, &mut setup.device, &setup.replay_settings, 1.0, &mut Nanos::ZERO.clone(), task.hooks)?;
+    let strain =
+        strain(&stretches, &mut setup.device, &setup.replay_settings, 1.0, &mut Nanos::ZERO.clone(), task.hooks)?;
     Ok(strain.busy.map(|busy| busy.response_time.p99_us))
 }
 
@@ -243,11 +244,7 @@ fn experiment(
 }
 
 /// Builds the design and replays the workload on it once.
-pub(crate) fn measured_run(
-    task: &Task<'_>,
-    design: &Design,
-    load: &Load<'_>,
-) -> Result<MeasuredRun, StudyError> {
+pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) -> Result<MeasuredRun, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
     let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;

@@ -145,7 +145,11 @@ impl Strain {
         let (resource, utilisation) = (busy.resource.as_deref()?, busy.utilisation?);
         (utilisation > limits.utilisation).then(|| {
             let name = words::resource(resource);
-            format!("its {name} is {} busy, the budget is {}", words::percent(utilisation), words::percent(limits.utilisation))
+            format!(
+                "its {name} is {} busy, the budget is {}",
+                words::percent(utilisation),
+                words::percent(limits.utilisation)
+            )
         })
     }
 }

@@ -12,8 +12,8 @@ use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use esker_sim::{Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
-use crate::offers::Design;
 use crate::load::StudyWorkload;
+use crate::offers::Design;
 use crate::simulate::{Setup, flash_report, set_up};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{ResponseParts, SlowRequest, SlowStretch};

@@ -3,19 +3,31 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_plan::{Catalogue, Market};
 use esker_results::study::{Candidate, CandidateOutcome, StudyReport};
 use esker_sim::{Experiment, RunOptions, run};
-use esker_study::{Hooks, StudySettings, study};
+use esker_study::{DataSettings, Hooks, StudySettings, study};
 use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/office-server.nbdkit.log.zst");
 
 fn studied(trace: &Path, thorough: bool) -> StudyReport {
+    let catalogue = Catalogue::builtin("current").unwrap();
     let settings = StudySettings {
         traces: vec![trace.to_path_buf()],
         read: ReadOptions::default(),
         together: false,
         budgets: esker_results::study::Budgets { years: 5.0, ..Default::default() },
+        running: catalogue.running.clone(),
+        catalogue,
+        market: Market::OnPremises,
+        consumer: false,
+        data: DataSettings {
+            capacity: None,
+            growth_per_year: 0.0,
+            copies: 1,
+            fill_limit: esker_core::Ratio::percent(85),
+        },
         utilisation: esker_core::Ratio::percent(85),
         thorough,
         seed: 3,
@@ -50,10 +62,13 @@ fn repeat(candidate: &Candidate, folder: &Path) {
     }
     match (&candidate.endurance, &results.settled) {
         (Some(endurance), Some(settled)) => {
-            assert_eq!(settled.write_amplification, endurance.write_amplification, "{name}");
+            // What cannot be judged is not shown.
+            if endurance.judged {
+                assert_eq!(settled.write_amplification, endurance.write_amplification, "{name}");
+                assert!(settled.outcome.may_be_judged(), "{name}");
+            }
             assert_eq!(settled.passes, endurance.passes, "{name}");
             assert_eq!(settled.cleaning_share, endurance.cleaning_share, "{name}");
-            assert_eq!(settled.outcome.may_be_judged(), endurance.judged, "{name}");
         }
         (None, None) => {}
         pair => panic!("{name}: only one of both has settled: {pair:?}"),

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use esker_results::study::{Budgets, Candidate, CandidateOutcome, Level, StudyCost, StudyReport, WorkloadStudy};
 use esker_plan::{Catalogue, Running};
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Level, StudyCost, StudyReport, WorkloadStudy};
 use esker_study::{DataSettings, Hooks, StudyError, StudySettings};
 
 use super::trace::read_options;

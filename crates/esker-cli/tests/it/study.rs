@@ -73,7 +73,9 @@ fn each_design_runs_again_as_an_experiment() {
     let run = esker_ok(folder.path(), &["sim", "again.toml", "--json", "--no-cost"]);
     let again: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(again["requests"]["all"], candidate["requests"]["all"]);
-    assert_eq!(again["settled"]["write_amplification"], candidate["endurance"]["write_amplification"]);
+    if candidate["endurance"]["judged"] == true {
+        assert_eq!(again["settled"]["write_amplification"], candidate["endurance"]["write_amplification"]);
+    }
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn two_traces_alone_and_together() {
     assert_eq!(together["workloads"][0]["profile"]["devices"], 2);
     // The configuration names both traces, and repeats what they did together.
     let candidates = together["workloads"][0]["candidates"].as_array().unwrap();
-    let stripe = candidates.iter().find(|candidate| candidate["name"] == "raid0-4x15k").unwrap();
+    let stripe = candidates.iter().find(|candidate| candidate["product"]["class"] == "nearline").unwrap();
     let config = &stripe["config"];
     assert_eq!(config["workload"]["trace"], serde_json::json!(["small.csv", "other.csv"]));
     std::fs::write(folder.path().join("again.toml"), toml::to_string(config).unwrap()).unwrap();
@@ -104,7 +106,7 @@ fn two_traces_alone_and_together() {
 #[test]
 fn the_published_schemas_are_current() {
     let folder = tempfile::tempdir().unwrap();
-    for (of, file) in [("results", "results-2.json"), ("study", "study-2.json"), ("trace", "trace-1.json")] {
+    for (of, file) in [("results", "results-2.json"), ("study", "study-3.json"), ("trace", "trace-1.json")] {
         let path = format!("{}/../../docs/schema/{file}", env!("CARGO_MANIFEST_DIR"));
         let current = esker_ok(folder.path(), &["schema", of]).stdout;
         if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {

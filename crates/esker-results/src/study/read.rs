@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn another_schema_is_named_with_the_one_that_can_be_read() {
-        let found = refused(r#"{ "schema": 3, "workloads": [] }"#);
-        assert_eq!(found, "the study has schema 3, and this program reads 1 to 2");
+        let found = refused(r#"{ "schema": 4, "workloads": [] }"#);
+        assert_eq!(found, "the study has schema 4, and this program reads 1 to 3");
     }
 
     #[test]

@@ -36,11 +36,8 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     if let (Some(per_day), Some(warranted)) = (per_day, offer.warranted_bytes_per_day())
         && per_day > warranted
     {
-        let reason = format!(
-            "is warranted for {} a day, and {} are written",
-            words::bytes(warranted),
-            words::bytes(per_day)
-        );
+        let reason =
+            format!("is warranted for {} a day, and {} are written", words::bytes(warranted), words::bytes(per_day));
         return Some(offer.ruled_out("endurance", reason, None));
     }
     if let (Some(asked), Some(link)) = (bounds.bytes_per_s, link(offer)) {

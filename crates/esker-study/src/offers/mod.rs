@@ -51,7 +51,12 @@ pub(crate) fn offers<'a>(catalogue: &'a Catalogue, need: &Need) -> Vec<Offer<'a>
         for &on_sale in &product.capacities {
             let fewest = capacity.div_ceil(on_sale.bytes.0.max(1)).max(1);
             let Ok(fewest) = u32::try_from(fewest) else { continue };
-            offers.extend((fewest..=fewest.max(COUNT_MAX)).map(|count| Offer { product, capacity: on_sale, count, copies }));
+            offers.extend((fewest..=fewest.max(COUNT_MAX)).map(|count| Offer {
+                product,
+                capacity: on_sale,
+                count,
+                copies,
+            }));
         }
     }
     offers
@@ -148,7 +153,8 @@ mod tests {
 
     #[test]
     fn capacities_are_written_as_they_are_sold() {
-        let written = [480, 960, 1_920, 3_840, 20_000, 36_700].map(|gigabytes| on_sale(Bytes(gigabytes * 1_000_000_000)));
+        let written =
+            [480, 960, 1_920, 3_840, 20_000, 36_700].map(|gigabytes| on_sale(Bytes(gigabytes * 1_000_000_000)));
         assert_eq!(written, ["480 GB", "960 GB", "1.92 TB", "3.84 TB", "20 TB", "36.7 TB"]);
     }
 }

@@ -108,4 +108,3 @@ fn part(mut settings: SsdSettings, capacity: Bytes, active: Bytes, utilisation: 
 
 /// No drive can be run with less spare flash than this.
 const SPARE_MIN: f64 = 0.05;
-

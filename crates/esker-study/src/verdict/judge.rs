@@ -98,11 +98,9 @@ fn life_reason(candidate: &Candidate, budgets: &Budgets) -> String {
         (Some(years), ..) if years < budgets.years => {
             format!("the flash lasts {}, the budget is {}", words::years(years), words::years(budgets.years))
         }
-        (_, Some(asked), Some(sold)) if asked > sold => format!(
-            "{} drive writes a day are asked for, {} are warranted",
-            words::factor(asked),
-            words::factor(sold)
-        ),
+        (_, Some(asked), Some(sold)) if asked > sold => {
+            format!("{} drive writes a day are asked for, {} are warranted", words::factor(asked), words::factor(sold))
+        }
         _ => "the flash does not last as long as asked".into(),
     }
 }
@@ -155,7 +153,6 @@ fn missed(candidate: &Candidate, budgets: &Budgets, served: bool) -> f64 {
         + times(busy.and_then(|busy| busy.utilisation), budgets.utilisation)
         + times(budgets.headroom, candidate.headroom.as_ref().map(|headroom| headroom.factor.max(1.0)))
         + times(Some(budgets.years), years)
-        + endurance.map_or(0.0, |endurance| {
-            times(endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold)
-        })
+        + endurance
+            .map_or(0.0, |endurance| times(endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold))
 }

@@ -4,8 +4,8 @@ mod judge;
 
 use esker_core::words;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, Level, Measured, Misalignment, MissRatioCurve, Need,
-    ReplayMode, ReplaySummary, Verdict,
+    Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, Level, Measured, Misalignment, MissRatioCurve,
+    Need, ReplayMode, ReplaySummary, Verdict,
 };
 
 use crate::search::Found;
@@ -70,11 +70,7 @@ fn money(amount: f64, currency: &str) -> String {
 fn price_of(candidate: &Candidate, years: f64) -> Option<String> {
     let cost = candidate.cost.as_ref()?;
     let (total, month) = (money(cost.total, &cost.currency), money(cost.per_month, &cost.currency));
-    Some(if cost.purchase > 0.0 {
-        format!("{total} over {}", words::years(years))
-    } else {
-        format!("{month} a month")
-    })
+    Some(if cost.purchase > 0.0 { format!("{total} over {}", words::years(years)) } else { format!("{month} a month") })
 }
 
 /// "Micron 7450 PRO, 960 GB (2022)".
@@ -179,8 +175,7 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     }
     if let Some(best) = found.recommended() {
         say(Level::Info, because(found, facts));
-        let equals: Vec<&str> =
-            found.choice.equals.iter().map(|&n| found.tried[n].candidate.title.as_str()).collect();
+        let equals: Vec<&str> = found.choice.equals.iter().map(|&n| found.tried[n].candidate.title.as_str()).collect();
         if !equals.is_empty() {
             say(Level::Info, format!("Equal to {} within the noise: {}.", best.title, equals.join("; ")));
         }
@@ -345,8 +340,7 @@ fn most_unwritten_reads<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> 
 }
 
 fn confidence(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
-    let mut say =
-        |level, text: String| findings.push(Finding { level, topic: "confidence".into(), text });
+    let mut say = |level, text: String| findings.push(Finding { level, topic: "confidence".into(), text });
     let level = match facts.evidence.grade {
         Grade::Low => Level::Warning,
         Grade::Medium | Grade::High => Level::Info,
@@ -374,7 +368,11 @@ fn confidence(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         if let Some((rate, title)) = rates.max_by(|one, other| one.0.total_cmp(&other.0)) {
             say(
                 Level::Info,
-                format!("{} The highest rate, {} requests per second, is that of {title}.", facts.replay.reason, words::count(rate as u64)),
+                format!(
+                    "{} The highest rate, {} requests per second, is that of {title}.",
+                    facts.replay.reason,
+                    words::count(rate as u64)
+                ),
             );
         }
     }
