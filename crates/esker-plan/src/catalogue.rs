@@ -28,22 +28,6 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads a catalogue from TOML. `name` is its name in errors.
-    pub fn read(name: &str, text: &str) -> Result<Self, CatalogueError> {
-        crate::read::toml(name, text)
-    }
-
-    /// Reads a catalogue from a table of comma-separated values, one row for each product and capacity. `name` is its
-    /// name in errors.
-    pub fn read_csv(name: &str, text: &str) -> Result<Self, CatalogueError> {
-        crate::read::csv(name, text)
-    }
-
-    /// Reads the text of a catalogue file: a table if its `name` ends in `.csv`, else TOML.
-    pub fn read_file(name: &str, text: &str) -> Result<Self, CatalogueError> {
-        if name.to_lowercase().ends_with(".csv") { Self::read_csv(name, text) } else { Self::read(name, text) }
-    }
-
     /// The product called `name`.
     pub fn product(&self, name: &str) -> Result<&Product, NotFound> {
         let found = self.products.iter().find(|product| product.name == name);

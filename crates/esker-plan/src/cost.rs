@@ -22,7 +22,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Usual figures: electricity in the United States, all sectors, 2022; mean of the Uptime Institute's survey of 2025.
+    /// Usual figures: electricity in the United States, all sectors, 2022; the mean of the Uptime Institute's survey of
+    /// 2025.
     pub fn usual(years: f64) -> Self {
         let source = |text: &str| Some(text.to_string());
         Self {

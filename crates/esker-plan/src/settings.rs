@@ -1,4 +1,5 @@
-//! The device's settings at one capacity: a drive with the dies of that capacity, a disk with so many surfaces or tracks.
+//! The device's settings at one capacity: a drive with the dies of that capacity, a disk with so many surfaces or
+//! tracks.
 
 use esker_core::{Bytes, Ratio};
 use esker_disk::{DiskSettings, Picoseconds, SeekSettings};
@@ -66,9 +67,9 @@ impl Product {
         Some(settings)
     }
 
-    /// The settings of a disk of `capacity`; `None` if this is no disk. Smaller disks of a family have fewer platters of
-    /// the same kind, larger ones more tracks on as many: the curve of seeks is then stretched, so that an arm takes as
-    /// long over the same share of its way.
+    /// The settings of a disk of `capacity`; `None` if this is no disk. Smaller disks of a family have fewer platters
+    /// of the same kind, larger ones more tracks on as many: the curve of seeks is then stretched, so that an arm takes
+    /// as long over the same share of its way.
     pub fn disk_settings(&self, capacity: Bytes) -> Option<DiskSettings> {
         let mut settings: DiskSettings = self.settings_of("hdd")?;
         let sectors_of_surface: u64 = settings

@@ -61,7 +61,8 @@ impl Stretch {
     }
 }
 
-/// Continues after a measured run that ended at `now`, which is moved on to the end of what it does: repeats `changes` until write amplification settles. `None` if
+/// Continues after a measured run that ended at `now`, which is moved on to the end of what it does: repeats `changes`
+/// until write amplification settles. `None` if
 /// the device has no flash. `go_on` is called regularly; if it returns false, the result is [`RunError::Cancelled`].
 ///
 /// `changes` returns the arrivals of one pass: the workload's requests without reads. Their times do not matter.

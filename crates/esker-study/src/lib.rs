@@ -8,6 +8,7 @@ mod choose;
 mod curve;
 mod endurance;
 mod evidence;
+mod judge;
 mod lifetime;
 mod load;
 mod misalignment;
@@ -23,7 +24,7 @@ mod verdict;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use esker_core::{Bytes, Hint, Nanos, Ratio, ReplayError, Unsupported};
+use esker_core::{Bytes, Hint, Ratio, ReplayError, Unsupported};
 use esker_plan::{Catalogue, Market, Running};
 use esker_sim::{AssemblyError, ConfigError, RunError, WorkloadError};
 use esker_trace::{ReadOptions, TraceError, group_inputs};
@@ -270,13 +271,13 @@ fn study_workload(
         false => settings.budgets.clone(),
     };
     let minute = workload.profile.busiest_minute.as_ref();
-    let busy = timed.then(|| busy::busy(|| arrival_times(workload), minute));
+    let busy = timed.then(|| busy::busy(|| workload.arrival_times(), minute));
     let need = need::need(workload, &settings.data, budgets.years);
     let demand = Demand::of(workload, budgets.growth_per_year, budgets.years);
     let limits = timed.then(|| budgets::limits(&budgets));
     let task = Task { workload, settings, busy: busy.as_ref(), limits, hooks };
     let bounds = Bounds {
-        bytes_per_s: busy.as_ref().map(|busy| bytes_per_s(workload, busy)),
+        bytes_per_s: busy.as_ref().map(|busy| workload.bytes_per_s(&busy.stretch)),
         host_bytes_per_day: demand.bytes_per_day().map(|[fewest, _]| fewest),
         devices: budgets.devices,
         consumer: settings.consumer,
@@ -342,21 +343,6 @@ fn study_workload(
         miss_ratio_curve,
         misalignments,
     })
-}
-
-/// The times at which the requests of a workload arrive, in order.
-fn arrival_times(workload: &StudyWorkload) -> impl Iterator<Item = Nanos> + '_ {
-    workload.records().map(|record| record.at)
-}
-
-/// Bytes per second that are read and written in the busy stretch.
-fn bytes_per_s(workload: &StudyWorkload, busy: &busy::Busy) -> f64 {
-    let moved = |record: &esker_trace::Record| {
-        matches!(record.operation, esker_trace::Operation::Read | esker_trace::Operation::Write)
-    };
-    let within = workload.records().filter(|record| busy.stretch.contains(record.at) && moved(record));
-    let bytes: u64 = within.map(|record| u64::from(record.length)).sum();
-    bytes as f64 / busy.stretch.length().as_secs_f64().max(1.0)
 }
 
 /// Returns the drive whose slowest requests are shown: the recommended design of the first market or, if that has no

@@ -9,6 +9,7 @@ use esker_trace::{
     Characteriser, CharacteriserSettings, DenseMap, Operation, ReadNotes, ReadOptions, Record, TraceReader,
 };
 
+use crate::busy::Stretch;
 use crate::{Hooks, StudyError};
 use esker_results::study::InputSummary;
 
@@ -178,6 +179,19 @@ impl StudyWorkload {
     /// Iterates over all requests in order of time, the first near time zero.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record> + '_ {
         self.traces().records()
+    }
+
+    /// Iterates over the times at which requests arrive, in their order.
+    pub(crate) fn arrival_times(&self) -> impl Iterator<Item = Nanos> + '_ {
+        self.records().map(|record| record.at)
+    }
+
+    /// Returns the bytes per second that are read and written in a stretch.
+    pub(crate) fn bytes_per_s(&self, stretch: &Stretch) -> f64 {
+        let moved = |record: &Record| matches!(record.operation, Operation::Read | Operation::Write);
+        let within = self.records().filter(|record| stretch.contains(record.at) && moved(record));
+        let bytes: u64 = within.map(|record| u64::from(record.length)).sum();
+        bytes as f64 / stretch.length().as_secs_f64().max(1.0)
     }
 
     /// Returns the areas that are read or written, packed without gaps.

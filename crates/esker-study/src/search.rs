@@ -1,6 +1,6 @@
 //! Looks for the cheapest design of each market, from the cheapest on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use esker_core::{Bytes, jobs, words};
 use esker_plan::{Class, Market, Running};
@@ -10,9 +10,9 @@ use esker_sim::Slowest;
 use crate::StudyError;
 use crate::choose::{Choice, Contender, Life, choose};
 use crate::endurance::{self, Demand};
+use crate::judge::{contender, judge};
 use crate::offers::{Bounds, Design, Offer, ruled_out};
 use crate::simulate::{Simulated, Task, p99_of_other_seed, simulate};
-use crate::verdict::{contender, judge};
 
 /// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
 const BATCH: usize = 2;
@@ -32,7 +32,7 @@ pub(crate) struct Search<'a> {
     pub(crate) running: &'a Running,
     pub(crate) active: Bytes,
     /// Simulations by the experiment that they ran.
-    simulated: HashMap<String, Simulated>,
+    simulated: BTreeMap<String, Simulated>,
     done: u64,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
         running: &'a Running,
         active: Bytes,
     ) -> Self {
-        Self { task, budgets, bounds, demand, running, active, simulated: HashMap::new(), done: 0 }
+        Self { task, budgets, bounds, demand, running, active, simulated: BTreeMap::new(), done: 0 }
     }
 
     /// Looks through the offers of a market. Without budgets (`judge` is false) one design of each class is simulated.
@@ -76,13 +76,7 @@ impl<'a> Search<'a> {
                 None => left.push((least, *offer)),
             }
         }
-        left.sort_by(|(one_price, one), (other_price, other)| {
-            (one_price.total_cmp(other_price))
-                .then_with(|| other.capacity.bytes.cmp(&one.capacity.bytes))
-                .then_with(|| one.count.cmp(&other.count))
-                .then_with(|| one.product.name.cmp(&other.product.name))
-        });
-        let mut left = std::collections::VecDeque::from(left);
+        let mut left = cheapest_first(left);
         let mut tried: Vec<Tried> = Vec::new();
         let limit = match (judge, self.task.settings.thorough) {
             (false, _) => 0,
@@ -139,7 +133,7 @@ impl<'a> Search<'a> {
     }
 
     /// Takes out of `left` the cheapest offer of each class of which none was tried.
-    fn others<'o>(&self, tried: &[Tried], left: &mut std::collections::VecDeque<(f64, Offer<'o>)>) -> Vec<Offer<'o>> {
+    fn others<'o>(&self, tried: &[Tried], left: &mut VecDeque<(f64, Offer<'o>)>) -> Vec<Offer<'o>> {
         let mut others: Vec<Offer<'o>> = Vec::new();
         let known = |class: Class, others: &[Offer<'_>]| {
             others.iter().any(|offer| offer.class() == class)
@@ -241,6 +235,17 @@ impl<'a> Search<'a> {
             }
         }
     }
+}
+
+/// Orders offers by price, then the larger, then fewer parts, then by name.
+fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64, Offer<'_>)> {
+    offers.sort_by(|(one_price, one), (other_price, other)| {
+        (one_price.total_cmp(other_price))
+            .then_with(|| other.capacity.bytes.cmp(&one.capacity.bytes))
+            .then_with(|| one.count.cmp(&other.count))
+            .then_with(|| one.product.name.cmp(&other.product.name))
+    });
+    offers.into()
 }
 
 fn cost(candidate: &Candidate) -> f64 {

@@ -13,7 +13,9 @@ use crate::values;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz \
-        --together --p99 5ms --years 5 --growth 20%\n  esker study db.csv --capacity 20TB --copies 2 --require\n  blktrace -d /dev/sdX -o - | esker study - -o report.html"
+        --together --p99 5ms --years 5 --growth 20%\n  \
+        esker study db.csv --capacity 20TB --copies 2 --require\n  \
+        blktrace -d /dev/sdX -o - | esker study - -o report.html"
 )]
 pub(crate) struct StudyArguments {
     /// Traces; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
@@ -59,7 +61,13 @@ pub(crate) struct StudyArguments {
     #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Data", value_parser = values::share)]
     pub(crate) utilisation: Ratio,
     /// The market that the verdict is about: on-premises, aws, azure or google
-    #[arg(long, value_name = "MARKET", default_value = "on-premises", help_heading = "Products", value_parser = values::market)]
+    #[arg(
+        long,
+        value_name = "MARKET",
+        default_value = "on-premises",
+        help_heading = "Products",
+        value_parser = values::market
+    )]
     pub(crate) market: Market,
     /// Allow drives made for desktops, which lose what their buffer holds when power fails
     #[arg(long, help_heading = "Products")]

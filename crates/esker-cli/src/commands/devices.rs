@@ -44,7 +44,8 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
         products.row([product.name.as_str(), product.market.name(), product.class.name(), &what]);
     }
     output::print(&format!(
-        "Products that `esker study` chooses from, as of {}:\n{}\nPresets:\n{}\nKinds of devices in an experiment file:\n{}\n{choices}\n\
+        "Products that `esker study` chooses from, as of {}:\n{}\nPresets:\n{}\n\
+         Kinds of devices in an experiment file:\n{}\n{choices}\n\
          `esker devices NAME` shows a product or a preset, and every figure with its source.\n",
         catalogue.as_of,
         products.render(),

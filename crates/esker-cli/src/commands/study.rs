@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use esker_plan::{Catalogue, Running};
-use esker_results::study::{Budgets, Candidate, CandidateOutcome, Level, StudyCost, StudyReport, WorkloadStudy};
+use esker_plan::{Catalogue, Market, Running};
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Cost, Level, StudyCost, StudyReport, WorkloadStudy};
 use esker_study::{DataSettings, Hooks, StudyError, StudySettings};
 
 use super::trace::read_options;
@@ -23,35 +23,7 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
     let report = outputs.claim("-o", &arguments.output, Content::Page)?;
     let json = outputs.json(&arguments.json)?;
-    let catalogue = Catalogue::builtin("current").expect("it is built in");
-    let settings = StudySettings {
-        traces: arguments.traces.clone(),
-        read: read_options(&arguments.read),
-        together: arguments.together,
-        budgets: Budgets {
-            p99_us: arguments.p99.map(esker_core::Nanos::as_micros_f64),
-            years: arguments.years,
-            growth_per_year: arguments.growth.as_f64(),
-            devices: arguments.devices,
-            headroom: arguments.headroom,
-            ..Budgets::default()
-        },
-        running: Running { years: arguments.years, ..catalogue.running.clone() },
-        catalogue,
-        market: arguments.market,
-        consumer: arguments.consumer,
-        data: DataSettings {
-            capacity: arguments.capacity,
-            growth_per_year: arguments.data_growth.as_f64(),
-            copies: arguments.copies,
-            fill_limit: arguments.utilisation,
-        },
-        utilisation: arguments.utilisation,
-        thorough: arguments.thorough,
-        seed: common.seed.unwrap_or(1),
-        threads: common.threads(),
-        command: command_line(&arguments, common),
-    };
+    let settings = settings(&arguments, common);
     let simulated = AtomicU64::new(0);
     let bar = Progress::new(common.quiet, "%");
     let progress = |what: &str, done: u64, total: Option<u64>| {
@@ -83,7 +55,44 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     if verdict {
         output::print(&summary(&study, &arguments))?;
     }
-    Ok(ExitCode::SUCCESS)
+    let all_have_one = study.workloads.iter().all(|workload| workload.verdict.recommended.is_some());
+    Ok(if arguments.require && !all_have_one { ExitCode::from(NONE_KEEPS) } else { ExitCode::SUCCESS })
+}
+
+/// The exit code where no design keeps every budget and one was required.
+const NONE_KEEPS: u8 = 3;
+
+/// What the arguments ask for.
+fn settings(arguments: &StudyArguments, common: &Common) -> StudySettings {
+    let catalogue = Catalogue::builtin("current").expect("it is built in");
+    StudySettings {
+        traces: arguments.traces.clone(),
+        read: read_options(&arguments.read),
+        together: arguments.together,
+        budgets: Budgets {
+            p99_us: arguments.p99.map(esker_core::Nanos::as_micros_f64),
+            years: arguments.years,
+            growth_per_year: arguments.growth.as_f64(),
+            devices: arguments.devices,
+            headroom: arguments.headroom,
+            ..Budgets::default()
+        },
+        running: Running { years: arguments.years, ..catalogue.running.clone() },
+        catalogue,
+        market: arguments.market,
+        consumer: arguments.consumer,
+        data: DataSettings {
+            capacity: arguments.capacity,
+            growth_per_year: arguments.data_growth.as_f64(),
+            copies: arguments.copies,
+            fill_limit: arguments.utilisation,
+        },
+        utilisation: arguments.utilisation,
+        thorough: arguments.thorough,
+        seed: common.seed.unwrap_or(1),
+        threads: common.threads(),
+        command: command_line(arguments, common),
+    }
 }
 
 fn failure(error: StudyError) -> Failure {
@@ -113,9 +122,18 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
         "--utilisation",
         (arguments.utilisation != esker_core::Ratio::percent(85)).then(|| arguments.utilisation.to_string()),
     );
+    option("--headroom", arguments.headroom.map(|load| load.to_string()));
+    option("--capacity", arguments.capacity.map(|bytes| bytes.to_string()));
+    let grows = arguments.data_growth != esker_core::Ratio::ZERO;
+    option("--data-growth", grows.then(|| arguments.data_growth.to_string()));
+    option("--copies", (arguments.copies != 1).then(|| arguments.copies.to_string()));
+    option("--market", (arguments.market != Market::OnPremises).then(|| arguments.market.to_string()));
     option("--seed", common.seed.map(|seed| seed.to_string()));
     if arguments.together {
         words.push("--together".into());
+    }
+    if arguments.consumer {
+        words.push("--consumer".into());
     }
     if arguments.thorough {
         words.push("--thorough".into());
@@ -164,13 +182,12 @@ fn workload_summary(workload: &WorkloadStudy) -> String {
     }
     text.push('\n');
     let mut designs =
-        Table::new(&["design", "mean", "p99", "p99.9", "busiest hour p99", "write amplification", "lifetime", ""]);
+        Table::new(&["design", "price", "p99", "busiest p99", "carries", "write amplification", "lifetime", ""]);
     if let Some(measured) = &workload.measured {
         designs.row([
             "today, as measured".to_string(),
-            words::time(measured.all.mean_us),
+            "-".to_string(),
             words::time(measured.all.p99_us),
-            words::time(measured.all.p999_us),
             words::time(measured.busiest_hour_p99_us),
         ]);
     }
@@ -181,18 +198,19 @@ fn workload_summary(workload: &WorkloadStudy) -> String {
 }
 
 fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
-    let mut cells = vec![candidate.name.clone()];
+    let price = |cost: &Cost| format!("{} {}", words::count(cost.total.round() as u64), cost.currency);
+    let mut cells = vec![candidate.name.clone(), candidate.cost.as_ref().map_or("-".into(), price)];
     match (&candidate.outcome, &candidate.requests) {
         (CandidateOutcome::Served, Some(requests)) => {
-            let times = &requests.all.response_time;
-            cells.extend([words::time(times.mean_us), words::time(times.p99_us), words::time(times.p999_us)]);
-            cells.push(candidate.busiest_hour.map_or("-".into(), |hour| words::time(hour.response_time.p99_us)));
+            cells.push(words::time(requests.all.response_time.p99_us));
+            let busy = candidate.busy.as_ref();
+            cells.push(busy.map_or("-".into(), |busy| words::time(busy.response_time.p99_us)));
+            cells.push(candidate.headroom.as_ref().map_or("-".into(), |headroom| {
+                let more = if headroom.is_lower_bound { "> " } else { "" };
+                format!("{more}{} x", words::factor(headroom.factor))
+            }));
         }
-        (CandidateOutcome::Saturated { since_clock, .. }, _) => {
-            cells.extend(["-".into(), "-".into(), "-".into(), format!("saturated from {since_clock}")]);
-        }
-        (CandidateOutcome::Failed { reason }, _) => cells.extend(["-".into(), "-".into(), "-".into(), reason.clone()]),
-        (CandidateOutcome::Served, None) => cells.extend(["-".into(), "-".into(), "-".into(), "-".into()]),
+        _ => cells.extend(["-".into(), "-".into(), "-".into()]),
     }
     match &candidate.endurance {
         Some(endurance) => {
@@ -200,8 +218,13 @@ fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
             cells.push(match endurance.lifetime_years {
                 Some(years) if endurance.lifetime_is_lower_bound => format!("> {years:.0} years"),
                 Some(years) => format!("{} years", words::digits(years)),
-                None if endurance.judged => "no times".into(),
-                None => "too few writes".into(),
+                None => match endurance.lifetime_range_years {
+                    Some([low, high]) if low < high => {
+                        format!("{} to {} years", words::digits(low), words::digits(high))
+                    }
+                    Some([low, _]) => format!("> {low:.0} years"),
+                    None => "no times".into(),
+                },
             });
         }
         None => cells.extend(["-".into(), "-".into()]),

@@ -13,12 +13,30 @@ use esker_sim::ConfigText;
 
 use crate::money::is_currency;
 use crate::{Catalogue, CatalogueError, Class, Figure, Money, Price, Product, Running};
-pub(crate) use csv::csv;
+use csv::csv;
 use origin::{Origin, References};
 use raw::{RawCatalogue, RawRunning};
 
+impl Catalogue {
+    /// Reads a catalogue from TOML. `name` is its name in errors.
+    pub fn read(name: &str, text: &str) -> Result<Self, CatalogueError> {
+        toml(name, text)
+    }
+
+    /// Reads a catalogue from a table of comma-separated values, one row for each product and capacity. `name` is its
+    /// name in errors.
+    pub fn read_csv(name: &str, text: &str) -> Result<Self, CatalogueError> {
+        csv(name, text)
+    }
+
+    /// Reads the text of a catalogue file: a table if its `name` ends in `.csv`, else TOML.
+    pub fn read_file(name: &str, text: &str) -> Result<Self, CatalogueError> {
+        if name.to_lowercase().ends_with(".csv") { Self::read_csv(name, text) } else { Self::read(name, text) }
+    }
+}
+
 /// Reads a catalogue from TOML; `name` is its name in errors.
-pub(crate) fn toml(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
+fn toml(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
     let config = ConfigText::parse(text, name)?;
     let raw: RawCatalogue = config.read()?;
     build(name, raw, &config).map_err(|error| if error.origin.is_empty() { config.located(error) } else { error })

@@ -44,8 +44,8 @@ impl ConfigText {
         self.positions.get(key).map(|span| span.start)
     }
 
-    /// Returns the settings of `preset`, with the keys of the table at `path` laid over them, except those in `but`. The
-    /// table need not be there. Errors about the preset itself point to the value of the key `named_at`.
+    /// Returns the settings of `preset`, with the keys of the table at `path` laid over them, except those in `but`.
+    /// The table need not be there. Errors about the preset itself point to the value of the key `named_at`.
     pub fn device(
         &self,
         preset: &Preset,

@@ -1,7 +1,5 @@
 //! The verdict in plain words, from the numbers in the report alone.
 
-mod judge;
-
 use esker_core::words;
 use esker_results::study::{
     Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, Level, Measured, Misalignment, MissRatioCurve,
@@ -9,8 +7,6 @@ use esker_results::study::{
 };
 
 use crate::search::Found;
-
-pub(crate) use judge::{contender, judge};
 
 /// The data for a verdict.
 pub(crate) struct Facts<'a> {
@@ -181,10 +177,8 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         }
         if best.cost.as_ref().is_some_and(|cost| cost.assumed) {
             let date = best.cost.as_ref().map_or("", |cost| cost.as_of.as_str());
-            let text = format!(
-                "The price of {} is assumed, or that of its class ({date}): ask for an offer, and give it with --price.",
-                best.title
-            );
+            let text =
+                format!("The price of {} is assumed, or that of its class ({date}): ask for an offer.", best.title);
             say(Level::Warning, text);
         }
     }
