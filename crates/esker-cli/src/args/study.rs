@@ -14,7 +14,7 @@ use crate::values;
 #[command(
     after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz \
         --together --p99 5ms --years 5 --growth 20%\n  \
-        esker study db.csv --capacity 20TB --copies 2 --require\n  \
+        esker study db.blkparse.zst --capacity 20TB --copies 2\n  \
         blktrace -d /dev/sdX -o - | esker study - -o report.html"
 )]
 pub(crate) struct StudyArguments {

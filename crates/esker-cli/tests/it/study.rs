@@ -93,7 +93,7 @@ fn two_traces_alone_and_together() {
     assert_eq!(together["workloads"][0]["profile"]["devices"], 2);
     // The configuration names both traces, and repeats what they did together.
     let candidates = together["workloads"][0]["candidates"].as_array().unwrap();
-    let stripe = candidates.iter().find(|candidate| candidate["product"]["class"] == "nearline").unwrap();
+    let stripe = candidates.iter().find(|candidate| candidate["outcome"]["result"] == "served").unwrap();
     let config = &stripe["config"];
     assert_eq!(config["workload"]["trace"], serde_json::json!(["small.csv", "other.csv"]));
     std::fs::write(folder.path().join("again.toml"), toml::to_string(config).unwrap()).unwrap();

@@ -106,5 +106,5 @@ fn part(mut settings: SsdSettings, capacity: Bytes, active: Bytes, utilisation: 
     (settings, sold)
 }
 
-/// No drive can be run with less spare flash than this.
-const SPARE_MIN: f64 = 0.05;
+/// Assumed: no drive is sold with less spare flash than this. With less, a part has too few blocks to keep some free.
+const SPARE_MIN: f64 = 0.09;
