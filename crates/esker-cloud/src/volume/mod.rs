@@ -22,8 +22,8 @@ use crate::{CloudError, CloudVolumeSettings, Cost, Counter, Limits, LogNormal, l
 /// distribution of latencies. Requests pass the limits in the order in which they came, and may end in any order.
 ///
 /// - **Reads and writes** count in operations and in bytes. A range of zeroes counts as a write.
-/// - **Flushes** count nothing: what such a volume has acknowledged is durable. A flush ends with the last of the writes
-///   that came before it, at once if there are none.
+/// - **Flushes** count nothing: what such a volume has acknowledged is durable. A flush ends with the last of the
+///   writes that came before it, at once if there are none.
 /// - **Trims** count nothing and end at once.
 /// - **Priorities and streams** are ignored.
 #[derive(Debug)]
