@@ -75,7 +75,7 @@ fn cloud() {
     assert!((minutes - 84.0).abs() < 1.0, "{minutes}");
     // Requests of the tenth minute, and of the second last.
     let (before, after) = (results.series[10].requests, results.series[results.series.len() - 2].requests);
-    assert!((before / 60, after.div_ceil(60)) == (61, 10), "{before}, {after}");
+    assert!((57..=61).contains(&(before / 60)) && (8..10).contains(&(after / 60)), "{before}, {after}");
 }
 
 #[test]

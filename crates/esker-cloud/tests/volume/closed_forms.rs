@@ -162,7 +162,7 @@ fn credits_come_back() {
         let request = Request::read(Lba(0), Bytes::kib(4));
         let later = Arrival { at: end.last_event + pause, request };
         let settings = ReplaySettings { start: end.last_event, ..ReplaySettings::OPEN };
-        replay(&mut volume, [later].into_iter(), &settings, &mut Seen::default()).unwrap();
+        replay(&mut volume, [later], &settings, &mut Seen::default()).unwrap();
         // The late request itself took one or two.
         assert!((spent(&volume) - expected).abs() < 3.0, "after {pause}: {}", spent(&volume));
     }
