@@ -38,16 +38,16 @@ mod tests {
         let mut volume = CloudVolumeReport { throttled_requests: 12_345, throttled_s: 90.0, ..Default::default() };
         let rate = |tokens_per_s| CloudLimitReport { tokens_per_s, ..CloudLimitReport::default() };
         volume.limits.insert("operations".to_string(), rate(3000.0));
-        volume.limits.insert("throughput".to_string(), rate(125e6));
+        volume.limits.insert("throughput".to_string(), rate(f64::from(125 << 20)));
         assert_eq!(
             describe(&volume),
-            "\n  up to 3000 operations/s and 125 MB/s; 12 345 requests held back, during 90 s"
+            "\n  up to 3000 operations/s and 125 MiB/s; 12 345 requests held back, during 90 seconds"
         );
         let dry = CreditReport { first_dry_s: Some(2000.0), ..CreditReport::default() };
-        let wet = CreditReport { least: 1e9, capacity: 5e9, ..CreditReport::default() };
+        let wet = CreditReport { least: f64::from(1 << 20), capacity: f64::from(5 << 20), ..CreditReport::default() };
         volume.credits = [("operations".to_string(), dry), ("throughput".to_string(), wet)].into();
         let text = describe(&volume);
-        assert!(text.contains("\n  credits for operations: ran dry 33.3 min after the start"), "{text}");
-        assert!(text.contains("\n  credits for throughput: 1 GB of 5 GB at the lowest"), "{text}");
+        assert!(text.contains("\n  credits for operations: ran dry 33 minutes after the start"), "{text}");
+        assert!(text.contains("\n  credits for throughput: 1 MiB of 5 MiB at the lowest"), "{text}");
     }
 }
