@@ -64,7 +64,7 @@ fn errors_say_where_and_what_would_work() {
          have 3000/s to 4000/s"
     );
     let small = error("preset = \"aws-ebs-st1\"\nsize = \"100GiB\"");
-    assert_eq!(small, "x.toml:5:8: device.d.size: `size` is 100GiB, but the type has sizes from 125GiB to 16TiB");
+    assert_eq!(small, "x.toml:5:1: device.d.size: `size` is 100GiB, but the type has sizes from 125GiB to 16TiB");
     let nothing = error("preset = \"aws-ebs-gp2\"\nprovisioned = { operations = \"1000/s\" }");
     assert!(nothing.contains("device.d.provisioned.operations: `provisioned.operations` is given, but"), "{nothing}");
     assert!(error("preset = \"aws-ebs-gp3\"\nsize = \"8\"").contains("needs a unit"));

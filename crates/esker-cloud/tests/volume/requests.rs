@@ -152,7 +152,7 @@ proptest! {
         let settings = tight(operations, bytes, merge);
         let mut volume = volume(&settings);
         let mut seen = Seen::default();
-        replay(&mut volume, mixed(seed, 300).into_iter(), &ReplaySettings::OPEN, &mut seen).unwrap();
+        replay(&mut volume, mixed(seed, 300), &ReplaySettings::OPEN, &mut seen).unwrap();
         prop_assert_eq!(seen.ends.len(), 300);
         let mut passed: Vec<(Nanos, u64)> = seen.passes.iter()
             .filter(|(_, request)| request.kind.has_data() && request.length > Bytes::ZERO)
@@ -180,7 +180,7 @@ proptest! {
         let run = |seed_of_latency| {
             let mut volume = CloudVolume::new("volume", &preset("aws-ebs-gp2"), seed_of_latency).unwrap();
             let mut seen = Seen::default();
-            replay(&mut volume, mixed(seed, 200).into_iter(), &ReplaySettings::OPEN, &mut seen).unwrap();
+            replay(&mut volume, mixed(seed, 200), &ReplaySettings::OPEN, &mut seen).unwrap();
             (seen.ends, report(&volume))
         };
         prop_assert_eq!(run(1), run(1));
