@@ -2,3 +2,6 @@
 
 mod builtin;
 mod costs;
+mod csv;
+mod mistakes;
+mod mutated;
