@@ -71,6 +71,19 @@ fn the_devices_of_kim_cost_what_was_published() {
     assert_eq!(cost("low-end-hdd", 1_000, 0.0), ("120.00".into(), "72.27".into()));
 }
 
+/// The first tier of io2 and the class E30 have a source, and the rest of them has none.
+#[test]
+fn a_cost_is_assumed_if_what_it_is_billed_by_is() {
+    let assumed = |name: &str, gib: u64, operations| {
+        let volume = CloudVolume { size: Bytes::gib(gib), operations_per_s: operations, bytes_per_s: None };
+        cloud_cost(current().product(name).unwrap(), &volume, 1, 1.0).assumed
+    };
+    assert!(!assumed("aws-ebs-io2", 100, Some(32_000)) && assumed("aws-ebs-io2", 100, Some(32_001)));
+    assert!(!assumed("azure-standard-ssd", 1_024, None) && assumed("azure-standard-ssd", 512, None));
+    assert!(assumed("azure-standard-ssd", 1_025, None) && !assumed("azure-premium-ssd", 20, None));
+    assert!(assumed("azure-premium-ssd-v2", 20, None) && !assumed("aws-ebs-gp3", 20, Some(9_000)));
+}
+
 #[test]
 fn owned_devices() {
     let figure = |value| Figure { value, source: Some("a bill".to_string()) };

@@ -3,5 +3,6 @@
 mod builtin;
 mod costs;
 mod csv;
+mod documents;
 mod mistakes;
 mod mutated;
