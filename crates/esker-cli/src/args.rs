@@ -7,8 +7,10 @@ use esker_core::{Bytes, Nanos, Ratio};
 
 use crate::values;
 
+mod catalogue;
 mod study;
 
+pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use study::{ReportArguments, StudyArguments};
 
 /// Designs, sizes and verifies storage from your own I/O traces.
@@ -74,7 +76,7 @@ pub(crate) enum Command {
     Sweep(SweepArguments),
     /// Miss-ratio curve of a trace: how much cache would help
     Mrc(MrcArguments),
-    /// List device presets and show them with their sources
+    /// List products one can buy and device presets, and show them with their sources
     Devices(DevicesArguments),
     /// Rerun a table or figure of the papers: published against measured
     Reproduce(ReproduceArguments),
@@ -355,13 +357,37 @@ pub(crate) enum CurveObject {
 
 /// Arguments of `esker devices`.
 #[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  \
+        esker devices micron-7450-pro\n  \
+        esker devices --catalogue kim-2009\n  \
+        esker devices --only micron-7450-pro,toshiba-mg10 --currency EUR=0.92"
+)]
 pub(crate) struct DevicesArguments {
-    /// Show this preset whole, with its sources
-    #[arg(value_name = "PRESET")]
-    pub(crate) preset: Option<String>,
+    /// What else to do.
+    #[command(subcommand)]
+    pub(crate) command: Option<DevicesCommand>,
+    /// Show this product or preset whole, with its sources
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The products, and their prices.
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArguments,
     /// Where to write the list as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
+}
+
+/// The commands of `esker devices`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DevicesCommand {
+    /// Check a catalogue of your own
+    Check {
+        /// The catalogue, .toml or .csv (docs/catalogue.md)
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 /// Arguments of `esker reproduce`.

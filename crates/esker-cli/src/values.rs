@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 
 use esker_core::{Bytes, Nanos, Ratio, did_you_mean};
-use esker_plan::Market;
+use esker_plan::{CurrencyChange, Market, PriceChange};
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,6 +246,16 @@ pub(crate) fn factor(text: &str) -> Result<f64, BadValue> {
     let number = text.trim().trim_end_matches(['x', '×']);
     let value = number.parse::<f64>().ok().filter(|value| value.is_finite());
     value.ok_or_else(|| BadValue::with_hint("that is no number", "write 2 for twice as fast, 0.5 for half as fast"))
+}
+
+/// Parses a price of a product: `micron-7450-pro=0.08USD/GB`.
+pub(crate) fn price(text: &str) -> Result<PriceChange, BadValue> {
+    text.parse().map_err(|message: String| BadValue::new(message))
+}
+
+/// Parses a currency and its rate: `EUR=0.92`.
+pub(crate) fn currency(text: &str) -> Result<CurrencyChange, BadValue> {
+    text.parse().map_err(|message: String| BadValue::new(message))
 }
 
 #[cfg(test)]

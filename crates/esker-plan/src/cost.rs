@@ -100,7 +100,8 @@ pub struct CloudVolume {
 pub fn cloud_cost(product: &Product, volume: &CloudVolume, count: u32, years: f64) -> Cost {
     let PriceRate::Monthly(price) = &product.price.value.rate else { return of(product) };
     let month = price.per_month(volume.size, volume.operations_per_s, volume.bytes_per_s).times(count.into(), 1);
-    Cost { per_month: month, total: Money((month.0 as f64 * MONTHS * years).round() as i64), ..of(product) }
+    let assumed = product.price.source.is_none() || price.rests_on_assumptions(volume.size, volume.operations_per_s);
+    Cost { assumed, per_month: month, total: Money((month.0 as f64 * MONTHS * years).round() as i64), ..of(product) }
 }
 
 /// `total` by the month.

@@ -31,4 +31,5 @@ pub use money::Money;
 pub use price::{OperationTier, Price, PriceRate, SizeClass, VolumePrice};
 pub use product::{
     Assumption, Capacity, Class, Endurance, Figure, Market, Performance, PowerDraw, Product, Rating, VolumeSizes,
+    capacity_in_words,
 };

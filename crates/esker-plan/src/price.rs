@@ -55,6 +55,8 @@ pub struct OperationTier {
     pub up_to: Option<u64>,
     /// For each operation per second.
     pub per_month: Money,
+    /// Whether this tier's price is assumed, though the product's is not.
+    pub assumed: bool,
 }
 
 /// A size that is billed as a whole.
@@ -66,6 +68,8 @@ pub struct SizeClass {
     pub size: Bytes,
     /// A month of it.
     pub per_month: Money,
+    /// Whether this class's price is assumed, though the product's is not.
+    pub assumed: bool,
 }
 
 const TERABYTE: u128 = 1_000_000_000_000;
@@ -104,15 +108,31 @@ impl VolumePrice {
     /// is not provisioned. A volume larger than the largest size class costs by the GiB what that class does.
     pub fn per_month(&self, size: Bytes, operations: Option<u64>, throughput: Option<u64>) -> Money {
         let gib = u128::from(size.0.div_ceil(1 << 30));
-        let storage = match (self.classes.iter().find(|class| size <= class.size), self.classes.last()) {
-            (Some(class), _) => class.per_month,
-            (None, Some(largest)) => largest.per_month.times(size.0.into(), largest.size.0.into()),
-            (None, None) => self.per_gib_month.times(gib, 1),
+        let storage = match self.class_of(size) {
+            Some(class) if size <= class.size => class.per_month,
+            Some(largest) => largest.per_month.times(size.0.into(), largest.size.0.into()),
+            None => self.per_gib_month.times(gib, 1),
         };
         let throughput = throughput.unwrap_or(0).saturating_sub(self.free_throughput);
         storage
             + self.operations_per_month(operations.unwrap_or(0))
             + self.per_mib_month.times(throughput.into(), 1 << 20)
+    }
+
+    /// Whether a class or a tier that such a volume is billed by is marked as assumed.
+    pub fn rests_on_assumptions(&self, size: Bytes, operations: Option<u64>) -> bool {
+        let mut begin = self.free_operations;
+        let tiers = self.operations.iter().any(|tier| {
+            let used = tier.assumed && operations.is_some_and(|operations| operations > begin);
+            begin = begin.max(tier.up_to.unwrap_or(u64::MAX));
+            used
+        });
+        tiers || self.class_of(size).is_some_and(|class| class.assumed)
+    }
+
+    /// The size class that holds `size`, or else the largest; `None` if volumes are billed by the GiB.
+    fn class_of(&self, size: Bytes) -> Option<&SizeClass> {
+        self.classes.iter().find(|class| size <= class.size).or(self.classes.last())
     }
 
     fn operations_per_month(&self, provisioned: u64) -> Money {

@@ -135,6 +135,23 @@ pub struct Capacity {
     pub dies: Option<u32>,
 }
 
+/// A capacity as it is sold: "1.92TB", or "16TiB" where it is whole GiB.
+pub fn capacity_in_words(capacity: Bytes) -> String {
+    const GIB: u64 = 1 << 30;
+    let in_units_of = |unit: u64, name: &str| {
+        let (whole, rest) = (capacity.0 / unit, capacity.0 % unit);
+        let digits = format!("{:03}", rest / (unit / 1_000));
+        let digits = digits.trim_end_matches('0');
+        let point = if digits.is_empty() { "" } else { "." };
+        format!("{whole}{point}{digits}{name}")
+    };
+    match capacity.0 {
+        bytes if bytes.is_multiple_of(GIB) || !bytes.is_multiple_of(1_000_000_000) => capacity.to_string(),
+        bytes if bytes >= 1_000_000_000_000 => in_units_of(1_000_000_000_000, "TB"),
+        _ => in_units_of(1_000_000_000, "GB"),
+    }
+}
+
 /// The sizes of a cloud volume, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct VolumeSizes {

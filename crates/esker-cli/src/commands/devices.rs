@@ -1,13 +1,15 @@
-//! `esker devices`: the presets, with their sources.
+//! `esker devices`: the products of a catalogue and the presets, with their sources.
+
+mod product;
 
 use std::process::ExitCode;
 
-use esker_core::{Preset, did_you_mean, words};
+use esker_core::{Preset, did_you_mean};
 use esker_plan::{Catalogue, Product};
 use esker_sim::Choices;
 use serde_json::json;
 
-use crate::args::DevicesArguments;
+use crate::args::{DevicesArguments, DevicesCommand, read_catalogue};
 use crate::failure::Failure;
 use crate::output::{self, Outputs};
 use crate::table::Table;
@@ -17,19 +19,47 @@ fn presets() -> impl Iterator<Item = &'static Preset> {
     esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)())
 }
 
-/// Lists the presets, or shows one.
+/// Lists products and presets, shows one, or checks a catalogue.
 pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
-    if let Some(name) = &arguments.preset {
-        output::print(&describe(name)?)?;
+    if let Some(DevicesCommand::Check { file }) = &arguments.command {
+        let catalogue = read_catalogue(file)?;
+        let (count, products) = match catalogue.products.len() {
+            1 => ("1".to_string(), "product, valid"),
+            count => (count.to_string(), "products, all valid"),
+        };
+        output::print(&format!("{}: {count} {products}\n", file.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(json) = Outputs::new(arguments.json.force, &[])?.json(&arguments.json)? {
-        let list: Vec<_> = presets()
-            .map(|preset| json!({ "name": preset.name, "kind": preset.kind, "summary": preset.summary }))
-            .collect();
-        json.write_json(&list)?;
+    let catalogue = arguments.catalogue.catalogue()?;
+    let inputs: Vec<_> = arguments.catalogue.files().cloned().collect();
+    let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json)?;
+    if let Some(name) = &arguments.name {
+        match (sold_as(&catalogue, name), json) {
+            (Some(product), Some(json)) => json.write_json(product)?,
+            (Some(product), None) => output::print(&product::describe(product))?,
+            (None, _) => output::print(&describe(name, &catalogue)?)?,
+        }
         return Ok(ExitCode::SUCCESS);
     }
+    match json {
+        Some(json) => json.write_json(&as_json(&catalogue))?,
+        None => output::print(&lists(&catalogue))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Products, then presets. Both have a name, a kind and a summary; only products have more.
+fn as_json(catalogue: &Catalogue) -> Vec<serde_json::Value> {
+    let of_product = |product: &Product| {
+        let mut item = json!({ "name": product.name, "kind": product.kind, "summary": product.title });
+        item["product"] = json!(product);
+        item
+    };
+    let of_preset = |preset: &Preset| json!({ "name": preset.name, "kind": preset.kind, "summary": preset.summary });
+    catalogue.products.iter().map(of_product).chain(presets().map(of_preset)).collect()
+}
+
+fn lists(catalogue: &Catalogue) -> String {
     let mut table = Table::new(&["preset", "kind", "what it is"]);
     for preset in presets() {
         table.row([preset.name, preset.kind, preset.summary]);
@@ -37,40 +67,13 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
     let kinds: Vec<String> =
         esker_sim::DEVICE_KINDS.iter().map(|kind| format!("  {}: {}", kind.name, kind.summary)).collect();
     let choices: String = esker_sim::choices().iter().map(list).collect();
-    let catalogue = current();
-    let mut products = Table::new(&["product", "market", "class", "what it is"]);
-    for product in &catalogue.products {
-        let what = format!("{} ({})", product.title, product.year);
-        products.row([product.name.as_str(), product.market.name(), product.class.name(), &what]);
-    }
-    output::print(&format!(
-        "Products that `esker study` chooses from, as of {}:\n{}\nPresets:\n{}\n\
-         Kinds of devices in an experiment file:\n{}\n{choices}\n\
-         `esker devices NAME` shows a product or a preset, and every figure with its source.\n",
-        catalogue.as_of,
-        products.render(),
+    format!(
+        "{}\nPresets, which model devices:\n\n{}\nKinds of devices in an experiment file:\n{}\n{choices}\n\
+         `esker devices NAME` shows a product or a preset with the source of every figure.\n",
+        product::list(catalogue),
         table.render(),
         kinds.join("\n"),
-    ))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The whole preset. `name` may also be a design that reports show and that is made from the preset.
-fn describe(name: &str) -> Result<String, Failure> {
-    let find = |name: &str| presets().find(|preset| preset.name == name);
-    if let Some(preset) = find(name) {
-        return Ok(format!("{}{}", preset.toml, beside_data_sheets(preset.name)));
-    }
-    let catalogue = current();
-    if let Some(product) = sold_as(&catalogue, name) {
-        return Ok(describe_product(product));
-    }
-    Err(Failure::input(format!("no preset is called `{name}`")).with_hint(suggestion(name)))
-}
-
-/// The catalogue that studies choose from.
-fn current() -> Catalogue {
-    Catalogue::builtin("current").expect("it is built in")
+    )
 }
 
 /// The product called `name`, or that of a design of a study: "4x-micron-7450-pro-3.84TB".
@@ -88,49 +91,18 @@ fn sold_as<'a>(catalogue: &'a Catalogue, name: &str) -> Option<&'a Product> {
     found.max_by_key(|product| product.name.len())
 }
 
-/// A product in words, as comments of TOML, and what it is simulated as.
-fn describe_product(product: &Product) -> String {
-    let mut text = format!(
-        "# {} ({})\n# Market: {}; class: {}; {}\n",
-        product.title, product.year, product.market, product.class, product.interface
-    );
-    let mut line = |what: &str, value: String| text += &format!("# {what}: {value}\n");
-    for capacity in &product.capacities {
-        let sold = product.drive_writes_per_day_sold(capacity.bytes).map_or(String::new(), |writes| {
-            format!(
-                ", warranted for {} drive writes a day over {} years",
-                words::factor(writes),
-                product.warranty_years
-            )
-        });
-        let price = product.purchase(capacity.bytes);
-        line(
-            "capacity",
-            format!("{} GB{sold}; price {price} {}", capacity.bytes.0 / 1_000_000_000, product.price.value.currency),
-        );
+/// The whole preset.
+fn describe(name: &str, catalogue: &Catalogue) -> Result<String, Failure> {
+    let find = |name: &str| presets().find(|preset| preset.name == name);
+    if let Some(preset) = find(name) {
+        return Ok(format!("{}{}", preset.toml, beside_data_sheets(preset.name)));
     }
-    line("price as of", format!("{}, {}", product.price.value.as_of, origin(product.price.source.as_deref())));
-    if let Some(power) = &product.power {
-        let draw = power.value;
-        line("power", format!("{} active, {} idle, {}", draw.active, draw.idle, origin(power.source.as_deref())));
-    }
-    if let Some(rate) = &product.annual_failure_rate {
-        line("annual failure rate", format!("{}, {}", rate.value, origin(rate.source.as_deref())));
-    }
-    line("source", origin(product.source.as_deref()));
-    for assumption in product.assumptions() {
-        line("assumed", assumption);
-    }
-    line("simulated as", format!("preset {}, which `esker devices {}` shows", product.preset, product.preset));
-    text
+    let message = format!("no preset is called `{name}`, and no product of the catalogue {}", catalogue.name);
+    Err(Failure::input(message).with_hint(suggestion(name, catalogue)))
 }
 
-fn origin(source: Option<&str>) -> String {
-    source.map_or("assumed".into(), Into::into)
-}
-
-/// A suggestion for somebody who asked for the preset `name`.
-fn suggestion(name: &str) -> String {
+/// A suggestion for somebody who asked for `name`.
+fn suggestion(name: &str, catalogue: &Catalogue) -> String {
     let list = |chosen: &dyn Fn(&&Preset) -> bool| {
         presets().filter(chosen).map(|preset| preset.name).collect::<Vec<_>>().join(", ")
     };
@@ -141,12 +113,12 @@ fn suggestion(name: &str) -> String {
             found => format!("`{wanted}` is a kind of device; its presets are: {found}"),
         };
     }
-    let containing = list(&|preset| preset.name.contains(&wanted));
+    let all = || catalogue.names().chain(presets().map(|preset| preset.name));
+    let containing: Vec<&str> = all().filter(|name| name.contains(&wanted)).collect();
     if !containing.is_empty() {
-        return format!("these contain it: {containing}");
+        return format!("these contain it: {}", containing.join(", "));
     }
-    let catalogue = current();
-    match did_you_mean(&wanted, presets().map(|preset| preset.name).chain(catalogue.names())) {
+    match did_you_mean(&wanted, all()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`esker devices` lists them".into(),
     }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod convert;
+mod devices;
 mod help;
 mod mistakes;
 mod mrc;

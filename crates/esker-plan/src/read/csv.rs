@@ -16,7 +16,7 @@ use super::raw::{
 };
 use super::{Reading, finished};
 use crate::money::Amount;
-use crate::{Catalogue, CatalogueError, Date, Market, Rating, Running};
+use crate::{Catalogue, CatalogueError, Date, Market, Rating, Running, capacity_in_words};
 
 /// Every column. Those in [`NEEDED`] have to be there, and to have a value in every row.
 const COLUMNS: [&str; 20] = [
@@ -110,7 +110,8 @@ fn raw(rows: &[Row<'_>]) -> Result<RawProduct, CatalogueError> {
     for row in rows {
         let capacity: Bytes = row.parse("capacity")?.expect("it has a value");
         if sizes.contains(&capacity) {
-            let message = format!("`{}` of {capacity} is there twice", row.get("name").unwrap_or_default());
+            let message =
+                format!("`{}` of {} is there twice", row.get("name").unwrap_or_default(), capacity_in_words(capacity));
             return Err(row.wrong("capacity", Problem::new(message)));
         }
         sizes.push(capacity);
@@ -208,6 +209,9 @@ impl Table<'_> {
         let names: Vec<String> = heads.iter().map(str::to_string).collect();
         for (index, name) in names.iter().enumerate() {
             let at = self.cell(self.start(byte), index);
+            if name.contains('\n') {
+                return Err(self.error(at, "", broken_cell()));
+            }
             if !COLUMNS.contains(&name.as_str()) {
                 return Err(self.error(at, name, NotFound::new("column of a catalogue", name, COLUMNS).into()));
             }
@@ -221,6 +225,12 @@ impl Table<'_> {
             return Err(self.error(self.start(byte), "", problem));
         }
         let rows = reader.records().collect::<Result<Vec<_>, _>>().map_err(fault)?;
+        for row in &rows {
+            if let Some(index) = row.iter().position(|cell| cell.contains('\n')) {
+                let start = self.start(row.position().map_or(0, csv::Position::byte));
+                return Err(self.error(self.cell(start, index), "", broken_cell()));
+            }
+        }
         Ok((names, rows))
     }
 
@@ -313,6 +323,11 @@ impl Row<'_> {
             None => Ok(AssumedFigures(names)),
         }
     }
+}
+
+/// A cell that goes on in the next line, which is nearly always a missing quote.
+fn broken_cell() -> Problem {
+    Problem::with_hint("this cell has a line break in it", "perhaps a quote at its end is missing")
 }
 
 fn in_words(error: &csv::Error) -> String {

@@ -12,9 +12,10 @@ use esker_core::Problem;
 use esker_sim::ConfigText;
 
 use crate::money::is_currency;
-use crate::{Catalogue, CatalogueError, Class, Figure, Money, Price, Product, Running};
+use crate::{Catalogue, CatalogueError, Class, Figure, Money, Product, Running};
 use csv::csv;
 use origin::{Origin, References};
+use prices::ClassPrice;
 use raw::{RawCatalogue, RawRunning};
 
 impl Catalogue {
@@ -47,7 +48,7 @@ struct Reading<'a> {
     text: &'a ConfigText,
     currency: String,
     references: References,
-    classes: BTreeMap<Class, Figure<Price>>,
+    classes: BTreeMap<Class, ClassPrice>,
 }
 
 fn build(name: &str, raw: RawCatalogue, text: &ConfigText) -> Result<Catalogue, CatalogueError> {
@@ -86,7 +87,7 @@ fn finished(
         as_of,
         currency: reading.currency,
         products,
-        price_classes: reading.classes.into_iter().collect(),
+        price_classes: reading.classes.into_iter().map(|(class, known)| (class, known.price)).collect(),
         running,
     })
 }

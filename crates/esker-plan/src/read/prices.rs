@@ -9,9 +9,16 @@ use crate::{
     Assumption, CatalogueError, Class, Figure, Money, OperationTier, Price, PriceRate, SizeClass, VolumePrice,
 };
 
+/// The price of a class of products.
+pub(super) struct ClassPrice {
+    pub(super) price: Figure<Price>,
+    /// How it was arrived at, if it is assumed.
+    pub(super) reason: Option<String>,
+}
+
 impl Reading<'_> {
     /// The price of a class: by the terabyte.
-    pub(super) fn class_price(&self, class: Class, raw: RawPrice) -> Result<Figure<Price>, CatalogueError> {
+    pub(super) fn class_price(&self, class: Class, raw: RawPrice) -> Result<ClassPrice, CatalogueError> {
         let key = format!("price_class.{class}");
         let mut assumed = Vec::new();
         let mut price = self.price(&key, raw, None, &mut assumed)?;
@@ -19,7 +26,7 @@ impl Reading<'_> {
             return Err(wrong_with_hint(key, "a class has a price by the byte", "give `per_GB` or `per_TB`"));
         }
         price.value.of_class = true;
-        Ok(price)
+        Ok(ClassPrice { price, reason: assumed.into_iter().find_map(|assumption| assumption.reason) })
     }
 
     /// The price at the dotted `key`. What is assumed of it is added to `assumed`.
@@ -87,13 +94,13 @@ impl Reading<'_> {
         let operations = match raw.per_operation_month {
             None => Vec::new(),
             Some(RawOperations::All(price)) => {
-                vec![OperationTier { up_to: None, per_month: self.money(&operations_key, price)? }]
+                vec![OperationTier { up_to: None, per_month: self.money(&operations_key, price)?, assumed: false }]
             }
             Some(RawOperations::Tiers(tiers)) => {
                 let mut all: Vec<OperationTier> = Vec::new();
                 for (index, tier) in tiers.into_iter().enumerate() {
                     let key = format!("{operations_key}[{index}]");
-                    note(assumed, format!("price.per_operation_month[{index}]"), tier.assumed);
+                    let is_assumed = note(assumed, format!("price.per_operation_month[{index}]"), tier.assumed);
                     let rises = match (all.last(), tier.up_to) {
                         (None, _) => true,
                         (Some(OperationTier { up_to: Some(before), .. }), Some(up_to)) => *before < up_to,
@@ -104,7 +111,8 @@ impl Reading<'_> {
                         let message = "tiers rise by `up_to`, and only the last one has none";
                         return Err(CatalogueError::new(key, Problem::new(message)));
                     }
-                    all.push(OperationTier { up_to: tier.up_to, per_month: self.money(&key, tier.price)? });
+                    let per_month = self.money(&key, tier.price)?;
+                    all.push(OperationTier { up_to: tier.up_to, per_month, assumed: is_assumed });
                 }
                 all
             }
@@ -127,9 +135,9 @@ impl Reading<'_> {
     ) -> Result<Vec<SizeClass>, CatalogueError> {
         let mut classes = Vec::new();
         for (name, RawSizeClass { size, per_month, assumed: is_assumed }) in raw {
-            note(assumed, format!("price.size_class.{name}"), is_assumed);
+            let assumed = note(assumed, format!("price.size_class.{name}"), is_assumed);
             let per_month = self.money(&format!("{key}.size_class.{name}"), per_month)?;
-            classes.push(SizeClass { name, size, per_month });
+            classes.push(SizeClass { name, size, per_month, assumed });
         }
         classes.sort_by_key(|class| class.size);
         if let Some(pair) = classes.windows(2).find(|pair| pair[0].size == pair[1].size) {
@@ -140,11 +148,13 @@ impl Reading<'_> {
     }
 }
 
-/// Adds to `assumed` that `figure` is, if it is.
-fn note(assumed: &mut Vec<Assumption>, figure: String, is_assumed: Option<Assumed>) {
-    match is_assumed {
-        None | Some(Assumed::Plainly(false)) => {}
-        Some(Assumed::Plainly(true)) => assumed.push(Assumption { figure, reason: None }),
-        Some(Assumed::Because(reason)) => assumed.push(Assumption { figure, reason: Some(reason) }),
-    }
+/// Adds to `assumed` that `figure` is, if it is, and returns whether it is.
+fn note(assumed: &mut Vec<Assumption>, figure: String, is_assumed: Option<Assumed>) -> bool {
+    let reason = match is_assumed {
+        None | Some(Assumed::Plainly(false)) => return false,
+        Some(Assumed::Plainly(true)) => None,
+        Some(Assumed::Because(reason)) => Some(reason),
+    };
+    assumed.push(Assumption { figure, reason });
+    true
 }

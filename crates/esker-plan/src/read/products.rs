@@ -6,12 +6,13 @@ use esker_sim::DEVICE_KINDS;
 use serde_json::Value;
 
 use super::origin::Origin;
+use super::prices::ClassPrice;
 use super::raw::{Brief, RawDies, RawProduct, RawRating};
 use super::{Reading, wrong, wrong_with_hint};
 use crate::product::CLOUD_VOLUME;
 use crate::{
     Assumption, Capacity, CatalogueError, Class, Endurance, Figure, Performance, PowerDraw, PriceRate, Product, Rating,
-    VolumeSizes,
+    VolumeSizes, capacity_in_words,
 };
 
 /// A die of 512 Gbit.
@@ -81,7 +82,7 @@ impl Reading<'_> {
         product.try_to_build(smallest).map_err(|fault| {
             let key = fault.keys.first().map_or_else(String::new, |key| format!(".{key}"));
             let key = format!("product.{name}.device{key}");
-            let message = format!("as {smallest} it cannot be built: {}", fault.message);
+            let message = format!("of {} it cannot be built: {}", capacity_in_words(smallest), fault.message);
             CatalogueError::new(key, Problem::Other { message, hint: fault.hint })
         })?;
         Ok(product)
@@ -114,7 +115,7 @@ impl Reading<'_> {
         let mut sorted = sizes.clone();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(wrong(key, format!("{} is there twice", twice[0])));
+            return Err(wrong(key, format!("{} is there twice", capacity_in_words(twice[0]))));
         }
         let known = self.resolve(&key, &origin, draft.source)?;
         draft.assumed.extend(known.assumption("capacities"));
@@ -139,20 +140,26 @@ impl Reading<'_> {
         raw: &mut RawProduct,
         sizes: &[Bytes],
     ) -> Result<(Vec<u32>, Bytes), CatalogueError> {
-        let RawDies { counts, source, assumed } = raw.dies.take().unwrap_or_default();
+        let RawDies { counts, source, assumed: is_assumed } = raw.dies.take().unwrap_or_default();
         let raw_flash = |sold: Bytes| sold.0.checked_next_power_of_two().unwrap_or(u64::MAX);
         if let Some(stranger) = counts.keys().find(|capacity| !sizes.contains(capacity)) {
-            return Err(wrong(draft.key("dies"), format!("{stranger} is none of the capacities on sale")));
+            return Err(wrong(
+                draft.key("dies"),
+                format!("{} is none of the capacities on sale", capacity_in_words(*stranger)),
+            ));
         }
         if !counts.is_empty() {
-            let known = self.resolve(&draft.key("dies"), &Origin::of(source, assumed), draft.source)?;
+            let known = self.resolve(&draft.key("dies"), &Origin::of(source, is_assumed), draft.source)?;
             draft.assumed.extend(known.assumption("dies"));
         }
         let (size, origin) = match (raw.die.take(), counts.first_key_value()) {
             (Some(Brief::Alone(size)), _) => (size, Origin::default()),
             (Some(Brief::Table(table)), _) => (table.size, Origin::of(table.source, table.assumed)),
-            (None, Some((sold, dies))) => (Bytes(raw_flash(*sold) / u64::from(*dies).max(1)), usual_die()),
-            (None, None) => (USUAL_DIE, usual_die()),
+            (None, Some((sold, dies))) => (
+                Bytes(raw_flash(*sold) / u64::from(*dies).max(1)),
+                assumed("from the number of dies: together the next power of two"),
+            ),
+            (None, None) => (USUAL_DIE, assumed("dies of 512 Gbit, as many as make the next power of two")),
         };
         if size < Bytes::mib(1) {
             return Err(wrong(draft.key("die"), format!("{size} is too little flash for a die: at least 1MiB")));
@@ -167,10 +174,14 @@ impl Reading<'_> {
             };
             let count = u32::try_from(count).ok().filter(|count| (1..=1 << 16).contains(count));
             let Some(count) = count else {
-                return Err(wrong(draft.key("dies"), format!("{sold} has no reasonable number of dies")));
+                return Err(wrong(
+                    draft.key("dies"),
+                    format!("{} has no reasonable number of dies", capacity_in_words(*sold)),
+                ));
             };
             if u128::from(count) * u128::from(size.0) <= u128::from(sold.0) {
-                let message = format!("{count} dies of {size} do not hold {sold} and something to spare");
+                let message =
+                    format!("{count} dies of {size} do not hold {} and something to spare", capacity_in_words(*sold));
                 return Err(wrong(draft.key("dies"), message));
             }
             dies.push(count);
@@ -248,10 +259,10 @@ impl Reading<'_> {
             RawRating::All(rating) => sizes().map(|size| (size, rating)).collect(),
             RawRating::Each(ratings) => {
                 if let Some(size) = ratings.keys().find(|size| !sizes().any(|known| known == **size)) {
-                    return Err(wrong(key, format!("{size} is none of the capacities on sale")));
+                    return Err(wrong(key, format!("{} is none of the capacities on sale", capacity_in_words(*size))));
                 }
                 if let Some(size) = sizes().find(|size| !ratings.contains_key(size)) {
-                    return Err(wrong(key, format!("the rating of {size} is missing")));
+                    return Err(wrong(key, format!("the rating of {} is missing", capacity_in_words(size))));
                 }
                 ratings.into_iter().collect()
             }
@@ -342,21 +353,21 @@ impl Reading<'_> {
     }
 
     fn price_of_class(&self, draft: &mut Draft<'_>, class: Class) -> Result<Figure<crate::Price>, CatalogueError> {
-        let Some(price) = self.classes.get(&class) else {
+        let Some(ClassPrice { price, reason }) = self.classes.get(&class) else {
             let hint = Some(format!("give the price of the product, or of its class: [price_class.{class}]"));
             let problem = Problem::MissingKey { key: "price".to_string(), hint };
             return Err(CatalogueError::new(draft.path.clone(), problem));
         };
         if price.source.is_none() {
-            let reason = Some(format!("that of the class {class}, itself assumed"));
+            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+            let reason = Some(format!("that of the class {class}{reason}"));
             draft.assumed.push(Assumption { figure: "price".to_string(), reason });
         }
         Ok(price.clone())
     }
 }
 
-fn usual_die() -> Origin {
-    let reason = "from dies of 512 Gbit, or from the number of dies";
+fn assumed(reason: &str) -> Origin {
     Origin::of(None, Some(super::raw::Assumed::Because(reason.to_string())))
 }
 

@@ -2,3 +2,7 @@
 
 mod builtin;
 mod costs;
+mod csv;
+mod documents;
+mod mistakes;
+mod mutated;

@@ -38,6 +38,8 @@ capacity = "1GiB"
 target = "station"
 "#;
 
+const CATALOGUE: &str = include_str!("../../../../esker-plan/catalogues/kim-2009.toml");
+
 const GRID: &str = "\n[sweep]\n\"device.station.service_time\" = [\"1ms\", \"2ms\", \"3ms\"]\n";
 
 /// Programs before or after `esker` in pipelines.
@@ -56,6 +58,7 @@ pub(super) fn write(folder: &Path) {
     let name = "cdn.oracleGeneral.zst";
     std::fs::write(folder.join(name), packed(name, accesses())).expect("the folder can be written");
     std::fs::write(folder.join("experiment.toml"), EXPERIMENT).expect("the folder can be written");
+    std::fs::write(folder.join("shop.toml"), CATALOGUE).expect("the folder can be written");
     std::fs::write(folder.join("grid.toml"), format!("{EXPERIMENT}{GRID}")).expect("the folder can be written");
     std::fs::copy(RECORDED_STUDY, folder.join("study.json")).expect("the folder can be written");
     std::fs::create_dir(folder.join("traces")).expect("the folder can be written");

@@ -1,0 +1,97 @@
+//! Options that choose the products to plan with, and their prices.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use esker_core::Ratio;
+use esker_core::registry;
+use esker_plan::{BUILTIN, Catalogue, CurrencyChange, PriceChange};
+
+use crate::failure::Failure;
+use crate::values;
+
+/// Options that choose the products to plan with, and their prices.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct CatalogueArguments {
+    /// Add the products of FILE (.toml or .csv), which replace those of the same name; or begin with another catalogue
+    /// that comes with esker, by its name [default: current]
+    #[arg(long, value_name = "FILE", help_heading = "Catalogue")]
+    pub(crate) catalogue: Vec<PathBuf>,
+    /// Price of a product instead of the catalogue's: micron-7450-pro=0.08USD/GB, or by /TB, or by /GiB-month
+    #[arg(long, value_name = "NAME=PRICE", help_heading = "Catalogue", value_parser = values::price)]
+    pub(crate) price: Vec<PriceChange>,
+    /// Only these products
+    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Not these products
+    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',')]
+    pub(crate) without: Vec<String>,
+    /// Currency of all prices, with its rate: EUR=0.92 for 0.92 euros to the catalogue's dollar
+    #[arg(long, value_name = "CODE=RATE", help_heading = "Catalogue", value_parser = values::currency)]
+    pub(crate) currency: Option<CurrencyChange>,
+    /// Share taken off every price, but for those of --price
+    #[arg(long, value_name = "SHARE", help_heading = "Catalogue", value_parser = values::share)]
+    pub(crate) discount: Option<Ratio>,
+}
+
+impl CatalogueArguments {
+    /// The catalogue that these options describe.
+    pub(crate) fn catalogue(&self) -> Result<Catalogue, Failure> {
+        let mut all: Option<Catalogue> = None;
+        if self.files().count() == self.catalogue.len() {
+            all = Some(self.converted(Catalogue::builtin(BUILTIN[0].name)?));
+        }
+        for path in &self.catalogue {
+            let one = self.converted(if is_builtin(path) {
+                Catalogue::builtin(&path.to_string_lossy())?
+            } else {
+                read(path)?
+            });
+            all = Some(match all {
+                Some(all) => all.extended(one)?,
+                None => one,
+            });
+        }
+        let mut all = all.expect("there is a built-in one, or one was named");
+        if let Some(discount) = self.discount {
+            all = all.with_discount(discount);
+        }
+        for change in &self.price {
+            all = all.with_price(change)?;
+        }
+        if !self.only.is_empty() {
+            all = all.only(&self.only)?;
+        }
+        Ok(all.without(&self.without)?)
+    }
+
+    /// The files that are read: inputs, which no output may replace.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.catalogue.iter().filter(|path| !is_builtin(path))
+    }
+
+    /// `catalogue` in the currency that was asked for. One that is in this currency already stays as it is.
+    fn converted(&self, catalogue: Catalogue) -> Catalogue {
+        match &self.currency {
+            Some(change) if change.currency != catalogue.currency => {
+                catalogue.in_currency(&change.currency, change.rate)
+            }
+            _ => catalogue,
+        }
+    }
+}
+
+fn is_builtin(path: &PathBuf) -> bool {
+    registry::names(BUILTIN).any(|name| path.as_os_str() == name)
+}
+
+/// Reads the catalogue file at `path`.
+pub(crate) fn read(path: &PathBuf) -> Result<Catalogue, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|fault| {
+        let names = registry::names(BUILTIN).collect::<Vec<_>>().join(", ");
+        Failure::input(format!("{name}: cannot be read: {fault}"))
+            .with_hint(format!("name a file, or a catalogue that comes with esker: {names}"))
+    })?;
+    Ok(Catalogue::read_file(&name, &text)?)
+}
