@@ -1,6 +1,7 @@
 //! Power failures at any operation, checked against a map with versions.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use esker_core::Rng;
 use esker_nand::PoolScope;
@@ -245,8 +246,11 @@ impl World {
             None => trimmed || acknowledged.is_none(),
         };
         assert!(allowed, "page {page} reads as {found:?} after {events:?}, performed {performed:?}");
+        // Recovery does not settle what a trimmed page reads as: the next power failure may bring back another of its old
+        // contents.
         let known = found.map(|version| Event::Write { version, change: None });
-        self.events[page as usize] = known.or((!events.is_empty()).then_some(Event::Trim)).into_iter().collect();
+        let trim = (trimmed || found.is_none() && !events.is_empty()).then_some(Event::Trim);
+        self.events[page as usize] = known.into_iter().chain(trim).collect();
     }
 }
 
@@ -337,9 +341,9 @@ fn dftl_survives_power_failures() {
 }
 
 /// After a stationary start, and some writes later, data are recovered as if they had been written one by one.
-fn survives_after_a_stationary_start(ftl: &Choice) {
+fn survives_after_a_stationary_start(ftl: &Choice, seeds: Range<u64>) {
     let mut rng = Rng::new(5);
-    for seed in 0..24 * u64::from(esker_testkit::soak()) {
+    for seed in 0..seeds.end {
         let mut settings = drawn(&mut rng, ftl);
         settings.geometry.blocks_per_plane = 1000;
         // With several streams, the steady state is not known.
@@ -349,6 +353,9 @@ fn survives_after_a_stationary_start(ftl: &Choice) {
         settings.pool = [PoolScope::Plane, PoolScope::Die][rng.below(2) as usize];
         settings.geometry.pages_per_block = 4 + rng.below(4) as u32;
         settings.over_provisioning = Some(esker_core::Ratio::percent(50));
+        if seed < seeds.start {
+            continue;
+        }
         let mut world = World::new(settings, seed).expect("there is room");
         assert_eq!(world.begin_steady() > 0, ftl.kind == "dftl", "where the map is");
         for steps in [0, 20, 200] {
@@ -360,11 +367,23 @@ fn survives_after_a_stationary_start(ftl: &Choice) {
 
 #[test]
 fn a_stationary_start_survives_power_failures() {
-    survives_after_a_stationary_start(&Choice::named("page"));
-    survives_after_a_stationary_start(&dftl(false, false));
-    let mut cached = dftl(false, true);
-    cached.parameters.insert("cache".to_string(), Parameter::Integer(8 << 10));
-    survives_after_a_stationary_start(&cached);
+    let seeds = 0..24 * u64::from(esker_testkit::soak());
+    survives_after_a_stationary_start(&Choice::named("page"), seeds.clone());
+    survives_after_a_stationary_start(&dftl(false, false), seeds.clone());
+    survives_after_a_stationary_start(&well_cached(), seeds);
+}
+
+/// A cache so large that a power failure leaves more changes for recovery to save than free pages could take at once.
+fn well_cached() -> Choice {
+    let mut ftl = dftl(false, true);
+    ftl.parameters.insert("cache".to_string(), Parameter::Integer(8 << 10));
+    ftl
+}
+
+#[test]
+fn recovery_makes_room_between_the_map_pages_that_it_writes() {
+    // With this seed, more entries were changed than the cache holds.
+    survives_after_a_stationary_start(&well_cached(), 457..458);
 }
 
 /// A block-mapped layer with drawn parameter values, on so few blocks that it merges all the time; in half of the cases

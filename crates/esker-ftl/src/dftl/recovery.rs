@@ -142,11 +142,12 @@ impl Dftl {
         }
         tables.recovering.copy_from_slice(&saved_before);
         pools.restore(cells, tables)?;
-        for &(slot, _) in &unsaved {
-            tables.mark_for_rewrite(tables.translation_page_of(slot));
-        }
-        for pool in 0..pool_count {
-            pools.write_updates(pool, cells, tables)?;
+        let mut pages: Vec<u32> = unsaved.iter().map(|&(slot, _)| tables.translation_page_of(slot)).collect();
+        pages.dedup();
+        for page in pages {
+            // One by one: cleaning writes all pages that are marked before it has freed a block for the next.
+            tables.mark_for_rewrite(page);
+            pools.write_updates(tables.pool_of(page), cells, tables)?;
         }
         tables.recovering.fill(u64::MAX);
         Ok(())
