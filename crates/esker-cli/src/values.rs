@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 
 use esker_core::{Bytes, Nanos, Ratio, did_you_mean};
 use esker_plan::{CurrencyChange, Market, PriceChange};
+use esker_study::InUse;
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,6 +138,25 @@ pub(crate) fn market(text: &str) -> Result<Market, BadValue> {
         };
         BadValue::with_hint(format!("no market is called `{text}`"), hint)
     })
+}
+
+/// Parses devices that are in use: `micron-7450-pro:3.84TB`, `4xmicron-7450-pro:3.84TB`.
+pub(crate) fn in_use(text: &str) -> Result<InUse, BadValue> {
+    let wrong = || {
+        BadValue::with_hint(
+            "that is no product with its capacity",
+            "write micron-7450-pro:3.84TB, or 4xmicron-7450-pro:3.84TB for four of them",
+        )
+    };
+    let (name, capacity) = text.trim().split_once(':').ok_or_else(wrong)?;
+    let (count, product) = match name.split_once('x').map(|(count, rest)| (count.parse::<u32>(), rest)) {
+        Some((Ok(count), rest)) => (count, rest.trim_start_matches('-')),
+        _ => (1, name),
+    };
+    if product.is_empty() || !(1..=1024).contains(&count) {
+        return Err(wrong());
+    }
+    Ok(InUse { product: product.to_string(), capacity: size(capacity)?, count })
 }
 
 /// Parses years: `5`, `2.5`, `5y`, `5 years`.

@@ -1,5 +1,6 @@
 //! Changes of prices: a price of one's own, another currency, a discount.
 
+use std::fmt;
 use std::str::FromStr;
 
 use esker_core::Ratio;
@@ -56,6 +57,17 @@ impl FromStr for PriceChange {
     }
 }
 
+impl fmt::Display for PriceChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = match self.per {
+            PriceUnit::Gigabyte => "GB",
+            PriceUnit::Terabyte => "TB",
+            PriceUnit::GibMonth => "GiB-month",
+        };
+        write!(f, "{}={}{}/{unit}", self.product, self.price, self.currency)
+    }
+}
+
 /// Another currency: `EUR=0.92`, units of it for one unit of the catalogue's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurrencyChange {
@@ -76,6 +88,12 @@ impl FromStr for CurrencyChange {
             return Err(wrong());
         }
         Ok(Self { currency: currency.to_string(), rate })
+    }
+}
+
+impl fmt::Display for CurrencyChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.currency, self.rate)
     }
 }
 
@@ -165,5 +183,20 @@ impl Catalogue {
             price.value.map(|price| price.times(left, 1_000_000_000));
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_written_as_they_are_given() {
+        for text in ["micron-7450-pro=0.08USD/GB", "a=365USD/TB", "aws-ebs-gp3=0.0801USD/GiB-month"] {
+            let change: PriceChange = text.parse().unwrap();
+            let again: PriceChange = change.to_string().parse().unwrap();
+            assert_eq!(again, change, "{change}");
+        }
+        assert_eq!("EUR=0.92".parse::<CurrencyChange>().unwrap().to_string(), "EUR=0.92");
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
                 settings.running.power_usage_effectiveness.value,
                 origin(settings.running.power_usage_effectiveness.source.as_deref()),
             ),
-            "--electricity, --power-usage-effectiveness",
+            "`[running]` in a catalogue of your own (--catalogue)",
         ),
         assumption(
             "Devices of one design are striped without redundancy; a further copy of the data is on as many devices \

@@ -11,7 +11,7 @@ const REQUESTS_MIN: usize = 1_000;
 /// Larger loads are tried on this many stretches.
 const STRETCHES: usize = 10;
 /// No further stretches are taken once they have this many requests together.
-const REQUESTS_MAX: u64 = 1_000_000;
+const REQUESTS_MAX: u64 = 300_000;
 
 /// A stretch of time of a trace; the end is not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

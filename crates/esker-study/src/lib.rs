@@ -33,6 +33,7 @@ use thiserror::Error;
 pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use load::remarks;
 pub use need::DataSettings;
+pub use offers::InUse;
 
 use endurance::Demand;
 use esker_results::study::{
@@ -40,7 +41,7 @@ use esker_results::study::{
     StudyReport, WorkloadStudy,
 };
 use load::StudyWorkload;
-use offers::Bounds;
+use offers::{Bounds, Wanted};
 use search::{Found, Search, Tried};
 use simulate::Task;
 
@@ -57,6 +58,8 @@ pub struct StudySettings {
     pub budgets: Budgets,
     /// What can be bought.
     pub catalogue: Catalogue,
+    /// Devices that the user has already: candidates that cost only electricity.
+    pub in_use: Vec<InUse>,
     /// The market that the headline is about.
     pub market: Market,
     /// Whether drives for desktops may be recommended.
@@ -279,16 +282,29 @@ fn study_workload(
     let bounds = Bounds {
         bytes_per_s: busy.as_ref().map(|busy| workload.bytes_per_s(&busy.stretch)),
         host_bytes_per_day: demand.bytes_per_day().map(|[fewest, _]| fewest),
+        capacity_bytes: need.capacity_bytes.div_ceil(need.copies.max(1).into()),
         devices: budgets.devices,
         consumer: settings.consumer,
+        limits,
     };
-    let all = offers::offers(&settings.catalogue, &need);
+    let all = offers::offers(
+        &settings.catalogue,
+        &settings.in_use,
+        &Wanted {
+            need: &need,
+            workload,
+            stretch: busy.as_ref().map(|busy| &busy.stretch),
+            utilisation: budgets.utilisation.unwrap_or(1.0),
+        },
+    )?;
     let mut search = Search::new(&task, &budgets, bounds, demand, &settings.running, active);
     let others = Market::ALL.iter().filter(|&&market| market != settings.market);
     let mut markets = Vec::new();
     for &market in std::iter::once(&settings.market).chain(others) {
-        if market == settings.market || all.iter().any(|offer| offer.market() == market) {
-            markets.push(search.market(market, &all, timed)?);
+        // Without times there is no answer to put beside that of the market that was asked for.
+        if market == settings.market || timed && all.iter().any(|offer| offer.market() == market) {
+            let whole = search::WHOLE[usize::from(market != settings.market)];
+            markets.push(search.market(market, &all, timed, whole)?);
         }
     }
     hooks.tell("drawing the miss-ratio curve", 0, None);

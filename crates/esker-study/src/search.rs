@@ -12,14 +12,23 @@ use crate::choose::{Choice, Contender, Life, choose};
 use crate::endurance::{self, Demand};
 use crate::judge::{contender, judge};
 use crate::offers::{Bounds, Design, Offer, ruled_out};
-use crate::simulate::{Simulated, Task, p99_of_other_seed, simulate};
+use crate::simulate::{Simulated, Stressed, Task, simulate, stressed};
+use crate::strain;
 
 /// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
 const BATCH: usize = 2;
 /// No more designs of a market than this are simulated in the search, unless it is a thorough one.
 const SIMULATED_MAX: usize = 16;
+/// Likewise for volumes, which are simulated much faster than devices and can be ordered in many more ways.
+const VOLUMES_SIMULATED_MAX: usize = 48;
 /// Designs of other classes that are simulated beside the search, for comparison.
 const OTHERS_MAX: usize = 6;
+/// Traces with more requests than this are not replayed whole on every design.
+const WHOLE_REPLAYS_MAX: u64 = 500_000;
+/// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
+const SCREEN_MARGIN: f64 = 0.25;
+/// Designs of a large trace that are replayed whole: of the market that was asked for, and of each other.
+pub(crate) const WHOLE: [usize; 2] = [6, 2];
 /// Prices that differ by less than this are equal: those offers are simulated, too.
 const SAME_PRICE: f64 = 1.01;
 
@@ -65,25 +74,28 @@ impl<'a> Search<'a> {
     }
 
     /// Looks through the offers of a market. Without budgets (`judge` is false) one design of each class is simulated.
-    pub(crate) fn market(&mut self, market: Market, offers: &[Offer<'_>], judge: bool) -> Result<Found, StudyError> {
-        let mut ruled = Vec::new();
-        let mut left: Vec<(f64, Offer<'_>)> = Vec::new();
-        for offer in offers.iter().filter(|offer| offer.market() == market) {
-            // Its price if it never works: what it costs is found out with what it has to do.
-            let least = offer.cost(0.0, self.running).total.as_f64();
-            match ruled_out(offer, &self.bounds) {
-                Some(reason) => ruled.push(RuledOut { total: Some(least), ..reason }),
-                None => left.push((least, *offer)),
-            }
-        }
+    /// Of a large trace, only designs that get through its busiest stretches are simulated whole, and at most `whole`.
+    pub(crate) fn market(
+        &mut self,
+        market: Market,
+        offers: &[Offer<'_>],
+        judge: bool,
+        whole: usize,
+    ) -> Result<Found, StudyError> {
+        let (mut ruled, left) = self.within_bounds(market, offers);
         let mut left = cheapest_first(left);
         let mut tried: Vec<Tried> = Vec::new();
-        let limit = match (judge, self.task.settings.thorough) {
-            (false, _) => 0,
-            (true, false) => SIMULATED_MAX,
-            (true, true) => usize::MAX,
+        let screens = self.screens();
+        let limit = match (judge, self.task.settings.thorough, market) {
+            (false, ..) => 0,
+            (true, true, _) => usize::MAX,
+            (true, false, Market::OnPremises) => SIMULATED_MAX,
+            (true, false, _) => VOLUMES_SIMULATED_MAX,
         };
-        while tried.len() < limit {
+        // Of those that do not get through the busiest stretches, the one that misses least.
+        let mut nearest: Option<(f64, Offer<'_>)> = None;
+        let mut looked_at = 0;
+        while looked_at < limit && !(screens && tried.len() >= whole) {
             let best = self.settled(&tried);
             let batch: Vec<Offer<'_>> = (0..BATCH)
                 .filter_map(|_| {
@@ -95,9 +107,21 @@ impl<'a> Search<'a> {
             if batch.is_empty() {
                 break;
             }
-            tried.extend(self.try_all(&batch)?);
+            looked_at += batch.len();
+            let through = if screens { self.screen(&batch, &mut ruled, &mut nearest)? } else { batch };
+            tried.extend(self.try_all(&through)?);
         }
-        let others = self.others(&tried, &mut left);
+        if judge && tried.is_empty() {
+            // There has to be one to name as the nearest.
+            let first = nearest.map(|(_, offer)| offer).or_else(|| self.nearest_beyond_bounds(market, offers));
+            if let Some(offer) = first {
+                let name = offer.name();
+                ruled.retain(|ruled| ruled.name != name);
+                tried.extend(self.try_all(&[offer])?);
+            }
+        }
+        let room = if screens { whole.saturating_sub(tried.len()) } else { OTHERS_MAX };
+        let others = self.others(&tried, &mut left, room);
         for batch in others.chunks(BATCH) {
             tried.extend(self.try_all(batch)?);
         }
@@ -121,6 +145,78 @@ impl<'a> Search<'a> {
         Ok(Found { market, tried, ruled_out: ruled, choice })
     }
 
+    /// The least that an offer costs: that of devices that never work. What they have to do is found out later.
+    fn least_cost(&self, offer: &Offer<'_>) -> f64 {
+        offer.cost(0.0, self.running).total.as_f64()
+    }
+
+    /// Divides a market's offers into those that bounds rule out, and those that may do, with their least cost.
+    fn within_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> (Vec<RuledOut>, Vec<(f64, Offer<'o>)>) {
+        let (mut ruled, mut left) = (Vec::new(), Vec::new());
+        for offer in offers.iter().filter(|offer| offer.market() == market) {
+            let least = self.least_cost(offer);
+            match ruled_out(offer, &self.bounds) {
+                Some(reason) => ruled.push(RuledOut { total: Some(least), ..reason }),
+                None => left.push((least, *offer)),
+            }
+        }
+        (ruled, left)
+    }
+
+    /// Where bounds rule everything out: the cheapest that would only be too slow, or else the dearest.
+    fn nearest_beyond_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> Option<Offer<'o>> {
+        let rank = |offer: &&Offer<'o>| {
+            let by = ruled_out(offer, &self.bounds)?.by;
+            let least = self.least_cost(offer);
+            match by.as_str() {
+                "latency" => Some((0, least)),
+                "operations" | "throughput" | "bandwidth" => Some((1, -least)),
+                _ => Some((2, least)),
+            }
+        };
+        let of_market = offers.iter().filter(|offer| offer.market() == market);
+        let ranked = of_market.filter_map(|offer| Some((rank(&offer)?, *offer)));
+        let nearest = ranked.min_by(|((one, a), _), ((other, b), _)| one.cmp(other).then(a.total_cmp(b)));
+        nearest.map(|(_, offer)| offer)
+    }
+
+    /// Whether the trace is so large that designs have to get through its busiest stretches first.
+    pub(crate) fn screens(&self) -> bool {
+        let settings = self.task.settings;
+        !settings.thorough && self.task.workload.profile.requests > WHOLE_REPLAYS_MAX && self.task.busy.is_some()
+    }
+
+    /// Plays the busiest stretches on each offer. Returns those that keep their budgets there, or nearly do.
+    fn screen<'o>(
+        &self,
+        offers: &[Offer<'o>],
+        ruled: &mut Vec<RuledOut>,
+        nearest: &mut Option<(f64, Offer<'o>)>,
+    ) -> Result<Vec<Offer<'o>>, StudyError> {
+        let settings = self.task.settings;
+        let hooks = self.task.hooks;
+        let found = jobs::collect(settings.threads, offers.len(), |index| {
+            let design = offers[index].design(self.active, settings.utilisation)?;
+            hooks.tell(&format!("looking at {} in the busiest times", design.name), self.done, None);
+            stressed(self.task, &design, settings.seed, strain::Search::Asked)
+        });
+        let mut through = Vec::new();
+        for (offer, stressed) in offers.iter().zip(found) {
+            let Some(limits) = &self.task.limits else { continue };
+            let missed = stressed?.map_or(0.0, |stressed| stressed.missed(limits));
+            if missed <= (1.0 + SCREEN_MARGIN).ln() {
+                through.push(*offer);
+                continue;
+            }
+            let reason = "does not keep the budgets in the busiest stretches of the trace";
+            ruled.push(offer.ruled_out("busiest stretches", reason.into(), Some(self.least_cost(offer))));
+            if nearest.as_ref().is_none_or(|(least, _)| missed < *least) {
+                *nearest = Some((missed, *offer));
+            }
+        }
+        Ok(through)
+    }
+
     /// The price of the best so far, if nothing dearer could be better.
     fn settled(&self, tried: &[Tried]) -> Option<f64> {
         let contenders = self.contenders(tried);
@@ -133,7 +229,7 @@ impl<'a> Search<'a> {
     }
 
     /// Takes out of `left` the cheapest offer of each class of which none was tried.
-    fn others<'o>(&self, tried: &[Tried], left: &mut VecDeque<(f64, Offer<'o>)>) -> Vec<Offer<'o>> {
+    fn others<'o>(&self, tried: &[Tried], left: &mut VecDeque<(f64, Offer<'o>)>, room: usize) -> Vec<Offer<'o>> {
         let mut others: Vec<Offer<'o>> = Vec::new();
         let known = |class: Class, others: &[Offer<'_>]| {
             others.iter().any(|offer| offer.class() == class)
@@ -142,7 +238,7 @@ impl<'a> Search<'a> {
                     .any(|tried| tried.candidate.product.as_ref().is_some_and(|product| product.class == class.name()))
         };
         left.retain(|(_, offer)| {
-            let taken = others.len() < OTHERS_MAX && !known(offer.class(), &others);
+            let taken = others.len() < room && !known(offer.class(), &others);
             if taken {
                 others.push(*offer);
             }
@@ -222,14 +318,21 @@ impl<'a> Search<'a> {
             if open.is_empty() || self.task.busy.is_none() {
                 return Ok(choice);
             }
+            let seed = self.task.settings.seed.wrapping_add(1);
             let found = jobs::collect(self.task.settings.threads, open.len(), |index| {
-                p99_of_other_seed(self.task, &tried[open[index]].design)
+                stressed(self.task, &tried[open[index]].design, seed, strain::Search::Further)
             });
-            for (&n, p99) in open.iter().zip(found) {
+            for (&n, stressed) in open.iter().zip(found) {
+                let Some(Stressed { first, headroom }) = stressed? else { continue };
                 let candidate = &mut tried[n].candidate;
                 if let Some(busy) = &mut candidate.busy {
                     // One that cannot keep up with other random numbers keeps no budget.
-                    busy.p99_us_of_other_seed = Some(p99?.unwrap_or(f64::MAX));
+                    let p99 = first.busy.map_or(f64::MAX, |busy| busy.response_time.p99_us);
+                    busy.p99_us_of_other_seed = Some(p99);
+                }
+                // Where it already breaks under less load, that is known better from the whole trace.
+                if candidate.headroom.as_ref().is_some_and(|known| known.is_lower_bound) {
+                    candidate.headroom = Some(headroom);
                 }
                 candidate.judgement = judge(candidate, self.budgets);
             }

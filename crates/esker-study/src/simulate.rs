@@ -16,10 +16,11 @@ use crate::endurance::{self, Wearing};
 use crate::load::StudyWorkload;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
-use crate::strain::{Limits, Stretches, headroom, strain};
+use crate::strain::{Limits, Search, Strain, Stretches, headroom, strain};
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{
-    BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit, TranslationLayer,
+    BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, Headroom, ResourceLimit,
+    TranslationLayer,
 };
 
 /// Requests under way in closed-loop replay.
@@ -130,8 +131,8 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     Ok(Simulated { candidate, wearing, slowest: run.slowest })
 }
 
-/// Plays the busiest stretches under the load of the trace and under larger ones, for the busiest resource and the
-/// headroom. Without such a search the answer would be for this load alone.
+/// Plays the busiest stretches under the load of the trace and under the one that has to be carried, for the busiest
+/// resource and the headroom.
 fn under_load(
     task: &Task<'_>,
     busy: &Busy,
@@ -146,19 +147,52 @@ fn under_load(
         results.resource.clone_from(&strained.resource);
         results.utilisation = strained.utilisation;
     }
-    candidate.headroom = Some(headroom(&stretches, device, replay_settings, &first, limits, now, task.hooks)?);
+    let found = headroom(&stretches, device, replay_settings, &first, limits, Search::Asked, now, task.hooks)?;
+    candidate.headroom = Some(found);
     Ok(())
 }
 
-/// The 99th percentile in the busy stretch with other random numbers, from the busiest stretches alone.
-pub(crate) fn p99_of_other_seed(task: &Task<'_>, design: &Design) -> Result<Option<f64>, StudyError> {
-    let Some(busy) = task.busy else { return Ok(None) };
-    let settings = StudySettings { seed: task.settings.seed.wrapping_add(1), ..task.settings.clone() };
+/// The busiest stretches alone, on a design as it is before the trace.
+pub(crate) struct Stressed {
+    /// Under the load of the trace.
+    pub(crate) first: Strain,
+    /// Under larger loads.
+    pub(crate) headroom: Headroom,
+}
+
+impl Stressed {
+    /// By how much a budget is missed at most: the logarithm of how many times too much.
+    pub(crate) fn missed(&self, limits: &Limits) -> f64 {
+        let over = |is: f64, limit: f64| (is / limit.max(1e-9)).max(1.0).ln();
+        let Some(busy) = &self.first.busy else { return f64::MAX };
+        let carried = match (self.headroom.is_lower_bound, self.headroom.p99_us) {
+            (true, _) => 0.0,
+            (false, Some(p99)) => over(p99, limits.p99_us),
+            (false, None) => f64::MAX,
+        };
+        over(busy.response_time.p99_us, limits.p99_us)
+            .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
+            .max(carried)
+    }
+}
+
+/// Plays the busiest stretches on a design as it is before the trace, with random numbers from `seed`, under the load
+/// of the trace and under larger ones.
+pub(crate) fn stressed(
+    task: &Task<'_>,
+    design: &Design,
+    seed: u64,
+    search: Search,
+) -> Result<Option<Stressed>, StudyError> {
+    let (Some(busy), Some(limits)) = (task.busy, &task.limits) else { return Ok(None) };
+    let settings = StudySettings { seed, ..task.settings.clone() };
     let mut setup = set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
     let stretches = Stretches::of(task.workload, busy, &*setup.device)?;
-    let strain =
-        strain(&stretches, &mut setup.device, &setup.replay_settings, 1.0, &mut Nanos::ZERO.clone(), task.hooks)?;
-    Ok(strain.busy.map(|busy| busy.response_time.p99_us))
+    let Setup { device, replay_settings, .. } = &mut setup;
+    let mut now = Nanos::ZERO;
+    let first = strain(&stretches, device, replay_settings, 1.0, &mut now, task.hooks)?;
+    let headroom = headroom(&stretches, device, replay_settings, &first, limits, search, &mut now, task.hooks)?;
+    Ok(Some(Stressed { first, headroom }))
 }
 
 /// Returns the memory use and the counts of a drive's translation layer.

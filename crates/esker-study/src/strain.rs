@@ -135,15 +135,16 @@ fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Op
 }
 
 impl Strain {
-    /// Returns what breaks, as a sentence, if anything does.
-    fn broken(&self, limits: &Limits) -> Option<String> {
+    /// Returns what breaks, as a sentence, if anything does. How busy resources may be is a budget for the load of the
+    /// trace alone: room for more is what it is for.
+    pub(crate) fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
         let Some(busy) = &self.busy else { return Some("it cannot keep up".into()) };
         if busy.response_time.p99_us > limits.p99_us {
             let (p99, limit) = (words::time(busy.response_time.p99_us), words::time(limits.p99_us));
             return Some(format!("99 % of requests take up to {p99}, the budget is {limit}"));
         }
         let (resource, utilisation) = (busy.resource.as_deref()?, busy.utilisation?);
-        (utilisation > limits.utilisation).then(|| {
+        (load <= 1.0 && utilisation > limits.utilisation).then(|| {
             let name = words::resource(resource);
             format!(
                 "its {name} is {} busy, the budget is {}",
@@ -154,18 +155,29 @@ impl Strain {
     }
 }
 
-/// Tries larger and larger loads until a budget breaks. `first` is the design under the load of the trace.
+/// Which loads are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// The one that has to be carried.
+    Asked,
+    /// Larger and larger ones.
+    Further,
+}
+
+/// Tries larger loads until a budget breaks. `first` is the design under the load of the trace.
+#[expect(clippy::too_many_arguments, reason = "a device under replay is four of them")]
 pub(crate) fn headroom(
     stretches: &Stretches,
     device: &mut Box<dyn Reporting>,
     settings: &ReplaySettings,
     first: &Strain,
     limits: &Limits,
+    search: Search,
     now: &mut Nanos,
     hooks: &Hooks<'_>,
 ) -> Result<Headroom, StudyError> {
     let p99 = |strain: &Strain| strain.busy.as_ref().map(|busy| busy.response_time.p99_us);
-    if let Some(broken) = first.broken(limits) {
+    if let Some(broken) = first.broken(limits, 1.0) {
         return Ok(Headroom {
             factor: 0.0,
             is_lower_bound: false,
@@ -174,7 +186,8 @@ pub(crate) fn headroom(
             p99_us: p99(first),
         });
     }
-    let mut loads: Vec<f64> = LOADS.into_iter().chain([limits.load]).filter(|&load| load > 1.0).collect();
+    let further = LOADS.into_iter().filter(|_| search == Search::Further);
+    let mut loads: Vec<f64> = further.chain([limits.load]).filter(|&load| load > 1.0).collect();
     loads.sort_by(f64::total_cmp);
     loads.dedup();
     let mut carried = 1.0;
@@ -185,7 +198,7 @@ pub(crate) fn headroom(
             break;
         }
         let strain = strain(stretches, device, settings, load, now, hooks)?;
-        if let Some(broken) = strain.broken(limits) {
+        if let Some(broken) = strain.broken(limits, load) {
             return Ok(Headroom {
                 factor: carried,
                 is_lower_bound: false,

@@ -1,6 +1,7 @@
 //! The verdict in plain words, from the numbers in the report alone.
 
 use esker_core::words;
+use esker_plan::Market;
 use esker_results::study::{
     Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, Level, Measured, Misalignment, MissRatioCurve,
     Need, ReplayMode, ReplaySummary, Verdict,
@@ -67,6 +68,16 @@ fn price_of(candidate: &Candidate, years: f64) -> Option<String> {
     let cost = candidate.cost.as_ref()?;
     let (total, month) = (money(cost.total, &cost.currency), money(cost.per_month, &cost.currency));
     Some(if cost.purchase > 0.0 { format!("{total} over {}", words::years(years)) } else { format!("{month} a month") })
+}
+
+/// How a sentence about a market begins.
+const fn in_market(market: Market) -> &'static str {
+    match market {
+        Market::OnPremises => "On premises",
+        Market::Aws => "At Amazon Web Services",
+        Market::Azure => "At Microsoft Azure",
+        Market::Google => "At Google Cloud",
+    }
 }
 
 /// "Micron 7450 PRO, 960 GB (2022)".
@@ -155,8 +166,11 @@ fn because(found: &Found, facts: &Facts<'_>) -> String {
     match cheaper.last() {
         None => "Nothing cheaper was found that holds the data.".into(),
         Some(other) => format!(
-            "{} cheaper designs miss a budget; the dearest of them is {}: {}.",
-            cheaper.len(),
+            "{}; the dearest of them is {}: {}.",
+            match cheaper.len() {
+                1 => "1 cheaper design misses a budget".to_string(),
+                n => format!("{n} cheaper designs miss a budget"),
+            },
             other.title,
             other.judgement.reasons.first().map_or("too close to call", String::as_str)
         ),
@@ -185,7 +199,7 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for other in &facts.markets[1..] {
         if let Some(best) = other.recommended() {
             let price = price_of(best, facts.budgets.years).unwrap_or_default();
-            say(Level::Info, format!("On {}: {}, {price}.", other.market, with_year(best)));
+            say(Level::Info, format!("{}: {}, {price}.", in_market(other.market), with_year(best)));
         }
     }
 }

@@ -20,6 +20,7 @@ fn studied(trace: &Path, thorough: bool) -> StudyReport {
         budgets: esker_results::study::Budgets { years: 5.0, ..Default::default() },
         running: catalogue.running.clone(),
         catalogue,
+        in_use: Vec::new(),
         market: Market::OnPremises,
         consumer: false,
         data: DataSettings {

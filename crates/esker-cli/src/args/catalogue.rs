@@ -70,6 +70,18 @@ impl CatalogueArguments {
         self.catalogue.iter().filter(|path| !is_builtin(path))
     }
 
+    /// The options as they were given, to repeat the command.
+    pub(crate) fn given(&self) -> Vec<(&'static str, String)> {
+        let mut given: Vec<(&'static str, String)> = Vec::new();
+        given.extend(self.catalogue.iter().map(|path| ("--catalogue", path.display().to_string())));
+        given.extend(self.price.iter().map(|change| ("--price", change.to_string())));
+        let names = [("--only", &self.only), ("--without", &self.without)];
+        given.extend(names.iter().filter(|(_, names)| !names.is_empty()).map(|(key, names)| (*key, names.join(","))));
+        given.extend(self.currency.iter().map(|change| ("--currency", change.to_string())));
+        given.extend(self.discount.iter().map(|share| ("--discount", share.to_string())));
+        given
+    }
+
     /// `catalogue` in the currency that was asked for. One that is in this currency already stays as it is.
     fn converted(&self, catalogue: Catalogue) -> Catalogue {
         match &self.currency {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use esker_core::{Bytes, Nanos, Ratio};
 use esker_plan::Market;
+use esker_study::InUse;
 
-use super::{JsonArguments, ReadArguments};
+use super::{CatalogueArguments, JsonArguments, ReadArguments};
 use crate::values;
 
 /// Arguments of `esker study`.
@@ -15,6 +16,8 @@ use crate::values;
     after_help = "Examples:\n  esker study db.blkparse.zst -o report.html\n  esker study vol1.csv.gz vol2.csv.gz \
         --together --p99 5ms --years 5 --growth 20%\n  \
         esker study db.blkparse.zst --capacity 20TB --copies 2\n  \
+        esker study db.blkparse.zst --market aws --p99 5ms\n  \
+        esker study db.blkparse.zst --only micron-7450-pro,toshiba-mg10 --price toshiba-mg10=15USD/TB\n  \
         blktrace -d /dev/sdX -o - | esker study - -o report.html"
 )]
 pub(crate) struct StudyArguments {
@@ -72,6 +75,12 @@ pub(crate) struct StudyArguments {
     /// Allow drives made for desktops, which lose what their buffer holds when power fails
     #[arg(long, help_heading = "Products")]
     pub(crate) consumer: bool,
+    /// Devices that you have already, which cost only electricity: micron-7450-pro:3.84TB, or 4xNAME:SIZE
+    #[arg(long, value_name = "NAME:SIZE", help_heading = "Products", value_parser = values::in_use)]
+    pub(crate) have: Vec<InUse>,
+    /// The products to choose from, and their prices.
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArguments,
     /// Simulate every product that bounds do not rule out
     #[arg(long, help_heading = "Simulation")]
     pub(crate) thorough: bool,

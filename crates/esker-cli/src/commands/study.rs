@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_plan::{Catalogue, Market, Running};
 use esker_results::study::{Budgets, Candidate, CandidateOutcome, Cost, Level, StudyCost, StudyReport, WorkloadStudy};
-use esker_study::{DataSettings, Hooks, StudyError, StudySettings};
+use esker_study::{DataSettings, Hooks, InUse, StudyError, StudySettings};
 
 use super::trace::read_options;
 use crate::args::{Common, StudyArguments};
@@ -20,10 +20,12 @@ use crate::{cancel, memory, output};
 /// Runs the study, writes the report, and prints the verdict.
 pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode, Failure> {
     super::trace::check_given_once(&arguments.traces)?;
-    let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
+    let catalogue = arguments.catalogue.catalogue()?;
+    let inputs: Vec<_> = arguments.traces.iter().chain(arguments.catalogue.files()).cloned().collect();
+    let mut outputs = Outputs::of_traces(arguments.json.force, &inputs)?;
     let report = outputs.claim("-o", &arguments.output, Content::Page)?;
     let json = outputs.json(&arguments.json)?;
-    let settings = settings(&arguments, common);
+    let settings = settings(&arguments, catalogue, common);
     let simulated = AtomicU64::new(0);
     let bar = Progress::new(common.quiet, "%");
     let progress = |what: &str, done: u64, total: Option<u64>| {
@@ -63,8 +65,7 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
 const NONE_KEEPS: u8 = 3;
 
 /// What the arguments ask for.
-fn settings(arguments: &StudyArguments, common: &Common) -> StudySettings {
-    let catalogue = Catalogue::builtin("current").expect("it is built in");
+fn settings(arguments: &StudyArguments, catalogue: Catalogue, common: &Common) -> StudySettings {
     StudySettings {
         traces: arguments.traces.clone(),
         read: read_options(&arguments.read),
@@ -79,6 +80,7 @@ fn settings(arguments: &StudyArguments, common: &Common) -> StudySettings {
         },
         running: Running { years: arguments.years, ..catalogue.running.clone() },
         catalogue,
+        in_use: arguments.have.clone(),
         market: arguments.market,
         consumer: arguments.consumer,
         data: DataSettings {
@@ -128,6 +130,13 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
     option("--data-growth", grows.then(|| arguments.data_growth.to_string()));
     option("--copies", (arguments.copies != 1).then(|| arguments.copies.to_string()));
     option("--market", (arguments.market != Market::OnPremises).then(|| arguments.market.to_string()));
+    for InUse { product, capacity, count } in &arguments.have {
+        let count = if *count == 1 { String::new() } else { format!("{count}x") };
+        option("--have", Some(format!("{count}{product}:{capacity}")));
+    }
+    for (name, value) in arguments.catalogue.given() {
+        option(name, Some(value));
+    }
     option("--seed", common.seed.map(|seed| seed.to_string()));
     if arguments.together {
         words.push("--together".into());
@@ -191,7 +200,12 @@ fn workload_summary(workload: &WorkloadStudy) -> String {
             words::time(measured.busiest_hour_p99_us),
         ]);
     }
-    for candidate in &workload.candidates {
+    // Other markets have a line among the findings.
+    let market = workload.verdict.market.as_deref();
+    let asked_for = |candidate: &&Candidate| {
+        market.is_none() || candidate.product.as_ref().is_none_or(|product| Some(product.market.as_str()) == market)
+    };
+    for candidate in workload.candidates.iter().filter(asked_for) {
         designs.row(row(candidate, workload));
     }
     text + &designs.render()

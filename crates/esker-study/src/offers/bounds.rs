@@ -1,10 +1,14 @@
 //! Offers that need no simulation: what they cannot do follows from their figures.
 
+use esker_cloud::limits;
 use esker_core::{ByteRate, words};
 use esker_plan::Class;
 use esker_results::study::RuledOut;
 
 use super::Offer;
+use super::rented::{Rented, settings_of};
+use crate::choose::NOISE;
+use crate::strain::Limits;
 
 /// What the workload asks for at least.
 #[derive(Clone, Copy, Debug)]
@@ -13,10 +17,14 @@ pub(crate) struct Bounds {
     pub(crate) bytes_per_s: Option<f64>,
     /// The fewest host bytes a day, on average over the budgeted years.
     pub(crate) host_bytes_per_day: Option<f64>,
+    /// Capacity on sale of one copy.
+    pub(crate) capacity_bytes: u64,
     /// Largest number of devices.
     pub(crate) devices: Option<u32>,
     /// Whether drives for desktops may be offered.
     pub(crate) consumer: bool,
+    /// The budgets for the busiest resource and for the 99th percentile, if the trace has times.
+    pub(crate) limits: Option<Limits>,
 }
 
 /// Returns why an offer need not be simulated, if that is so.
@@ -27,10 +35,18 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     {
         return Some(offer.ruled_out("devices", format!("takes {devices} devices, the budget is {limit}"), None));
     }
-    if offer.class() == Class::Consumer && !bounds.consumer {
+    // Everything else is offered only if it holds the data.
+    if offer.in_use && offer.capacity.bytes.0.saturating_mul(offer.count.into()) < bounds.capacity_bytes {
+        let reason = format!("is too small: {} are needed", words::bytes(bounds.capacity_bytes as f64));
+        return Some(offer.ruled_out("capacity", reason, None));
+    }
+    if offer.class() == Class::Consumer && !bounds.consumer && !offer.in_use {
         let reason = "is made for desktops: a power failure loses what its buffer holds, and its warranty is not for \
                       servers; --consumer allows it";
         return Some(offer.ruled_out("class", reason.into(), None));
+    }
+    if let (Some(rented), Some(limits)) = (&offer.rented, &bounds.limits) {
+        return volume(offer, rented, limits);
     }
     let per_day = bounds.host_bytes_per_day;
     if let (Some(per_day), Some(warranted)) = (per_day, offer.warranted_bytes_per_day())
@@ -53,6 +69,53 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     }
     None
 }
+
+/// Returns what a volume's limits rule out.
+fn volume(offer: &Offer<'_>, rented: &Rented, budgets: &Limits) -> Option<RuledOut> {
+    let settings = settings_of(offer.product, &rented.volume).ok()?;
+    let allowed = limits(&settings).ok()?;
+    let pace = &rented.pace;
+    let share = |all: f64| all / f64::from(offer.count);
+    let checks = [
+        ("operations", allowed.operations, allowed.host_operations, pace.busy_operations, pace.mean_operations),
+        ("throughput", allowed.throughput, allowed.host_throughput, pace.busy_bytes, pace.mean_bytes),
+    ];
+    for (what, limit, host, busy, mean) in checks {
+        let rate = |per_s: f64| match what {
+            "operations" => format!("{} operations/s", words::count(per_s.round() as u64)),
+            _ => format!("{}/s", words::bytes(per_s)),
+        };
+        let peak = limit.peak().min(host.unwrap_or(u64::MAX)) as f64 / 1e3;
+        if share(busy) > peak * budgets.utilisation * (1.0 + ROUNDING) {
+            let reason = format!(
+                "lets {} through, and the busiest time asks for {}: more than {} of it",
+                rate(peak),
+                rate(share(busy)),
+                words::percent(budgets.utilisation)
+            );
+            return Some(offer.ruled_out(what, reason, None));
+        }
+        if share(mean) > limit.sustained_per_s() {
+            let reason = format!(
+                "lets {} through for good, and the trace asks for {} on average: its credits would run dry",
+                rate(limit.sustained_per_s()),
+                rate(share(mean)),
+            );
+            return Some(offer.ruled_out(what, reason, None));
+        }
+    }
+    let latency = settings.latency.read.p99.min(settings.latency.write.p99).as_micros_f64();
+    // A sample of the distribution has its 99th percentile near it.
+    if latency > budgets.p99_us * (1.0 + NOISE) {
+        let (latency, budget) = (words::time(latency), words::time(budgets.p99_us));
+        let reason = format!("99 % of its requests take up to {latency} without any load, the budget is {budget}");
+        return Some(offer.ruled_out("latency", reason, None));
+    }
+    None
+}
+
+/// Rates that are ordered are rounded to whole operations and bytes.
+const ROUNDING: f64 = 1e-6;
 
 /// The rate of a device's link to its host, if its settings state one.
 fn link(offer: &Offer<'_>) -> Option<ByteRate> {

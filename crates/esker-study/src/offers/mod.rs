@@ -3,17 +3,23 @@
 
 mod bounds;
 mod owned;
+mod rented;
 
-use esker_core::{Bytes, Ratio};
-use esker_plan::{Capacity, Catalogue, Class, Cost, Market, Product, Running, owned_cost};
+use esker_core::{Bytes, Ratio, words};
+use esker_plan::{
+    Capacity, Catalogue, Class, CloudVolume, Cost, Market, Money, Product, Running, cloud_cost, owned_cost,
+};
 use esker_results::study::{Need, ProductSummary, RuledOut};
-use esker_sim::System;
+use esker_sim::{ArraySettings, DeviceDescription, System};
 
-use crate::StudyError;
+use crate::busy::Stretch;
 use crate::endurance::FlashOnSale;
+use crate::load::StudyWorkload;
+use crate::{DesignFault, StudyError};
 
 pub(crate) use bounds::{Bounds, ruled_out};
 pub(crate) use owned::{RAW_MIN, min_note};
+use rented::Rented;
 
 /// No more devices of a kind than this are offered unless capacity asks for them.
 pub(crate) const COUNT_MAX: u32 = 8;
@@ -27,6 +33,10 @@ pub(crate) struct Offer<'a> {
     /// Devices that share the data; as many again for each further copy.
     pub(crate) count: u32,
     pub(crate) copies: u32,
+    /// What is rented; `None` for devices.
+    pub(crate) rented: Option<Rented>,
+    /// Whether the user has them already, so that they cost only electricity.
+    pub(crate) in_use: bool,
 }
 
 /// A design, ready to be simulated.
@@ -41,13 +51,50 @@ pub(crate) struct Design {
     pub(crate) flash: Option<FlashOnSale>,
 }
 
-/// Returns every offer of the catalogue that holds what is needed, in the order of the catalogue.
-pub(crate) fn offers<'a>(catalogue: &'a Catalogue, need: &Need) -> Vec<Offer<'a>> {
-    let copies = need.copies.max(1);
+/// Devices that the user has already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InUse {
+    /// The product's name in the catalogue.
+    pub product: String,
+    /// Capacity of each.
+    pub capacity: Bytes,
+    /// How many share the data.
+    pub count: u32,
+}
+
+/// What decides which offers there are.
+pub(crate) struct Wanted<'a> {
+    pub(crate) need: &'a Need,
+    pub(crate) workload: &'a StudyWorkload,
+    /// The stretch in which budgets hold; `None` if the trace has no times.
+    pub(crate) stretch: Option<&'a Stretch>,
+    /// The budget for the busiest resource.
+    pub(crate) utilisation: f64,
+}
+
+/// Returns every offer of the catalogue that holds what is needed, in the order of the catalogue; first what the user
+/// has already.
+pub(crate) fn offers<'a>(
+    catalogue: &'a Catalogue,
+    in_use: &[InUse],
+    wanted: &Wanted<'_>,
+) -> Result<Vec<Offer<'a>>, StudyError> {
+    let copies = wanted.need.copies.max(1);
     // Of one copy.
-    let capacity = need.capacity_bytes.div_ceil(copies.into());
+    let capacity = wanted.need.capacity_bytes.div_ceil(copies.into());
     let mut offers = Vec::new();
-    for product in catalogue.products.iter().filter(|product| !product.is_cloud_volume()) {
+    for InUse { product, capacity, count } in in_use {
+        let product =
+            catalogue.product(product).map_err(|error| StudyError::Settings { message: error.to_string() })?;
+        let capacity = Capacity { bytes: *capacity, dies: product.dies_at(*capacity) };
+        offers.push(Offer { product, capacity, count: *count, copies: 1, rented: None, in_use: true });
+    }
+    for product in &catalogue.products {
+        if product.is_cloud_volume() {
+            let Wanted { workload, stretch, utilisation, .. } = *wanted;
+            offers.extend(rented::offers(product, capacity, copies, workload, stretch, utilisation)?);
+            continue;
+        }
         for &on_sale in &product.capacities {
             let fewest = capacity.div_ceil(on_sale.bytes.0.max(1)).max(1);
             let Ok(fewest) = u32::try_from(fewest) else { continue };
@@ -56,16 +103,30 @@ pub(crate) fn offers<'a>(catalogue: &'a Catalogue, need: &Need) -> Vec<Offer<'a>
                 capacity: on_sale,
                 count,
                 copies,
+                rented: None,
+                in_use: false,
             }));
         }
     }
-    offers
+    Ok(offers)
+}
+
+impl<'a> Offer<'a> {
+    fn rented(product: &'a Product, rented: Rented, count: u32, copies: u32) -> Self {
+        let capacity = rented::capacity(&rented.volume);
+        Self { product, capacity, count, copies, rented: Some(rented), in_use: false }
+    }
 }
 
 impl Offer<'_> {
     /// The name in results: unique, and it begins or ends such that `esker devices` finds the product.
     pub(crate) fn name(&self) -> String {
-        let one = format!("{}-{}", self.product.name, on_sale(self.capacity.bytes).replace(' ', ""));
+        let size = match &self.rented {
+            Some(rented) => ordered(&rented.volume, "-", "iops", "MiBps"),
+            None => on_sale(self.capacity.bytes),
+        };
+        let one = format!("{}-{}", self.product.name, size.replace([' ', ','], ""));
+        let one = if self.in_use { format!("{one}-in-use") } else { one };
         match self.devices() {
             1 => one,
             n => format!("{n}x-{one}"),
@@ -74,7 +135,12 @@ impl Offer<'_> {
 
     /// The name for people.
     pub(crate) fn title(&self) -> String {
-        let one = format!("{}, {}", self.product.title, on_sale(self.capacity.bytes));
+        let size = match &self.rented {
+            Some(rented) => ordered(&rented.volume, ", ", " operations/s", " MiB/s"),
+            None => on_sale(self.capacity.bytes),
+        };
+        let in_use = if self.in_use { ", already in use" } else { "" };
+        let one = format!("{}, {size}{in_use}", self.product.title);
         let copies = if self.copies > 1 { format!(", {} copies", self.copies) } else { String::new() };
         match self.devices() {
             1 => one,
@@ -90,7 +156,16 @@ impl Offer<'_> {
 
     /// What it costs if its devices are at work for the share `busy` of the time.
     pub(crate) fn cost(&self, busy: f64, running: &Running) -> Cost {
-        owned_cost(self.product, self.capacity.bytes, self.devices(), busy, running)
+        if let Some(rented) = &self.rented {
+            return cloud_cost(self.product, &rented.volume, self.devices(), running.years);
+        }
+        let cost = owned_cost(self.product, self.capacity.bytes, self.devices(), busy, running);
+        if !self.in_use {
+            return cost;
+        }
+        // What was paid is paid: only the electricity can still be saved.
+        let month = Money::from_f64(cost.power.as_f64() / (12.0 * running.years));
+        Cost { purchase: Money::ZERO, per_month: month, total: cost.power, ..cost }
     }
 
     pub(crate) fn market(&self) -> Market {
@@ -111,8 +186,19 @@ impl Offer<'_> {
             market: product.market.name().into(),
             class: product.class.name().into(),
             source: product.source.clone(),
-            assumed: product.assumed.iter().map(|assumption| assumption.figure.clone()).collect(),
+            assumed: self.assumed(),
         }
+    }
+
+    /// What of the product is assumed, by the names of figures.
+    fn assumed(&self) -> Vec<String> {
+        let stated = self.product.assumed.iter().map(|assumption| assumption.figure.as_str());
+        let Some(rented) = &self.rented else { return stated.map(Into::into).collect() };
+        // Of a list of prices, what this volume is billed by counts. No provider publishes a distribution of response
+        // times.
+        let price = cloud_cost(self.product, &rented.volume, 1, 1.0).assumed.then_some("price");
+        let others = stated.filter(|figure| !figure.starts_with("price"));
+        others.chain(price).chain(["response times"]).map(Into::into).collect()
     }
 
     /// Host bytes a day that the makers of one copy's devices warrant.
@@ -124,7 +210,10 @@ impl Offer<'_> {
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
     /// drives.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        owned::design(self, active, utilisation)
+        match &self.rented {
+            Some(rented) => rented::design(self, &rented.volume),
+            None => owned::design(self, active, utilisation),
+        }
     }
 
     /// This offer as one that is not simulated, or ruled out.
@@ -138,6 +227,30 @@ impl Offer<'_> {
             reason,
         }
     }
+}
+
+/// A volume as it is ordered: "200GiB-7200iops".
+fn ordered(volume: &CloudVolume, between: &str, operations: &str, throughput: &str) -> String {
+    let mut words = vec![format!("{} GiB", volume.size.0 >> 30)];
+    words.extend(volume.operations_per_s.map(|rate| format!("{}{operations}", words::count(rate).replace(' ', ","))));
+    words.extend(volume.bytes_per_s.map(|rate| format!("{}{throughput}", rate >> 20)));
+    words.join(between)
+}
+
+/// Stripe unit of several devices.
+const STRIPE: Bytes = Bytes::kib(64);
+
+/// One device, or several as a RAID-0.
+fn striped(name: &str, device: DeviceDescription, count: u32) -> Result<System, StudyError> {
+    if count == 1 {
+        return System::single(name, device).map_err(StudyError::design);
+    }
+    let array = DeviceDescription::new(ArraySettings { stripe: STRIPE, ..ArraySettings::alike(name, count) });
+    System::of([(name.to_string(), device), ("array".to_string(), array)], "array").map_err(StudyError::design)
+}
+
+fn settings_fault(fault: serde_json::Error) -> StudyError {
+    StudyError::design(DesignFault::Settings(fault.to_string()))
 }
 
 /// A capacity as it is sold, by thousands: "3.84 TB", "480 GB".

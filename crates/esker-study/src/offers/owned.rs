@@ -3,11 +3,11 @@
 use esker_core::{Bytes, Nanos, Ratio};
 use esker_disk::DiskSettings;
 use esker_flash::SsdSettings;
-use esker_sim::{ArraySettings, DeviceDescription, PreconditionKind, System};
+use esker_sim::{DeviceDescription, PreconditionKind};
 
-use super::{Design, Offer};
+use super::{Design, Offer, STRIPE, settings_fault, striped};
+use crate::StudyError;
 use crate::endurance::FlashOnSale;
-use crate::{DesignFault, StudyError};
 
 /// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
@@ -56,22 +56,6 @@ pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio) -> Re
         _ => "array",
     };
     Ok(Design { name: offer.name(), title: offer.title(), kind, device_count: offer.devices(), system, flash })
-}
-
-/// Stripe unit of several devices.
-const STRIPE: Bytes = Bytes::kib(64);
-
-fn settings_fault(fault: serde_json::Error) -> StudyError {
-    StudyError::design(DesignFault::Settings(fault.to_string()))
-}
-
-/// One device, or several as a RAID-0.
-fn striped(name: &str, device: DeviceDescription, count: u32) -> Result<System, StudyError> {
-    if count == 1 {
-        return System::single(name, device).map_err(StudyError::design);
-    }
-    let array = DeviceDescription::new(ArraySettings { stripe: STRIPE, ..ArraySettings::alike(name, count) });
-    System::of([(name.to_string(), device), ("array".to_string(), array)], "array").map_err(StudyError::design)
 }
 
 /// Returns the simulated part of a drive of `capacity`, and the flash of the whole drive.

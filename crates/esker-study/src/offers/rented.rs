@@ -1,0 +1,281 @@
+//! Volumes of clouds: which sizes and which orders are offered for a workload, and their simulated designs.
+
+use std::cell::Cell;
+
+use esker_cloud::{CloudVolumeSettings, Counter, OperationRate, ProvisionedSettings, limits, provisionable};
+use esker_core::{ByteRate, Bytes, Nanos};
+use esker_plan::{Capacity, CloudVolume, PriceRate, Product};
+use esker_sim::{DeviceDescription, System};
+
+use super::{Design, Offer, settings_fault, striped};
+use crate::StudyError;
+use crate::arrivals::{Load, arrivals};
+use crate::busy::Stretch;
+use crate::load::StudyWorkload;
+
+const GIB: u64 = 1 << 30;
+/// Numbers of volumes that share the data.
+const COUNTS: [u32; 4] = [1, 2, 4, 8];
+/// Sizes that are offered, as multiples of what the data need: where limits grow with the size, a larger volume is a
+/// way to more of them.
+const SIZES: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
+/// Rates that are offered, as multiples of the least that can keep the budget for busy resources: requests that come in
+/// bursts need more.
+const RATES: [f64; 8] = [1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0];
+/// No more size classes than this are offered.
+const CLASSES_MAX: usize = 5;
+
+/// What a workload asks of volumes that count requests in one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Pace {
+    /// Most operations per second, as the volume counts them, in any stretch as long as the busy one.
+    pub(crate) busy_operations: f64,
+    /// Most bytes per second, as the volume counts them, in any stretch as long as the busy one.
+    pub(crate) busy_bytes: f64,
+    /// Operations per second over the whole trace.
+    pub(crate) mean_operations: f64,
+    /// Bytes per second over the whole trace.
+    pub(crate) mean_bytes: f64,
+}
+
+/// A volume of an offer: what is ordered, what it asks of it, and what it lets through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rented {
+    pub(crate) volume: CloudVolume,
+    /// What all the volumes of the offer together have to carry.
+    pub(crate) pace: Pace,
+}
+
+/// Counts the workload as volumes of `settings` do. The minute with most requests need not be the one with most
+/// operations or bytes, so time is divided into stretches as long as `stretch`, which is one of them.
+fn pace(workload: &StudyWorkload, stretch: &Stretch, settings: &CloudVolumeSettings) -> Result<Pace, StudyError> {
+    let (mut counter, left_out) = (Counter::new(settings), Cell::default());
+    let (mut most, mut all, mut now) = ((0, 0), (0, 0), (0, 0));
+    let (mut index, mut last) = (0, stretch.to);
+    let everything = Bytes(workload.map().footprint().next_multiple_of(1 << 20));
+    // A second is what buckets hold: what comes within less passes at once.
+    let length = stretch.length().max(Nanos::from_secs(1));
+    let phase = stretch.from.0 % length.0;
+    for arrival in arrivals(workload, &Load::AS_TRACED, everything, &left_out)? {
+        last = last.max(arrival.at);
+        if !arrival.request.kind.has_data() {
+            continue;
+        }
+        let its_index = (arrival.at.0 + length.0 - phase) / length.0;
+        if its_index != index {
+            (index, now) = (its_index, (0, 0));
+        }
+        let cost = counter.count(&arrival.request);
+        now = (now.0 + cost.operations, now.1 + cost.bytes);
+        all = (all.0 + cost.operations, all.1 + cost.bytes);
+        most = (most.0.max(now.0), most.1.max(now.1));
+    }
+    let (busy, whole) = (length.as_secs_f64(), last.as_secs_f64().max(1.0));
+    Ok(Pace {
+        busy_operations: most.0 as f64 / busy,
+        busy_bytes: most.1 as f64 / busy,
+        mean_operations: all.0 as f64 / whole,
+        mean_bytes: all.1 as f64 / whole,
+    })
+}
+
+/// Every order of `product` that holds `capacity` bytes and might carry the workload with its busiest limit used to at
+/// most the share `utilisation`. `stretch` is absent if the trace has no times: then the smallest volume is offered.
+pub(super) fn offers<'a>(
+    product: &'a Product,
+    capacity: u64,
+    copies: u32,
+    workload: &StudyWorkload,
+    stretch: Option<&Stretch>,
+    utilisation: f64,
+) -> Result<Vec<Offer<'a>>, StudyError> {
+    let settings: CloudVolumeSettings = serde_json::from_value(product.settings.clone()).map_err(settings_fault)?;
+    let Some(stretch) = stretch else {
+        let size = sizes(product, &settings, capacity, None).into_iter().next();
+        let rented = |size| Rented { volume: plain(size), pace: Pace::default() };
+        return Ok(size.map(|size| Offer::rented(product, rented(size), 1, copies)).into_iter().collect());
+    };
+    let pace = pace(workload, stretch, &settings)?;
+    let mut offers = Vec::new();
+    for count in COUNTS {
+        let share = 1.0 / f64::from(count) / utilisation;
+        let least = (pace.busy_operations * share, pace.busy_bytes * share);
+        for size in sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0)) {
+            for volume in orders(&settings, size, least) {
+                offers.push(Offer::rented(product, Rented { volume, pace }, count, copies));
+            }
+        }
+    }
+    Ok(offers)
+}
+
+fn plain(size: Bytes) -> CloudVolume {
+    CloudVolume { size, operations_per_s: None, bytes_per_s: None }
+}
+
+/// The sizes to offer for at least `least` bytes, of which as many operations per second are asked for.
+fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operations: Option<f64>) -> Vec<Bytes> {
+    let Some(range) = product.volume_sizes else { return Vec::new() };
+    let least = Bytes(least.max(range.least.0).next_multiple_of(GIB));
+    if least > range.most {
+        return Vec::new();
+    }
+    if let PriceRate::Monthly(price) = &product.price.value.rate
+        && !price.classes.is_empty()
+    {
+        // A size class is billed as a whole, so that nothing smaller than its largest volume is worth having.
+        let fitting = price.classes.iter().map(|class| class.size).filter(|size| *size >= least);
+        return fitting.take(CLASSES_MAX).collect();
+    }
+    let grow = settings.operations.per_gib.is_some()
+        || settings.throughput.per_gib.is_some()
+        || settings.burst.is_some()
+        || !settings.classes.is_empty();
+    let mut sizes = vec![least];
+    if grow && operations.is_some() {
+        sizes = SIZES.iter().map(|times| Bytes(((least.0 as f64 * times) as u64).next_multiple_of(GIB))).collect();
+    } else if let (Some(per_gib), Some(asked)) = (settings.operations.max_per_gib, operations) {
+        // So large that the operations can be provisioned.
+        let gib = (asked * 1e3 / per_gib.as_thousandths().max(1) as f64).ceil().min(1e9) as u64;
+        sizes.push(Bytes(gib * GIB).max(least));
+    }
+    sizes.retain(|size| *size <= range.most);
+    sizes.dedup();
+    sizes
+}
+
+/// What can be ordered with a volume of `size` that carries `least` operations and bytes per second, or more.
+fn orders(settings: &CloudVolumeSettings, size: Bytes, least: (f64, f64)) -> Vec<CloudVolume> {
+    let sized = CloudVolumeSettings { size: Some(size), ..settings.clone() };
+    let Ok(allowed) = provisionable(&sized) else { return Vec::new() };
+    let mut orders = Vec::new();
+    for more_operations in RATES {
+        for more_bytes in RATES {
+            let mut volume = plain(size);
+            if let Some((_, most)) = allowed.throughput {
+                let asked = round_up(least.1 * more_bytes / MIB, 2) * MIB;
+                let asked = ByteRate((asked as u64).min(most.as_thousandths() / 1_000));
+                if asked > free_throughput(&sized) {
+                    volume.bytes_per_s = Some(asked.0);
+                }
+            }
+            if let Some((fewest, most)) = allowed.operations {
+                let for_bytes = volume.bytes_per_s.map_or(fewest, |bytes| allowed.operations_for(ByteRate(bytes)));
+                let asked = OperationRate::per_s(round_up(least.0 * more_operations, 2) as u64);
+                let asked = asked.max(for_bytes).max(fewest).min(most);
+                let asked = asked.as_thousandths().div_ceil(1_000).min(most.as_thousandths() / 1_000);
+                // What every volume has need not be ordered, but for types where something has to be.
+                if settings.operations.min.is_some() || OperationRate::per_s(asked) > free_operations(&sized) {
+                    volume.operations_per_s = Some(asked);
+                }
+            }
+            let possible = limits(&order(&sized, &volume)).is_ok();
+            if possible && !orders.contains(&volume) {
+                orders.push(volume);
+            }
+        }
+    }
+    orders
+}
+
+const MIB: f64 = (1 << 20) as f64;
+
+fn free_operations(settings: &CloudVolumeSettings) -> OperationRate {
+    limits(settings).map_or(OperationRate::default(), |limits| OperationRate::thousandths(limits.operations.sustained))
+}
+
+fn free_throughput(settings: &CloudVolumeSettings) -> ByteRate {
+    limits(settings).map_or(ByteRate(0), |limits| ByteRate(limits.throughput.sustained / 1_000))
+}
+
+/// `value` with so many digits, rounded up: nobody orders 7,143 operations a second.
+fn round_up(value: f64, digits: i32) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let unit = 10f64.powi((value.log10().floor() as i32 + 1 - digits).max(0));
+    // What is a multiple but for the error of a division stays.
+    (value / unit - 1e-9).ceil() * unit
+}
+
+/// The settings of a volume as it is ordered.
+pub(super) fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> CloudVolumeSettings {
+    CloudVolumeSettings {
+        size: Some(volume.size),
+        provisioned: ProvisionedSettings {
+            operations: volume.operations_per_s.map(OperationRate::per_s),
+            throughput: volume.bytes_per_s.map(ByteRate),
+        },
+        ..settings.clone()
+    }
+}
+
+/// Settings of the volume of an offer.
+pub(crate) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<CloudVolumeSettings, StudyError> {
+    let settings = serde_json::from_value(product.settings.clone()).map_err(settings_fault)?;
+    Ok(order(&settings, volume))
+}
+
+/// Makes the design of an offer of volumes.
+pub(super) fn design(offer: &Offer<'_>, volume: &CloudVolume) -> Result<Design, StudyError> {
+    let settings = settings_of(offer.product, volume)?;
+    let system: System = striped("volume", DeviceDescription::new(settings), offer.count)?;
+    let kind = if offer.count == 1 { "cloud-volume" } else { "array" };
+    Ok(Design { name: offer.name(), title: offer.title(), kind, device_count: offer.devices(), system, flash: None })
+}
+
+/// The capacity on sale of a volume.
+pub(super) fn capacity(volume: &CloudVolume) -> Capacity {
+    Capacity { bytes: volume.size, dies: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_plan::Catalogue;
+
+    use super::*;
+
+    fn settings(product: &Product) -> CloudVolumeSettings {
+        serde_json::from_value(product.settings.clone()).unwrap()
+    }
+
+    #[test]
+    fn rates_are_rounded_up_to_what_people_order() {
+        let rounded = [0.0, 3.2, 99.0, 101.0, 7_143.0, 7_100.0, 12_300.0].map(|value| round_up(value, 2));
+        assert_eq!(rounded, [0.0, 4.0, 99.0, 110.0, 7_200.0, 7_100.0, 13_000.0]);
+    }
+
+    /// 5,000 operations a second: with 70 % as the limit 7,143 are needed, and 7,200 is what an expert orders of gp3.
+    /// Its 125 MiB/s are free, and enough for 16 KiB each (78 MiB/s, so 112 MiB/s).
+    #[test]
+    fn an_order_is_the_least_that_carries_the_load_first() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        let gp3 = catalogue.product("aws-ebs-gp3").unwrap();
+        let least = (5_000.0 / 0.7, 5_000.0 * 16_384.0 / 0.7);
+        let first = orders(&settings(gp3), Bytes::gib(200), least)[0];
+        assert_eq!((first.operations_per_s, first.bytes_per_s), (Some(7_200), None));
+        // Of io2, operations always have to be ordered.
+        let io2 = catalogue.product("aws-ebs-io2").unwrap();
+        let few = orders(&settings(io2), Bytes::gib(200), (50.0, 1e6))[0];
+        assert_eq!((few.operations_per_s, few.bytes_per_s), (Some(100), None));
+        // 8 GiB of gp3 take at most 4,000: so many are asked for that the volume has to be larger.
+        let sizes = sizes(gp3, &settings(gp3), 8 << 30, Some(7_200.0));
+        assert_eq!(sizes, [Bytes::gib(8), Bytes::gib(15)]);
+    }
+
+    #[test]
+    fn every_order_is_one_that_can_be_made() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        for product in catalogue.products.iter().filter(|product| product.is_cloud_volume()) {
+            for (operations, bytes) in [(10.0, 1e5), (9_000.0, 3e8), (300_000.0, 5e9)] {
+                for size in sizes(product, &settings(product), 300 << 30, Some(operations)) {
+                    let found = orders(&settings(product), size, (operations, bytes));
+                    assert!(!found.is_empty(), "{} {size}", product.name);
+                    for volume in found {
+                        limits(&order(&settings(product), &volume)).unwrap();
+                    }
+                }
+            }
+        }
+    }
+}
