@@ -11,7 +11,7 @@ mod catalogue;
 mod study;
 
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
-pub(crate) use study::{ReportArguments, StudyArguments};
+pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 
 /// Designs, sizes and verifies storage from your own I/O traces.
 ///

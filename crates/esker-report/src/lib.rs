@@ -31,6 +31,7 @@ mod columns;
 mod config;
 mod dies;
 mod error;
+mod explain;
 mod filters;
 mod glossary;
 mod markup;
@@ -40,7 +41,10 @@ mod reproduction;
 mod samples;
 mod stretch;
 mod study;
+mod tables;
 
 pub use error::RenderError;
+pub use explain::{design_names, explain};
 pub use reproduction::render_reproduction;
 pub use study::render;
+pub use tables::{TABLE_HEADS, Table, markdown, table_names, tables};

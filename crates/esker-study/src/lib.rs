@@ -2,6 +2,8 @@
 
 mod arrivals;
 mod assumptions;
+#[cfg(test)]
+mod brute_force_tests;
 mod budgets;
 mod busy;
 mod choose;
@@ -35,15 +37,17 @@ pub use load::remarks;
 pub use need::DataSettings;
 pub use offers::InUse;
 
+use busy::Busy;
 use endurance::Demand;
 use esker_results::study::{
-    ActiveRegion, Budgets, CandidateOutcome, Measured, Misalignment, ReplayMode, ReplaySummary, STUDY_SCHEMA,
+    ActiveRegion, Budgets, CandidateOutcome, Measured, Misalignment, Need, ReplayMode, ReplaySummary, STUDY_SCHEMA,
     StudyReport, WorkloadStudy,
 };
 use load::StudyWorkload;
-use offers::{Bounds, Wanted};
+use offers::{Bounds, Offer, Wanted};
 use search::{Found, Search, Tried};
 use simulate::Task;
+use strain::Limits;
 
 /// The traces to study, and options.
 #[derive(Clone, Debug)]
@@ -255,6 +259,63 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
     Ok(())
 }
 
+/// What is known of a workload before any design is simulated.
+struct Prepared {
+    measured: Option<Measured>,
+    budgets: Budgets,
+    busy: Option<Busy>,
+    need: Need,
+    demand: Demand,
+    limits: Option<Limits>,
+}
+
+impl Prepared {
+    fn of(workload: &StudyWorkload, settings: &StudySettings) -> Self {
+        let timed = workload.has_times();
+        let measured = workload.profile.measured.as_ref().map(|measured| Measured {
+            all: measured.all,
+            read: measured.read,
+            write: measured.write,
+            busiest_hour_p99_us: measured.busiest_hour.p99_us,
+            requests: measured.requests,
+        });
+        let budgets = match timed {
+            true => budgets::budgets(&settings.budgets, measured.as_ref()),
+            false => settings.budgets.clone(),
+        };
+        let minute = workload.profile.busiest_minute.as_ref();
+        Self {
+            busy: timed.then(|| busy::busy(|| workload.arrival_times(), minute)),
+            need: need::need(workload, &settings.data, budgets.years),
+            demand: Demand::of(workload, budgets.growth_per_year, budgets.years),
+            limits: timed.then(|| budgets::limits(&budgets)),
+            measured,
+            budgets,
+        }
+    }
+
+    fn bounds(&self, workload: &StudyWorkload, settings: &StudySettings) -> Bounds {
+        Bounds {
+            bytes_per_s: self.busy.as_ref().map(|busy| workload.bytes_per_s(&busy.stretch)),
+            host_bytes_per_day: self.demand.bytes_per_day().map(|[fewest, _]| fewest),
+            capacity_bytes: self.need.capacity_bytes.div_ceil(self.need.copies.max(1).into()),
+            devices: self.budgets.devices,
+            consumer: settings.consumer,
+            limits: self.limits,
+        }
+    }
+
+    fn offers<'a>(&self, workload: &StudyWorkload, settings: &'a StudySettings) -> Result<Vec<Offer<'a>>, StudyError> {
+        let wanted = Wanted {
+            need: &self.need,
+            workload,
+            stretch: self.busy.as_ref().map(|busy| &busy.stretch),
+            utilisation: self.budgets.utilisation.unwrap_or(1.0),
+        };
+        offers::offers(&settings.catalogue, &settings.in_use, &wanted)
+    }
+}
+
 fn study_workload(
     workload: &StudyWorkload,
     settings: &StudySettings,
@@ -262,41 +323,10 @@ fn study_workload(
 ) -> Result<WorkloadStudy, StudyError> {
     let timed = workload.has_times();
     let active = Bytes(workload.map().footprint());
-    let measured = workload.profile.measured.as_ref().map(|measured| Measured {
-        all: measured.all,
-        read: measured.read,
-        write: measured.write,
-        busiest_hour_p99_us: measured.busiest_hour.p99_us,
-        requests: measured.requests,
-    });
-    let budgets = match timed {
-        true => budgets::budgets(&settings.budgets, measured.as_ref()),
-        false => settings.budgets.clone(),
-    };
-    let minute = workload.profile.busiest_minute.as_ref();
-    let busy = timed.then(|| busy::busy(|| workload.arrival_times(), minute));
-    let need = need::need(workload, &settings.data, budgets.years);
-    let demand = Demand::of(workload, budgets.growth_per_year, budgets.years);
-    let limits = timed.then(|| budgets::limits(&budgets));
+    let prepared = Prepared::of(workload, settings);
+    let (all, bounds) = (prepared.offers(workload, settings)?, prepared.bounds(workload, settings));
+    let Prepared { measured, budgets, busy, need, demand, limits } = prepared;
     let task = Task { workload, settings, busy: busy.as_ref(), limits, hooks };
-    let bounds = Bounds {
-        bytes_per_s: busy.as_ref().map(|busy| workload.bytes_per_s(&busy.stretch)),
-        host_bytes_per_day: demand.bytes_per_day().map(|[fewest, _]| fewest),
-        capacity_bytes: need.capacity_bytes.div_ceil(need.copies.max(1).into()),
-        devices: budgets.devices,
-        consumer: settings.consumer,
-        limits,
-    };
-    let all = offers::offers(
-        &settings.catalogue,
-        &settings.in_use,
-        &Wanted {
-            need: &need,
-            workload,
-            stretch: busy.as_ref().map(|busy| &busy.stretch),
-            utilisation: budgets.utilisation.unwrap_or(1.0),
-        },
-    )?;
     let mut search = Search::new(&task, &budgets, bounds, demand, &settings.running, active);
     let others = Market::ALL.iter().filter(|&&market| market != settings.market);
     let mut markets = Vec::new();

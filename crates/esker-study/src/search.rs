@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
     }
 
     /// Simulates offers, or takes what is known of the same simulated design.
-    fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<Tried>, StudyError> {
+    pub(crate) fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<Tried>, StudyError> {
         let settings = self.task.settings;
         let mut designs = Vec::new();
         for offer in offers {

@@ -84,6 +84,9 @@ pub(crate) struct StudyArguments {
     /// Simulate every product that bounds do not rule out
     #[arg(long, help_heading = "Simulation")]
     pub(crate) thorough: bool,
+    /// What else to write.
+    #[command(flatten)]
+    pub(crate) tables: TableArguments,
     /// Leave out what the study itself cost, so that repeated runs give the same bytes
     #[arg(long)]
     pub(crate) no_cost: bool,
@@ -92,9 +95,24 @@ pub(crate) struct StudyArguments {
     pub(crate) read: ReadArguments,
 }
 
+/// What else to write of a study, beside its report.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TableArguments {
+    /// Write every table into this folder as comma-separated values, one file each
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the verdict and its tables as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Print every step of the arithmetic for this design, by its name in the list of designs
+    #[arg(long, value_name = "DESIGN")]
+    pub(crate) explain: Vec<String>,
+}
+
 /// Arguments of `esker report`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  esker report study.json -o report.html\n  esker report - < study.json")]
+#[command(after_help = "Examples:\n  esker report study.json -o report.html\n  esker report - < study.json\n  \
+        esker report study.json --csv tables/ --explain micron-7450-pro-960GB")]
 pub(crate) struct ReportArguments {
     /// What `esker study --json=FILE` wrote; `-` reads standard input
     #[arg(value_name = "STUDY.json")]
@@ -102,6 +120,9 @@ pub(crate) struct ReportArguments {
     /// Where to write the report; `-` is standard output
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
+    /// What else to write.
+    #[command(flatten)]
+    pub(crate) tables: TableArguments,
     /// Replace a file that is there already and is no report; the study is never replaced
     #[arg(long)]
     pub(crate) force: bool,

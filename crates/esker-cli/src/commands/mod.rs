@@ -8,6 +8,7 @@ mod reproduce;
 mod schema;
 mod sim;
 mod study;
+mod study_tables;
 mod sweep;
 mod trace;
 

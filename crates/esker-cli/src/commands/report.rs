@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use esker_core::Hint;
 use esker_results::study::StudyReport;
 
+use super::study_tables::{TableOutputs, explain};
 use crate::args::ReportArguments;
 use crate::failure::Failure;
 use crate::output::{self, Content, Outputs};
@@ -16,10 +17,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let mut outputs = Outputs::new(arguments.force, std::slice::from_ref(&arguments.study))?;
     let page = outputs.claim("-o", &arguments.output, Content::Page)?;
     let study = read(&arguments.study)?;
-    let is_printed = page.is_standard_output();
+    let tables = TableOutputs::claim(&arguments.tables, study.workloads.len(), &mut outputs)?;
+    let is_printed = page.is_standard_output() || tables.take_standard_output();
     page.write_text(&esker_report::render(&study)?)?;
+    tables.write(&study)?;
     if !is_printed {
         output::print(&format!("Report: {}\n", arguments.output.display()))?;
+        explain(&arguments.tables, &study)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use esker_plan::{Catalogue, Market, Running};
 use esker_results::study::{Budgets, Candidate, CandidateOutcome, Cost, Level, StudyCost, StudyReport, WorkloadStudy};
 use esker_study::{DataSettings, Hooks, InUse, StudyError, StudySettings};
 
+use super::study_tables::{TableOutputs, explain};
 use super::trace::read_options;
 use crate::args::{Common, StudyArguments};
 use crate::failure::Failure;
@@ -25,6 +26,8 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     let mut outputs = Outputs::of_traces(arguments.json.force, &inputs)?;
     let report = outputs.claim("-o", &arguments.output, Content::Page)?;
     let json = outputs.json(&arguments.json)?;
+    let workloads = if arguments.together { 1 } else { esker_trace::group_inputs(&arguments.traces).len() };
+    let tables = TableOutputs::claim(&arguments.tables, workloads, &mut outputs)?;
     let settings = settings(&arguments, catalogue, common);
     let simulated = AtomicU64::new(0);
     let bar = Progress::new(common.quiet, "%");
@@ -51,11 +54,15 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
         return Err(Failure::cancelled());
     }
     // Standard output takes only one of report, JSON and verdict.
-    let verdict = !report.is_standard_output() && !json.as_ref().is_some_and(Output::is_standard_output);
+    let verdict = !report.is_standard_output()
+        && !tables.take_standard_output()
+        && !json.as_ref().is_some_and(Output::is_standard_output);
     report.write_text(&html)?;
     json.map_or(Ok(()), |json| json.write_json(&study))?;
+    tables.write(&study)?;
     if verdict {
         output::print(&summary(&study, &arguments))?;
+        explain(&arguments.tables, &study)?;
     }
     let all_have_one = study.workloads.iter().all(|workload| workload.verdict.recommended.is_some());
     Ok(if arguments.require && !all_have_one { ExitCode::from(NONE_KEEPS) } else { ExitCode::SUCCESS })

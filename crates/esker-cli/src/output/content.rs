@@ -25,6 +25,10 @@ pub(crate) enum Content {
     Trace(&'static FormatEntry),
     /// The table of a sweep.
     SweepTable,
+    /// A table of a study as comma-separated values.
+    StudyTable,
+    /// A study in Markdown.
+    Markdown,
     /// The manual page of a command.
     Manual,
 }
@@ -36,6 +40,8 @@ impl fmt::Display for Content {
             Self::Json => f.write_str("JSON"),
             Self::Trace(format) => write!(f, "a trace of the format `{}`", format.name),
             Self::SweepTable => f.write_str("the table of a sweep"),
+            Self::StudyTable => f.write_str("a table of a study"),
+            Self::Markdown => f.write_str("a study in Markdown"),
             Self::Manual => f.write_str("a manual page of esker"),
         }
     }
@@ -59,6 +65,16 @@ impl Content {
                 Ok(is_page && head.contains(r#"<meta name="generator" content="esker "#))
             }
             Self::SweepTable => Ok(esker_sim::SweepTable::is_csv(&head(path)?)),
+            Self::StudyTable => {
+                let head = head(path)?;
+                Ok(esker_report::TABLE_HEADS.iter().any(|known| head.starts_with(known)))
+            }
+            // It begins with the name of a trace, and ends with what made it.
+            Self::Markdown => {
+                let text = std::fs::read(path)?;
+                let text = String::from_utf8_lossy(&text);
+                Ok(text.starts_with("# ") && text.lines().last().is_some_and(|line| line.starts_with("Made by esker ")))
+            }
             Self::Manual => Ok(head(path)?.contains(".TH esker")),
         }
     }

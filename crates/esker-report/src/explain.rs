@@ -1,0 +1,242 @@
+//! One design of a study, step by step: from the data to the capacity, the price, the budgets and the life.
+
+use esker_core::words;
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Need, StudyReport, WorkloadStudy};
+
+/// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
+pub fn explain(study: &StudyReport, name: &str) -> Option<String> {
+    let found: Vec<String> = study.workloads.iter().filter_map(|workload| in_workload(study, workload, name)).collect();
+    (!found.is_empty()).then(|| found.join("\n"))
+}
+
+/// The names of all designs of a study.
+pub fn design_names(study: &StudyReport) -> impl Iterator<Item = &str> {
+    study.workloads.iter().flat_map(|workload| {
+        let simulated = workload.candidates.iter().map(|candidate| candidate.name.as_str());
+        simulated.chain(workload.ruled_out.iter().map(|ruled| ruled.name.as_str()))
+    })
+}
+
+fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Option<String> {
+    if let Some(ruled) = workload.ruled_out.iter().find(|ruled| ruled.name == name) {
+        let price = ruled.total.map_or(String::new(), |total| format!(" It would cost at least {}.", money(total)));
+        return Some(format!(
+            "{} for {}:\nIt was not simulated ({}): {}.{price}\n",
+            ruled.title, workload.name, ruled.by, ruled.reason
+        ));
+    }
+    let candidate = workload.candidates.iter().find(|candidate| candidate.name == name)?;
+    let budgets = workload.budgets.as_ref().unwrap_or(&study.budgets);
+    let mut page = Page { text: format!("{} for {}:\n", with_year(candidate), workload.name) };
+    if let Some(need) = &workload.need {
+        page.capacity(need, candidate);
+    }
+    page.price(candidate, budgets);
+    page.response_times(candidate, budgets);
+    page.load(candidate, budgets);
+    page.life(candidate, budgets);
+    page.answer(workload, candidate);
+    Some(page.text)
+}
+
+fn with_year(candidate: &Candidate) -> String {
+    match &candidate.product {
+        Some(product) => format!("{} ({})", candidate.title, product.year),
+        None => candidate.title.clone(),
+    }
+}
+
+fn money(amount: f64) -> String {
+    if amount.abs() < 100.0 { format!("{amount:.2}") } else { words::count(amount.round() as u64) }
+}
+
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn section(&mut self, title: &str) {
+        self.text += &format!("\n{title}\n");
+    }
+
+    fn step(&mut self, text: &str) {
+        self.text += &format!("  {text}\n");
+    }
+
+    /// Compares what is with what may be.
+    fn against(&mut self, what: &str, is: &str, budget: Option<&str>, kept: Option<bool>) {
+        let Some(budget) = budget else { return self.step(&format!("{what}: {is}")) };
+        let kept = match kept {
+            Some(true) => "kept",
+            Some(false) => "missed",
+            None => "not judged",
+        };
+        self.step(&format!("{what}: {is}; the budget is {budget}: {kept}"));
+    }
+
+    fn capacity(&mut self, need: &Need, candidate: &Candidate) {
+        self.section("Capacity");
+        self.step(&need.basis);
+        let bytes = |bytes: u64| words::bytes(bytes as f64);
+        self.step(&format!(
+            "{} x {} for growth x {} copies / {} that may be filled = {}",
+            bytes(need.data_bytes),
+            words::factor(need.growth_factor),
+            need.copies,
+            words::percent(need.fill_limit),
+            bytes(need.capacity_bytes)
+        ));
+        if let (Some(each), Some(count)) = (candidate.capacity_on_sale_bytes, candidate.count) {
+            self.step(&format!("{count} x {} = {}", bytes(each), bytes(each.saturating_mul(count.into()))));
+        }
+    }
+
+    fn price(&mut self, candidate: &Candidate, budgets: &Budgets) {
+        let Some(cost) = &candidate.cost else { return };
+        self.section("Price");
+        let currency = &cost.currency;
+        let years = words::years(budgets.years);
+        let count = candidate.count.unwrap_or(1).max(1);
+        if cost.purchase > 0.0 {
+            let (each, all) = (money(cost.purchase / f64::from(count)), money(cost.purchase));
+            self.step(&format!("{count} x {each} {currency} = {all} {currency} to buy"));
+        }
+        if cost.power > 0.0 {
+            self.step(&format!("{} {currency} for electricity and cooling over {years}", money(cost.power)));
+        }
+        if cost.purchase == 0.0 && cost.power == 0.0 {
+            let months = words::digits(12.0 * budgets.years);
+            let (month, total) = (money(cost.per_month), money(cost.total));
+            self.step(&format!("{month} {currency} a month x {months} months = {total} {currency}"));
+        } else {
+            self.step(&format!(
+                "together {} {currency}, or {} {currency} a month",
+                money(cost.total),
+                money(cost.per_month)
+            ));
+        }
+        let assumed = if cost.assumed { "; something in it is assumed" } else { "" };
+        self.step(&format!("prices as of {}{assumed}", cost.as_of));
+        if let Some(product) = &candidate.product {
+            self.step(&format!("source: {}", product.source.as_deref().unwrap_or("assumed")));
+            if !product.assumed.is_empty() {
+                self.step(&format!("assumed: {}", product.assumed.join(", ")));
+            }
+        }
+    }
+
+    fn response_times(&mut self, candidate: &Candidate, budgets: &Budgets) {
+        self.section("Response times");
+        match &candidate.outcome {
+            CandidateOutcome::Served => {}
+            CandidateOutcome::Saturated { since_clock, .. } => {
+                return self.step(&format!("it cannot keep up: saturated from {since_clock} on"));
+            }
+            CandidateOutcome::Failed { reason } => return self.step(&format!("it could not be simulated: {reason}")),
+        }
+        let limit = budgets.p99_us.map(words::time);
+        let mut compare = |what: &str, p99: f64| {
+            let kept = budgets.p99_us.map(|limit| p99 <= limit);
+            self.against(what, &words::time(p99), limit.as_deref(), kept);
+        };
+        if let Some(busy) = &candidate.busy {
+            compare("99 % of requests in the busiest stretch", busy.response_time.p99_us);
+            if let Some(other) = busy.p99_us_of_other_seed {
+                compare("the same with other random numbers", other);
+            }
+        }
+        if let Some(hour) = &candidate.busiest_hour {
+            compare("99 % of requests in the busiest hour", hour.response_time.p99_us);
+        }
+        if let Some(requests) = &candidate.requests {
+            self.step(&format!("99 % of all requests: {}", words::time(requests.all.response_time.p99_us)));
+        }
+    }
+
+    fn load(&mut self, candidate: &Candidate, budgets: &Budgets) {
+        let busy = candidate.busy.as_ref().and_then(|busy| busy.resource.as_deref().zip(busy.utilisation));
+        if busy.is_none() && candidate.headroom.is_none() {
+            return;
+        }
+        self.section("Load");
+        if let Some((resource, utilisation)) = busy {
+            let what = format!("its {} in the busiest stretch", words::resource(resource));
+            let budget = budgets.utilisation.map(words::percent);
+            let is = format!("{} busy", words::percent(utilisation));
+            self.against(&what, &is, budget.as_deref(), candidate.judgement.utilisation);
+        }
+        if let Some(headroom) = &candidate.headroom {
+            let more = if headroom.is_lower_bound { "at least " } else { "" };
+            let is = format!("{more}{} times the trace's", words::factor(headroom.factor));
+            let budget = budgets.headroom.map(|asked| format!("{} times", words::factor(asked)));
+            self.against("load that is carried", &is, budget.as_deref(), candidate.judgement.headroom);
+            if let (Some(at), Some(by)) = (headroom.breaks_at, &headroom.limited_by) {
+                self.step(&format!("at {} times the load: {by}", words::factor(at)));
+            }
+        }
+        if let Some(grown) = &candidate.grown {
+            let then = match (grown.keeps_up, grown.busiest_hour_p99_us) {
+                (true, Some(p99)) => format!("99 % within {} in the busiest hour", words::time(p99)),
+                (true, None) => "it keeps up".into(),
+                (false, _) => "it cannot keep up".into(),
+            };
+            let (years, factor) = (words::years(budgets.years), words::factor(grown.factor));
+            self.step(&format!("after {years} of growth, {factor} times the load: {then}"));
+        }
+    }
+
+    fn life(&mut self, candidate: &Candidate, budgets: &Budgets) {
+        let Some(endurance) = &candidate.endurance else { return };
+        self.section("Life of the flash");
+        self.step(&endurance.basis);
+        if let Some(bytes) = endurance.host_bytes_per_day {
+            self.step(&format!("the trace writes {} a day at its mean rate", words::bytes(bytes)));
+        }
+        if let Some(amplification) = endurance.write_amplification {
+            self.step(&format!("write amplification: {}", words::amplification(Some(amplification))));
+        }
+        self.step(&format!("each block may be erased {} times", words::count(endurance.rated_cycles)));
+        let budget = words::years(budgets.years);
+        let is = match (endurance.lifetime_years, endurance.lifetime_range_years) {
+            (Some(years), _) if endurance.lifetime_is_lower_bound => format!("more than {}", words::years(years)),
+            (Some(years), _) => words::years(years),
+            (None, Some([low, high])) => format!("{} to {}", words::years(low), words::years(high)),
+            (None, None) => "not known".into(),
+        };
+        self.against("it lasts", &is, Some(&budget), endurance.kept);
+        if let (Some(asked), sold) = (endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold) {
+            let sold = sold.map_or("not stated".to_string(), |sold| words::digits(sold));
+            self.step(&format!("drive writes a day asked for: {}; warranted: {sold}", words::digits(asked)));
+        }
+    }
+
+    fn answer(&mut self, workload: &WorkloadStudy, candidate: &Candidate) {
+        self.section("Answer");
+        let verdict = &workload.verdict;
+        let market = candidate.product.as_ref().map(|product| product.market.as_str());
+        let other = verdict.other_markets.iter().find(|answer| Some(answer.market.as_str()) == market);
+        let (recommended, equals) = match other {
+            Some(answer) => (answer.recommended.as_deref(), &answer.equals),
+            None => (verdict.recommended.as_deref(), &verdict.equals),
+        };
+        let reasons = &candidate.judgement.reasons;
+        if recommended == Some(candidate.name.as_str()) {
+            self.step("It is recommended: the cheapest of its market that keeps every budget.");
+        } else if equals.contains(&candidate.name) {
+            self.step(&format!("It cannot be told from {}, which is recommended.", recommended.unwrap_or_default()));
+        } else if !reasons.is_empty() {
+            self.step(&format!("It is not recommended: {}.", reasons.join("; ")));
+        } else {
+            let best = workload.candidates.iter().find(|other| Some(other.name.as_str()) == recommended);
+            let total = |one: &Candidate| one.cost.as_ref().map(|cost| cost.total);
+            match best.and_then(|best| Some((best, total(candidate)? / total(best)?))) {
+                Some((best, times)) if times.is_finite() => self.step(&format!(
+                    "It keeps the budgets that were judged, but costs {} times as much as {}.",
+                    words::factor(times),
+                    best.title
+                )),
+                _ => self.step("It is not recommended."),
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Cheapest first is true: simulating every offer, without bounds and whatever its price, finds nothing cheaper that
+//! keeps the budgets.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use esker_core::{Bytes, Ratio};
+use esker_plan::{Catalogue, Market};
+use esker_results::study::{Budgets, Candidate};
+use esker_trace::ReadOptions;
+
+use crate::choose::{Contender, Keeps, Life, NOISE};
+use crate::judge::contender;
+use crate::offers::{Offer, ruled_out};
+use crate::search::{Search, Tried};
+use crate::simulate::{Task, stressed};
+use crate::strain::Search as Loads;
+use crate::{DataSettings, Hooks, Prepared, StudySettings, load};
+
+fn settings(trace: &Path, catalogue: Catalogue, market: Market, budgets: Budgets) -> StudySettings {
+    StudySettings {
+        traces: vec![trace.to_path_buf()],
+        read: ReadOptions::default(),
+        together: false,
+        budgets,
+        running: catalogue.running.clone(),
+        catalogue,
+        in_use: Vec::new(),
+        market,
+        consumer: false,
+        data: DataSettings { capacity: None, growth_per_year: 0.0, copies: 1, fill_limit: Ratio::percent(85) },
+        utilisation: Ratio::percent(85),
+        thorough: false,
+        seed: 1,
+        threads: 2,
+        command: String::new(),
+    }
+}
+
+/// The part of `current` with these products, each with at most `capacities` of its capacities.
+fn part(names: &[&str], capacities: usize) -> Catalogue {
+    let mut catalogue = Catalogue::builtin("current").unwrap().only(names).unwrap();
+    catalogue.products.iter_mut().for_each(|product| product.capacities.truncate(capacities));
+    catalogue
+}
+
+/// Compares what is recommended with what simulating every offer of up to `count_max` devices finds.
+fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) {
+    let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+    let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
+    let prepared = Prepared::of(&workload, settings);
+    let (all, bounds) = (prepared.offers(&workload, settings).unwrap(), prepared.bounds(&workload, settings));
+    let Prepared { budgets, busy, demand, limits, .. } = &prepared;
+    let task = Task { workload: &workload, settings, busy: busy.as_ref(), limits: *limits, hooks: &hooks };
+    let active = Bytes(workload.map().footprint());
+    let search = || Search::new(&task, budgets, bounds, *demand, &settings.running, active);
+    let found = search().market(settings.market, &all, true, usize::MAX).unwrap();
+    let price = |candidate: &Candidate| candidate.cost.as_ref().unwrap().total;
+    let limit = found.recommended().map_or(f64::INFINITY, price);
+    // What rules forbid whatever it can do is no competitor; what bounds say it cannot do is put to the test.
+    let allowed = |offer: &&Offer<'_>| {
+        let by = ruled_out(offer, &bounds).map_or(String::new(), |ruled| ruled.by);
+        !matches!(by.as_str(), "class" | "devices" | "endurance")
+    };
+    let of_market = |offer: &&Offer<'_>| offer.market() == settings.market && offer.count <= count_max;
+    // What costs more without ever working cannot be cheaper at work. Devices that wait more take less electricity: a
+    // thousandth is no other price.
+    let cheaper = |offer: &&Offer<'_>| offer.cost(0.0, &settings.running).total.as_f64() < limit * 0.999;
+    let every = all.iter().filter(of_market).filter(allowed).filter(cheaper).copied();
+    let every: Vec<Offer<'_>> = every.collect();
+    let mut by_force = search();
+    for offers in every.chunks(2) {
+        for Tried { candidate, design, .. } in by_force.try_all(offers).unwrap() {
+            if price(&candidate) >= limit * 0.999 {
+                continue;
+            }
+            let Contender { keeps, life, .. } = contender(&candidate, budgets);
+            if keeps != Keeps::Yes || !matches!(life, Life::None | Life::Kept) {
+                continue;
+            }
+            let again = stressed(&task, &design, settings.seed + 1, Loads::Asked).unwrap().unwrap();
+            let p99 = again.first.busy.map_or(f64::INFINITY, |busy| busy.response_time.p99_us);
+            assert!(
+                p99 > budgets.p99_us.unwrap() * (1.0 - NOISE),
+                "{} keeps every budget at {}, and {:?} at {limit} is recommended",
+                candidate.name,
+                price(&candidate),
+                found.recommended().map(|candidate| &candidate.name)
+            );
+        }
+    }
+    assert!(!every.is_empty(), "{}: the cheapest of all was chosen, so that nothing was tried", workload.name);
+}
+
+/// The reference traces of these names, where they are at hand.
+fn traces(names: &[&str]) -> Vec<PathBuf> {
+    let folder = esker_testkit::reference_data("traces");
+    folder.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
+}
+
+/// Budgets that the cheapest of all do not keep.
+fn budgets() -> Budgets {
+    Budgets { years: 5.0, p99_us: Some(400.0), ..Budgets::default() }
+}
+
+#[test]
+fn of_six_products_nothing_cheaper_keeps_the_budgets() {
+    let six = [
+        "micron-7450-pro",
+        "micron-5400-pro",
+        "samsung-pm9a3",
+        "solidigm-d5-p5430",
+        "toshiba-mg10",
+        "seagate-exos-10e2400",
+    ];
+    for trace in traces(&["Financial1-first10k.spc.zst", "msr-prxy_0-first20k.csv.zst"]) {
+        nothing_cheaper_keeps_the_budgets(&settings(&trace, part(&six, 2), Market::OnPremises, budgets()), 4);
+    }
+}
+
+/// The whole catalogue, up to eight devices, six traces: for `make soak`.
+#[test]
+fn of_all_products_nothing_cheaper_keeps_the_budgets() {
+    if esker_testkit::soak() == 1 {
+        return;
+    }
+    let six = [
+        "Financial1-first10k.spc.zst",
+        "WebSearch1-first25k.spc.zst",
+        "msr-prxy_0-first20k.csv.zst",
+        "ycsb-rocksdb-10k.blkparse.zst",
+        "fio-randwrite.iolog.zst",
+        "postmark-62k.disksim.zst",
+    ];
+    for trace in traces(&six) {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        nothing_cheaper_keeps_the_budgets(&settings(&trace, catalogue, Market::OnPremises, budgets()), 8);
+    }
+}
