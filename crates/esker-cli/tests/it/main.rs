@@ -1,5 +1,6 @@
 //! The whole program, as a user runs it.
 
+mod advice;
 mod bad_input;
 mod convert;
 mod devices;

@@ -100,13 +100,30 @@ pub(super) fn offers<'a>(
     for count in COUNTS {
         let share = 1.0 / f64::from(count) / utilisation;
         let least = (pace.busy_operations * share, pace.busy_bytes * share);
-        for size in sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0)) {
+        let sizes = sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0));
+        for &size in &sizes {
             for volume in orders(&settings, size, least) {
                 offers.push(Offer::rented(product, Rented { volume, pace }, count, copies));
             }
         }
+        if sizes.last().is_some_and(|size| carries(&settings, *size, (least.0 * AMPLE, least.1 * AMPLE))) {
+            break;
+        }
     }
     Ok(offers)
+}
+
+/// Where a volume can be ordered that carries so many times the least, no more volumes are offered: each further one
+/// is one more to fail, and whoever stripes them has to look after the stripe.
+const AMPLE: f64 = 4.0;
+
+/// Whether a volume of `size` can be ordered that lets `asked` operations and bytes per second through for good.
+fn carries(settings: &CloudVolumeSettings, size: Bytes, asked: (f64, f64)) -> bool {
+    let sized = CloudVolumeSettings { size: Some(size), ..settings.clone() };
+    let (Ok(allowed), Ok(plain)) = (provisionable(&sized), limits(&sized)) else { return false };
+    let operations = allowed.operations.map_or(plain.operations.sustained, |(_, most)| most.as_thousandths());
+    let bytes = allowed.throughput.map_or(plain.throughput.sustained, |(_, most)| most.as_thousandths());
+    operations as f64 / 1e3 >= asked.0 && bytes as f64 / 1e3 >= asked.1
 }
 
 fn plain(size: Bytes) -> CloudVolume {
@@ -135,9 +152,9 @@ fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operatio
     if grow && operations.is_some() {
         sizes = SIZES.iter().map(|times| Bytes(((least.0 as f64 * times) as u64).next_multiple_of(GIB))).collect();
     } else if let (Some(per_gib), Some(asked)) = (settings.operations.max_per_gib, operations) {
-        // So large that the operations can be provisioned.
+        // So large that the operations can be provisioned, and with ease.
         let gib = (asked * 1e3 / per_gib.as_thousandths().max(1) as f64).ceil().min(1e9) as u64;
-        sizes.push(Bytes(gib * GIB).max(least));
+        sizes.extend([1.0, AMPLE].map(|times| Bytes((gib as f64 * times) as u64 * GIB).max(least)));
     }
     sizes.retain(|size| *size <= range.most);
     sizes.dedup();
@@ -260,7 +277,10 @@ mod tests {
         assert_eq!((few.operations_per_s, few.bytes_per_s), (Some(100), None));
         // 8 GiB of gp3 take at most 4,000: so many are asked for that the volume has to be larger.
         let sizes = sizes(gp3, &settings(gp3), 8 << 30, Some(7_200.0));
-        assert_eq!(sizes, [Bytes::gib(8), Bytes::gib(15)]);
+        assert_eq!(sizes, [Bytes::gib(8), Bytes::gib(15), Bytes::gib(60)]);
+        // One volume may have 80,000, ten times as many: none is striped for it.
+        assert!(carries(&settings(gp3), Bytes::gib(200), (7_143.0 * AMPLE, 1e8)));
+        assert!(!carries(&settings(gp3), Bytes::gib(200), (30_000.0 * AMPLE, 1e8)));
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! What `esker study` recommends: products, cloud volumes, what one has already; and how it explains itself.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{esker_in, esker_ok, folder_with_trace};
+
+/// Runs a study, and returns its only workload.
+fn studied(folder: &Path, arguments: &str) -> Value {
+    let words = ["study"].into_iter().chain(arguments.split_whitespace()).chain(["--json=out.json", "--quiet"]);
+    esker_ok(folder, &words.collect::<Vec<_>>());
+    let json = std::fs::read(folder.join("out.json")).unwrap();
+    let mut study: Value = serde_json::from_slice(&json).unwrap();
+    study["workloads"][0].take()
+}
+
+fn candidate<'a>(workload: &'a Value, name: &str) -> &'a Value {
+    let candidates = workload["candidates"].as_array().unwrap();
+    let found = candidates.iter().find(|candidate| candidate["name"] == name);
+    found.unwrap_or_else(|| panic!("there is no {name} among {:?}", names(workload)))
+}
+
+fn names(workload: &Value) -> Vec<&str> {
+    workload["candidates"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect()
+}
+
+/// 5,000 reads of 16 KiB a second, for 24 seconds, in 3,000 places within 300 GB.
+fn folder_with_steady_reads() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut trace = String::new();
+    for index in 0..120_000_u64 {
+        // A step that has nothing in common with the number of places: each comes once before any comes again.
+        let block = index * 1_601 % 3_000 * 200_000;
+        writeln!(trace, "0,{block},16384,R,{:.6}", index as f64 / 5_000.0).unwrap();
+    }
+    std::fs::write(folder.path().join("steady.spc"), trace).unwrap();
+    folder
+}
+
+/// What an expert orders for 5,000 operations a second: with 70 % as the limit 7,143 are needed, so 7,200 of gp3, whose
+/// 125 MiB/s are free and carry 16 KiB each (78 MiB/s). A month costs 330 GiB x 0.08 and 4,200 x 0.005 dollars.
+#[test]
+fn five_thousand_operations_a_second_get_the_order_of_an_expert() {
+    let folder = folder_with_steady_reads();
+    let only = "--only aws-ebs-gp2,aws-ebs-gp3,aws-ebs-io2,aws-ebs-st1,micron-7450-pro,gcp-pd-ssd";
+    let workload = studied(folder.path(), &format!("steady.spc --market aws {only}"));
+    let verdict = &workload["verdict"];
+    let name = verdict["recommended"].as_str().unwrap_or_else(|| panic!("{verdict}"));
+    assert!(name.starts_with("aws-ebs-gp3-") && name.ends_with("GiB-7200iops"), "{name}: {verdict}");
+    let best = candidate(&workload, name);
+    let gib = best["capacity_on_sale_bytes"].as_u64().unwrap() >> 30;
+    let month = best["cost"]["per_month"].as_f64().unwrap();
+    assert!((month - (gib as f64 * 0.08 + 4_200.0 * 0.005)).abs() < 0.005, "{gib} GiB for {month}");
+    let busy = best["busy"]["utilisation"].as_f64().unwrap();
+    assert!((busy - 5_000.0 / 7_200.0).abs() < 0.01, "{busy}");
+    // The other markets answer beside it; none is ranked against another.
+    let others: Vec<&str> =
+        verdict["other_markets"].as_array().unwrap().iter().map(|one| one["market"].as_str().unwrap()).collect();
+    assert_eq!(others, ["on-premises", "google"]);
+}
+
+#[test]
+fn what_one_has_costs_only_electricity() {
+    let folder = folder_with_trace(3_000);
+    let workload = studied(folder.path(), "small.csv --p99 20ms --have micron-7450-pro:3.84TB --only micron-7450-pro");
+    let have = candidate(&workload, "micron-7450-pro-3.84TB-in-use");
+    assert_eq!(have["cost"]["purchase"], 0.0);
+    assert!(have["cost"]["total"].as_f64().unwrap() > 0.0, "{}", have["cost"]);
+    assert_eq!(workload["verdict"]["recommended"], "micron-7450-pro-3.84TB-in-use");
+    // Too small a one is ruled out by its capacity.
+    let few = studied(
+        folder.path(),
+        "small.csv --p99 20ms --capacity 10TB --have micron-7450-pro:960GB --only micron-7450-pro",
+    );
+    let ruled = few["ruled_out"].as_array().unwrap();
+    assert!(ruled.iter().any(|one| one["name"] == "micron-7450-pro-960GB-in-use" && one["by"] == "capacity"));
+}
+
+#[test]
+fn prices_and_products_of_ones_own_decide() {
+    let folder = folder_with_trace(3_000);
+    let two = "--only micron-7450-pro,samsung-pm9a3";
+    let recommended = |more: &str| {
+        let workload = studied(folder.path(), &format!("small.csv --p99 20ms {two} {more}"));
+        let cost = &candidate(&workload, workload["verdict"]["recommended"].as_str().unwrap())["cost"];
+        (workload["verdict"]["recommended"].as_str().unwrap().to_string(), cost["purchase"].as_f64().unwrap())
+    };
+    let (dear, _) = recommended("--price samsung-pm9a3=900USD/TB --price micron-7450-pro=100USD/TB");
+    assert_eq!(dear, "micron-7450-pro-960GB");
+    let (cheap, price) = recommended("--price samsung-pm9a3=50USD/TB --price micron-7450-pro=100USD/TB");
+    assert_eq!(cheap, "samsung-pm9a3-960GB");
+    assert!((price - 48.0).abs() < 0.01, "0.96 TB at 50 cost {price}");
+    let (_, half) = recommended("--discount 50%");
+    let (_, full) = recommended("");
+    assert!((half * 2.0 - full).abs() < 0.01, "{half} and {full}");
+}
+
+#[test]
+fn a_design_is_explained_and_tables_are_written() {
+    let folder = folder_with_trace(3_000);
+    let workload = studied(folder.path(), "small.csv --p99 20ms --csv tables --markdown study.md");
+    let name = workload["verdict"]["recommended"].as_str().unwrap();
+    let said = esker_ok(folder.path(), &["report", "out.json", "-o", "r.html", "--explain", name]).stdout;
+    for words in ["Capacity\n", "Price\n", "Response times\n", "the budget is 20 ms: kept", "It is recommended"] {
+        assert!(said.contains(words), "{words} is not in {said}");
+    }
+    let ruled = workload["ruled_out"][0]["name"].as_str().unwrap();
+    let said = esker_ok(folder.path(), &["report", "out.json", "-o", "r.html", "--explain", ruled]).stdout;
+    assert!(said.contains("It was not simulated ("), "{said}");
+    let wrong = esker_in(folder.path(), &["report", "out.json", "-o", "r.html", "--explain", "micron"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("no design of the study is called `micron`"), "{}", wrong.stderr);
+    let table = std::fs::read_to_string(folder.path().join("tables/candidates.csv")).unwrap();
+    let rows = csv_rows(&table);
+    assert_eq!(rows.len(), 1 + names(&workload).len());
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "a row has more cells than there are heads");
+    let markdown = std::fs::read_to_string(folder.path().join("study.md")).unwrap();
+    assert!(markdown.contains(workload["verdict"]["headline"].as_str().unwrap()));
+    // A second run replaces its own files, and no others.
+    studied(folder.path(), "small.csv --p99 20ms --csv tables --markdown study.md");
+    std::fs::write(folder.path().join("tables/answers.csv"), "a letter").unwrap();
+    let refused = esker_in(folder.path(), &["report", "out.json", "-o", "r.html", "--csv", "tables"]);
+    assert!(refused.code == 2 && refused.stderr.contains("answers.csv"), "{}", refused.stderr);
+}
+
+fn csv_rows(text: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    reader.records().map(|record| record.unwrap().iter().map(Into::into).collect()).collect()
+}
