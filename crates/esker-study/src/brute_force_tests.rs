@@ -17,7 +17,7 @@ use crate::simulate::{Task, stressed};
 use crate::strain::Search as Loads;
 use crate::{DataSettings, Hooks, Prepared, StudySettings, load};
 
-fn settings(trace: &Path, catalogue: Catalogue, market: Market, budgets: Budgets) -> StudySettings {
+pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budgets: Budgets) -> StudySettings {
     StudySettings {
         traces: vec![trace.to_path_buf()],
         read: ReadOptions::default(),
@@ -94,7 +94,7 @@ fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) {
 }
 
 /// The reference traces of these names, where they are at hand.
-fn traces(names: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn traces(names: &[&str]) -> Vec<PathBuf> {
     let folder = esker_testkit::reference_data("traces");
     folder.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
 }

@@ -16,6 +16,8 @@ mod load;
 mod misalignment;
 mod need;
 mod offers;
+#[cfg(test)]
+mod parts_tests;
 mod run;
 mod search;
 mod simulate;
