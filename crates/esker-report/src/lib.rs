@@ -32,10 +32,14 @@ mod config;
 mod dies;
 mod error;
 mod filters;
+mod frontier;
 mod glossary;
 mod markup;
 mod page;
+mod prices;
+mod purchase;
 mod reproduction;
+mod ruled_out;
 #[cfg(test)]
 mod samples;
 mod stretch;

@@ -5,8 +5,8 @@ use askama::Template;
 use esker_core::words::{self, page};
 use esker_results::profile::BusiestWindow;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Endurance, Level, Measured, MisalignmentCost, ReplayMode, StudyReport,
-    TranslationLayer, WorkloadStudy,
+    Budgets, Candidate, CandidateOutcome, Endurance, Finding, Grade, Level, MarketAnswer, Measured, MisalignmentCost,
+    ReplayMode, StudyReport, TranslationLayer, WorkloadStudy,
 };
 use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 
@@ -19,6 +19,9 @@ use crate::error::RenderError;
 use crate::filters;
 use crate::glossary::{self, Term};
 use crate::page::Frame;
+use crate::prices::{self, Prices};
+use crate::purchase::{amount, is_rented, market_word, money, on_sale, on_sale_about, size, title_and_year};
+use crate::ruled_out::{self, Group};
 use crate::stretch::{self, SlowStretch};
 
 /// The page of a study.
@@ -37,6 +40,10 @@ struct WorkloadPage<'a> {
     id: String,
     data: &'a WorkloadStudy,
     charts: Vec<Chart>,
+    /// Price against response time.
+    prices: Option<Prices>,
+    /// The designs that were not simulated.
+    ruled_out: Vec<Group<'a>>,
     /// Flash lifetimes and write amplification.
     bars: Vec<Bars>,
     /// The slowest request and those around it.
@@ -55,18 +62,22 @@ pub fn render(study: &StudyReport) -> Result<String, RenderError> {
     for (index, data) in study.workloads.iter().enumerate() {
         let id = format!("w{}", index + 1);
         let charts = chart::charts(study, data, &id, &mut columns);
-        let (bars, slowest, dies) = (bars::lifetime(study, data), stretch::slow_stretch(data), dies::dies(data));
-        workloads.push(WorkloadPage { id, data, charts, bars, slowest, dies });
+        let budgets = data.budgets.as_ref().unwrap_or(&study.budgets);
+        workloads.push(WorkloadPage {
+            id,
+            data,
+            charts,
+            prices: prices::prices(data, budgets.p99_us),
+            ruled_out: ruled_out::ruled_out(data),
+            bars: bars::lifetime(study, data),
+            slowest: stretch::slow_stretch(data),
+            dies: dies::dies(data),
+        });
     }
     let charts: Vec<&Chart> = workloads.iter().flat_map(|workload: &WorkloadPage<'_>| &workload.charts).collect();
     let frame = Frame::new(&study.version, study.seed, study, &charts, columns)?;
     let page = StudyPage { frame, study, workloads: &workloads, terms: glossary::sorted(glossary::TERMS) };
     Ok(page.render()?)
-}
-
-/// An amount of money: whole units from a hundred on.
-fn money(amount: &f64) -> String {
-    if amount.abs() < 100.0 { format!("{amount:.2}") } else { words::count(amount.round() as u64) }
 }
 
 /// Which sections exist. The contents, the links of the verdict and the sections themselves use these, so that they
@@ -78,6 +89,18 @@ impl WorkloadPage<'_> {
 
     fn has_designs(&self) -> bool {
         !self.data.candidates.is_empty() || self.data.measured.is_some()
+    }
+
+    fn has_prices(&self) -> bool {
+        self.prices.is_some()
+    }
+
+    fn has_ruled_out(&self) -> bool {
+        !self.ruled_out.is_empty()
+    }
+
+    fn has_other_markets(&self) -> bool {
+        !self.data.verdict.other_markets.is_empty()
     }
 
     fn has_flash(&self) -> bool {
@@ -96,6 +119,7 @@ impl WorkloadPage<'_> {
     fn section(&self, topic: &str) -> Option<&'static str> {
         match topic {
             "workload" if self.has_requests() => Some("the workload"),
+            "price" if self.has_prices() => Some("the prices"),
             "performance" if self.has_designs() => Some("the designs"),
             "lifetime" if self.has_flash() => Some("wear"),
             "cache" if self.has_cache() => Some("the curve"),
@@ -115,6 +139,76 @@ impl WorkloadPage<'_> {
 
     fn is_recommended(&self, candidate: &Candidate) -> bool {
         self.data.verdict.recommended.as_ref() == Some(&candidate.name)
+    }
+
+    /// The design that the verdict is about: the recommended one, else the nearest.
+    fn answer(&self) -> Option<&Candidate> {
+        self.recommended().or_else(|| self.candidate(self.data.verdict.nearest.as_ref()?))
+    }
+
+    /// The design that is the answer of another market.
+    fn answer_of(&self, other: &MarketAnswer) -> Option<&Candidate> {
+        self.candidate(other.recommended.as_ref().or(other.nearest.as_ref())?)
+    }
+
+    /// The market of the verdict, for people.
+    fn market(&self) -> &str {
+        self.data.verdict.market.as_deref().map_or("", market_word)
+    }
+
+    /// Whether a design cannot be told from the answer of its market.
+    fn is_equal(&self, candidate: &Candidate) -> bool {
+        let verdict = &self.data.verdict;
+        let mut others = verdict.other_markets.iter().flat_map(|other| &other.equals);
+        verdict.equals.contains(&candidate.name) || others.any(|name| *name == candidate.name)
+    }
+
+    /// The designs with their places in the study, which select colours: first those that keep every budget.
+    fn ranked(&self) -> Vec<(usize, &Candidate)> {
+        let mut ranked: Vec<(usize, &Candidate)> = self.data.candidates.iter().enumerate().collect();
+        ranked.sort_by_key(|(_, candidate)| !candidate.judgement.keeps_budgets);
+        ranked
+    }
+
+    /// The findings, without one that only repeats what the evidence stands on.
+    fn findings(&self) -> Vec<&Finding> {
+        let reasons = self.data.evidence.as_ref().map_or(&[][..], |evidence| &evidence.reasons);
+        let repeats = |finding: &Finding| {
+            let said = reasons.iter().all(|reason| finding.text.contains(reason));
+            finding.topic == "confidence" && said && !reasons.is_empty()
+        };
+        self.data.verdict.findings.iter().filter(|finding| !repeats(finding)).collect()
+    }
+
+    /// Why the answer is what it is, unless a finding says so.
+    fn because(&self) -> Option<&str> {
+        let because = self.data.verdict.because.as_str();
+        let said = self.data.verdict.findings.iter().any(|finding| finding.text.contains(because));
+        (!because.is_empty() && !said).then_some(because)
+    }
+
+    /// Whether designs were judged in a busy stretch, as they are since schema 3.
+    fn has_busy(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.busy.is_some())
+    }
+
+    fn has_costs(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.cost.is_some())
+    }
+
+    fn has_headroom(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.headroom.is_some())
+    }
+
+    /// The currency of the prices, before which a comma.
+    fn currency(&self) -> String {
+        let currency = self.data.candidates.iter().find_map(|candidate| candidate.cost.as_ref());
+        currency.map_or_else(String::new, |cost| format!(", {}", cost.currency))
+    }
+
+    /// Columns for designs that only "today" leaves empty.
+    fn columns_after_times(&self) -> usize {
+        3 + usize::from(self.grows()) + usize::from(self.has_headroom())
     }
 
     /// The budgets that the designs were judged by.
@@ -227,14 +321,8 @@ fn operations(flash: &FlashReport) -> [(&'static str, PageOperations); 2] {
 fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
     let times = response_time(candidate);
     let of = |value: fn(&LatencySummary) -> f64| times.as_ref().map(value);
-    let busiest_hour = busiest_hour_p99_us(Some(candidate));
-    [
-        of(|times| times.p50_us),
-        of(|times| times.p99_us),
-        of(|times| times.p999_us),
-        of(|times| times.max_us),
-        busiest_hour,
-    ]
+    let busiest = judged_p99_us(Some(candidate));
+    [of(|times| times.p50_us), of(|times| times.p99_us), of(|times| times.p999_us), of(|times| times.max_us), busiest]
 }
 
 /// Response time over all requests.
@@ -254,6 +342,94 @@ fn busiest_hour_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
     Some(candidate?.busiest_hour?.response_time.p99_us)
 }
 
+fn busy_p99_us(candidate: &Candidate) -> Option<f64> {
+    Some(candidate.busy.as_ref()?.response_time.p99_us)
+}
+
+/// The percentile that a design was judged by: in the busy stretch, or in the busiest hour before schema 3.
+fn judged_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
+    busy_p99_us(candidate?).or_else(|| busiest_hour_p99_us(candidate))
+}
+
+/// What a design costs: by the month if it is rented.
+fn price(candidate: &Candidate, budgets: &Budgets) -> String {
+    let Some(cost) = &candidate.cost else { return String::new() };
+    if is_rented(candidate) || budgets.years <= 0.0 {
+        return format!("{} a month", amount(&cost.per_month, &cost.currency));
+    }
+    amount(&cost.total, &cost.currency)
+}
+
+/// What a price is made of, and from when it is.
+fn price_note(candidate: &Candidate, budgets: &Budgets) -> String {
+    let Some(cost) = &candidate.cost else { return String::new() };
+    let years = page::years(budgets.years).text();
+    let mut note = if is_rented(candidate) {
+        format!("{} over {years}", amount(&cost.total, &cost.currency))
+    } else {
+        let (purchase, power) = (money(&cost.purchase), money(&cost.power));
+        format!("over {years}: {purchase} to buy, {power} of power")
+    };
+    if !cost.as_of.is_empty() {
+        note += &format!("; prices of {}", cost.as_of);
+    }
+    note + if cost.assumed { ", assumed" } else { "" }
+}
+
+/// Where the figures of a product come from.
+fn sources(candidate: &Candidate) -> String {
+    let Some(product) = &candidate.product else { return String::new() };
+    let source = product.source.as_deref().unwrap_or("no source");
+    if product.assumed.is_empty() {
+        source.into()
+    } else {
+        format!("{source}; assumed: {}", product.assumed.join(", "))
+    }
+}
+
+/// Studies cut lifetimes off at this many years: longer ones mean nothing.
+const LIFE_LIMIT_YEARS: f64 = 100.0;
+
+/// How long the flash of a design lasts; nothing if it has none.
+fn life(candidate: &Candidate) -> Option<String> {
+    let life = candidate.endurance.as_ref()?;
+    let written = |years: f64| page::years(years).text();
+    let known = |endurance: &Endurance| endurance.judged || endurance.lifetime_is_lower_bound;
+    Some(match (life.lifetime_years.filter(|_| known(life)), life.lifetime_range_years) {
+        (Some(years), _) if life.lifetime_is_lower_bound => format!("more than {}", written(years)),
+        (Some(years), _) => written(years),
+        (None, Some([low, high])) => life_between(low, high),
+        (None, None) => "cannot be told".into(),
+    })
+}
+
+/// A range of lifetimes, in words.
+pub(crate) fn life_between(low: f64, high: f64) -> String {
+    let years = |years: f64| page::years(years).text();
+    match (low >= LIFE_LIMIT_YEARS, high >= LIFE_LIMIT_YEARS) {
+        (true, _) => format!("more than {}", years(LIFE_LIMIT_YEARS)),
+        (false, true) => format!("{} or more", years(low)),
+        (false, false) => format!("{} to {}", page::years(low).number, years(high)),
+    }
+}
+
+/// Writes a day asked for, beside those sold.
+fn drive_writes(candidate: &Candidate) -> Option<String> {
+    let life = candidate.endurance.as_ref()?;
+    let asked = life.drive_writes_per_day_asked.filter(|asked| asked.is_finite())?;
+    let sold = life.drive_writes_per_day_sold.map(|sold| format!(", {} warranted", page::plain(sold).text()));
+    Some(format!("{} drive writes a day asked{}", page::plain(asked).text(), sold.unwrap_or_default()))
+}
+
+/// What a grade of evidence is good for.
+fn grade_meaning(grade: &Grade) -> &'static str {
+    match grade {
+        Grade::Low => "a first idea",
+        Grade::Medium => "good for a decision that can be taken back",
+        Grade::High => "good for a purchase",
+    }
+}
+
 fn devices_of(candidate: Option<&Candidate>) -> Option<u32> {
     Some(candidate?.device_count)
 }
@@ -266,14 +442,13 @@ fn grown_p99_us(candidate: &Candidate) -> Option<f64> {
     candidate.grown?.busiest_hour_p99_us
 }
 
-/// Capacity of the drive as sold, if that is known.
+/// Capacity of the drive as sold, if that is known; of a product, that of each device.
 fn capacity_bytes(candidate: &Candidate) -> u64 {
+    if let Some(each) = candidate.capacity_on_sale_bytes {
+        return each;
+    }
     let sold = candidate.endurance.as_ref().map(|endurance| endurance.lifetime_capacity_bytes);
     sold.filter(|bytes| *bytes > 0).unwrap_or(candidate.capacity_bytes)
-}
-
-fn write_amplification(candidate: &Candidate) -> Option<f64> {
-    candidate.endurance.as_ref()?.write_amplification
 }
 
 /// Start of the busiest interval of the resource that limits a design; absent if nothing was recorded over time.
