@@ -61,8 +61,11 @@ pub(crate) fn lifetime(study: &StudyReport, workload: &WorkloadStudy) -> Vec<Bar
             title: "How much more does the flash write than the host?",
             help: "Write amplification: flash pages programmed per page that the host wrote; 1 would be ideal.",
             value: |endurance| {
-                let value =
-                    endurance.write_amplification.filter(|value| value.is_finite()).ok_or("the host wrote nothing")?;
+                let unknown = match endurance.host_bytes_per_day {
+                    Some(bytes) if bytes > 0.0 => "too few writes to judge",
+                    _ => "the host wrote nothing",
+                };
+                let value = endurance.write_amplification.filter(|value| value.is_finite()).ok_or(unknown)?;
                 Ok((value, page::factor(value).text()))
             },
             format: page::plain,
@@ -74,7 +77,7 @@ pub(crate) fn lifetime(study: &StudyReport, workload: &WorkloadStudy) -> Vec<Bar
 
 fn life(endurance: &Endurance) -> Result<(f64, String), String> {
     // Of a range, the bar shows the shorter life.
-    if let (false, Some([low, high])) = (endurance.judged, endurance.lifetime_range_years) {
+    if let (None, Some([low, high])) = (endurance.lifetime_years, endurance.lifetime_range_years) {
         return Ok((low, life_between(low, high)));
     }
     let years = endurance.lifetime_years.filter(|years| endurance.judged && years.is_finite());
@@ -221,6 +224,20 @@ mod tests {
         let rows: Vec<_> = bars[0].rows.iter().map(|row| (row.index, row.length, row.value.as_str())).collect();
         assert_eq!(rows, [(0, Some(95.24), "10\u{a0}years"), (2, None, "too few writes to judge")]);
         assert_eq!(bars[0].budget.as_ref().unwrap().at, 47.62);
+
+        let range = Endurance {
+            lifetime_range_years: Some([6.0, 18.0]),
+            host_bytes_per_day: Some(1e9),
+            ..samples::endurance()
+        };
+        assert_eq!(life(&range).unwrap().1, "6 to 18\u{a0}years");
+        workload.candidates = vec![Candidate { endurance: Some(range), ..ssd(10.0, true) }];
+        workload.candidates.push(Candidate {
+            endurance: Some(Endurance { write_amplification: Some(1.5), ..samples::endurance() }),
+            ..ssd(10.0, true)
+        });
+        let amplification = &lifetime(&study, &workload)[1].rows;
+        assert_eq!(amplification[0].value, "too few writes to judge", "it wrote something");
     }
 
     #[test]

@@ -138,6 +138,11 @@ pub(crate) static TERMS: &[Term] = &[
         "Time on the link to the host, in the write buffer, in the decoder of read data, or waiting for work on \
          another flash die than the one that ended last.",
     ),
+    term(
+        "dwpd_sold",
+        "warranted drive writes",
+        "Bytes that the maker warrants to be written per day over the warranty's years, in capacities of the drive.",
+    ),
     term("erases", "erases", "Blocks erased in the simulated run."),
     term(
         "full_merges",

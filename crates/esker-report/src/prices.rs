@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use esker_core::words::page;
-use esker_results::study::{Candidate, Verdict, WorkloadStudy};
+use esker_results::study::{Candidate, CandidateOutcome, Verdict, WorkloadStudy};
 
 use crate::bars::{Scale, Tick};
 use crate::frontier::{Offer, frontier};
@@ -29,6 +29,22 @@ pub(crate) struct Prices {
     pub(crate) budget: Option<Tick>,
     /// From the market of the verdict on.
     pub(crate) markets: Vec<MarketPlot>,
+    /// The names of the answers, each beside its mark.
+    pub(crate) words: Vec<Word>,
+}
+
+/// The name of an answer: "recommended", or a market.
+#[derive(Debug)]
+pub(crate) struct Word {
+    /// The place of the mark, in per cent.
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// From there, in pixels.
+    pub(crate) right: i32,
+    pub(crate) down: i32,
+    /// Which end of the word is there.
+    pub(crate) anchor: &'static str,
+    pub(crate) text: String,
 }
 
 /// The designs of one market.
@@ -61,9 +77,6 @@ pub(crate) struct Spot {
     pub(crate) kept: bool,
     /// Whether it is what the verdict answers for its market, with the answer's word.
     pub(crate) answer: Option<&'static str>,
-    /// Which end of the word is at the mark, and how far below it in pixels.
-    pub(crate) anchor: &'static str,
-    pub(crate) word_y: i32,
     pub(crate) tip: String,
 }
 
@@ -130,6 +143,7 @@ pub(crate) fn prices(workload: &WorkloadStudy, p99_budget_us: Option<f64>) -> Op
         let anchor = if right > near.len() - right { "start" } else { "end" };
         Tick { at, label: format!("budget: {}", page::micros(limit).text()), anchor }
     });
+    let words = words(&markets, budget.as_ref());
     Some(Prices {
         sentence: sentence(&markets, &currency, workload, placed.len()),
         left_out: left_out(workload, placed.len()),
@@ -140,8 +154,53 @@ pub(crate) fn prices(workload: &WorkloadStudy, p99_budget_us: Option<f64>) -> Op
         y_ticks: y_ticks.collect(),
         currency,
         budget,
+        words,
         markets,
     })
+}
+
+/// A picture as wide and as high as this, in pixels, is assumed where words must not lie upon each other: that of a
+/// phone. In a wider one there is more room.
+const FIELD: (f64, f64) = (300.0, 340.0);
+
+/// Names the answers: that of the verdict by what it is, the others by their markets. Each name takes the first place
+/// around its mark where it is on none before it, nor on another answer's mark.
+fn words(markets: &[MarketPlot], budget: Option<&Tick>) -> Vec<Word> {
+    let answers = markets.iter().enumerate().flat_map(|(index, market)| {
+        let answers = market.spots.iter().filter(|spot| spot.is_answer());
+        answers.map(move |spot| (spot, if index == 0 { spot.answer.unwrap_or_default() } else { &market.word }))
+    });
+    let answers: Vec<(&Spot, &str)> = answers.collect();
+    let (width, height) = FIELD;
+    let at = |spot: &Spot| (spot.x / 100.0 * width, spot.y / 100.0 * height);
+    let long = |text: &str| 7.0 * text.chars().count() as f64;
+    // Left, right, upper and lower edge.
+    let around = |spot: &Spot| (at(spot).0 - 10.0, at(spot).0 + 10.0, at(spot).1 - 10.0, at(spot).1 + 10.0);
+    let mut taken: Vec<(f64, f64, f64, f64)> = answers.iter().map(|(spot, _)| around(spot)).collect();
+    taken.extend(budget.map(|budget| {
+        let (long, y) = (long(&budget.label), budget.at / 100.0 * height);
+        let from = if budget.anchor == "end" { width - long } else { 0.0 };
+        (from, from + long, y - 15.0, y)
+    }));
+    let mut words: Vec<Word> = Vec::new();
+    for (spot, text) in answers {
+        let long = long(text);
+        let places = [("start", 13, -9), ("start", 13, 20), ("end", -13, -9), ("end", -13, 20)].map(|place| {
+            let (anchor, right, down) = place;
+            let (x, y) = (at(spot).0 + f64::from(right), at(spot).1 + f64::from(down));
+            let from = if anchor == "start" { x } else { x - long };
+            (place, (from, from + long, y - 10.0, y + 2.0))
+        });
+        let free = |(left, right, top, bottom): (f64, f64, f64, f64)| {
+            let apart = |one: &(f64, f64, f64, f64)| one.1 < left || right < one.0 || one.3 < top || bottom < one.2;
+            left >= 0.0 && right <= width && top >= 0.0 && bottom <= height && taken.iter().all(apart)
+        };
+        let (place, edges) = places.iter().find(|(_, edges)| free(*edges)).unwrap_or(&places[0]);
+        let (anchor, right, down) = *place;
+        taken.push(*edges);
+        words.push(Word { x: spot.x, y: spot.y, right, down, anchor, text: text.to_string() });
+    }
+    words
 }
 
 /// The currency of the picture: that of the first price. Studies have one.
@@ -201,15 +260,7 @@ fn plot(
                 last.kept |= kept;
                 last.answer = [last.answer, answer].into_iter().flatten().min_by_key(|word| *word != "recommended");
             }
-            None => spots.push(Spot {
-                x,
-                y,
-                kept,
-                answer,
-                anchor: if x > 80.0 { "end" } else { "start" },
-                word_y: if y < 10.0 { 20 } else { -9 },
-                tip,
-            }),
+            None => spots.push(Spot { x, y, kept, answer, tip }),
         }
         rows.push(Row {
             title: purchase::title_and_year(candidate),
@@ -276,11 +327,15 @@ fn sentence(markets: &[MarketPlot], currency: &str, workload: &WorkloadStudy, co
 /// Why some designs are not in the picture, as a sentence.
 fn left_out(workload: &WorkloadStudy, shown: usize) -> Option<String> {
     let missing = workload.candidates.len().checked_sub(shown).filter(|missing| *missing > 0)?;
-    let (designs, have) = if missing == 1 { ("design", "has") } else { ("designs", "have") };
-    Some(format!(
-        "{missing} {designs} more {have} no place here, because they could not keep up with the load, or because their \
-         price is not known: the table of designs names them."
-    ))
+    let saturated = |candidate: &&Candidate| matches!(candidate.outcome, CandidateOutcome::Saturated { .. });
+    let saturated = workload.candidates.iter().filter(saturated).count();
+    let others = missing.saturating_sub(saturated);
+    let designs = |count: usize| if count == 1 { "1 design".into() } else { format!("{count} designs") };
+    let causes = [
+        (saturated > 0).then(|| format!("{} could not keep up with the load", designs(saturated))),
+        (others > 0).then(|| format!("of {} the price or the response time is not known", designs(others))),
+    ];
+    Some(format!("Not drawn: {}.", causes.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
 #[cfg(test)]
@@ -348,10 +403,29 @@ mod tests {
         let spots = &picture.markets[0].spots;
         assert_eq!((spots.len(), picture.markets[0].rows.len()), (1, 2));
         assert!(spots[0].tip.contains("a (2022): 7.00") && spots[0].tip.contains("b (2022): 7.00"), "{}", spots[0].tip);
-        assert!(picture.left_out.unwrap().starts_with("2 designs more have no place here"));
+        assert!(picture.left_out.unwrap() == "Not drawn: of 2 designs the price or the response time is not known.");
         let none = workload(vec![design("a", "", f64::NAN, 90.0), design("b", "", 0.0, 90.0)]);
         assert!(prices(&none, None).is_none());
         assert!(prices(&workload(Vec::new()), Some(1.0)).is_none());
+    }
+
+    #[test]
+    fn names_of_answers_do_not_lie_upon_each_other() {
+        let mut study = workload(vec![
+            design("a", "aws", 500.0, 900.0),
+            design("b", "azure", 505.0, 890.0),
+            design("c", "", 90.0, 9.0),
+        ]);
+        let nearest = |market: &str, name: &str| MarketAnswer {
+            market: market.into(),
+            nearest: Some(name.into()),
+            ..MarketAnswer::default()
+        };
+        study.verdict.other_markets = vec![nearest("azure", "b"), nearest("", "c")];
+        let words = prices(&study, None).unwrap().words;
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        assert_eq!(texts, ["recommended", "Azure", ""]);
+        assert_ne!((words[0].anchor, words[0].down), (words[1].anchor, words[1].down));
     }
 
     #[test]

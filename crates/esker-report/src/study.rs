@@ -2,11 +2,12 @@
 //! field has another name.
 
 use askama::Template;
-use esker_core::words::{self, page};
+use esker_core::words;
+use esker_core::words::page::{self, UNIT_SPACE};
 use esker_results::profile::BusiestWindow;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Endurance, Finding, Grade, Level, MarketAnswer, Measured, MisalignmentCost,
-    ReplayMode, StudyReport, TranslationLayer, WorkloadStudy,
+    Budgets, Candidate, CandidateOutcome, Endurance, Finding, Grade, Headroom, Level, MarketAnswer, Measured,
+    MisalignmentCost, ReplayMode, StudyReport, TranslationLayer, WorkloadStudy,
 };
 use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 
@@ -153,7 +154,10 @@ impl WorkloadPage<'_> {
 
     /// The market of the verdict, for people.
     fn market(&self) -> &str {
-        self.data.verdict.market.as_deref().map_or("", market_word)
+        match self.data.verdict.market.as_deref().map_or("", market_word) {
+            "On-premises" => "on-premises",
+            word => word,
+        }
     }
 
     /// Whether a design cannot be told from the answer of its market.
@@ -163,11 +167,17 @@ impl WorkloadPage<'_> {
         verdict.equals.contains(&candidate.name) || others.any(|name| *name == candidate.name)
     }
 
-    /// The designs with their places in the study, which select colours: first those that keep every budget.
+    /// The designs with their places in the study, which select colours: first the recommended one, then the others
+    /// that keep every budget.
     fn ranked(&self) -> Vec<(usize, &Candidate)> {
         let mut ranked: Vec<(usize, &Candidate)> = self.data.candidates.iter().enumerate().collect();
-        ranked.sort_by_key(|(_, candidate)| !candidate.judgement.keeps_budgets);
+        ranked.sort_by_key(|(_, candidate)| (!self.is_recommended(candidate), !candidate.judgement.keeps_budgets));
         ranked
+    }
+
+    /// Whether paper has only the first rows of the tables of designs. The style sheet knows the same number.
+    fn is_cut_on_paper(&self) -> bool {
+        self.data.candidates.len() > 17
     }
 
     /// The findings, without one that only repeats what the evidence stands on.
@@ -198,6 +208,12 @@ impl WorkloadPage<'_> {
 
     fn has_headroom(&self) -> bool {
         self.data.candidates.iter().any(|candidate| candidate.headroom.is_some())
+    }
+
+    /// Whether the writes a day that makers warrant are known of any design.
+    fn has_warranted_writes(&self) -> bool {
+        let mut endurances = self.data.candidates.iter().filter_map(|candidate| candidate.endurance.as_ref());
+        endurances.any(|endurance| endurance.drive_writes_per_day_sold.is_some())
     }
 
     /// The currency of the prices, before which a comma.
@@ -317,6 +333,15 @@ fn operations(flash: &FlashReport) -> [(&'static str, PageOperations); 2] {
     [("Page reads", flash.reads), ("Page programs", flash.programs)]
 }
 
+/// What a design misses, without that it did not serve its requests: its row says so anyway.
+fn reasons(candidate: &Candidate) -> &[String] {
+    let reasons = candidate.judgement.reasons.as_slice();
+    match candidate.outcome {
+        CandidateOutcome::Served => reasons,
+        CandidateOutcome::Saturated { .. } | CandidateOutcome::Failed { .. } => reasons.get(1..).unwrap_or_default(),
+    }
+}
+
 /// The values of a design's row; absent if it did not serve its requests.
 fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
     let times = response_time(candidate);
@@ -358,6 +383,28 @@ fn price(candidate: &Candidate, budgets: &Budgets) -> String {
         return format!("{} a month", amount(&cost.per_month, &cost.currency));
     }
     amount(&cost.total, &cost.currency)
+}
+
+/// Whether a design breaks budgets even under the load of the trace and less.
+fn carries_nothing(headroom: &Headroom) -> bool {
+    headroom.factor <= 0.0
+}
+
+/// The load that a design carries, as a multiple of the trace's.
+fn headroom(headroom: &Headroom) -> String {
+    match headroom.factor {
+        _ if carries_nothing(headroom) => "none".into(),
+        factor if headroom.is_lower_bound => format!("more than {}{UNIT_SPACE}times", page::plain(factor).text()),
+        factor => format!("{}{UNIT_SPACE}times", page::plain(factor).text()),
+    }
+}
+
+/// Size, price, percentile and headroom of a design, in one line.
+fn in_short(candidate: &Candidate, budgets: &Budgets) -> String {
+    let p99 = busy_p99_us(candidate).map(|p99| format!("p99 {}", page::micros(p99).text()));
+    let headroom = candidate.headroom.as_ref().map(|found| format!("headroom {}", headroom(found)));
+    let price = candidate.cost.as_ref().map(|_| price(candidate, budgets));
+    [size(candidate), price, p99, headroom].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// What a price is made of, and from when it is.
