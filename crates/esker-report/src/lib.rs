@@ -42,6 +42,7 @@ mod reproduction;
 mod ruled_out;
 #[cfg(test)]
 mod samples;
+mod standing;
 mod stretch;
 mod study;
 

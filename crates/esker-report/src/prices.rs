@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use esker_core::words::page;
-use esker_results::study::{Candidate, CandidateOutcome, Verdict, WorkloadStudy};
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Verdict, WorkloadStudy};
 
 use crate::bars::{Scale, Tick};
 use crate::frontier::{Offer, frontier};
 use crate::purchase::{self, market_index, market_of, market_word};
+use crate::standing::{Standing, reasons, standing};
 
 /// The picture of a workload.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ pub(crate) struct Line {
 pub(crate) struct Spot {
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// Whether it keeps every budget.
+    /// Whether it is known to keep every budget.
     pub(crate) kept: bool,
     /// Whether it is what the verdict answers for its market, with the answer's word.
     pub(crate) answer: Option<&'static str>,
@@ -106,11 +107,11 @@ struct Placed<'a> {
 }
 
 /// The picture of a workload, if any of its designs has a price and a response time.
-pub(crate) fn prices(workload: &WorkloadStudy, p99_budget_us: Option<f64>) -> Option<Prices> {
+pub(crate) fn prices(workload: &WorkloadStudy, budgets: &Budgets) -> Option<Prices> {
     let currency = currency(workload)?;
     let placed: Vec<Placed<'_>> =
         workload.candidates.iter().filter_map(|candidate| placed(candidate, &currency)).collect();
-    let budget = p99_budget_us.filter(|limit| *limit > 0.0 && limit.is_finite());
+    let budget = budgets.p99_us.filter(|limit| *limit > 0.0 && limit.is_finite());
     let costs: Vec<f64> = placed.iter().map(|one| one.offer.price).collect();
     let times: Vec<f64> = placed.iter().map(|one| one.offer.p99_us).chain(budget).collect();
     if placed.is_empty() {
@@ -126,7 +127,7 @@ pub(crate) fn prices(workload: &WorkloadStudy, p99_budget_us: Option<f64>) -> Op
     }
     let markets: Vec<MarketPlot> = by_market
         .into_iter()
-        .map(|((_, index, name), designs)| plot(&workload.verdict, name, index, &designs, place))
+        .map(|((_, index, name), designs)| plot((&workload.verdict, budgets), name, index, &designs, place))
         .collect();
     let tick = |at: f64, label: String| Tick { at, label, anchor: "middle" };
     let x_ticks = across.ticks().into_iter().map(|price| {
@@ -232,7 +233,7 @@ fn answer(verdict: &Verdict, candidate: &Candidate) -> Option<&'static str> {
 }
 
 fn plot(
-    verdict: &Verdict,
+    (verdict, budgets): (&Verdict, &Budgets),
     market: &str,
     index: usize,
     designs: &[&Placed<'_>],
@@ -251,16 +252,17 @@ fn plot(
     for index in order {
         let Placed { candidate, offer } = designs[index];
         let answer = answer(verdict, candidate);
-        let kept = candidate.judgement.keeps_budgets;
+        let standing = standing(candidate);
+        let reasons = reasons(candidate, budgets).join("; ");
         let (x, y) = place(offer);
-        let tip = tip(candidate, offer);
+        let tip = tip(candidate, offer, &reasons);
         match spots.last_mut().filter(|last| (last.x, last.y) == (x, y)) {
             Some(last) => {
                 last.tip += &format!(" {tip}");
-                last.kept |= kept;
+                last.kept |= standing == Standing::Kept;
                 last.answer = [last.answer, answer].into_iter().flatten().min_by_key(|word| *word != "recommended");
             }
-            None => spots.push(Spot { x, y, kept, answer, tip }),
+            None => spots.push(Spot { x, y, kept: standing == Standing::Kept, answer, tip }),
         }
         rows.push(Row {
             title: purchase::title_and_year(candidate),
@@ -268,8 +270,8 @@ fn plot(
             p99_us: offer.p99_us,
             unbeaten: unbeaten.contains(&index),
             answer,
-            kept,
-            reasons: candidate.judgement.reasons.join("; "),
+            kept: standing == Standing::Kept,
+            reasons,
         });
     }
     MarketPlot { word: market_word(market).to_string(), index, steps: steps(&corners), spots, rows }
@@ -292,7 +294,7 @@ fn steps(corners: &[(f64, f64)]) -> Vec<Line> {
 }
 
 /// A design in one sentence or two.
-fn tip(candidate: &Candidate, offer: &Offer) -> String {
+fn tip(candidate: &Candidate, offer: &Offer, reasons: &str) -> String {
     let cost = candidate.cost.as_ref();
     let currency = cost.map_or("", |cost| &cost.currency);
     let mut text = format!("{}: {}", purchase::title_and_year(candidate), purchase::amount(&offer.price, currency));
@@ -300,11 +302,11 @@ fn tip(candidate: &Candidate, offer: &Offer) -> String {
         text += &format!(" ({} a month)", purchase::amount(&cost.per_month, currency));
     }
     text += &format!(", p99 {}.", page::micros(offer.p99_us).text());
-    let reasons = &candidate.judgement.reasons;
-    match candidate.judgement.keeps_budgets {
-        true => text += " Keeps every budget.",
-        false if reasons.is_empty() => text += " Misses a budget.",
-        false => text += &format!(" Misses: {}.", reasons.join("; ")),
+    match standing(candidate) {
+        Standing::Kept => text += " Keeps every budget.",
+        Standing::Missed if reasons.is_empty() => text += " Misses a budget.",
+        Standing::Missed => text += &format!(" Misses: {reasons}."),
+        Standing::Unsure => text += &format!(" Keeps the budgets that can be judged; {reasons}."),
     }
     text
 }
@@ -320,7 +322,7 @@ fn sentence(markets: &[MarketPlot], currency: &str, workload: &WorkloadStudy, co
             format!(" {market}{}{what}, at {price} and {p99}.", row.title)
         })
     });
-    let kept = workload.candidates.iter().filter(|candidate| candidate.judgement.keeps_budgets).count();
+    let kept = workload.candidates.iter().filter(|candidate| standing(candidate) == Standing::Kept).count();
     format!("{designs} by price and p99; {kept} keep every budget.{}", answers.collect::<String>())
 }
 
@@ -380,7 +382,7 @@ mod tests {
             nearest: Some("drive".into()),
             ..MarketAnswer::default()
         }];
-        let picture = prices(&study, Some(1_000.0)).unwrap();
+        let picture = prices(&study, &Budgets { p99_us: Some(1_000.0), ..Budgets::default() }).unwrap();
         let words: Vec<&str> = picture.markets.iter().map(|market| market.word.as_str()).collect();
         assert_eq!(words, ["AWS", "On-premises"]);
         let rows = &picture.markets[0].rows;
@@ -399,14 +401,14 @@ mod tests {
         let (mut saturated, mut unpriced) = (design("c", "", 7.0, 1.0), design("d", "", 7.0, 1.0));
         (saturated.busy, unpriced.cost) = (None, None);
         let study = workload(vec![design("a", "", 7.0, 90.0), design("b", "", 7.0, 90.0), saturated, unpriced]);
-        let picture = prices(&study, None).unwrap();
+        let picture = prices(&study, &Budgets::default()).unwrap();
         let spots = &picture.markets[0].spots;
         assert_eq!((spots.len(), picture.markets[0].rows.len()), (1, 2));
         assert!(spots[0].tip.contains("a (2022): 7.00") && spots[0].tip.contains("b (2022): 7.00"), "{}", spots[0].tip);
         assert!(picture.left_out.unwrap() == "Not drawn: of 2 designs the price or the response time is not known.");
         let none = workload(vec![design("a", "", f64::NAN, 90.0), design("b", "", 0.0, 90.0)]);
-        assert!(prices(&none, None).is_none());
-        assert!(prices(&workload(Vec::new()), Some(1.0)).is_none());
+        assert!(prices(&none, &Budgets::default()).is_none());
+        assert!(prices(&workload(Vec::new()), &Budgets::default()).is_none());
     }
 
     #[test]
@@ -422,7 +424,7 @@ mod tests {
             ..MarketAnswer::default()
         };
         study.verdict.other_markets = vec![nearest("azure", "b"), nearest("", "c")];
-        let words = prices(&study, None).unwrap().words;
+        let words = prices(&study, &Budgets::default()).unwrap().words;
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         assert_eq!(texts, ["recommended", "Azure", ""]);
         assert_ne!((words[0].anchor, words[0].down), (words[1].anchor, words[1].down));

@@ -23,6 +23,7 @@ use crate::page::Frame;
 use crate::prices::{self, Prices};
 use crate::purchase::{amount, is_rented, market_word, money, on_sale, on_sale_about, size, title_and_year};
 use crate::ruled_out::{self, Group};
+use crate::standing::{self, Standing, standing};
 use crate::stretch::{self, SlowStretch};
 
 /// The page of a study.
@@ -68,7 +69,7 @@ pub fn render(study: &StudyReport) -> Result<String, RenderError> {
             id,
             data,
             charts,
-            prices: prices::prices(data, budgets.p99_us),
+            prices: prices::prices(data, budgets),
             ruled_out: ruled_out::ruled_out(data),
             bars: bars::lifetime(study, data),
             slowest: stretch::slow_stretch(data),
@@ -168,16 +169,16 @@ impl WorkloadPage<'_> {
     }
 
     /// The designs with their places in the study, which select colours: first the recommended one, then the others
-    /// that keep every budget.
+    /// that keep every budget, then those of which that cannot be told.
     fn ranked(&self) -> Vec<(usize, &Candidate)> {
         let mut ranked: Vec<(usize, &Candidate)> = self.data.candidates.iter().enumerate().collect();
-        ranked.sort_by_key(|(_, candidate)| (!self.is_recommended(candidate), !candidate.judgement.keeps_budgets));
+        ranked.sort_by_key(|(_, candidate)| (!self.is_recommended(candidate), standing(candidate)));
         ranked
     }
 
     /// Whether paper has only the first rows of the tables of designs. The style sheet knows the same number.
     fn is_cut_on_paper(&self) -> bool {
-        self.data.candidates.len() > 17
+        self.data.candidates.len() > 11
     }
 
     /// The findings, without one that only repeats what the evidence stands on.
@@ -239,7 +240,7 @@ impl WorkloadPage<'_> {
 
     /// Number of designs that keep the budgets.
     fn within(&self) -> usize {
-        self.data.candidates.iter().filter(|candidate| candidate.judgement.keeps_budgets).count()
+        self.data.candidates.iter().filter(|candidate| standing(candidate) == Standing::Kept).count()
     }
 
     /// Whether any design was simulated under the load at the end of the budgeted years.
@@ -334,12 +335,12 @@ fn operations(flash: &FlashReport) -> [(&'static str, PageOperations); 2] {
 }
 
 /// What a design misses, without that it did not serve its requests: its row says so anyway.
-fn reasons(candidate: &Candidate) -> &[String] {
-    let reasons = candidate.judgement.reasons.as_slice();
-    match candidate.outcome {
-        CandidateOutcome::Served => reasons,
-        CandidateOutcome::Saturated { .. } | CandidateOutcome::Failed { .. } => reasons.get(1..).unwrap_or_default(),
+fn reasons(candidate: &Candidate, budgets: &Budgets) -> Vec<String> {
+    let mut reasons = standing::reasons(candidate, budgets);
+    if candidate.outcome != CandidateOutcome::Served && !reasons.is_empty() {
+        reasons.remove(0);
     }
+    reasons
 }
 
 /// The values of a design's row; absent if it did not serve its requests.

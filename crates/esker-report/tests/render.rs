@@ -209,7 +209,7 @@ fn what_was_not_simulated_is_folded_at_the_end_and_counted() {
 fn designs_that_miss_budgets_come_after_those_that_keep_them_and_say_what_they_miss() {
     let page = visible(&render(&markets()).unwrap());
     let table = piece(&page, "class=\"sortable candidates\"", "</table>");
-    let marks: Vec<bool> = table.split("<td data-sort=\"").skip(1).map(|rest| rest.starts_with('1')).collect();
+    let marks: Vec<bool> = table.split("<td data-sort=\"").skip(1).map(|rest| rest.starts_with('2')).collect();
     assert!(
         marks.contains(&true) && marks.contains(&false) && marks.is_sorted_by(|one, other| one >= other),
         "{marks:?}"
