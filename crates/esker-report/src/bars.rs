@@ -3,7 +3,7 @@
 use esker_core::words::page::{self, Quantity};
 use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
 
-use crate::study::life_between;
+use crate::answer::life_between;
 
 /// One comparison of all designs.
 #[derive(Debug)]

@@ -134,7 +134,7 @@ pub(crate) fn life_cell(endurance: Option<&Endurance>, _: &dyn Values) -> askama
     let range = endurance.and_then(|endurance| endurance.lifetime_range_years);
     Ok(Safe(match (endurance, years) {
         (Some(_), None) if let Some([low, high]) = range => {
-            cell("num words", &low.to_string(), &crate::study::life_between(low, high))
+            cell("num words", &low.to_string(), &crate::answer::life_between(low, high))
         }
         (Some(endurance), _) if !known(&endurance) => cell("num words", "", "too few writes to judge"),
         (Some(endurance), Some(years)) => {

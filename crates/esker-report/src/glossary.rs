@@ -38,8 +38,8 @@ pub(crate) static TERMS: &[Term] = &[
     term(
         "busy_p99",
         "p99, busiest time",
-        "99 of 100 requests took at most this long in the busiest minute with a thousand requests, else in the shortest \
-         stretch that has them: what the response-time budget is judged by.",
+        "99 of 100 requests took at most this long in the busiest minute with a thousand requests, else in the \
+         shortest stretch that has them: what the response-time budget is judged by.",
     ),
     term(
         "price",

@@ -8,6 +8,7 @@ use esker_results::study::{Budgets, Candidate, CandidateOutcome, Verdict, Worklo
 
 use crate::bars::{Scale, Tick};
 use crate::frontier::{Offer, frontier};
+use crate::labels::{self, Label};
 use crate::purchase::{self, market_index, market_of, market_word};
 use crate::standing::{Standing, reasons, standing};
 
@@ -31,21 +32,7 @@ pub(crate) struct Prices {
     /// From the market of the verdict on.
     pub(crate) markets: Vec<MarketPlot>,
     /// The names of the answers, each beside its mark.
-    pub(crate) words: Vec<Word>,
-}
-
-/// The name of an answer: "recommended", or a market.
-#[derive(Debug)]
-pub(crate) struct Word {
-    /// The place of the mark, in per cent.
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    /// From there, in pixels.
-    pub(crate) right: i32,
-    pub(crate) down: i32,
-    /// Which end of the word is there.
-    pub(crate) anchor: &'static str,
-    pub(crate) text: String,
+    pub(crate) words: Vec<Label>,
 }
 
 /// The designs of one market.
@@ -144,7 +131,7 @@ pub(crate) fn prices(workload: &WorkloadStudy, budgets: &Budgets) -> Option<Pric
         let anchor = if right > near.len() - right { "start" } else { "end" };
         Tick { at, label: format!("budget: {}", page::micros(limit).text()), anchor }
     });
-    let words = words(&markets, budget.as_ref());
+    let words = labels::place(&answers(&markets), budget.as_ref());
     Some(Prices {
         sentence: sentence(&markets, &currency, workload, placed.len()),
         left_out: left_out(workload, placed.len()),
@@ -160,48 +147,14 @@ pub(crate) fn prices(workload: &WorkloadStudy, budgets: &Budgets) -> Option<Pric
     })
 }
 
-/// A picture as wide and as high as this, in pixels, is assumed where words must not lie upon each other: that of a
-/// phone. In a wider one there is more room.
-const FIELD: (f64, f64) = (300.0, 340.0);
-
-/// Names the answers: that of the verdict by what it is, the others by their markets. Each name takes the first place
-/// around its mark where it is on none before it, nor on another answer's mark.
-fn words(markets: &[MarketPlot], budget: Option<&Tick>) -> Vec<Word> {
+/// The answers by their places, each with its name: that of the verdict by what it is, the others by their markets.
+fn answers(markets: &[MarketPlot]) -> Vec<(f64, f64, &str)> {
     let answers = markets.iter().enumerate().flat_map(|(index, market)| {
         let answers = market.spots.iter().filter(|spot| spot.is_answer());
-        answers.map(move |spot| (spot, if index == 0 { spot.answer.unwrap_or_default() } else { &market.word }))
+        answers
+            .map(move |spot| (spot.x, spot.y, if index == 0 { spot.answer.unwrap_or_default() } else { &market.word }))
     });
-    let answers: Vec<(&Spot, &str)> = answers.collect();
-    let (width, height) = FIELD;
-    let at = |spot: &Spot| (spot.x / 100.0 * width, spot.y / 100.0 * height);
-    let long = |text: &str| 7.0 * text.chars().count() as f64;
-    // Left, right, upper and lower edge.
-    let around = |spot: &Spot| (at(spot).0 - 10.0, at(spot).0 + 10.0, at(spot).1 - 10.0, at(spot).1 + 10.0);
-    let mut taken: Vec<(f64, f64, f64, f64)> = answers.iter().map(|(spot, _)| around(spot)).collect();
-    taken.extend(budget.map(|budget| {
-        let (long, y) = (long(&budget.label), budget.at / 100.0 * height);
-        let from = if budget.anchor == "end" { width - long } else { 0.0 };
-        (from, from + long, y - 15.0, y)
-    }));
-    let mut words: Vec<Word> = Vec::new();
-    for (spot, text) in answers {
-        let long = long(text);
-        let places = [("start", 13, -9), ("start", 13, 20), ("end", -13, -9), ("end", -13, 20)].map(|place| {
-            let (anchor, right, down) = place;
-            let (x, y) = (at(spot).0 + f64::from(right), at(spot).1 + f64::from(down));
-            let from = if anchor == "start" { x } else { x - long };
-            (place, (from, from + long, y - 10.0, y + 2.0))
-        });
-        let free = |(left, right, top, bottom): (f64, f64, f64, f64)| {
-            let apart = |one: &(f64, f64, f64, f64)| one.1 < left || right < one.0 || one.3 < top || bottom < one.2;
-            left >= 0.0 && right <= width && top >= 0.0 && bottom <= height && taken.iter().all(apart)
-        };
-        let (place, edges) = places.iter().find(|(_, edges)| free(*edges)).unwrap_or(&places[0]);
-        let (anchor, right, down) = *place;
-        taken.push(*edges);
-        words.push(Word { x: spot.x, y: spot.y, right, down, anchor, text: text.to_string() });
-    }
-    words
+    answers.collect()
 }
 
 /// The currency of the picture: that of the first price. Studies have one.
@@ -409,25 +362,6 @@ mod tests {
         let none = workload(vec![design("a", "", f64::NAN, 90.0), design("b", "", 0.0, 90.0)]);
         assert!(prices(&none, &Budgets::default()).is_none());
         assert!(prices(&workload(Vec::new()), &Budgets::default()).is_none());
-    }
-
-    #[test]
-    fn names_of_answers_do_not_lie_upon_each_other() {
-        let mut study = workload(vec![
-            design("a", "aws", 500.0, 900.0),
-            design("b", "azure", 505.0, 890.0),
-            design("c", "", 90.0, 9.0),
-        ]);
-        let nearest = |market: &str, name: &str| MarketAnswer {
-            market: market.into(),
-            nearest: Some(name.into()),
-            ..MarketAnswer::default()
-        };
-        study.verdict.other_markets = vec![nearest("azure", "b"), nearest("", "c")];
-        let words = prices(&study, &Budgets::default()).unwrap().words;
-        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        assert_eq!(texts, ["recommended", "Azure", ""]);
-        assert_ne!((words[0].anchor, words[0].down), (words[1].anchor, words[1].down));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use esker_core::words::page;
 use esker_results::study::{Budgets, Candidate, Endurance};
 
-use crate::study::life_between;
+use crate::answer::life_between;
 
 /// Whether a design keeps its budgets. Those that do come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

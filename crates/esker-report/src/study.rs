@@ -3,14 +3,18 @@
 
 use askama::Template;
 use esker_core::words;
-use esker_core::words::page::{self, UNIT_SPACE};
+use esker_core::words::page;
 use esker_results::profile::BusiestWindow;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Endurance, Finding, Grade, Headroom, Level, MarketAnswer, Measured,
-    MisalignmentCost, ReplayMode, StudyReport, TranslationLayer, WorkloadStudy,
+    Budgets, Candidate, CandidateOutcome, Endurance, Level, MarketAnswer, Measured, ReplayMode, StudyReport,
+    TranslationLayer, WorkloadStudy,
 };
 use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 
+use crate::answer::{
+    because, busy_p99_us, carries_nothing, drive_writes, findings, grade_meaning, headroom, in_short, is_equal, life,
+    price, price_note, sources,
+};
 use crate::bars::{self, Bars};
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
@@ -19,9 +23,10 @@ use crate::dies::{self, Dies};
 use crate::error::RenderError;
 use crate::filters;
 use crate::glossary::{self, Term};
+use crate::misalignment::{pages_of, times_of};
 use crate::page::Frame;
 use crate::prices::{self, Prices};
-use crate::purchase::{amount, is_rented, market_word, money, on_sale, on_sale_about, size, title_and_year};
+use crate::purchase::{is_rented, market_word, money, on_sale, on_sale_about, size, title_and_year};
 use crate::ruled_out::{self, Group};
 use crate::standing::{self, Standing, standing};
 use crate::stretch::{self, SlowStretch};
@@ -161,13 +166,6 @@ impl WorkloadPage<'_> {
         }
     }
 
-    /// Whether a design cannot be told from the answer of its market.
-    fn is_equal(&self, candidate: &Candidate) -> bool {
-        let verdict = &self.data.verdict;
-        let mut others = verdict.other_markets.iter().flat_map(|other| &other.equals);
-        verdict.equals.contains(&candidate.name) || others.any(|name| *name == candidate.name)
-    }
-
     /// The designs with their places in the study, which select colours: first the recommended one, then the others
     /// that keep every budget, then those of which that cannot be told.
     fn ranked(&self) -> Vec<(usize, &Candidate)> {
@@ -179,23 +177,6 @@ impl WorkloadPage<'_> {
     /// Whether paper has only the first rows of the tables of designs. The style sheet knows the same number.
     fn is_cut_on_paper(&self) -> bool {
         self.data.candidates.len() > 11
-    }
-
-    /// The findings, without one that only repeats what the evidence stands on.
-    fn findings(&self) -> Vec<&Finding> {
-        let reasons = self.data.evidence.as_ref().map_or(&[][..], |evidence| &evidence.reasons);
-        let repeats = |finding: &Finding| {
-            let said = reasons.iter().all(|reason| finding.text.contains(reason));
-            finding.topic == "confidence" && said && !reasons.is_empty()
-        };
-        self.data.verdict.findings.iter().filter(|finding| !repeats(finding)).collect()
-    }
-
-    /// Why the answer is what it is, unless a finding says so.
-    fn because(&self) -> Option<&str> {
-        let because = self.data.verdict.because.as_str();
-        let said = self.data.verdict.findings.iter().any(|finding| finding.text.contains(because));
-        (!because.is_empty() && !said).then_some(because)
     }
 
     /// Whether designs were judged in a busy stretch, as they are since schema 3.
@@ -368,114 +349,9 @@ fn busiest_hour_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
     Some(candidate?.busiest_hour?.response_time.p99_us)
 }
 
-fn busy_p99_us(candidate: &Candidate) -> Option<f64> {
-    Some(candidate.busy.as_ref()?.response_time.p99_us)
-}
-
 /// The percentile that a design was judged by: in the busy stretch, or in the busiest hour before schema 3.
 fn judged_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
     busy_p99_us(candidate?).or_else(|| busiest_hour_p99_us(candidate))
-}
-
-/// What a design costs: by the month if it is rented.
-fn price(candidate: &Candidate, budgets: &Budgets) -> String {
-    let Some(cost) = &candidate.cost else { return String::new() };
-    if is_rented(candidate) || budgets.years <= 0.0 {
-        return format!("{} a month", amount(&cost.per_month, &cost.currency));
-    }
-    amount(&cost.total, &cost.currency)
-}
-
-/// Whether a design breaks budgets even under the load of the trace and less.
-fn carries_nothing(headroom: &Headroom) -> bool {
-    headroom.factor <= 0.0
-}
-
-/// The load that a design carries, as a multiple of the trace's.
-fn headroom(headroom: &Headroom) -> String {
-    match headroom.factor {
-        _ if carries_nothing(headroom) => "none".into(),
-        factor if headroom.is_lower_bound => format!("more than {}{UNIT_SPACE}times", page::plain(factor).text()),
-        factor => format!("{}{UNIT_SPACE}times", page::plain(factor).text()),
-    }
-}
-
-/// Size, price, percentile and headroom of a design, in one line.
-fn in_short(candidate: &Candidate, budgets: &Budgets) -> String {
-    let p99 = busy_p99_us(candidate).map(|p99| format!("p99 {}", page::micros(p99).text()));
-    let headroom = candidate.headroom.as_ref().map(|found| format!("headroom {}", headroom(found)));
-    let price = candidate.cost.as_ref().map(|_| price(candidate, budgets));
-    [size(candidate), price, p99, headroom].into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-/// What a price is made of, and from when it is.
-fn price_note(candidate: &Candidate, budgets: &Budgets) -> String {
-    let Some(cost) = &candidate.cost else { return String::new() };
-    let years = page::years(budgets.years).text();
-    let mut note = if is_rented(candidate) {
-        format!("{} over {years}", amount(&cost.total, &cost.currency))
-    } else {
-        let (purchase, power) = (money(&cost.purchase), money(&cost.power));
-        format!("over {years}: {purchase} to buy, {power} of power")
-    };
-    if !cost.as_of.is_empty() {
-        note += &format!("; prices of {}", cost.as_of);
-    }
-    note + if cost.assumed { ", assumed" } else { "" }
-}
-
-/// Where the figures of a product come from.
-fn sources(candidate: &Candidate) -> String {
-    let Some(product) = &candidate.product else { return String::new() };
-    let source = product.source.as_deref().unwrap_or("no source");
-    if product.assumed.is_empty() {
-        source.into()
-    } else {
-        format!("{source}; assumed: {}", product.assumed.join(", "))
-    }
-}
-
-/// Studies cut lifetimes off at this many years: longer ones mean nothing.
-const LIFE_LIMIT_YEARS: f64 = 100.0;
-
-/// How long the flash of a design lasts; nothing if it has none.
-fn life(candidate: &Candidate) -> Option<String> {
-    let life = candidate.endurance.as_ref()?;
-    let written = |years: f64| page::years(years).text();
-    let known = |endurance: &Endurance| endurance.judged || endurance.lifetime_is_lower_bound;
-    Some(match (life.lifetime_years.filter(|_| known(life)), life.lifetime_range_years) {
-        (Some(years), _) if life.lifetime_is_lower_bound => format!("more than {}", written(years)),
-        (Some(years), _) => written(years),
-        (None, Some([low, high])) => life_between(low, high),
-        (None, None) => "cannot be told".into(),
-    })
-}
-
-/// A range of lifetimes, in words.
-pub(crate) fn life_between(low: f64, high: f64) -> String {
-    let years = |years: f64| page::years(years).text();
-    match (low >= LIFE_LIMIT_YEARS, high >= LIFE_LIMIT_YEARS) {
-        (true, _) => format!("more than {}", years(LIFE_LIMIT_YEARS)),
-        (false, true) => format!("{} or more", years(low)),
-        (false, false) => format!("{} to {}", page::years(low).number, years(high)),
-    }
-}
-
-/// Writes a day asked for, beside those sold.
-fn drive_writes(candidate: &Candidate) -> Option<String> {
-    let life = candidate.endurance.as_ref()?;
-    let asked = life.drive_writes_per_day_asked.filter(|asked| asked.is_finite())?;
-    let sold = life.drive_writes_per_day_sold.map(|sold| format!(", {} warranted", page::plain(sold).text()));
-    Some(format!("{} drive writes a day asked{}", page::plain(asked).text(), sold.unwrap_or_default()))
-}
-
-/// What a grade of evidence is good for.
-fn grade_meaning(grade: &Grade) -> &'static str {
-    match grade {
-        Grade::Low => "a first idea",
-        Grade::Medium => "good for a decision that can be taken back",
-        Grade::High => "good for a purchase",
-    }
 }
 
 fn devices_of(candidate: Option<&Candidate>) -> Option<u32> {
@@ -507,28 +383,4 @@ fn peak_at_s(candidate: &Candidate) -> Option<f64> {
 /// Head of the column for the grown load.
 fn after_years(study: &StudyReport) -> String {
     format!("after {}", page::years(study.budgets.years).text())
-}
-
-/// What a misalignment costs: term, word, value as traced, value when aligned, change.
-type Cost = (&'static str, &'static str, f64, f64, Option<f64>);
-
-fn cost(term: &'static str, word: &'static str, before: f64, after: f64) -> Cost {
-    (term, word, before, after, (before != 0.0).then(|| after / before - 1.0))
-}
-
-/// Times in microseconds.
-fn times_of(found: &MisalignmentCost) -> [Cost; 2] {
-    let (before, after) = (&found.as_traced, &found.aligned);
-    [
-        cost("response_time", "Mean response time", before.mean_us, after.mean_us),
-        cost("p99", "p99", before.p99_us, after.p99_us),
-    ]
-}
-
-fn pages_of(found: &MisalignmentCost) -> [Cost; 2] {
-    let (before, after) = (&found.as_traced, &found.aligned);
-    [
-        cost("page_reads", "Flash page reads for the host", before.page_reads as f64, after.page_reads as f64),
-        cost("page_programs", "Flash page programs", before.page_programs as f64, after.page_programs as f64),
-    ]
 }
