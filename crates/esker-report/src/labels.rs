@@ -69,7 +69,7 @@ mod tests {
         let alone = place(&[(50.0, 50.0, "AWS")], None);
         assert_eq!(sides(&alone), [("start", -9)]);
         let close = place(&[(50.0, 50.0, "AWS"), (51.0, 50.0, "Azure"), (50.0, 51.0, "Google Cloud")], None);
-        assert_eq!(sides(&close), [("start", -9), ("start", 20), ("end", -9)]);
+        assert_eq!(sides(&close), [("end", -9), ("start", -9), ("start", 20)]);
         let corners = place(&[(99.0, 1.0, "recommended"), (1.0, 99.0, "nearest")], None);
         assert_eq!(sides(&corners), [("end", 20), ("start", -9)]);
         let budget = Tick { at: 48.0, label: "budget: 1 ms".into(), anchor: "end" };

@@ -27,6 +27,8 @@ fn the_first_screen_says_what_to_buy_what_it_costs_and_how_sure_that_is() {
         "98.06\u{a0}USD<span class=\"note\">over 5\u{a0}years: 87.60 to buy, 10.46 of power; prices of \
          2026-03-31, assumed",
         ">243</span>\u{a0}<span class=\"u\">µs</span>",
+        "today <span class=\"n\">1.02</span>\u{a0}<span class=\"u\">ms</span> in the busiest hour",
+        "9</span> designs were <a href=\"#w1-performance\">simulated</a>, of which <span class=\"n\">6</span> keep every",
         "2\u{a0}times<span class=\"note\">",
         "11.4\u{a0}years",
         "0.891 drive writes a day asked, 1.5 warranted",
@@ -36,6 +38,9 @@ fn the_first_screen_says_what_to_buy_what_it_costs_and_how_sure_that_is() {
     ] {
         assert!(verdict.contains(shown), "{shown}: {verdict}");
     }
+    let source =
+        "of the class sata-tlc: <code>esker devices micron-5400-pro</code> shows it. Source: blocksandfiles.com, ";
+    assert!(page.contains(source), "every design names its product");
     assert!(!verdict.contains("Evidence: low"), "the reasons stand there once");
     assert!(!verdict.contains("other markets"));
 }
