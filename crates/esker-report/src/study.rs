@@ -176,7 +176,7 @@ impl WorkloadPage<'_> {
 
     /// Whether paper has only the first rows of the tables of designs. The style sheet knows the same number.
     fn is_cut_on_paper(&self) -> bool {
-        self.data.candidates.len() > 11
+        self.data.candidates.len() > 9
     }
 
     /// Whether designs were judged in a busy stretch, as they are since schema 3.

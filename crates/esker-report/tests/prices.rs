@@ -28,7 +28,8 @@ fn the_first_screen_says_what_to_buy_what_it_costs_and_how_sure_that_is() {
          2026-03-31, assumed",
         ">243</span>\u{a0}<span class=\"u\">µs</span>",
         "today <span class=\"n\">1.02</span>\u{a0}<span class=\"u\">ms</span> in the busiest hour",
-        "9</span> designs were <a href=\"#w1-performance\">simulated</a>, of which <span class=\"n\">6</span> keep every",
+        "9</span> designs were <a href=\"#w1-performance\">simulated</a>, of which <span \
+         class=\"n\">6</span> keep every",
         "2\u{a0}times<span class=\"note\">",
         "11.4\u{a0}years",
         "0.891 drive writes a day asked, 1.5 warranted",
