@@ -57,7 +57,7 @@ function yAxis(y) {
     return { ...style, splits: () => shares, values: () => shares.map((tick) => share(tick)), filter: (plot, ticks) => ticks };
   }
   if (y.scale === "log") {
-    return { ...style, splits: (plot, axis, min, max) => logSplits(min, max, y.unit, CHART_HEIGHT / 30), values: (plot, ticks) => ticks.map(UNITS[y.unit]), filter: (plot, ticks) => ticks };
+    return { ...style, splits: (plot, axis, min, max) => logSplits(min, max, y.unit, chartHeight() / 30), values: (plot, ticks) => ticks.map(UNITS[y.unit]), filter: (plot, ticks) => ticks };
   }
   return { ...style, space: 36, incrs: y.unit.startsWith("bytes") ? BINARY_STEPS : undefined, values: (plot, ticks) => ticks.map((tick) => UNITS[y.unit](tick)) };
 }

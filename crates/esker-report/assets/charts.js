@@ -1,6 +1,7 @@
 // Draws the charts that the page describes. Every chart is made when it first comes into sight.
 
-const CHART_HEIGHT = 260;
+// As high as the style sheet makes it: lower on paper.
+const chartHeight = () => (document.documentElement.classList.contains("printing") ? 165 : 260);
 const charts = new Map();
 
 // A colour of the style sheet as the canvas understands it, in the scheme that is in force; faint: a quarter of it.
@@ -56,7 +57,7 @@ class Chart {
 
   resize(width = this.box.clientWidth) {
     if (!this.plot || width < 50 || width === this.plot.width) return;
-    this.plot.setSize({ width, height: CHART_HEIGHT });
+    this.plot.setSize({ width, height: chartHeight() });
   }
 
   choose(choice) {
@@ -98,7 +99,7 @@ function plotOptions(chart, width) {
   const { x, y, marks, group } = chart.description;
   return {
     width,
-    height: CHART_HEIGHT,
+    height: chartHeight(),
     legend: { show: false },
     padding: [10, 20, 0, 0],
     focus: { alpha: 0.25 },

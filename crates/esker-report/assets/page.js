@@ -33,11 +33,11 @@ function openTarget() {
   if (target) target.scrollIntoView();
 }
 
-// On paper everything is open, light, and as wide as the sheet.
+// On paper everything that is printed is open, light, and as wide as the sheet.
 function startPrint() {
   let before = null;
   addEventListener("beforeprint", () => {
-    before = { theme: document.documentElement.dataset.theme, closed: [...document.querySelectorAll("details:not([open])")] };
+    before = { theme: document.documentElement.dataset.theme, closed: [...document.querySelectorAll("details:not([open], .unprinted)")] };
     document.documentElement.dataset.theme = "light";
     document.documentElement.classList.add("printing");
     before.closed.forEach((part) => { part.open = true; });

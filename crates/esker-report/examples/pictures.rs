@@ -51,6 +51,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             let picture = browser.file("Page.captureScreenshot", json!({}));
             fs::write(folder.join(format!("{name}-{kind}.png")), picture)?;
         }
+        // As on paper, in one piece: A4 without its margins.
+        browser.resize(703, 900);
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))");
+        browser.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+        pictures(&mut browser, &folder.join(format!("{name}-paper")))?;
+        browser.call("Emulation.setEmulatedMedia", json!({ "media": "" }));
+        browser.evaluate("dispatchEvent(new Event('afterprint'))");
         let paper = browser.file("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
         fs::write(folder.join(name).with_extension("pdf"), paper)?;
     }

@@ -3,6 +3,8 @@
 use esker_core::words::page::{self, Quantity};
 use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
 
+use crate::answer::life_between;
+
 /// One comparison of all designs.
 #[derive(Debug)]
 pub(crate) struct Bars {
@@ -59,8 +61,11 @@ pub(crate) fn lifetime(study: &StudyReport, workload: &WorkloadStudy) -> Vec<Bar
             title: "How much more does the flash write than the host?",
             help: "Write amplification: flash pages programmed per page that the host wrote; 1 would be ideal.",
             value: |endurance| {
-                let value =
-                    endurance.write_amplification.filter(|value| value.is_finite()).ok_or("the host wrote nothing")?;
+                let unknown = match endurance.host_bytes_per_day {
+                    Some(bytes) if bytes > 0.0 => "too few writes to judge",
+                    _ => "the host wrote nothing",
+                };
+                let value = endurance.write_amplification.filter(|value| value.is_finite()).ok_or(unknown)?;
                 Ok((value, page::factor(value).text()))
             },
             format: page::plain,
@@ -71,6 +76,10 @@ pub(crate) fn lifetime(study: &StudyReport, workload: &WorkloadStudy) -> Vec<Bar
 }
 
 fn life(endurance: &Endurance) -> Result<(f64, String), String> {
+    // Of a range, the bar shows the shorter life.
+    if let (None, Some([low, high])) = (endurance.lifetime_years, endurance.lifetime_range_years) {
+        return Ok((low, life_between(low, high)));
+    }
     let years = endurance.lifetime_years.filter(|years| endurance.judged && years.is_finite());
     let years = years.ok_or("too few writes to judge")?;
     let text = page::years(years).text();
@@ -125,6 +134,9 @@ fn compare(workload: &WorkloadStudy, measure: &Measure) -> Option<Bars> {
     })
 }
 
+/// Ratio of the ends of the narrowest scale around values: two of its ticks are at most 2.5 times apart.
+const AROUND_MIN: f64 = 8.0;
+
 /// Maps values to positions.
 pub(crate) struct Scale {
     log: bool,
@@ -140,6 +152,24 @@ impl Scale {
         let log = max / min > 12.0;
         let from = if log { 10f64.powf((min / 2.0).log10().floor()) } else { 0.0 };
         Self { log, from, to: max * 1.05 }
+    }
+
+    /// A scale from zero, or a logarithmic one around values that are spread too widely for that.
+    pub(crate) fn of_spread(values: &[f64]) -> Self {
+        let scale = Self::over(values);
+        if scale.log { Self::around(values) } else { scale }
+    }
+
+    /// A logarithmic scale around values above zero, wide enough that two ticks or more are in it.
+    pub(crate) fn around(values: &[f64]) -> Self {
+        let (min, max) =
+            values.iter().fold((f64::INFINITY, 0.0f64), |(min, max), &value| (min.min(value), max.max(value)));
+        let wider = (AROUND_MIN / (max / min)).sqrt().max(1.4);
+        Self { log: true, from: min / wider, to: max * wider }
+    }
+
+    pub(crate) fn is_log(&self) -> bool {
+        self.log
     }
 
     pub(crate) fn percent(&self, value: f64) -> f64 {
@@ -194,6 +224,20 @@ mod tests {
         let rows: Vec<_> = bars[0].rows.iter().map(|row| (row.index, row.length, row.value.as_str())).collect();
         assert_eq!(rows, [(0, Some(95.24), "10\u{a0}years"), (2, None, "too few writes to judge")]);
         assert_eq!(bars[0].budget.as_ref().unwrap().at, 47.62);
+
+        let range = Endurance {
+            lifetime_range_years: Some([6.0, 18.0]),
+            host_bytes_per_day: Some(1e9),
+            ..samples::endurance()
+        };
+        assert_eq!(life(&range).unwrap().1, "6 to 18\u{a0}years");
+        workload.candidates = vec![Candidate { endurance: Some(range), ..ssd(10.0, true) }];
+        workload.candidates.push(Candidate {
+            endurance: Some(Endurance { write_amplification: Some(1.5), ..samples::endurance() }),
+            ..ssd(10.0, true)
+        });
+        let amplification = &lifetime(&study, &workload)[1].rows;
+        assert_eq!(amplification[0].value, "too few writes to judge", "it wrote something");
     }
 
     #[test]
@@ -201,5 +245,16 @@ mod tests {
         assert_eq!(Scale::over(&[3.9, 11.4]).ticks(), [0.0, 5.0, 10.0]);
         let wide = Scale::over(&[3.9, 91.0]);
         assert_eq!((wide.log, wide.ticks()), (true, vec![1.0, 2.0, 5.0, 10.0, 20.0, 50.0]));
+    }
+
+    #[test]
+    fn a_scale_around_values_has_ticks_however_close_they_are() {
+        let close = Scale::around(&[90.0, 90.0]);
+        assert_eq!(close.ticks(), [50.0, 100.0, 200.0]);
+        assert_eq!(close.percent(90.0), 50.0);
+        let spread = Scale::around(&[30.0, 33_000.0]);
+        assert_eq!(spread.ticks(), [100.0, 1_000.0, 10_000.0]);
+        assert!(spread.percent(30.0) > 2.0 && spread.percent(33_000.0) < 98.0);
+        assert!(!Scale::of_spread(&[64.0, 547.0]).is_log() && Scale::of_spread(&[64.0, 1_093.0]).is_log());
     }
 }

@@ -129,9 +129,14 @@ pub(crate) fn cell(number: PageNumber, _: &dyn Values) -> askama::Result<Safe<St
 pub(crate) fn life_cell(endurance: Option<&Endurance>, _: &dyn Values) -> askama::Result<Safe<String>> {
     let cell =
         |class: &str, sort: &str, shown: &str| format!("<td class=\"{class}\" data-sort=\"{sort}\">{shown}</td>");
-    let years = endurance.and_then(|endurance| endurance.lifetime_years.number());
+    let known = |endurance: &&Endurance| endurance.judged || endurance.lifetime_is_lower_bound;
+    let years = endurance.filter(known).and_then(|endurance| endurance.lifetime_years.number());
+    let range = endurance.and_then(|endurance| endurance.lifetime_range_years);
     Ok(Safe(match (endurance, years) {
-        (Some(endurance), _) if !endurance.judged => cell("num words", "", "too few writes to judge"),
+        (Some(_), None) if let Some([low, high]) = range => {
+            cell("num words", &low.to_string(), &crate::answer::life_between(low, high))
+        }
+        (Some(endurance), _) if !known(&endurance) => cell("num words", "", "too few writes to judge"),
         (Some(endurance), Some(years)) => {
             let more = if endurance.lifetime_is_lower_bound { "&gt;&nbsp;" } else { "" };
             cell("num", &years.to_string(), &format!("{more}{}", markup::quantity(&page::years(years))))

@@ -36,6 +36,45 @@ pub(crate) static TERMS: &[Term] = &[
          (Poisson) arrivals, 0 for regular ones, far above 1 for bursts.",
     ),
     term(
+        "busy_p99",
+        "p99, busiest time",
+        "99 of 100 requests took at most this long in the busiest minute with a thousand requests, else in the \
+         shortest stretch that has them: what the response-time budget is judged by.",
+    ),
+    term(
+        "price",
+        "price",
+        "Purchase, power and cooling over the budgeted years; of what is rented, the rent over the same years.",
+    ),
+    term(
+        "headroom",
+        "headroom",
+        "The largest load that keeps the budgets on response times and resources, as a multiple of the trace's, among \
+         the loads tried.",
+    ),
+    term(
+        "evidence",
+        "evidence",
+        "How far the answer goes. Low: a first idea; medium: good for a decision that can be taken back; high: good \
+         for a purchase. A short trace and assumed figures lower it.",
+    ),
+    term(
+        "market",
+        "market",
+        "Where a design is bought or rented. Markets are never ranked against each other: what the price of one \
+         includes, such as copies of the data, that of another may not.",
+    ),
+    term(
+        "beaten",
+        "beaten",
+        "Another design of the same market is no dearer and no slower, and better in one of the two.",
+    ),
+    term(
+        "ruled_out",
+        "ruled out",
+        "Not simulated, because it follows from known figures that it cannot be the answer.",
+    ),
+    term(
         "busiest_hour_p99",
         "p99, busiest hour",
         "99 of 100 requests of the busiest hour took at most this long: what the response-time budget is judged by.",
@@ -98,6 +137,11 @@ pub(crate) static TERMS: &[Term] = &[
         "link, buffer, rest",
         "Time on the link to the host, in the write buffer, in the decoder of read data, or waiting for work on \
          another flash die than the one that ended last.",
+    ),
+    term(
+        "dwpd_sold",
+        "warranted drive writes",
+        "Bytes that the maker warrants to be written per day over the warranty's years, in capacities of the drive.",
     ),
     term("erases", "erases", "Blocks erased in the simulated run."),
     term(

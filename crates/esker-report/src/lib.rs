@@ -25,6 +25,7 @@
 //! like Rust code; they write numbers through the filters of `filters.rs`. The charts of `chart/` take their numbers
 //! from the study and bring them onto common x values, and the scripts in `assets/` draw them.
 
+mod answer;
 mod bars;
 mod chart;
 mod columns;
@@ -33,12 +34,19 @@ mod dies;
 mod error;
 mod explain;
 mod filters;
+mod frontier;
 mod glossary;
+mod labels;
 mod markup;
+mod misalignment;
 mod page;
+mod prices;
+mod purchase;
 mod reproduction;
+mod ruled_out;
 #[cfg(test)]
 mod samples;
+mod standing;
 mod stretch;
 mod study;
 mod tables;

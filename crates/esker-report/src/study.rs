@@ -2,14 +2,19 @@
 //! field has another name.
 
 use askama::Template;
-use esker_core::words::{self, page};
+use esker_core::words;
+use esker_core::words::page;
 use esker_results::profile::BusiestWindow;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Endurance, Level, Measured, MisalignmentCost, ReplayMode, StudyReport,
+    Budgets, Candidate, CandidateOutcome, Endurance, Level, MarketAnswer, Measured, ReplayMode, StudyReport,
     TranslationLayer, WorkloadStudy,
 };
 use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 
+use crate::answer::{
+    because, busy_p99_us, carries_nothing, drive_writes, findings, grade_meaning, headroom, in_short, is_equal, life,
+    price, price_note, sources,
+};
 use crate::bars::{self, Bars};
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
@@ -18,7 +23,12 @@ use crate::dies::{self, Dies};
 use crate::error::RenderError;
 use crate::filters;
 use crate::glossary::{self, Term};
+use crate::misalignment::{pages_of, times_of};
 use crate::page::Frame;
+use crate::prices::{self, Prices};
+use crate::purchase::{is_rented, market_word, money, on_sale, on_sale_about, size, title_and_year};
+use crate::ruled_out::{self, Group};
+use crate::standing::{self, Standing, standing};
 use crate::stretch::{self, SlowStretch};
 
 /// The page of a study.
@@ -37,6 +47,10 @@ struct WorkloadPage<'a> {
     id: String,
     data: &'a WorkloadStudy,
     charts: Vec<Chart>,
+    /// Price against response time.
+    prices: Option<Prices>,
+    /// The designs that were not simulated.
+    ruled_out: Vec<Group<'a>>,
     /// Flash lifetimes and write amplification.
     bars: Vec<Bars>,
     /// The slowest request and those around it.
@@ -55,18 +69,22 @@ pub fn render(study: &StudyReport) -> Result<String, RenderError> {
     for (index, data) in study.workloads.iter().enumerate() {
         let id = format!("w{}", index + 1);
         let charts = chart::charts(study, data, &id, &mut columns);
-        let (bars, slowest, dies) = (bars::lifetime(study, data), stretch::slow_stretch(data), dies::dies(data));
-        workloads.push(WorkloadPage { id, data, charts, bars, slowest, dies });
+        let budgets = data.budgets.as_ref().unwrap_or(&study.budgets);
+        workloads.push(WorkloadPage {
+            id,
+            data,
+            charts,
+            prices: prices::prices(data, budgets),
+            ruled_out: ruled_out::ruled_out(data),
+            bars: bars::lifetime(study, data),
+            slowest: stretch::slow_stretch(data),
+            dies: dies::dies(data),
+        });
     }
     let charts: Vec<&Chart> = workloads.iter().flat_map(|workload: &WorkloadPage<'_>| &workload.charts).collect();
     let frame = Frame::new(&study.version, study.seed, study, &charts, columns)?;
     let page = StudyPage { frame, study, workloads: &workloads, terms: glossary::sorted(glossary::TERMS) };
     Ok(page.render()?)
-}
-
-/// An amount of money: whole units from a hundred on.
-fn money(amount: &f64) -> String {
-    if amount.abs() < 100.0 { format!("{amount:.2}") } else { words::count(amount.round() as u64) }
 }
 
 /// Which sections exist. The contents, the links of the verdict and the sections themselves use these, so that they
@@ -78,6 +96,18 @@ impl WorkloadPage<'_> {
 
     fn has_designs(&self) -> bool {
         !self.data.candidates.is_empty() || self.data.measured.is_some()
+    }
+
+    fn has_prices(&self) -> bool {
+        self.prices.is_some()
+    }
+
+    fn has_ruled_out(&self) -> bool {
+        !self.ruled_out.is_empty()
+    }
+
+    fn has_other_markets(&self) -> bool {
+        !self.data.verdict.other_markets.is_empty()
     }
 
     fn has_flash(&self) -> bool {
@@ -96,6 +126,7 @@ impl WorkloadPage<'_> {
     fn section(&self, topic: &str) -> Option<&'static str> {
         match topic {
             "workload" if self.has_requests() => Some("the workload"),
+            "price" if self.has_prices() => Some("the prices"),
             "performance" if self.has_designs() => Some("the designs"),
             "lifetime" if self.has_flash() => Some("wear"),
             "cache" if self.has_cache() => Some("the curve"),
@@ -117,6 +148,67 @@ impl WorkloadPage<'_> {
         self.data.verdict.recommended.as_ref() == Some(&candidate.name)
     }
 
+    /// The design that the verdict is about: the recommended one, else the nearest.
+    fn answer(&self) -> Option<&Candidate> {
+        self.recommended().or_else(|| self.candidate(self.data.verdict.nearest.as_ref()?))
+    }
+
+    /// The design that is the answer of another market.
+    fn answer_of(&self, other: &MarketAnswer) -> Option<&Candidate> {
+        self.candidate(other.recommended.as_ref().or(other.nearest.as_ref())?)
+    }
+
+    /// The market of the verdict, for people.
+    fn market(&self) -> &str {
+        match self.data.verdict.market.as_deref().map_or("", market_word) {
+            "On-premises" => "on-premises",
+            word => word,
+        }
+    }
+
+    /// The designs with their places in the study, which select colours: first the recommended one, then the others
+    /// that keep every budget, then those of which that cannot be told.
+    fn ranked(&self) -> Vec<(usize, &Candidate)> {
+        let mut ranked: Vec<(usize, &Candidate)> = self.data.candidates.iter().enumerate().collect();
+        ranked.sort_by_key(|(_, candidate)| (!self.is_recommended(candidate), standing(candidate)));
+        ranked
+    }
+
+    /// Whether paper has only the first rows of the tables of designs. The style sheet knows the same number.
+    fn is_cut_on_paper(&self) -> bool {
+        self.data.candidates.len() > 9
+    }
+
+    /// Whether designs were judged in a busy stretch, as they are since schema 3.
+    fn has_busy(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.busy.is_some())
+    }
+
+    fn has_costs(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.cost.is_some())
+    }
+
+    fn has_headroom(&self) -> bool {
+        self.data.candidates.iter().any(|candidate| candidate.headroom.is_some())
+    }
+
+    /// Whether the writes a day that makers warrant are known of any design.
+    fn has_warranted_writes(&self) -> bool {
+        let mut endurances = self.data.candidates.iter().filter_map(|candidate| candidate.endurance.as_ref());
+        endurances.any(|endurance| endurance.drive_writes_per_day_sold.is_some())
+    }
+
+    /// The currency of the prices, before which a comma.
+    fn currency(&self) -> String {
+        let currency = self.data.candidates.iter().find_map(|candidate| candidate.cost.as_ref());
+        currency.map_or_else(String::new, |cost| format!(", {}", cost.currency))
+    }
+
+    /// Columns for designs that only "today" leaves empty.
+    fn columns_after_times(&self) -> usize {
+        3 + usize::from(self.grows()) + usize::from(self.has_headroom())
+    }
+
     /// The budgets that the designs were judged by.
     fn budgets<'a>(&'a self, study: &'a StudyReport) -> &'a Budgets {
         self.data.budgets.as_ref().unwrap_or(&study.budgets)
@@ -129,7 +221,7 @@ impl WorkloadPage<'_> {
 
     /// Number of designs that keep the budgets.
     fn within(&self) -> usize {
-        self.data.candidates.iter().filter(|candidate| candidate.judgement.keeps_budgets).count()
+        self.data.candidates.iter().filter(|candidate| standing(candidate) == Standing::Kept).count()
     }
 
     /// Whether any design was simulated under the load at the end of the budgeted years.
@@ -223,18 +315,21 @@ fn operations(flash: &FlashReport) -> [(&'static str, PageOperations); 2] {
     [("Page reads", flash.reads), ("Page programs", flash.programs)]
 }
 
+/// What a design misses, without that it did not serve its requests: its row says so anyway.
+fn reasons(candidate: &Candidate, budgets: &Budgets) -> Vec<String> {
+    let mut reasons = standing::reasons(candidate, budgets);
+    if candidate.outcome != CandidateOutcome::Served && !reasons.is_empty() {
+        reasons.remove(0);
+    }
+    reasons
+}
+
 /// The values of a design's row; absent if it did not serve its requests.
 fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
     let times = response_time(candidate);
     let of = |value: fn(&LatencySummary) -> f64| times.as_ref().map(value);
-    let busiest_hour = busiest_hour_p99_us(Some(candidate));
-    [
-        of(|times| times.p50_us),
-        of(|times| times.p99_us),
-        of(|times| times.p999_us),
-        of(|times| times.max_us),
-        busiest_hour,
-    ]
+    let busiest = judged_p99_us(Some(candidate));
+    [of(|times| times.p50_us), of(|times| times.p99_us), of(|times| times.p999_us), of(|times| times.max_us), busiest]
 }
 
 /// Response time over all requests.
@@ -254,6 +349,11 @@ fn busiest_hour_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
     Some(candidate?.busiest_hour?.response_time.p99_us)
 }
 
+/// The percentile that a design was judged by: in the busy stretch, or in the busiest hour before schema 3.
+fn judged_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
+    busy_p99_us(candidate?).or_else(|| busiest_hour_p99_us(candidate))
+}
+
 fn devices_of(candidate: Option<&Candidate>) -> Option<u32> {
     Some(candidate?.device_count)
 }
@@ -266,14 +366,13 @@ fn grown_p99_us(candidate: &Candidate) -> Option<f64> {
     candidate.grown?.busiest_hour_p99_us
 }
 
-/// Capacity of the drive as sold, if that is known.
+/// Capacity of the drive as sold, if that is known; of a product, that of each device.
 fn capacity_bytes(candidate: &Candidate) -> u64 {
+    if let Some(each) = candidate.capacity_on_sale_bytes {
+        return each;
+    }
     let sold = candidate.endurance.as_ref().map(|endurance| endurance.lifetime_capacity_bytes);
     sold.filter(|bytes| *bytes > 0).unwrap_or(candidate.capacity_bytes)
-}
-
-fn write_amplification(candidate: &Candidate) -> Option<f64> {
-    candidate.endurance.as_ref()?.write_amplification
 }
 
 /// Start of the busiest interval of the resource that limits a design; absent if nothing was recorded over time.
@@ -284,28 +383,4 @@ fn peak_at_s(candidate: &Candidate) -> Option<f64> {
 /// Head of the column for the grown load.
 fn after_years(study: &StudyReport) -> String {
     format!("after {}", page::years(study.budgets.years).text())
-}
-
-/// What a misalignment costs: term, word, value as traced, value when aligned, change.
-type Cost = (&'static str, &'static str, f64, f64, Option<f64>);
-
-fn cost(term: &'static str, word: &'static str, before: f64, after: f64) -> Cost {
-    (term, word, before, after, (before != 0.0).then(|| after / before - 1.0))
-}
-
-/// Times in microseconds.
-fn times_of(found: &MisalignmentCost) -> [Cost; 2] {
-    let (before, after) = (&found.as_traced, &found.aligned);
-    [
-        cost("response_time", "Mean response time", before.mean_us, after.mean_us),
-        cost("p99", "p99", before.p99_us, after.p99_us),
-    ]
-}
-
-fn pages_of(found: &MisalignmentCost) -> [Cost; 2] {
-    let (before, after) = (&found.as_traced, &found.aligned);
-    [
-        cost("page_reads", "Flash page reads for the host", before.page_reads as f64, after.page_reads as f64),
-        cost("page_programs", "Flash page programs", before.page_programs as f64, after.page_programs as f64),
-    ]
 }

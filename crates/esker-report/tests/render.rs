@@ -1,27 +1,18 @@
 //! The structure of the report, without a browser: what must be there, what must not, and that it is repeatable.
 
+#[path = "support/page.rs"]
+mod page;
 mod support;
 
 use esker_report::{render, render_reproduction};
 use esker_results::study::StudyReport;
 use esker_results::{RecoveryReport, RecoveryWay};
+use page::visible;
 use serde_json::{Value, json};
 use support::{
-    fixture, fixture_json, hostile, hostile_reproduction, minimal, reproduction, reproduction_json, several, studies,
-    troubled,
+    fixture, fixture_json, hostile, hostile_reproduction, markets, minimal, reproduction, reproduction_json, several,
+    studies, troubled,
 };
-
-/// The part of the page that a reader sees: without data, styles and scripts.
-fn visible(page: &str) -> String {
-    let mut rest = page;
-    let mut seen = String::new();
-    for (begin, end) in [("<style", "</style>"), ("<script type=\"application/json\" id=\"data\"", "</body>")] {
-        let (before, after) = rest.split_once(begin).unwrap();
-        seen.push_str(before);
-        rest = after.split_once(end).unwrap().1;
-    }
-    seen + rest
-}
 
 /// The data in the element with this id.
 fn data(page: &str, id: &str) -> Value {
@@ -131,6 +122,14 @@ fn whatever_may_be_absent_in_a_study_may_be_absent_on_its_page() {
     // Every field of the study is left out once, at any depth. Of arrays, only one entry is tried.
     let mut whole = fixture_json("office");
     shorten(&mut whole);
+    let mut priced = serde_json::to_value(markets()).unwrap();
+    shorten(&mut priced);
+    // Of the first design nothing but its price is known; the second one is recommended.
+    priced["workloads"][0]["candidates"].as_array_mut().unwrap().swap(0, 1);
+    without_each(&priced, |study: StudyReport, path| {
+        let page = render(&study).unwrap_or_else(|error| panic!("without {path}: {error:?}"));
+        assert!(page.ends_with("</html>") && !visible(&page).contains("NaN"), "without {path}");
+    });
     let optional = without_each(&whole, |study: StudyReport, path| {
         let page = render(&study).unwrap_or_else(|error| panic!("without {path}: {error:?}"));
         assert!(page.ends_with("</html>"), "without {path}");
@@ -330,7 +329,7 @@ fn the_slowest_requests_and_the_dies_are_drawn() {
     assert_eq!(picture.matches("<g data-tip=\"Request ").count(), shown.len());
     assert!(picture.contains("The slowest request of all, a read of"), "{picture}");
     assert!(picture.contains("#term-behind_cleaning"));
-    let dies = page.split("<figure class=\"bars dies\"").nth(1).unwrap().split("</figure>").next().unwrap();
+    let dies = page.split("<figure class=\"bars dies unprinted\"").nth(1).unwrap().split("</figure>").next().unwrap();
     let drives = study.workloads[0].candidates.iter().filter(|candidate| candidate.kind == "ssd").count();
     assert_eq!(dies.matches("<th scope=\"row\">").count(), drives);
     assert!(dies.contains("data-tip=\"Channel 8: dies "));

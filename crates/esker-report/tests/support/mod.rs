@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use esker_results::reproduction::Reproduction;
-use esker_results::study::{CandidateOutcome, StudyReport, Verdict};
+use esker_results::study::{CandidateOutcome, Cost, MarketAnswer, StudyReport, Verdict};
 use serde_json::{Value, json};
 
 /// All studies by name.
@@ -11,6 +11,8 @@ pub(crate) fn studies() -> Vec<(&'static str, StudyReport)> {
     vec![
         ("office", fixture("office")),
         ("no-times", fixture("no-times")),
+        ("priced", fixture("priced")),
+        ("markets", markets()),
         ("troubled", troubled()),
         ("several", several()),
         ("hostile", hostile()),
@@ -45,6 +47,51 @@ pub(crate) fn troubled() -> StudyReport {
         design.response_curve.clear();
     }
     designs[2].endurance.as_mut().unwrap().judged = false;
+    study
+}
+
+/// The recorded study with prices, and volumes of two clouds beside: of one market no design keeps the budgets.
+pub(crate) fn markets() -> StudyReport {
+    let mut study = fixture("priced");
+    let workload = &mut study.workloads[0];
+    let served = workload.candidates.iter().find(|candidate| candidate.outcome == CandidateOutcome::Served).unwrap();
+    let volume = |market: &str, name: &str, per_month: f64, p99_us: f64, reason: Option<&str>| {
+        let mut volume = served.clone();
+        (volume.name, volume.title, volume.kind) = (name.into(), format!("{name}, 100 GiB"), "cloud-volume".into());
+        let product = volume.product.as_mut().unwrap();
+        (product.name, product.title, product.market) = (name.into(), name.into(), market.into());
+        (product.year, product.assumed) = (2025, Vec::new());
+        volume.capacity_on_sale_bytes = Some(100 << 30);
+        volume.cost = Some(Cost {
+            per_month,
+            total: 60.0 * per_month,
+            currency: "USD".into(),
+            as_of: "2026-10-01".into(),
+            ..Cost::default()
+        });
+        volume.busy.as_mut().unwrap().response_time.p99_us = p99_us;
+        volume.endurance = None;
+        volume.judgement.keeps_budgets = reason.is_none();
+        volume.judgement.reasons = reason.into_iter().map(String::from).collect();
+        volume
+    };
+    let slow = "p99 in the busiest time is 1.9 ms, the budget 1 ms";
+    let volumes = [
+        volume("aws", "gp3", 8.0, 1_900.0, Some(slow)),
+        volume("aws", "gp3-6000", 23.0, 990.0, None),
+        volume("aws", "io2", 402.5, 420.0, None),
+        volume("azure", "premium-v2", 17.0, 1_900.0, Some(slow)),
+    ];
+    workload.candidates.extend(volumes);
+    workload.verdict.other_markets = vec![
+        MarketAnswer {
+            market: "aws".into(),
+            recommended: Some("gp3-6000".into()),
+            because: "The cheapest of two.".into(),
+            ..MarketAnswer::default()
+        },
+        MarketAnswer { market: "azure".into(), nearest: Some("premium-v2".into()), ..MarketAnswer::default() },
+    ];
     study
 }
 
@@ -138,7 +185,9 @@ pub(crate) const HOSTILE: &str =
 
 /// A study in which every text and every name in a map is hostile.
 pub(crate) fn hostile() -> StudyReport {
-    let mut study = serde_json::to_value(several()).unwrap();
+    let mut study = several();
+    study.workloads.extend(markets().workloads);
+    let mut study = serde_json::to_value(study).unwrap();
     poison(&mut study);
     serde_json::from_value(study).unwrap()
 }
@@ -173,6 +222,9 @@ const SCHEMA_WORDS: &[&str] = &[
     "categories",
     "overwriting",
     "stationary-distribution",
+    "low",
+    "medium",
+    "high",
 ];
 
 fn poison(value: &mut Value) {
