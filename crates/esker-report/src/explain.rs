@@ -205,7 +205,7 @@ impl Page {
         };
         self.against("it lasts", &is, Some(&budget), endurance.kept);
         if let (Some(asked), sold) = (endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold) {
-            let sold = sold.map_or("not stated".to_string(), |sold| words::digits(sold));
+            let sold = sold.map_or("not stated".to_string(), words::digits);
             self.step(&format!("drive writes a day asked for: {}; warranted: {sold}", words::digits(asked)));
         }
     }

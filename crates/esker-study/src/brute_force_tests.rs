@@ -12,10 +12,11 @@ use esker_trace::ReadOptions;
 use crate::choose::{Contender, Keeps, Life, NOISE};
 use crate::judge::contender;
 use crate::offers::{Offer, ruled_out};
+use crate::prepare::Prepared;
 use crate::search::{Search, Tried};
 use crate::simulate::{Task, stressed};
 use crate::strain::Search as Loads;
-use crate::{DataSettings, Hooks, Prepared, StudySettings, load};
+use crate::{DataSettings, Hooks, StudySettings, load};
 
 pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budgets: Budgets) -> StudySettings {
     StudySettings {

@@ -18,6 +18,7 @@ mod need;
 mod offers;
 #[cfg(test)]
 mod parts_tests;
+mod prepare;
 mod run;
 mod search;
 mod simulate;
@@ -39,17 +40,14 @@ pub use load::remarks;
 pub use need::DataSettings;
 pub use offers::InUse;
 
-use busy::Busy;
-use endurance::Demand;
 use esker_results::study::{
-    ActiveRegion, Budgets, CandidateOutcome, Measured, Misalignment, Need, ReplayMode, ReplaySummary, STUDY_SCHEMA,
-    StudyReport, WorkloadStudy,
+    ActiveRegion, Budgets, CandidateOutcome, Misalignment, ReplayMode, ReplaySummary, STUDY_SCHEMA, StudyReport,
+    WorkloadStudy,
 };
 use load::StudyWorkload;
-use offers::{Bounds, Offer, Wanted};
+use prepare::Prepared;
 use search::{Found, Search, Tried};
 use simulate::Task;
-use strain::Limits;
 
 /// The traces to study, and options.
 #[derive(Clone, Debug)]
@@ -259,63 +257,6 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
         return error("there is no trace to study".into());
     }
     Ok(())
-}
-
-/// What is known of a workload before any design is simulated.
-struct Prepared {
-    measured: Option<Measured>,
-    budgets: Budgets,
-    busy: Option<Busy>,
-    need: Need,
-    demand: Demand,
-    limits: Option<Limits>,
-}
-
-impl Prepared {
-    fn of(workload: &StudyWorkload, settings: &StudySettings) -> Self {
-        let timed = workload.has_times();
-        let measured = workload.profile.measured.as_ref().map(|measured| Measured {
-            all: measured.all,
-            read: measured.read,
-            write: measured.write,
-            busiest_hour_p99_us: measured.busiest_hour.p99_us,
-            requests: measured.requests,
-        });
-        let budgets = match timed {
-            true => budgets::budgets(&settings.budgets, measured.as_ref()),
-            false => settings.budgets.clone(),
-        };
-        let minute = workload.profile.busiest_minute.as_ref();
-        Self {
-            busy: timed.then(|| busy::busy(|| workload.arrival_times(), minute)),
-            need: need::need(workload, &settings.data, budgets.years),
-            demand: Demand::of(workload, budgets.growth_per_year, budgets.years),
-            limits: timed.then(|| budgets::limits(&budgets)),
-            measured,
-            budgets,
-        }
-    }
-
-    fn bounds(&self, workload: &StudyWorkload, settings: &StudySettings) -> Bounds {
-        Bounds {
-            bytes_per_s: self.busy.as_ref().map(|busy| workload.bytes_per_s(&busy.stretch)),
-            host_bytes_per_day: self.demand.bytes_per_day().map(|[fewest, _]| fewest),
-            capacity_bytes: self.need.capacity_bytes.div_ceil(self.need.copies.max(1).into()),
-            devices: self.budgets.devices,
-            consumer: settings.consumer,
-            limits: self.limits,
-        }
-    }
-
-    fn offers<'a>(&self, workload: &StudyWorkload, settings: &'a StudySettings) -> Result<Vec<Offer<'a>>, StudyError> {
-        let wanted = Wanted {
-            need: &self.need,
-            workload,
-            stretch: self.busy.as_ref().map(|busy| &busy.stretch),
-            utilisation: self.budgets.utilisation.unwrap_or(1.0),
-        };
-        offers::offers(&settings.catalogue, &settings.in_use, &wanted)
-    }
 }
 
 fn study_workload(

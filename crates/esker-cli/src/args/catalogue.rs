@@ -1,6 +1,6 @@
 //! Options that choose the products to plan with, and their prices.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use esker_core::Ratio;
@@ -93,12 +93,12 @@ impl CatalogueArguments {
     }
 }
 
-fn is_builtin(path: &PathBuf) -> bool {
+fn is_builtin(path: &Path) -> bool {
     registry::names(BUILTIN).any(|name| path.as_os_str() == name)
 }
 
 /// Reads the catalogue file at `path`.
-pub(crate) fn read(path: &PathBuf) -> Result<Catalogue, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Catalogue, Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|fault| {
         let names = registry::names(BUILTIN).collect::<Vec<_>>().join(", ");

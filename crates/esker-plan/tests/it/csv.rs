@@ -4,10 +4,13 @@ use esker_core::{Bytes, Hint};
 use esker_plan::Catalogue;
 
 const GOOD: &str = "\
-name,title,year,class,interface,preset,capacity,dies,endurance,warranty,active_power,idle_power,price,as_of,source,assumed
+name,title,year,class,interface,preset,capacity,dies,endurance,warranty,active_power,idle_power,price,as_of,\
+source,assumed
 # A drive of two capacities.
-drive,\"Maker, model\",2024,tlc-read-intensive,NVMe,tlc-data-centre-4t,960GB,16,1 DWPD,5y,17W,5W,150 USD,2026-05-08,a list,power
-drive,\"Maker, model\",2024,tlc-read-intensive,NVMe,tlc-data-centre-4t,1.92TB,32,1 DWPD,5y,17W,5W,280 USD,2026-05-08,a list,power
+drive,\"Maker, model\",2024,tlc-read-intensive,NVMe,tlc-data-centre-4t,960GB,16,1 DWPD,5y,17W,5W,\
+150 USD,2026-05-08,a list,power
+drive,\"Maker, model\",2024,tlc-read-intensive,NVMe,tlc-data-centre-4t,1.92TB,32,1 DWPD,5y,17W,5W,\
+280 USD,2026-05-08,a list,power
 
 disk,Disk,2023,nearline,SATA,nearline-7200-20t,20TB,,,,9.3W,4.4W,440 USD,2026-05-08,a list,
 ";

@@ -20,6 +20,7 @@ use crate::{DesignFault, StudyError};
 pub(crate) use bounds::{Bounds, ruled_out};
 pub(crate) use owned::{RAW_MIN, min_note};
 use rented::Rented;
+pub(crate) use rented::peaks;
 
 /// No more devices of a kind than this are offered unless capacity asks for them.
 pub(crate) const COUNT_MAX: u32 = 8;

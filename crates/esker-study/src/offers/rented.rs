@@ -166,30 +166,30 @@ fn orders(settings: &CloudVolumeSettings, size: Bytes, least: (f64, f64)) -> Vec
     let sized = CloudVolumeSettings { size: Some(size), ..settings.clone() };
     let Ok(allowed) = provisionable(&sized) else { return Vec::new() };
     let mut orders = Vec::new();
-    for more_operations in RATES {
-        for more_bytes in RATES {
-            let mut volume = plain(size);
-            if let Some((_, most)) = allowed.throughput {
-                let asked = round_up(least.1 * more_bytes / MIB, 2) * MIB;
-                let asked = ByteRate((asked as u64).min(most.as_thousandths() / 1_000));
-                if asked > free_throughput(&sized) {
-                    volume.bytes_per_s = Some(asked.0);
-                }
+    // More of both, or of what is short alone.
+    let pairs = RATES.iter().flat_map(|&rate| [(rate, rate), (rate, 1.0), (1.0, rate)]);
+    for (more_operations, more_bytes) in pairs {
+        let mut volume = plain(size);
+        if let Some((_, most)) = allowed.throughput {
+            let asked = round_up(least.1 * more_bytes / MIB, 2) * MIB;
+            let asked = ByteRate((asked as u64).min(most.as_thousandths() / 1_000));
+            if asked > free_throughput(&sized) {
+                volume.bytes_per_s = Some(asked.0);
             }
-            if let Some((fewest, most)) = allowed.operations {
-                let for_bytes = volume.bytes_per_s.map_or(fewest, |bytes| allowed.operations_for(ByteRate(bytes)));
-                let asked = OperationRate::per_s(round_up(least.0 * more_operations, 2) as u64);
-                let asked = asked.max(for_bytes).max(fewest).min(most);
-                let asked = asked.as_thousandths().div_ceil(1_000).min(most.as_thousandths() / 1_000);
-                // What every volume has need not be ordered, but for types where something has to be.
-                if settings.operations.min.is_some() || OperationRate::per_s(asked) > free_operations(&sized) {
-                    volume.operations_per_s = Some(asked);
-                }
+        }
+        if let Some((fewest, most)) = allowed.operations {
+            let for_bytes = volume.bytes_per_s.map_or(fewest, |bytes| allowed.operations_for(ByteRate(bytes)));
+            let asked = OperationRate::per_s(round_up(least.0 * more_operations, 2) as u64);
+            let asked = asked.max(for_bytes).max(fewest).min(most);
+            let asked = asked.as_thousandths().div_ceil(1_000).min(most.as_thousandths() / 1_000);
+            // What every volume has need not be ordered, but for types where something has to be.
+            if settings.operations.min.is_some() || OperationRate::per_s(asked) > free_operations(&sized) {
+                volume.operations_per_s = Some(asked);
             }
-            let possible = limits(&order(&sized, &volume)).is_ok();
-            if possible && !orders.contains(&volume) {
-                orders.push(volume);
-            }
+        }
+        let possible = limits(&order(&sized, &volume)).is_ok();
+        if possible && !orders.contains(&volume) {
+            orders.push(volume);
         }
     }
     orders
@@ -225,6 +225,13 @@ pub(super) fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> Clo
         },
         ..settings.clone()
     }
+}
+
+/// The most operations and bytes that the volumes of an offer ever let through, in thousandths per second.
+pub(crate) fn peaks(offer: &Offer<'_>) -> Option<(u64, u64)> {
+    let settings = settings_of(offer.product, &offer.rented.as_ref()?.volume).ok()?;
+    let limits = limits(&settings).ok()?;
+    Some((limits.operations.peak(), limits.throughput.peak()))
 }
 
 /// Settings of the volume of an offer.

@@ -20,7 +20,8 @@ pub(super) fn list(catalogue: &Catalogue) -> String {
         ]);
     }
     format!(
-        "Products of the catalogue {}, prices as of {} or before, in {}.\n* is assumed; DWPD is drive writes per day.\n\n{}",
+        "Products of the catalogue {}, prices as of {} or before, in {}.\n\
+         * is assumed; DWPD is drive writes per day.\n\n{}",
         catalogue.name,
         catalogue.as_of,
         catalogue.currency,

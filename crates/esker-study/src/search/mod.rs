@@ -1,5 +1,7 @@
 //! Looks for the cheapest design of each market, from the cheapest on.
 
+mod screen;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use esker_core::{Bytes, jobs, words};
@@ -23,10 +25,6 @@ const SIMULATED_MAX: usize = 16;
 const VOLUMES_SIMULATED_MAX: usize = 48;
 /// Designs of other classes that are simulated beside the search, for comparison.
 const OTHERS_MAX: usize = 6;
-/// Traces with more requests than this are not replayed whole on every design.
-const WHOLE_REPLAYS_MAX: u64 = 500_000;
-/// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
-const SCREEN_MARGIN: f64 = 0.25;
 /// Designs of a large trace that are replayed whole: of the market that was asked for, and of each other.
 pub(crate) const WHOLE: [usize; 2] = [6, 2];
 /// Prices that differ by less than this are equal: those offers are simulated, too.
@@ -82,16 +80,14 @@ impl<'a> Search<'a> {
         judge: bool,
         whole: usize,
     ) -> Result<Found, StudyError> {
-        let (mut ruled, left) = self.within_bounds(market, offers);
+        let (mut ruled, mut left) = self.within_bounds(market, offers);
+        if judge && !self.task.settings.thorough && left.len() > VOLUMES_SIMULATED_MAX {
+            left = self.without_hopeless_orders(left, &mut ruled)?;
+        }
         let mut left = cheapest_first(left);
         let mut tried: Vec<Tried> = Vec::new();
         let screens = self.screens();
-        let limit = match (judge, self.task.settings.thorough, market) {
-            (false, ..) => 0,
-            (true, true, _) => usize::MAX,
-            (true, false, Market::OnPremises) => SIMULATED_MAX,
-            (true, false, _) => VOLUMES_SIMULATED_MAX,
-        };
+        let limit = self.most_simulated(market, judge);
         // Of those that do not get through the busiest stretches, the one that misses least.
         let mut nearest: Option<(f64, Offer<'_>)> = None;
         let mut looked_at = 0;
@@ -126,23 +122,19 @@ impl<'a> Search<'a> {
             tried.extend(self.try_all(batch)?);
         }
         let best = self.settled(&tried);
-        for (least, offer) in left {
-            ruled.push(match best {
-                Some(best) => {
-                    let dearer = words::factor(least / best);
-                    offer.ruled_out("price", format!("costs {dearer} times as much"), Some(least))
-                }
-                None if judge => offer.ruled_out(
-                    "price",
-                    "dearer than all that was simulated; --thorough simulates it".into(),
-                    Some(least),
-                ),
-                None => offer.ruled_out("class", "another of its class was simulated".into(), Some(least)),
-            });
-        }
+        ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
         tried.sort_by(|one, other| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
         let choice = if judge { self.choose(&mut tried)? } else { Choice::default() };
         Ok(Found { market, tried, ruled_out: ruled, choice })
+    }
+
+    fn most_simulated(&self, market: Market, judge: bool) -> usize {
+        match (judge, self.task.settings.thorough, market) {
+            (false, ..) => 0,
+            (true, true, _) => usize::MAX,
+            (true, false, Market::OnPremises) => SIMULATED_MAX,
+            (true, false, _) => VOLUMES_SIMULATED_MAX,
+        }
     }
 
     /// The least that an offer costs: that of devices that never work. What they have to do is found out later.
@@ -161,60 +153,6 @@ impl<'a> Search<'a> {
             }
         }
         (ruled, left)
-    }
-
-    /// Where bounds rule everything out: the cheapest that would only be too slow, or else the dearest.
-    fn nearest_beyond_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> Option<Offer<'o>> {
-        let rank = |offer: &&Offer<'o>| {
-            let by = ruled_out(offer, &self.bounds)?.by;
-            let least = self.least_cost(offer);
-            match by.as_str() {
-                "latency" => Some((0, least)),
-                "operations" | "throughput" | "bandwidth" => Some((1, -least)),
-                _ => Some((2, least)),
-            }
-        };
-        let of_market = offers.iter().filter(|offer| offer.market() == market);
-        let ranked = of_market.filter_map(|offer| Some((rank(&offer)?, *offer)));
-        let nearest = ranked.min_by(|((one, a), _), ((other, b), _)| one.cmp(other).then(a.total_cmp(b)));
-        nearest.map(|(_, offer)| offer)
-    }
-
-    /// Whether the trace is so large that designs have to get through its busiest stretches first.
-    pub(crate) fn screens(&self) -> bool {
-        let settings = self.task.settings;
-        !settings.thorough && self.task.workload.profile.requests > WHOLE_REPLAYS_MAX && self.task.busy.is_some()
-    }
-
-    /// Plays the busiest stretches on each offer. Returns those that keep their budgets there, or nearly do.
-    fn screen<'o>(
-        &self,
-        offers: &[Offer<'o>],
-        ruled: &mut Vec<RuledOut>,
-        nearest: &mut Option<(f64, Offer<'o>)>,
-    ) -> Result<Vec<Offer<'o>>, StudyError> {
-        let settings = self.task.settings;
-        let hooks = self.task.hooks;
-        let found = jobs::collect(settings.threads, offers.len(), |index| {
-            let design = offers[index].design(self.active, settings.utilisation)?;
-            hooks.tell(&format!("looking at {} in the busiest times", design.name), self.done, None);
-            stressed(self.task, &design, settings.seed, strain::Search::Asked)
-        });
-        let mut through = Vec::new();
-        for (offer, stressed) in offers.iter().zip(found) {
-            let Some(limits) = &self.task.limits else { continue };
-            let missed = stressed?.map_or(0.0, |stressed| stressed.missed(limits));
-            if missed <= (1.0 + SCREEN_MARGIN).ln() {
-                through.push(*offer);
-                continue;
-            }
-            let reason = "does not keep the budgets in the busiest stretches of the trace";
-            ruled.push(offer.ruled_out("busiest stretches", reason.into(), Some(self.least_cost(offer))));
-            if nearest.as_ref().is_none_or(|(least, _)| missed < *least) {
-                *nearest = Some((missed, *offer));
-            }
-        }
-        Ok(through)
     }
 
     /// The price of the best so far, if nothing dearer could be better.
@@ -338,6 +276,16 @@ impl<'a> Search<'a> {
             }
         }
     }
+}
+
+/// Why an offer that the search did not reach was not simulated. `best` is the price of what was found.
+fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) -> RuledOut {
+    let (by, reason) = match best {
+        Some(best) => ("price", format!("costs {} times as much", words::factor(least / best))),
+        None if judge => ("price", "dearer than all that was simulated; --thorough simulates it".into()),
+        None => ("class", "another of its class was simulated".into()),
+    };
+    offer.ruled_out(by, reason, Some(least))
 }
 
 /// Orders offers by price, then the larger, then fewer parts, then by name.

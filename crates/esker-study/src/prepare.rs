@@ -1,0 +1,73 @@
+//! What is known of a workload before any design is simulated.
+
+use esker_results::study::{Budgets, Measured, Need};
+
+use crate::busy::Busy;
+use crate::endurance::Demand;
+use crate::load::StudyWorkload;
+use crate::offers::{Bounds, Offer, Wanted};
+use crate::strain::Limits;
+use crate::{StudyError, StudySettings, budgets, busy, need, offers};
+
+/// What is known of a workload before any design is simulated.
+pub(crate) struct Prepared {
+    pub(crate) measured: Option<Measured>,
+    pub(crate) budgets: Budgets,
+    pub(crate) busy: Option<Busy>,
+    pub(crate) need: Need,
+    pub(crate) demand: Demand,
+    pub(crate) limits: Option<Limits>,
+}
+
+impl Prepared {
+    pub(crate) fn of(workload: &StudyWorkload, settings: &StudySettings) -> Self {
+        let timed = workload.has_times();
+        let measured = workload.profile.measured.as_ref().map(|measured| Measured {
+            all: measured.all,
+            read: measured.read,
+            write: measured.write,
+            busiest_hour_p99_us: measured.busiest_hour.p99_us,
+            requests: measured.requests,
+        });
+        let budgets = match timed {
+            true => budgets::budgets(&settings.budgets, measured.as_ref()),
+            false => settings.budgets.clone(),
+        };
+        let minute = workload.profile.busiest_minute.as_ref();
+        Self {
+            busy: timed.then(|| busy::busy(|| workload.arrival_times(), minute)),
+            need: need::need(workload, &settings.data, budgets.years),
+            demand: Demand::of(workload, budgets.growth_per_year, budgets.years),
+            limits: timed.then(|| budgets::limits(&budgets)),
+            measured,
+            budgets,
+        }
+    }
+
+    /// What designs cannot miss.
+    pub(crate) fn bounds(&self, workload: &StudyWorkload, settings: &StudySettings) -> Bounds {
+        Bounds {
+            bytes_per_s: self.busy.as_ref().map(|busy| workload.bytes_per_s(&busy.stretch)),
+            host_bytes_per_day: self.demand.bytes_per_day().map(|[fewest, _]| fewest),
+            capacity_bytes: self.need.capacity_bytes.div_ceil(self.need.copies.max(1).into()),
+            devices: self.budgets.devices,
+            consumer: settings.consumer,
+            limits: self.limits,
+        }
+    }
+
+    /// Everything that can be bought for it.
+    pub(crate) fn offers<'a>(
+        &self,
+        workload: &StudyWorkload,
+        settings: &'a StudySettings,
+    ) -> Result<Vec<Offer<'a>>, StudyError> {
+        let wanted = Wanted {
+            need: &self.need,
+            workload,
+            stretch: self.busy.as_ref().map(|busy| &busy.stretch),
+            utilisation: self.budgets.utilisation.unwrap_or(1.0),
+        };
+        offers::offers(&settings.catalogue, &settings.in_use, &wanted)
+    }
+}

@@ -1,0 +1,110 @@
+//! Designs that need not be replayed whole: what the busiest stretches alone say of them.
+
+use std::collections::BTreeMap;
+
+use esker_core::jobs;
+use esker_plan::Market;
+use esker_results::study::RuledOut;
+
+use super::{BATCH, Search};
+use crate::offers::{Offer, peaks, ruled_out};
+use crate::simulate::stressed;
+use crate::{StudyError, strain};
+
+/// Traces with more requests than this are not replayed whole on every design.
+const WHOLE_REPLAYS_MAX: u64 = 500_000;
+/// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
+const SCREEN_MARGIN: f64 = 0.25;
+impl Search<'_> {
+    /// Leaves out the orders of a type of volume of which not even the largest gets through the busiest stretches.
+    pub(super) fn without_hopeless_orders<'o>(
+        &self,
+        left: Vec<(f64, Offer<'o>)>,
+        ruled: &mut Vec<RuledOut>,
+    ) -> Result<Vec<(f64, Offer<'o>)>, StudyError> {
+        /// What an order lets through at most, and the order.
+        type Order<'o> = ((u64, u64), Offer<'o>);
+        let mut largest: BTreeMap<(&str, u32), Order<'o>> = BTreeMap::new();
+        for (_, offer) in &left {
+            let Some(peaks) = peaks(offer) else { continue };
+            let kind = (offer.product.name.as_str(), offer.count);
+            let known = largest.entry(kind).or_insert((peaks, *offer));
+            if peaks > known.0 {
+                *known = (peaks, *offer);
+            }
+        }
+        let tried: Vec<Offer<'o>> = largest.into_values().map(|(_, offer)| offer).collect();
+        let mut through = Vec::new();
+        for batch in tried.chunks(BATCH) {
+            through.extend(self.screen(batch, &mut Vec::new(), &mut None)?);
+        }
+        let kept = |offer: &Offer<'_>| {
+            let alike = |one: &&Offer<'_>| one.product.name == offer.product.name && one.count == offer.count;
+            offer.rented.is_none() || through.iter().any(|one| alike(&one))
+        };
+        let (kept, hopeless): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| kept(offer));
+        if kept.is_empty() {
+            // One has to be named as the nearest.
+            return Ok(hopeless);
+        }
+        let reason = "not even the largest order of this volume keeps the budgets in the busiest stretches";
+        ruled.extend(
+            hopeless.iter().map(|(least, offer)| offer.ruled_out("busiest stretches", reason.into(), Some(*least))),
+        );
+        Ok(kept)
+    }
+
+    /// Where bounds rule everything out: the cheapest that would only be too slow, or else the dearest.
+    pub(super) fn nearest_beyond_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> Option<Offer<'o>> {
+        let rank = |offer: &&Offer<'o>| {
+            let by = ruled_out(offer, &self.bounds)?.by;
+            let least = self.least_cost(offer);
+            match by.as_str() {
+                "latency" => Some((0, least)),
+                "operations" | "throughput" | "bandwidth" => Some((1, -least)),
+                _ => Some((2, least)),
+            }
+        };
+        let of_market = offers.iter().filter(|offer| offer.market() == market);
+        let ranked = of_market.filter_map(|offer| Some((rank(&offer)?, *offer)));
+        let nearest = ranked.min_by(|((one, a), _), ((other, b), _)| one.cmp(other).then(a.total_cmp(b)));
+        nearest.map(|(_, offer)| offer)
+    }
+
+    /// Whether the trace is so large that designs have to get through its busiest stretches first.
+    pub(super) fn screens(&self) -> bool {
+        let settings = self.task.settings;
+        !settings.thorough && self.task.workload.profile.requests > WHOLE_REPLAYS_MAX && self.task.busy.is_some()
+    }
+
+    /// Plays the busiest stretches on each offer. Returns those that keep their budgets there, or nearly do.
+    pub(super) fn screen<'o>(
+        &self,
+        offers: &[Offer<'o>],
+        ruled: &mut Vec<RuledOut>,
+        nearest: &mut Option<(f64, Offer<'o>)>,
+    ) -> Result<Vec<Offer<'o>>, StudyError> {
+        let settings = self.task.settings;
+        let hooks = self.task.hooks;
+        let found = jobs::collect(settings.threads, offers.len(), |index| {
+            let design = offers[index].design(self.active, settings.utilisation)?;
+            hooks.tell(&format!("looking at {} in the busiest times", design.name), self.done, None);
+            stressed(self.task, &design, settings.seed, strain::Search::Asked)
+        });
+        let mut through = Vec::new();
+        for (offer, stressed) in offers.iter().zip(found) {
+            let Some(limits) = &self.task.limits else { continue };
+            let missed = stressed?.map_or(0.0, |stressed| stressed.missed(limits));
+            if missed <= (1.0 + SCREEN_MARGIN).ln() {
+                through.push(*offer);
+                continue;
+            }
+            let reason = "does not keep the budgets in the busiest stretches of the trace";
+            ruled.push(offer.ruled_out("busiest stretches", reason.into(), Some(self.least_cost(offer))));
+            if nearest.as_ref().is_none_or(|(least, _)| missed < *least) {
+                *nearest = Some((missed, *offer));
+            }
+        }
+        Ok(through)
+    }
+}
