@@ -1,6 +1,6 @@
 //! The stretch of time in which budgets hold, and the busiest ones like it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use esker_core::Nanos;
 use esker_results::profile::BusiestWindow;
@@ -42,9 +42,10 @@ pub(crate) struct Busy {
     pub(crate) busiest: Vec<Stretch>,
 }
 
-/// Finds the busy times among arrivals in rising order, which `arrivals` returns twice. `minute` is the busiest minute.
-pub(crate) fn busy<I: Iterator<Item = Nanos>>(arrivals: impl Fn() -> I, minute: Option<&BusiestWindow>) -> Busy {
-    let (shortest, all) = shortest(arrivals());
+/// Finds the busy times among arrivals in rising order with their bytes, which `arrivals` returns twice. `minute` is
+/// the busiest minute.
+pub(crate) fn busy<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, minute: Option<&BusiestWindow>) -> Busy {
+    let (shortest, all) = shortest(arrivals().map(|(at, _)| at));
     let stretch = match (minute.filter(|minute| minute.requests >= REQUESTS_MIN as u64), shortest) {
         (Some(minute), _) => {
             let from = Nanos::from_secs_f64(minute.start_s);
@@ -78,8 +79,9 @@ fn shortest(arrivals: impl Iterator<Item = Nanos>) -> (Option<Stretch>, Stretch)
     (shortest, all.unwrap_or(Stretch { from: Nanos::ZERO, to: Nanos(1), requests: 0 }))
 }
 
-/// Returns the busiest of the stretches that `like` is one of when time is divided into pieces of its length.
-fn busiest(arrivals: impl Iterator<Item = Nanos>, like: Stretch) -> Vec<Stretch> {
+/// Returns the busiest of the stretches that `like` is one of when time is divided into pieces of its length: half of
+/// them those with most requests, half those with most bytes.
+fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch) -> Vec<Stretch> {
     let length = like.length().0.max(1);
     // How many lengths before `like` a stretch begins (or after it, if that is negative).
     let before = |at: Nanos| {
@@ -89,16 +91,29 @@ fn busiest(arrivals: impl Iterator<Item = Nanos>, like: Stretch) -> Vec<Stretch>
             (like.from.0 - at.0).div_ceil(length).into()
         }
     };
-    let mut counts: BTreeMap<i128, u64> = BTreeMap::new();
-    arrivals.for_each(|at| *counts.entry(before(at)).or_default() += 1);
-    let mut others: Vec<(u64, i128)> =
-        counts.into_iter().filter(|&(before, _)| before != 0).map(|(before, requests)| (requests, before)).collect();
-    others.sort_unstable_by(|one, other| other.cmp(one));
+    // Requests and bytes.
+    let mut counts: BTreeMap<i128, (u64, u64)> = BTreeMap::new();
+    for (at, bytes) in arrivals {
+        let (requests, all) = counts.entry(before(at)).or_default();
+        (*requests, *all) = (*requests + 1, *all + bytes);
+    }
+    counts.remove(&0);
+    let mut by_requests: Vec<(i128, (u64, u64))> = counts.into_iter().collect();
+    by_requests.sort_by_key(|&(before, (requests, _))| (std::cmp::Reverse(requests), before));
+    let mut by_bytes = by_requests.clone();
+    by_bytes.sort_by_key(|&(before, (_, bytes))| (std::cmp::Reverse(bytes), before));
     let mut found = vec![like];
-    for (requests, before) in others.into_iter().take(STRETCHES - 1) {
-        if found.iter().map(|stretch| stretch.requests).sum::<u64>() + requests > REQUESTS_MAX {
+    let mut taken = BTreeSet::new();
+    let mut requests_of_all = like.requests;
+    // In turn, so that both kinds are there if there is no room for all.
+    for (before, (requests, _)) in by_bytes.into_iter().zip(by_requests).flat_map(|(one, other)| [one, other]) {
+        if found.len() == STRETCHES || requests_of_all + requests > REQUESTS_MAX {
             break;
         }
+        if !taken.insert(before) {
+            continue;
+        }
+        requests_of_all += requests;
         let begin = i128::from(like.from.0) - before * i128::from(length);
         let end = Nanos((begin + i128::from(length)) as u64);
         found.push(Stretch { from: Nanos(begin.max(0) as u64), to: end, requests });
@@ -123,7 +138,7 @@ mod tests {
                 at.0.is_multiple_of(1_000_000_000) || (Nanos::from_secs(600)..Nanos::from_secs(660)).contains(at)
             })
         };
-        let busy = busy(times, Some(&minute(600.0, 1_200)));
+        let busy = busy(|| times().map(|at| (at, 512)), Some(&minute(600.0, 1_200)));
         let expected = Stretch { from: Nanos::from_secs(600), to: Nanos::from_secs(660), requests: 1_200 };
         assert_eq!(busy.stretch, expected);
         assert_eq!(busy.busiest.len(), STRETCHES);
@@ -134,11 +149,22 @@ mod tests {
         }
     }
 
+    /// A request a second for an hour; in its 20th minute they are large.
+    #[test]
+    fn the_minute_with_most_bytes_is_among_the_busiest() {
+        let size = |second: u64| if (1200..1260).contains(&second) { 1 << 20 } else { 512 };
+        let arrivals = || (0..3_600u64).map(|second| (Nanos::from_secs(second), size(second)));
+        let first = Stretch { from: Nanos::ZERO, to: Nanos::from_secs(60), requests: 60 };
+        let found = busiest(arrivals(), first);
+        assert_eq!(found.len(), STRETCHES);
+        assert!(found.iter().any(|stretch| stretch.from == Nanos::from_secs(1200)), "{found:?}");
+    }
+
     #[test]
     fn else_the_shortest_stretch_with_a_thousand() {
         // A request every ten seconds, every second one from the 2,000th to the 3,000th.
         let times = || (0..3_500u64).map(|n| Nanos::from_secs(if n < 2_000 { 10 * n } else { 18_000 + n }));
-        let busy = busy(times, Some(&minute(20_000.0, 60)));
+        let busy = busy(|| times().map(|at| (at, 512)), Some(&minute(20_000.0, 60)));
         assert_eq!((busy.stretch.requests, busy.stretch.length()), (1_000, Nanos::from_secs(999) + Nanos(1)));
         assert!(busy.stretch.from >= Nanos::from_secs(19_990));
     }
@@ -147,6 +173,9 @@ mod tests {
     fn a_trace_with_fewer_requests_counts_whole() {
         let times = || (0..10u64).map(Nanos::from_secs);
         let whole = Stretch { from: Nanos::ZERO, to: Nanos::from_secs(9) + Nanos(1), requests: 10 };
-        assert_eq!(busy(times, Some(&minute(0.0, 10))), Busy { stretch: whole, busiest: vec![whole] });
+        assert_eq!(
+            busy(|| times().map(|at| (at, 512)), Some(&minute(0.0, 10))),
+            Busy { stretch: whole, busiest: vec![whole] }
+        );
     }
 }

@@ -181,9 +181,9 @@ impl StudyWorkload {
         self.traces().records()
     }
 
-    /// Iterates over the times at which requests arrive, in their order.
-    pub(crate) fn arrival_times(&self) -> impl Iterator<Item = Nanos> + '_ {
-        self.records().map(|record| record.at)
+    /// Iterates over the times at which requests arrive, in their order, with their bytes.
+    pub(crate) fn arrivals(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
+        self.records().map(|record| (record.at, u64::from(record.length)))
     }
 
     /// Returns the bytes per second that are read and written in a stretch.

@@ -35,7 +35,7 @@ impl Prepared {
         };
         let minute = workload.profile.busiest_minute.as_ref();
         Self {
-            busy: timed.then(|| busy::busy(|| workload.arrival_times(), minute)),
+            busy: timed.then(|| busy::busy(|| workload.arrivals(), minute)),
             need: need::need(workload, &settings.data, budgets.years),
             demand: Demand::of(workload, budgets.growth_per_year, budgets.years),
             limits: timed.then(|| budgets::limits(&budgets)),

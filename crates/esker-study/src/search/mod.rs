@@ -57,6 +57,18 @@ pub(crate) struct Found {
     pub(crate) tried: Vec<Tried>,
     pub(crate) ruled_out: Vec<RuledOut>,
     pub(crate) choice: Choice,
+    /// Offers that are cheaper than the best and that no bound rules out, but that were not simulated either.
+    pub(crate) not_reached: usize,
+}
+
+/// How far a search has come.
+struct Round<'o> {
+    /// Designs of a large trace that are replayed whole.
+    whole: usize,
+    /// Of those that do not get through the busiest stretches, the one that misses least, and by how much.
+    nearest: Option<(f64, Offer<'o>)>,
+    looked_at: usize,
+    limit: usize,
 }
 
 impl<'a> Search<'a> {
@@ -87,45 +99,61 @@ impl<'a> Search<'a> {
         let mut left = cheapest_first(left);
         let mut tried: Vec<Tried> = Vec::new();
         let screens = self.screens();
-        let limit = self.most_simulated(market, judge);
-        // Of those that do not get through the busiest stretches, the one that misses least.
-        let mut nearest: Option<(f64, Offer<'_>)> = None;
-        let mut looked_at = 0;
-        while looked_at < limit && !(screens && tried.len() >= whole) {
-            let best = self.settled(&tried);
-            let batch: Vec<Offer<'_>> = (0..BATCH)
-                .filter_map(|_| {
-                    let within =
-                        |(least, _): &mut (f64, Offer<'_>)| best.is_none_or(|best| *least <= best * SAME_PRICE);
-                    left.pop_front_if(within).map(|(_, offer)| offer)
-                })
-                .collect();
-            if batch.is_empty() {
-                break;
-            }
-            looked_at += batch.len();
-            let through = if screens { self.screen(&batch, &mut ruled, &mut nearest)? } else { batch };
-            tried.extend(self.try_all(&through)?);
-        }
+        let mut state = Round { whole, nearest: None, looked_at: 0, limit: self.most_simulated(market, judge) };
+        self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         if judge && tried.is_empty() {
             // There has to be one to name as the nearest.
-            let first = nearest.map(|(_, offer)| offer).or_else(|| self.nearest_beyond_bounds(market, offers));
+            let first = state.nearest.map(|(_, offer)| offer).or_else(|| self.nearest_beyond_bounds(market, offers));
             if let Some(offer) = first {
                 let name = offer.name();
                 ruled.retain(|ruled| ruled.name != name);
                 tried.extend(self.try_all(&[offer])?);
             }
         }
-        let room = if screens { whole.saturating_sub(tried.len()) } else { OTHERS_MAX };
+        let room = if screens { whole.saturating_sub(tried.len()).max(2) } else { OTHERS_MAX };
         let others = self.others(&tried, &mut left, room);
         for batch in others.chunks(BATCH) {
             tried.extend(self.try_all(batch)?);
         }
+        // One of another class may keep every budget where the cheapest ones did not: is there a cheaper one?
+        state.limit *= 2;
+        if self.settled(&tried).is_some() {
+            self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
+        }
         let best = self.settled(&tried);
+        let within = |least: f64| best.is_none_or(|best| least < best);
+        let not_reached = if judge { left.iter().filter(|(least, _)| within(*least)).count() } else { 0 };
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
         tried.sort_by(|one, other| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
         let choice = if judge { self.choose(&mut tried)? } else { Choice::default() };
-        Ok(Found { market, tried, ruled_out: ruled, choice })
+        Ok(Found { market, tried, ruled_out: ruled, choice, not_reached })
+    }
+
+    /// Goes through `left` from the cheapest on, until nothing dearer could win or enough was looked at.
+    fn cheapest_on<'o>(
+        &mut self,
+        left: &mut VecDeque<(f64, Offer<'o>)>,
+        tried: &mut Vec<Tried>,
+        ruled: &mut Vec<RuledOut>,
+        round: &mut Round<'o>,
+    ) -> Result<(), StudyError> {
+        let screens = self.screens();
+        while round.looked_at < round.limit {
+            let best = self.settled(tried);
+            if screens && best.is_some() && tried.len() >= round.whole {
+                break;
+            }
+            let within = |(least, _): &mut (f64, Offer<'_>)| best.is_none_or(|best| *least <= best * SAME_PRICE);
+            let batch: Vec<Offer<'_>> =
+                (0..BATCH).filter_map(|_| left.pop_front_if(within).map(|(_, offer)| offer)).collect();
+            if batch.is_empty() {
+                break;
+            }
+            round.looked_at += batch.len();
+            let through = if screens { self.screen(&batch, ruled, &mut round.nearest)? } else { batch };
+            tried.extend(self.try_all(&through)?);
+        }
+        Ok(())
     }
 
     fn most_simulated(&self, market: Market, judge: bool) -> usize {
@@ -281,6 +309,7 @@ impl<'a> Search<'a> {
 /// Why an offer that the search did not reach was not simulated. `best` is the price of what was found.
 fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) -> RuledOut {
     let (by, reason) = match best {
+        Some(best) if least < best => ("price", "not reached by the search; --thorough simulates it".into()),
         Some(best) => ("price", format!("costs {} times as much", words::factor(least / best))),
         None if judge => ("price", "dearer than all that was simulated; --thorough simulates it".into()),
         None => ("class", "another of its class was simulated".into()),

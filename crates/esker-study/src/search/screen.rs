@@ -12,7 +12,7 @@ use crate::simulate::stressed;
 use crate::{StudyError, strain};
 
 /// Traces with more requests than this are not replayed whole on every design.
-const WHOLE_REPLAYS_MAX: u64 = 500_000;
+const WHOLE_REQUESTS_MAX: u64 = 500_000;
 /// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
 const SCREEN_MARGIN: f64 = 0.25;
 impl Search<'_> {
@@ -73,8 +73,8 @@ impl Search<'_> {
 
     /// Whether the trace is so large that designs have to get through its busiest stretches first.
     pub(super) fn screens(&self) -> bool {
-        let settings = self.task.settings;
-        !settings.thorough && self.task.workload.profile.requests > WHOLE_REPLAYS_MAX && self.task.busy.is_some()
+        let large = self.task.workload.profile.requests > WHOLE_REQUESTS_MAX;
+        large && !self.task.settings.thorough && self.task.busy.is_some()
     }
 
     /// Plays the busiest stretches on each offer. Returns those that keep their budgets there, or nearly do.

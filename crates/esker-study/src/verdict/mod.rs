@@ -70,7 +70,9 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
         );
     }
     let Some(best) = recommended else { return headline_of_none(facts) };
-    let mut text = format!("{} is the cheapest that keeps every budget", with_year(best));
+    let not_reached = facts.markets.first().map_or(0, |found| found.not_reached);
+    let found = if not_reached > 0 { "that was found to keep" } else { "that keeps" };
+    let mut text = format!("{} is the cheapest {found} every budget", with_year(best));
     if let Some(price) = price_of(best, facts.budgets.years) {
         text += &format!(": {price}");
     }
@@ -100,7 +102,15 @@ fn headline_of_none(facts: &Facts<'_>) -> String {
     } else {
         nearest.judgement.reasons.join("; ")
     };
-    format!("No design keeps every budget. {} comes nearest, but {missed}.", with_year(nearest))
+    let none = if found.not_reached > 0 {
+        format!(
+            "None of the {} designs that were simulated keeps every budget; --thorough simulates dearer ones.",
+            found.tried.len()
+        )
+    } else {
+        "No design keeps every budget.".to_string()
+    };
+    format!("{none} {} comes nearest, but {missed}.", with_year(nearest))
 }
 
 /// Why the answer of a market is what it is.
@@ -123,7 +133,12 @@ fn because(found: &Found, facts: &Facts<'_>) -> String {
                 n => format!("{n} cheaper designs miss a budget"),
             },
             other.title,
-            other.judgement.reasons.first().map_or("too close to call", String::as_str)
+            match other.judgement.reasons.first() {
+                Some(reason) => reason.as_str(),
+                None if other.endurance.as_ref().is_some_and(|endurance| endurance.kept.is_none()) =>
+                    "the life of its flash cannot be told",
+                None => "too close to call",
+            }
         ),
     }
 }
@@ -139,6 +154,10 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let equals: Vec<&str> = found.choice.equals.iter().map(|&n| found.tried[n].candidate.title.as_str()).collect();
         if !equals.is_empty() {
             say(Level::Info, format!("Equal to {} within the noise: {}.", best.title, equals.join("; ")));
+        }
+        if found.not_reached > 0 {
+            let n = found.not_reached;
+            say(Level::Warning, format!("{n} cheaper designs were not simulated: --thorough looks at them."));
         }
         if best.cost.as_ref().is_some_and(|cost| cost.assumed) {
             let date = best.cost.as_ref().map_or("", |cost| cost.as_of.as_str());
