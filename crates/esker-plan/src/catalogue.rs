@@ -39,7 +39,8 @@ impl Catalogue {
         self.products.iter().map(|product| product.name.as_str())
     }
 
-    /// Adds the products of `other`, which replace those of the same name. Both have to be in one currency.
+    /// Adds the products of `other`, which replace those of the same name. Both have to be in one currency. What running
+    /// devices costs is what `other` says, if it says anything.
     pub fn extended(mut self, other: Self) -> Result<Self, CatalogueError> {
         if other.currency != self.currency {
             let message =
@@ -59,6 +60,9 @@ impl Catalogue {
             self.price_classes.push(class);
         }
         self.as_of = self.as_of.max(other.as_of);
+        if other.running != Running::usual(other.running.years) {
+            self.running = other.running;
+        }
         Ok(self)
     }
 

@@ -155,6 +155,27 @@ fn some_of_the_products() {
     assert_eq!(current().extended(other.clone()).unwrap().extended(other).unwrap().products.len(), all + 3);
 }
 
+/// A file that says what electricity costs is heard, and one that does not changes nothing.
+#[test]
+fn a_file_says_what_running_costs() {
+    let disk = r#"
+        [product.a]
+        title = "A"
+        year = 2024
+        class = "nearline"
+        interface = "SATA"
+        preset = "nearline-7200-20t"
+        capacities = ["20TB"]
+        price = { per_TB = "20 USD", as_of = "2026-05-08" }
+        source = "a list"
+    "#;
+    let file = |running: &str| Catalogue::read("mine.toml", &format!("{disk}{running}")).unwrap();
+    let usual = current().running;
+    let dear = file("[running]\nelectricity_per_kwh = \"0.40 USD\"\nsource = \"a bill\"\n");
+    assert_eq!(current().extended(dear).unwrap().running.electricity_per_kwh.value, Money(400_000));
+    assert_eq!(current().extended(file("")).unwrap().running, usual);
+}
+
 proptest! {
     /// io2 by the operation: each costs what the tier does in which it lies.
     #[test]

@@ -121,8 +121,8 @@ impl<'a> Search<'a> {
             self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
         let best = self.settled(&tried);
-        let within = |least: f64| best.is_none_or(|best| least < best);
-        let not_reached = if judge { left.iter().filter(|(least, _)| within(*least)).count() } else { 0 };
+        let found = choose(&self.contenders(&tried)).recommended.map_or(f64::INFINITY, |n| cost(&tried[n].candidate));
+        let not_reached = if judge { left.iter().filter(|(least, _)| *least < found).count() } else { 0 };
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
         tried.sort_by(|one, other| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
         let choice = if judge { self.choose(&mut tried)? } else { Choice::default() };

@@ -119,7 +119,10 @@ fn because(found: &Found, facts: &Facts<'_>) -> String {
         return "The trace has no times.".into();
     }
     let Some(best) = found.recommended() else {
-        return format!("None of {} simulated designs keeps every budget.", found.tried.len());
+        return match found.tried.len() {
+            1 => "The one design that was simulated does not keep every budget.".into(),
+            n => format!("None of {n} simulated designs keeps every budget."),
+        };
     };
     let cost = |candidate: &Candidate| candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total);
     let cheaper: Vec<&Candidate> =
@@ -156,8 +159,11 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
             say(Level::Info, format!("Equal to {} within the noise: {}.", best.title, equals.join("; ")));
         }
         if found.not_reached > 0 {
-            let n = found.not_reached;
-            say(Level::Warning, format!("{n} cheaper designs were not simulated: --thorough looks at them."));
+            let text = match found.not_reached {
+                1 => "1 cheaper design was not simulated: --thorough looks at it.".to_string(),
+                n => format!("{n} cheaper designs were not simulated: --thorough looks at them."),
+            };
+            say(Level::Warning, text);
         }
         if best.cost.as_ref().is_some_and(|cost| cost.assumed) {
             let date = best.cost.as_ref().map_or("", |cost| cost.as_of.as_str());
