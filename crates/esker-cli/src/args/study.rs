@@ -112,7 +112,7 @@ pub(crate) struct TableArguments {
 /// Arguments of `esker report`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  esker report study.json -o report.html\n  esker report - < study.json\n  \
-        esker report study.json --csv tables/ --explain micron-7450-pro-960GB")]
+        esker report study.json --csv tables/ --markdown study.md")]
 pub(crate) struct ReportArguments {
     /// What `esker study --json=FILE` wrote; `-` reads standard input
     #[arg(value_name = "STUDY.json")]
