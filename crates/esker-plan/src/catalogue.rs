@@ -39,8 +39,8 @@ impl Catalogue {
         self.products.iter().map(|product| product.name.as_str())
     }
 
-    /// Adds the products of `other`, which replace those of the same name. Both have to be in one currency. What running
-    /// devices costs is what `other` says, if it says anything.
+    /// Adds the products of `other`, which replace those of the same name. Both have to be in one currency. What
+    /// running devices costs is what `other` says, if it says anything.
     pub fn extended(mut self, other: Self) -> Result<Self, CatalogueError> {
         if other.currency != self.currency {
             let message =
