@@ -28,7 +28,8 @@ pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
         esker sim experiment.toml --json\n\
         \n\
         Results go to standard output, progress and errors to standard error.\n\
-        Exit status: 0 done, 1 the work or a published claim failed, 2 bad usage or bad input."
+        Exit status: 0 done, 1 the work or a published claim failed, 2 bad usage or bad input,\n\
+        3 no design keeps every budget (study --require)."
 )]
 pub(crate) struct Arguments {
     /// What to do.

@@ -4,7 +4,7 @@
 use esker_core::words::page::{self, UNIT_SPACE};
 use esker_results::study::{Budgets, Candidate, Endurance, Finding, Grade, Headroom, WorkloadStudy};
 
-use crate::purchase::{amount, is_rented, money, size};
+use crate::purchase::{amount, money, size};
 
 /// Whether a design cannot be told from the answer of its market.
 pub(crate) fn is_equal(workload: &WorkloadStudy, candidate: &Candidate) -> bool {
@@ -37,7 +37,7 @@ pub(crate) fn busy_p99_us(candidate: &Candidate) -> Option<f64> {
 /// What a design costs: by the month if it is rented.
 pub(crate) fn price(candidate: &Candidate, budgets: &Budgets) -> String {
     let Some(cost) = &candidate.cost else { return String::new() };
-    if is_rented(candidate) || budgets.years <= 0.0 {
+    if candidate.is_rented() || budgets.years <= 0.0 {
         return format!("{} a month", amount(&cost.per_month, &cost.currency));
     }
     amount(&cost.total, &cost.currency)
@@ -69,7 +69,7 @@ pub(crate) fn in_short(candidate: &Candidate, budgets: &Budgets) -> String {
 pub(crate) fn price_note(candidate: &Candidate, budgets: &Budgets) -> String {
     let Some(cost) = &candidate.cost else { return String::new() };
     let years = page::years(budgets.years).text();
-    let mut note = if is_rented(candidate) {
+    let mut note = if candidate.is_rented() {
         format!("{} over {years}", amount(&cost.total, &cost.currency))
     } else {
         let (purchase, power) = (money(&cost.purchase), money(&cost.power));

@@ -19,7 +19,8 @@ pub fn design_names(study: &StudyReport) -> impl Iterator<Item = &str> {
 
 fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Option<String> {
     if let Some(ruled) = workload.ruled_out.iter().find(|ruled| ruled.name == name) {
-        let price = ruled.total.map_or(String::new(), |total| format!(" It would cost at least {}.", money(total)));
+        let price =
+            ruled.total.map_or(String::new(), |total| format!(" It would cost at least {}.", words::money(total)));
         return Some(format!(
             "{} for {}:\nIt was not simulated ({}): {}.{price}\n",
             ruled.title, workload.name, ruled.by, ruled.reason
@@ -27,7 +28,7 @@ fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Opt
     }
     let candidate = workload.candidates.iter().find(|candidate| candidate.name == name)?;
     let budgets = workload.budgets.as_ref().unwrap_or(&study.budgets);
-    let mut page = Page { text: format!("{} for {}:\n", with_year(candidate), workload.name) };
+    let mut page = Page { text: format!("{} for {}:\n", candidate.title_and_year(), workload.name) };
     if let Some(need) = &workload.need {
         page.capacity(need, candidate);
     }
@@ -37,17 +38,6 @@ fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Opt
     page.life(candidate, budgets);
     page.answer(workload, candidate);
     Some(page.text)
-}
-
-fn with_year(candidate: &Candidate) -> String {
-    match &candidate.product {
-        Some(product) => format!("{} ({})", candidate.title, product.year),
-        None => candidate.title.clone(),
-    }
-}
-
-fn money(amount: f64) -> String {
-    if amount.abs() < 100.0 { format!("{amount:.2}") } else { words::count(amount.round() as u64) }
 }
 
 struct Page {
@@ -87,7 +77,8 @@ impl Page {
             bytes(need.capacity_bytes)
         ));
         if let (Some(each), Some(count)) = (candidate.capacity_on_sale_bytes, candidate.count) {
-            self.step(&format!("{count} x {} = {}", bytes(each), bytes(each.saturating_mul(count.into()))));
+            let all = each.saturating_mul(count.into());
+            self.step(&format!("{count} x {} = {}, or {}", words::on_sale(each), words::on_sale(all), bytes(all)));
         }
     }
 
@@ -98,21 +89,21 @@ impl Page {
         let years = words::years(budgets.years);
         let count = candidate.count.unwrap_or(1).max(1);
         if cost.purchase > 0.0 {
-            let (each, all) = (money(cost.purchase / f64::from(count)), money(cost.purchase));
+            let (each, all) = (words::money(cost.purchase / f64::from(count)), words::money(cost.purchase));
             self.step(&format!("{count} x {each} {currency} = {all} {currency} to buy"));
         }
         if cost.power > 0.0 {
-            self.step(&format!("{} {currency} for electricity and cooling over {years}", money(cost.power)));
+            self.step(&format!("{} {currency} for electricity and cooling over {years}", words::money(cost.power)));
         }
-        if cost.purchase == 0.0 && cost.power == 0.0 {
+        if candidate.is_rented() {
             let months = words::digits(12.0 * budgets.years);
-            let (month, total) = (money(cost.per_month), money(cost.total));
+            let (month, total) = (words::money(cost.per_month), words::money(cost.total));
             self.step(&format!("{month} {currency} a month x {months} months = {total} {currency}"));
         } else {
             self.step(&format!(
                 "together {} {currency}, or {} {currency} a month",
-                money(cost.total),
-                money(cost.per_month)
+                words::money(cost.total),
+                words::money(cost.per_month)
             ));
         }
         let assumed = if cost.assumed { "; something in it is assumed" } else { "" };
@@ -212,17 +203,15 @@ impl Page {
 
     fn answer(&mut self, workload: &WorkloadStudy, candidate: &Candidate) {
         self.section("Answer");
-        let verdict = &workload.verdict;
+        let answers = workload.verdict.answers();
         let market = candidate.product.as_ref().map(|product| product.market.as_str());
-        let other = verdict.other_markets.iter().find(|answer| Some(answer.market.as_str()) == market);
-        let (recommended, equals) = match other {
-            Some(answer) => (answer.recommended.as_deref(), &answer.equals),
-            None => (verdict.recommended.as_deref(), &verdict.equals),
-        };
+        let answer = answers.iter().find(|answer| Some(answer.market.as_str()) == market);
+        let recommended = answer.map_or(&workload.verdict.recommended, |answer| &answer.recommended).as_deref();
+        let equal = answer.is_some_and(|answer| answer.equals.contains(&candidate.name));
         let reasons = &candidate.judgement.reasons;
         if recommended == Some(candidate.name.as_str()) {
             self.step("It is recommended: the cheapest of its market that keeps every budget.");
-        } else if equals.contains(&candidate.name) {
+        } else if equal {
             self.step(&format!("It cannot be told from {}, which is recommended.", recommended.unwrap_or_default()));
         } else if !reasons.is_empty() {
             self.step(&format!("It is not recommended: {}.", reasons.join("; ")));

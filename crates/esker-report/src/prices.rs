@@ -136,8 +136,8 @@ pub(crate) fn prices(workload: &WorkloadStudy, budgets: &Budgets) -> Option<Pric
         sentence: sentence(&markets, &currency, workload, placed.len()),
         left_out: left_out(workload, placed.len()),
         log: across.is_log(),
-        rented: placed.iter().any(|one| purchase::is_rented(one.candidate)),
-        bought: placed.iter().any(|one| !purchase::is_rented(one.candidate)),
+        rented: placed.iter().any(|one| one.candidate.is_rented()),
+        bought: placed.iter().any(|one| !one.candidate.is_rented()),
         x_ticks: x_ticks.collect(),
         y_ticks: y_ticks.collect(),
         currency,
@@ -218,7 +218,7 @@ fn plot(
             None => spots.push(Spot { x, y, kept: standing == Standing::Kept, answer, tip }),
         }
         rows.push(Row {
-            title: purchase::title_and_year(candidate),
+            title: candidate.title_and_year(),
             price: offer.price,
             p99_us: offer.p99_us,
             unbeaten: unbeaten.contains(&index),
@@ -250,8 +250,8 @@ fn steps(corners: &[(f64, f64)]) -> Vec<Line> {
 fn tip(candidate: &Candidate, offer: &Offer, reasons: &str) -> String {
     let cost = candidate.cost.as_ref();
     let currency = cost.map_or("", |cost| &cost.currency);
-    let mut text = format!("{}: {}", purchase::title_and_year(candidate), purchase::amount(&offer.price, currency));
-    if let Some(cost) = cost.filter(|_| purchase::is_rented(candidate)) {
+    let mut text = format!("{}: {}", candidate.title_and_year(), purchase::amount(&offer.price, currency));
+    if let Some(cost) = cost.filter(|_| candidate.is_rented()) {
         text += &format!(" ({} a month)", purchase::amount(&cost.per_month, currency));
     }
     text += &format!(", p99 {}.", page::micros(offer.p99_us).text());

@@ -1,11 +1,8 @@
 //! What is bought, in words: prices, capacities as they are sold, markets.
 
+use esker_core::words;
 use esker_core::words::page::{self, GROUP_SPACE, UNIT_SPACE};
-use esker_core::words::units::grouped;
-use esker_results::study::{Candidate, Cost};
-
-/// The market of things that one buys, and runs in a machine of one's own.
-const ON_PREMISES: &str = "on-premises";
+use esker_results::study::{Candidate, ON_PREMISES};
 
 /// The markets by name, each with its word on the page. The order is that of colours and marks.
 const MARKETS: [(&str, &str); 4] =
@@ -26,21 +23,14 @@ pub(crate) fn market_of(candidate: &Candidate) -> &str {
     candidate.product.as_ref().map_or("", |product| &product.market)
 }
 
-/// An amount of money: whole units from a hundred on, each with its digits.
+/// An amount of money, for a page.
 pub(crate) fn money(amount: &f64) -> String {
-    let decimals = if amount.abs() < 100.0 { 2 } else { 0 };
-    grouped(&format!("{amount:.decimals$}"), GROUP_SPACE)
+    words::money(*amount).replace(' ', &GROUP_SPACE.to_string())
 }
 
 /// An amount with its currency.
 pub(crate) fn amount(amount: &f64, currency: &str) -> String {
     format!("{}{UNIT_SPACE}{currency}", money(amount))
-}
-
-/// Whether a design is rented: then its price is known by the month.
-pub(crate) fn is_rented(candidate: &Candidate) -> bool {
-    let bought = |cost: &Cost| cost.purchase > 0.0 || cost.power > 0.0;
-    market_of(candidate) != ON_PREMISES && candidate.cost.as_ref().is_some_and(|cost| !bought(cost))
 }
 
 /// Number and capacity of the devices as they are sold: "4 × 3.84 TB".
@@ -49,16 +39,9 @@ pub(crate) fn size(candidate: &Candidate) -> Option<String> {
     Some(format!("{}{UNIT_SPACE}×{UNIT_SPACE}{capacity}", candidate.count.unwrap_or(candidate.device_count)))
 }
 
-/// A capacity as it is sold: by thousands, or in binary units where only those give a whole number.
+/// A capacity as it is sold, for a page.
 pub(crate) fn on_sale(&bytes: &u64) -> String {
-    const GIGABYTE: u64 = 1_000_000_000;
-    const GIBIBYTE: u64 = 1 << 30;
-    if !bytes.is_multiple_of(GIGABYTE / 10) && bytes.is_multiple_of(GIBIBYTE) {
-        return page::bytes(bytes as f64).text();
-    }
-    let (unit_bytes, unit) = if bytes >= 1000 * GIGABYTE { (1000 * GIGABYTE, "TB") } else { (GIGABYTE, "GB") };
-    let number = format!("{:.3}", bytes as f64 / unit_bytes as f64);
-    format!("{}{UNIT_SPACE}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+    words::on_sale(bytes).replace(' ', &UNIT_SPACE.to_string())
 }
 
 /// A capacity that is asked for, in the units of those on sale, to three digits.
@@ -67,18 +50,8 @@ pub(crate) fn on_sale_about(bytes: &u64) -> String {
     format!("{}{UNIT_SPACE}{unit}", page::plain(*bytes as f64 / size).number)
 }
 
-/// Title of a design with the year of its product: "Micron 7450 PRO, 960 GB (2022)".
-pub(crate) fn title_and_year(candidate: &Candidate) -> String {
-    match &candidate.product {
-        Some(product) if product.year > 0 => format!("{} ({})", candidate.title, product.year),
-        _ => candidate.title.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use esker_results::study::ProductSummary;
-
     use super::*;
 
     #[test]
@@ -94,18 +67,5 @@ mod tests {
         assert_eq!(written, ["480\u{a0}GB", "3.84\u{a0}TB", "30.72\u{a0}TB"]);
         assert_eq!([100 << 30, 4 << 40].map(|bytes| on_sale(&bytes)), ["100\u{a0}GiB", "4\u{a0}TiB"]);
         assert_eq!(on_sale_about(&8_484_488_132), "8.48\u{a0}GB");
-    }
-
-    #[test]
-    fn what_costs_neither_a_purchase_nor_power_is_rented_in_the_cloud_alone() {
-        let of = |market: &str, purchase: f64, power: f64| Candidate {
-            product: Some(ProductSummary { market: market.into(), ..ProductSummary::default() }),
-            cost: Some(Cost { purchase, power, ..Cost::default() }),
-            ..Candidate::new("a", "a", "ssd", 1)
-        };
-        assert!(is_rented(&of("aws", 0.0, 0.0)));
-        // What one has costs nothing but power, and perhaps not even that.
-        assert!(!is_rented(&of("on-premises", 0.0, 10.0)) && !is_rented(&of("on-premises", 0.0, 0.0)));
-        assert!(!is_rented(&of("on-premises", 90.0, 10.0)) && !is_rented(&Candidate::new("a", "a", "ssd", 1)));
     }
 }

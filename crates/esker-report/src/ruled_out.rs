@@ -38,8 +38,25 @@ const CAUSES: &[(&str, &str, &str)] = &[
     ("class", "Another kind", "Made for other uses, or stood for by another of the same class."),
     ("endurance", "Too little endurance", "More is written a day than their makers warrant."),
     ("bandwidth", "Too slow a link", "The busiest time asks for more bytes per second than they move."),
+    (
+        "operations",
+        "Too few operations",
+        "The busiest time, or the whole trace, asks for more than their limits let through.",
+    ),
+    (
+        "throughput",
+        "Too little throughput",
+        "The busiest time, or the whole trace, asks for more bytes than their limits let through.",
+    ),
+    ("latency", "Too slow by themselves", "They take longer than the budget without any load."),
+    (
+        "busiest stretches",
+        "Too slow in the busiest times",
+        "Played alone, the busiest times of the trace break a budget.",
+    ),
     ("failed", "Could not be simulated", "Their simulation ended with an error."),
-    ("price", "Dearer", "They cost more than a design that keeps every budget, or than all that were simulated."),
+    ("not reached", "Not looked at", "The search ended before them: --thorough simulates them."),
+    ("price", "Dearer", "They cost more than a design that keeps every budget."),
 ];
 
 /// The designs of a workload that were not simulated.

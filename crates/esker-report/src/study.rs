@@ -26,7 +26,7 @@ use crate::glossary::{self, Term};
 use crate::misalignment::{pages_of, times_of};
 use crate::page::Frame;
 use crate::prices::{self, Prices};
-use crate::purchase::{is_rented, market_word, money, on_sale, on_sale_about, size, title_and_year};
+use crate::purchase::{market_word, money, on_sale, on_sale_about, size};
 use crate::ruled_out::{self, Group};
 use crate::standing::{self, Standing, standing};
 use crate::stretch::{self, SlowStretch};

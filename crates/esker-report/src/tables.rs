@@ -1,7 +1,7 @@
 //! The tables of a study as data: for spreadsheets (CSV), and for tickets and wikis (Markdown).
 
 use esker_core::words;
-use esker_results::study::{Candidate, CandidateOutcome, MarketAnswer, RuledOut, StudyReport, WorkloadStudy};
+use esker_results::study::{Candidate, CandidateOutcome, RuledOut, StudyReport, WorkloadStudy};
 
 /// A table of a study.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,19 +68,13 @@ impl Cell {
 impl Table {
     /// As comma-separated values, with the column heads first. Numbers have the unit that their head ends in.
     pub fn csv(&self) -> String {
-        let quoted = |text: &str| {
-            if text.contains([',', '"', '\n', '\r']) {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            } else {
-                text.to_string()
-            }
-        };
-        let mut csv = self.heads.join(",") + "\n";
-        for row in &self.rows {
-            csv += &row.iter().map(|cell| quoted(&cell.raw())).collect::<Vec<_>>().join(",");
-            csv.push('\n');
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let rows = self.rows.iter().map(|row| row.iter().map(Cell::raw).collect::<Vec<_>>());
+        let heads = self.heads.iter().map(ToString::to_string).collect();
+        for row in std::iter::once(heads).chain(rows) {
+            writer.write_record(row).expect("memory takes it, and rows have as many cells as there are heads");
         }
-        csv
+        String::from_utf8(writer.into_inner().expect("memory takes it")).expect("it was made of text")
     }
 
     /// As a table of Markdown; columns without any value are left out.
@@ -149,15 +143,8 @@ pub fn markdown(study: &StudyReport) -> String {
 }
 
 fn answers(workload: &WorkloadStudy) -> Table {
-    let verdict = &workload.verdict;
-    let first = verdict.market.as_ref().map(|market| MarketAnswer {
-        market: market.clone(),
-        recommended: verdict.recommended.clone(),
-        equals: verdict.equals.clone(),
-        nearest: verdict.nearest.clone(),
-        because: verdict.because.clone(),
-    });
-    let rows = first.iter().chain(&verdict.other_markets).map(|answer| {
+    let answers = workload.verdict.answers();
+    let rows = answers.iter().map(|answer| {
         vec![
             Cell::text(&answer.market),
             Cell::of(answer.recommended.as_ref(), Cell::text),

@@ -74,7 +74,7 @@ pub struct StudySettings {
     pub running: Running,
     /// Share of the simulated part of each flash design that holds data.
     pub utilisation: Ratio,
-    /// Whether to simulate every product that cannot be ruled out without.
+    /// Whether to look at every design that could win, and to replay the whole trace on each.
     pub thorough: bool,
     /// Seed of preconditioning and sampling.
     pub seed: u64,
@@ -252,6 +252,9 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
     }
     if settings.data.copies == 0 {
         return error("0 copies of the data make no sense".into());
+    }
+    for one in &settings.in_use {
+        one.product(&settings.catalogue, settings.data.copies)?;
     }
     if settings.traces.is_empty() {
         return error("there is no trace to study".into());

@@ -137,7 +137,7 @@ fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Op
 impl Strain {
     /// Returns what breaks, as a sentence, if anything does. How busy resources may be is a budget for the load of the
     /// trace alone: room for more is what it is for.
-    pub(crate) fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
+    fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
         let Some(busy) = &self.busy else { return Some("it cannot keep up".into()) };
         if busy.response_time.p99_us > limits.p99_us {
             let (p99, limit) = (words::time(busy.response_time.p99_us), words::time(limits.p99_us));

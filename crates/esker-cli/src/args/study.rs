@@ -33,7 +33,7 @@ pub(crate) struct StudyArguments {
     /// Treat all traces as one workload instead of one each
     #[arg(long)]
     pub(crate) together: bool,
-    /// Budget: largest 99th percentile of the response time in the busiest hour
+    /// Budget: largest 99th percentile of the response time, in the busiest minute and hour
     #[arg(long, value_name = "TIME", help_heading = "Budgets", value_parser = values::time)]
     pub(crate) p99: Option<Nanos>,
     /// Budget: years that the flash has to last
@@ -81,7 +81,7 @@ pub(crate) struct StudyArguments {
     /// The products to choose from, and their prices.
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArguments,
-    /// Simulate every product that bounds do not rule out
+    /// Look at every design that could win, however many, and replay the whole trace on each
     #[arg(long, help_heading = "Simulation")]
     pub(crate) thorough: bool,
     /// What else to write.

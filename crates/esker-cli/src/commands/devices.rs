@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
         match (sold_as(&catalogue, name), json) {
             (Some(product), Some(json)) => json.write_json(product)?,
             (Some(product), None) => output::print(&product::describe(product))?,
-            (None, _) => output::print(&describe(name, &catalogue)?)?,
+            (None, Some(json)) => json.write_json(&json!({ "name": name, "toml": describe(name, &catalogue)? }))?,
+            (None, None) => output::print(&describe(name, &catalogue)?)?,
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -219,7 +219,7 @@ fn workload_summary(workload: &WorkloadStudy) -> String {
 }
 
 fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
-    let price = |cost: &Cost| format!("{} {}", words::count(cost.total.round() as u64), cost.currency);
+    let price = |cost: &Cost| format!("{} {}", words::money(cost.total), cost.currency);
     let mut cells = vec![candidate.name.clone(), candidate.cost.as_ref().map_or("-".into(), price)];
     match (&candidate.outcome, &candidate.requests) {
         (CandidateOutcome::Served, Some(requests)) => {

@@ -69,6 +69,20 @@ fn what_one_has_costs_only_electricity() {
     assert_eq!(have["cost"]["purchase"], 0.0);
     assert!(have["cost"]["total"].as_f64().unwrap() > 0.0, "{}", have["cost"]);
     assert_eq!(workload["verdict"]["recommended"], "micron-7450-pro-3.84TB-in-use");
+    // A copy on each of two, and no more capacity asked for than one of them has.
+    let two = "--have 2x-micron-7450-pro:3.84TB --copies 2 --only micron-7450-pro";
+    let workload = studied(folder.path(), &format!("small.csv --p99 20ms --thorough {two}"));
+    assert_eq!(workload["verdict"]["recommended"], "2x-micron-7450-pro-3.84TB-in-use");
+    for (arguments, words) in [
+        ("--have micron-7450-prp:1TB", "did you mean `micron-7450-pro`?"),
+        ("--have aws-ebs-gp3:100GiB", "aws-ebs-gp3 is rented"),
+        ("--have micron-7450-pro:1TB --copies 2", "cannot hold 2 copies"),
+        ("--have micron-7450-pro", "write micron-7450-pro:3.84TB"),
+    ] {
+        let all: Vec<&str> = ["study", "small.csv"].into_iter().chain(arguments.split(' ')).collect();
+        let refused = esker_in(folder.path(), &all);
+        assert!(refused.code == 2 && refused.stderr.contains(words), "{arguments}: {}", refused.stderr);
+    }
     // Too small a one is ruled out by its capacity.
     let few = studied(
         folder.path(),

@@ -62,6 +62,24 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string(), ' ')
 }
 
+/// An amount of money: "8.40", and from a hundred on whole units, "1 234".
+pub fn money(amount: f64) -> String {
+    let decimals = if amount.abs() < 100.0 { 2 } else { 0 };
+    grouped(&format!("{amount:.decimals$}"), ' ')
+}
+
+/// A capacity as it is sold: by thousands, "3.84 TB", or in binary units where only those give a whole number, "8 GiB".
+pub fn on_sale(capacity: u64) -> String {
+    const GIGABYTE: u64 = 1_000_000_000;
+    const GIBIBYTE: u64 = 1 << 30;
+    if !capacity.is_multiple_of(GIGABYTE / 10) && capacity.is_multiple_of(GIBIBYTE) {
+        return bytes(capacity as f64);
+    }
+    let (scale, unit) = if capacity >= 1000 * GIGABYTE { (1000 * GIGABYTE, "TB") } else { (GIGABYTE, "GB") };
+    let number = format!("{:.3}", capacity as f64 / scale as f64);
+    format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// The name of a kind of resource, for readers.
 pub fn resource(name: &str) -> &'static str {
     match name {
@@ -84,6 +102,14 @@ pub fn digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prices_and_capacities_are_written_as_on_a_price_list() {
+        assert_eq!([8.4, 99.994, 412.4, 1_234_567.0].map(money), ["8.40", "99.99", "412", "1 234 567"]);
+        let decimal = [480, 960, 1_920, 3_840, 20_000, 36_700].map(|gigabytes| on_sale(gigabytes * 1_000_000_000));
+        assert_eq!(decimal, ["480 GB", "960 GB", "1.92 TB", "3.84 TB", "20 TB", "36.7 TB"]);
+        assert_eq!([100 << 30, 4 << 40].map(on_sale), ["100 GiB", "4 TiB"]);
+    }
 
     #[test]
     fn numbers_keep_the_digits_that_papers_print() {

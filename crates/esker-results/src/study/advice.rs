@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::LatencySummary;
 
+/// The market of things that one buys, and runs in a machine of one's own.
+pub const ON_PREMISES: &str = "on-premises";
+
 /// The product that a design is made of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -105,6 +105,39 @@ impl Candidate {
             devices: BTreeMap::new(),
         }
     }
+
+    /// The title with the year of the product: "Micron 7450 PRO, 960 GB (2022)".
+    pub fn title_and_year(&self) -> String {
+        match &self.product {
+            Some(product) if product.year > 0 => format!("{} ({})", self.title, product.year),
+            _ => self.title.clone(),
+        }
+    }
+
+    /// Whether it is rented: then its price is known by the month.
+    pub fn is_rented(&self) -> bool {
+        let bought = |cost: &Cost| cost.purchase > 0.0 || cost.power > 0.0;
+        let on_premises = self.product.as_ref().is_none_or(|product| product.market == ON_PREMISES);
+        !on_premises && self.cost.as_ref().is_some_and(|cost| !bought(cost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_neither_a_purchase_nor_power_is_rented_in_the_cloud_alone() {
+        let of = |market: &str, purchase: f64, power: f64| Candidate {
+            product: Some(ProductSummary { market: market.into(), ..ProductSummary::default() }),
+            cost: Some(Cost { purchase, power, ..Cost::default() }),
+            ..Candidate::new("a", "a", "ssd", 1)
+        };
+        assert!(of("aws", 0.0, 0.0).is_rented());
+        // What one has costs nothing but power, and perhaps not even that.
+        assert!(!of(ON_PREMISES, 0.0, 10.0).is_rented() && !of(ON_PREMISES, 0.0, 0.0).is_rented());
+        assert!(!of(ON_PREMISES, 90.0, 10.0).is_rented() && !Candidate::new("a", "a", "ssd", 1).is_rented());
+    }
 }
 
 /// How the simulation of a design ended.

@@ -56,7 +56,7 @@ pub struct StudyReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budgets {
-    /// Largest allowed 99th percentile of the response time in the busiest hour.
+    /// Largest allowed 99th percentile of the response time, in the busy stretch and in the busiest hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     /// Years that the flash has to last.
@@ -158,6 +158,20 @@ pub struct Verdict {
     pub other_markets: Vec<MarketAnswer>,
     /// Further sentences for an architect, most important first.
     pub findings: Vec<Finding>,
+}
+
+impl Verdict {
+    /// The answers of all markets, that of the headline first. Before schema 3 there were no markets.
+    pub fn answers(&self) -> Vec<MarketAnswer> {
+        let first = self.market.as_ref().map(|market| MarketAnswer {
+            market: market.clone(),
+            recommended: self.recommended.clone(),
+            equals: self.equals.clone(),
+            nearest: self.nearest.clone(),
+            because: self.because.clone(),
+        });
+        first.into_iter().chain(self.other_markets.iter().cloned()).collect()
+    }
 }
 
 /// One sentence of the verdict.

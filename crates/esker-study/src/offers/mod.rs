@@ -59,8 +59,23 @@ pub struct InUse {
     pub product: String,
     /// Capacity of each.
     pub capacity: Bytes,
-    /// How many share the data.
+    /// How many there are, for all copies of the data together.
     pub count: u32,
+}
+
+impl InUse {
+    /// The product, if it is one that can be in use, and there are enough for so many copies of the data.
+    pub(crate) fn product<'a>(&self, catalogue: &'a Catalogue, copies: u32) -> Result<&'a Product, StudyError> {
+        let error = |message: String| StudyError::Settings { message };
+        let product = catalogue.product(&self.product).map_err(|fault| error(fault.to_string()))?;
+        if product.is_cloud_volume() {
+            return Err(error(format!("{} is rented: only devices can be in use already", product.name)));
+        }
+        if self.count < copies {
+            return Err(error(format!("{} x {} cannot hold {copies} copies of the data", self.count, product.name)));
+        }
+        Ok(product)
+    }
 }
 
 /// What decides which offers there are.
@@ -84,11 +99,10 @@ pub(crate) fn offers<'a>(
     // Of one copy.
     let capacity = wanted.need.capacity_bytes.div_ceil(copies.into());
     let mut offers = Vec::new();
-    for InUse { product, capacity, count } in in_use {
-        let product =
-            catalogue.product(product).map_err(|error| StudyError::Settings { message: error.to_string() })?;
-        let capacity = Capacity { bytes: *capacity, dies: product.dies_at(*capacity) };
-        offers.push(Offer { product, capacity, count: *count, copies: 1, rented: None, in_use: true });
+    for one in in_use {
+        let product = one.product(catalogue, copies)?;
+        let capacity = Capacity { bytes: one.capacity, dies: product.dies_at(one.capacity) };
+        offers.push(Offer { product, capacity, count: one.count / copies, copies, rented: None, in_use: true });
     }
     for product in &catalogue.products {
         if product.is_cloud_volume() {
@@ -124,9 +138,9 @@ impl Offer<'_> {
     pub(crate) fn name(&self) -> String {
         let size = match &self.rented {
             Some(rented) => ordered(&rented.volume, "-", "iops", "MiBps"),
-            None => on_sale(self.capacity.bytes),
+            None => words::on_sale(self.capacity.bytes.0),
         };
-        let one = format!("{}-{}", self.product.name, size.replace([' ', ','], ""));
+        let one = format!("{}-{}", self.product.name, size.replace(' ', ""));
         let one = if self.in_use { format!("{one}-in-use") } else { one };
         match self.devices() {
             1 => one,
@@ -138,7 +152,7 @@ impl Offer<'_> {
     pub(crate) fn title(&self) -> String {
         let size = match &self.rented {
             Some(rented) => ordered(&rented.volume, ", ", " operations/s", " MiB/s"),
-            None => on_sale(self.capacity.bytes),
+            None => words::on_sale(self.capacity.bytes.0),
         };
         let in_use = if self.in_use { ", already in use" } else { "" };
         let one = format!("{}, {size}{in_use}", self.product.title);
@@ -233,7 +247,7 @@ impl Offer<'_> {
 /// A volume as it is ordered: "200GiB-7200iops".
 fn ordered(volume: &CloudVolume, between: &str, operations: &str, throughput: &str) -> String {
     let mut words = vec![format!("{} GiB", volume.size.0 >> 30)];
-    words.extend(volume.operations_per_s.map(|rate| format!("{}{operations}", words::count(rate).replace(' ', ","))));
+    words.extend(volume.operations_per_s.map(|rate| format!("{}{operations}", words::count(rate))));
     words.extend(volume.bytes_per_s.map(|rate| format!("{}{throughput}", rate >> 20)));
     words.join(between)
 }
@@ -252,23 +266,4 @@ fn striped(name: &str, device: DeviceDescription, count: u32) -> Result<System, 
 
 fn settings_fault(fault: serde_json::Error) -> StudyError {
     StudyError::design(DesignFault::Settings(fault.to_string()))
-}
-
-/// A capacity as it is sold, by thousands: "3.84 TB", "480 GB".
-pub(crate) fn on_sale(bytes: Bytes) -> String {
-    let (scale, unit) = if bytes.0 >= 1_000_000_000_000 { (1e12, "TB") } else { (1e9, "GB") };
-    let number = format!("{:.3}", bytes.0 as f64 / scale);
-    format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn capacities_are_written_as_they_are_sold() {
-        let written =
-            [480, 960, 1_920, 3_840, 20_000, 36_700].map(|gigabytes| on_sale(Bytes(gigabytes * 1_000_000_000)));
-        assert_eq!(written, ["480 GB", "960 GB", "1.92 TB", "3.84 TB", "20 TB", "36.7 TB"]);
-    }
 }

@@ -115,17 +115,25 @@ impl<'a> Search<'a> {
         for batch in others.chunks(BATCH) {
             tried.extend(self.try_all(batch)?);
         }
-        // One of another class may keep every budget where the cheapest ones did not: is there a cheaper one?
-        state.limit *= 2;
-        if self.settled(&tried).is_some() {
-            self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
+        // One of another class may keep every budget where the cheapest ones did not, and with other random numbers the
+        // best may break one: is there a cheaper one then?
+        state.limit = state.limit.saturating_mul(2);
+        let mut choice = Choice::default();
+        while judge {
+            choice = self.choose(&mut tried)?;
+            let before = tried.len();
+            if self.settled(&tried).is_some() {
+                self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
+            }
+            if tried.len() == before {
+                break;
+            }
         }
-        let best = self.settled(&tried);
-        let found = choose(&self.contenders(&tried)).recommended.map_or(f64::INFINITY, |n| cost(&tried[n].candidate));
-        let not_reached = if judge { left.iter().filter(|(least, _)| *least < found).count() } else { 0 };
+        let (tried, choice) = sorted(tried, choice);
+        let best = choice.recommended.map(|n| cost(&tried[n].candidate));
+        let cheaper = |least: f64| judge && best.is_none_or(|best| least < best);
+        let not_reached = left.iter().filter(|(least, _)| cheaper(*least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
-        tried.sort_by(|one, other| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
-        let choice = if judge { self.choose(&mut tried)? } else { Choice::default() };
         Ok(Found { market, tried, ruled_out: ruled, choice, not_reached })
     }
 
@@ -309,12 +317,22 @@ impl<'a> Search<'a> {
 /// Why an offer that the search did not reach was not simulated. `best` is the price of what was found.
 fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) -> RuledOut {
     let (by, reason) = match best {
-        Some(best) if least < best => ("price", "not reached by the search; --thorough simulates it".into()),
-        Some(best) => ("price", format!("costs {} times as much", words::factor(least / best))),
-        None if judge => ("price", "dearer than all that was simulated; --thorough simulates it".into()),
-        None => ("class", "another of its class was simulated".into()),
+        Some(best) if least >= best => ("price", format!("costs {} times as much", words::factor(least / best))),
+        _ if judge => ("not reached", "the search ended before it; --thorough simulates it".into()),
+        _ => ("class", "another of its class was simulated".into()),
     };
     offer.ruled_out(by, reason, Some(least))
+}
+
+/// Orders designs by price, and finds those of the choice again.
+fn sorted(tried: Vec<Tried>, choice: Choice) -> (Vec<Tried>, Choice) {
+    let mut order: Vec<(usize, Tried)> = tried.into_iter().enumerate().collect();
+    order.sort_by(|(_, one), (_, other)| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
+    let place = |n: usize| order.iter().position(|(before, _)| *before == n).expect("every design has a place");
+    let mut equals: Vec<usize> = choice.equals.iter().map(|&n| place(n)).collect();
+    equals.sort_unstable();
+    let choice = Choice { recommended: choice.recommended.map(place), nearest: choice.nearest.map(place), equals };
+    (order.into_iter().map(|(_, tried)| tried).collect(), choice)
 }
 
 /// Orders offers by price, then the larger, then fewer parts, then by name.

@@ -9,7 +9,7 @@ use esker_results::study::{
 };
 
 use crate::search::Found;
-use phrases::{in_market, life_of, price_of, with_year};
+use phrases::{in_market, life_of, price_of};
 
 /// The data for a verdict.
 pub(crate) struct Facts<'a> {
@@ -72,7 +72,7 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
     let Some(best) = recommended else { return headline_of_none(facts) };
     let not_reached = facts.markets.first().map_or(0, |found| found.not_reached);
     let found = if not_reached > 0 { "that was found to keep" } else { "that keeps" };
-    let mut text = format!("{} is the cheapest {found} every budget", with_year(best));
+    let mut text = format!("{} is the cheapest {found} every budget", best.title_and_year());
     if let Some(price) = price_of(best, facts.budgets.years) {
         text += &format!(": {price}");
     }
@@ -110,7 +110,7 @@ fn headline_of_none(facts: &Facts<'_>) -> String {
     } else {
         "No design keeps every budget.".to_string()
     };
-    format!("{none} {} comes nearest, but {missed}.", with_year(nearest))
+    format!("{none} {} comes nearest, but {missed}.", nearest.title_and_year())
 }
 
 /// Why the answer of a market is what it is.
@@ -175,7 +175,7 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for other in &facts.markets[1..] {
         if let Some(best) = other.recommended() {
             let price = price_of(best, facts.budgets.years).unwrap_or_default();
-            say(Level::Info, format!("{}: {}, {price}.", in_market(other.market), with_year(best)));
+            say(Level::Info, format!("{}: {}, {price}.", in_market(other.market), best.title_and_year()));
         }
     }
 }

@@ -4,19 +4,15 @@ use esker_core::words;
 use esker_plan::Market;
 use esker_results::study::Candidate;
 
-/// An amount of money as people write it: "412 USD", "8.40 USD".
-pub(super) fn money(amount: f64, currency: &str) -> String {
-    match amount {
-        amount if amount.abs() < 100.0 => format!("{amount:.2} {currency}"),
-        amount => format!("{} {currency}", words::count(amount.round() as u64)),
-    }
-}
-
 /// What a candidate costs, in words.
 pub(super) fn price_of(candidate: &Candidate, years: f64) -> Option<String> {
     let cost = candidate.cost.as_ref()?;
-    let (total, month) = (money(cost.total, &cost.currency), money(cost.per_month, &cost.currency));
-    Some(if cost.purchase > 0.0 { format!("{total} over {}", words::years(years)) } else { format!("{month} a month") })
+    let currency = &cost.currency;
+    Some(if candidate.is_rented() {
+        format!("{} {currency} a month", words::money(cost.per_month))
+    } else {
+        format!("{} {currency} over {}", words::money(cost.total), words::years(years))
+    })
 }
 
 /// How a sentence about a market begins.
@@ -26,14 +22,6 @@ pub(super) const fn in_market(market: Market) -> &'static str {
         Market::Aws => "At Amazon Web Services",
         Market::Azure => "At Microsoft Azure",
         Market::Google => "At Google Cloud",
-    }
-}
-
-/// "Micron 7450 PRO, 960 GB (2022)".
-pub(super) fn with_year(candidate: &Candidate) -> String {
-    match &candidate.product {
-        Some(product) if product.year > 0 => format!("{} ({})", candidate.title, product.year),
-        _ => candidate.title.clone(),
     }
 }
 
