@@ -119,14 +119,12 @@ impl<'a> Search<'a> {
         // best may break one: is there a cheaper one then?
         state.limit = state.limit.saturating_mul(2);
         let mut choice = Choice::default();
-        while judge {
+        let mut chosen_of = 0;
+        while judge && chosen_of < tried.len() {
             choice = self.choose(&mut tried)?;
-            let before = tried.len();
+            chosen_of = tried.len();
             if self.settled(&tried).is_some() {
                 self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
-            }
-            if tried.len() == before {
-                break;
             }
         }
         let (tried, choice) = sorted(tried, choice);
