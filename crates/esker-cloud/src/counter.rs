@@ -16,7 +16,7 @@ pub struct Cost {
 }
 
 /// Counts requests one after the other, since a request may share the unit of the one before it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
     unit: Option<u64>,
     merge: bool,
@@ -26,7 +26,7 @@ pub struct Counter {
 }
 
 /// Where the last request of a kind ended, and what is left of its last unit.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sequence {
     end: u64,
     left: u64,

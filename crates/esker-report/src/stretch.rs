@@ -135,7 +135,7 @@ pub(crate) fn slow_stretch(workload: &WorkloadStudy) -> Option<SlowStretch> {
     let place = 100.0 * (f64::from(stretch.slowest) + 0.4) / count;
     Some(SlowStretch {
         design: candidate.map_or(&stretch.candidate, |candidate| &candidate.title).clone(),
-        sentence: sentence(worst),
+        sentence: sentence(worst, stretch.of_busiest),
         first,
         last: first + count - 1.0,
         start_s: stretch.start_s,
@@ -192,12 +192,13 @@ fn describe(request: &SlowRequest) -> String {
     format!("{}, {whole} in all: {}", what(request), parts.join(", "))
 }
 
-fn sentence(request: &SlowRequest) -> String {
+fn sentence(request: &SlowRequest, of_busiest: bool) -> String {
     let first = (PARTS[0].what, 0.0);
     let (most, time) =
         times(request).fold(first, |most, (_, part, time)| if time > most.1 { (part.what, time) } else { most });
     format!(
-        "The slowest request of all, a {}, took {}. The largest part of it, {}, was {most}.",
+        "The slowest request of {}, a {}, took {}. The largest part of it, {}, was {most}.",
+        if of_busiest { "the trace's busiest stretches" } else { "all" },
         what(request),
         page::micros(request.response_us).text(),
         page::share(time / request.response_us).text()
@@ -227,6 +228,7 @@ mod tests {
         };
         let found = Found {
             candidate: "a".into(),
+            of_busiest: false,
             first_request: 99,
             start_s: 3.0,
             slowest: 1,

@@ -4,10 +4,9 @@ use std::cell::Cell;
 
 use esker_core::{Arrival, Bytes, Nanos, Ratio};
 use esker_results::LeftOut;
-use esker_sim::{BeyondCapacity, TargetLayout};
+use esker_sim::{BeyondCapacity, TargetLayout, Workload};
 
 use crate::StudyError;
-use crate::load::StudyWorkload;
 
 /// How the workload is mapped to a design.
 #[derive(Clone, Copy)]
@@ -27,14 +26,14 @@ impl Load<'_> {
     }
 }
 
-/// Returns the workload's requests under `load` on a design of `capacity`, exactly as the design's experiment has them.
+/// Returns a workload's requests under `load` on a design of `capacity`, exactly as the design's experiment has them.
 pub(crate) fn arrivals<'a>(
-    workload: &'a StudyWorkload,
+    requests: &'a Workload,
     load: &Load<'a>,
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,
 ) -> Result<impl Iterator<Item = Arrival> + use<'a>, StudyError> {
     let layout =
         TargetLayout { beyond_capacity: BeyondCapacity::Dense, time_scale: load.time_scale, shifts: load.shifts };
-    workload.requests.arrivals(capacity, &layout, left_out).map_err(StudyError::design)
+    requests.arrivals(capacity, &layout, left_out).map_err(StudyError::design)
 }

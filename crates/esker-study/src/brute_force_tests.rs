@@ -14,7 +14,7 @@ use crate::judge::contender;
 use crate::offers::{Offer, ruled_out};
 use crate::prepare::Prepared;
 use crate::search::{Search, Tried};
-use crate::simulate::{Task, stressed};
+use crate::simulate::stressed;
 use crate::strain::Search as Loads;
 use crate::{DataSettings, Hooks, StudySettings, load};
 
@@ -50,10 +50,10 @@ fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = Prepared::of(&workload, settings);
+    let prepared = Prepared::of(&workload, settings).unwrap();
     let (all, bounds) = (prepared.offers(&workload, settings).unwrap(), prepared.bounds(&workload, settings));
-    let Prepared { budgets, busy, demand, limits, .. } = &prepared;
-    let task = Task { workload: &workload, settings, busy: busy.as_ref(), limits: *limits, hooks: &hooks };
+    let Prepared { budgets, demand, .. } = &prepared;
+    let task = prepared.task(&workload, settings, &hooks);
     let active = Bytes(workload.map().footprint());
     let search = || Search::new(&task, budgets, bounds, *demand, &settings.running, active);
     let found = search().market(settings.market, &all, true, usize::MAX).unwrap();
@@ -131,8 +131,8 @@ fn of_all_products_nothing_cheaper_keeps_the_budgets() {
         "WebSearch1-first25k.spc.zst",
         "msr-prxy_0-first20k.csv.zst",
         "ycsb-rocksdb-10k.blkparse.zst",
-        "fio-randwrite.iolog.zst",
-        "postmark-62k.disksim.zst",
+        "tpcc-small.mqsim.zst",
+        "sqlite-wal-ext4-5k.wiscsee.zst",
     ];
     for trace in traces(&six) {
         let catalogue = Catalogue::builtin("current").unwrap();

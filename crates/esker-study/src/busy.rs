@@ -3,15 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use esker_core::Nanos;
-use esker_results::profile::BusiestWindow;
+use esker_results::profile::{BusiestWindow, Profile};
 use esker_results::study::BusyStretch;
+use esker_sim::Workload;
+
+use crate::StudyError;
 
 /// A 99th percentile of fewer requests than this is the response time of a handful of them.
 const REQUESTS_MIN: usize = 1_000;
 /// Larger loads are tried on this many stretches.
 const STRETCHES: usize = 10;
-/// No further stretches are taken once they have this many requests together.
-const REQUESTS_MAX: u64 = 300_000;
+/// No further stretches are taken once they have this much work together.
+const WORK_MAX: u64 = 450_000;
+/// Bytes that are simulated in about the time of one more request.
+const BYTES_LIKE_A_REQUEST: u64 = 16 << 10;
+
+/// How long requests take to simulate, in small requests: large ones have more pages.
+pub(crate) fn work(requests: u64, bytes: u64) -> u64 {
+    requests + bytes / BYTES_LIKE_A_REQUEST
+}
 
 /// A stretch of time of a trace; the end is not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +43,37 @@ impl Stretch {
     }
 }
 
+/// The busy times of a workload, and its requests in them.
+#[derive(Debug)]
+pub(crate) struct Busy {
+    pub(crate) times: BusyTimes,
+    /// The busiest hour: budgets hold in it, too.
+    pub(crate) hour: Option<Stretch>,
+    /// Those of the busiest stretches.
+    pub(crate) requests: Workload,
+}
+
+impl Busy {
+    /// Of `requests`, which `arrivals` returns with their bytes as often as it is asked.
+    pub(crate) fn of<I: Iterator<Item = (Nanos, u64)>>(
+        requests: &Workload,
+        profile: &Profile,
+        arrivals: impl Fn() -> I,
+    ) -> Result<Self, StudyError> {
+        let times = busy_times(arrivals, profile.busiest_minute.as_ref());
+        let within = |at| times.busiest.iter().any(|stretch| stretch.contains(at));
+        let requests = requests.part(within).map_err(StudyError::design)?.expect("a study is of traces");
+        let hour = profile.busiest_hour.as_ref().map(|hour| {
+            let from = Nanos::from_secs_f64(hour.start_s);
+            Stretch { from, to: from + Nanos::from_secs(3600), requests: hour.requests }
+        });
+        Ok(Self { times, hour, requests })
+    }
+}
+
 /// The busy times of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Busy {
+pub(crate) struct BusyTimes {
     /// Budgets hold in it.
     pub(crate) stretch: Stretch,
     /// The busiest stretches of that length in order of time; `stretch` is one of them.
@@ -44,7 +82,7 @@ pub(crate) struct Busy {
 
 /// Finds the busy times among arrivals in rising order with their bytes, which `arrivals` returns twice. `minute` is
 /// the busiest minute.
-pub(crate) fn busy<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, minute: Option<&BusiestWindow>) -> Busy {
+fn busy_times<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, minute: Option<&BusiestWindow>) -> BusyTimes {
     let (shortest, all) = shortest(arrivals().map(|(at, _)| at));
     let stretch = match (minute.filter(|minute| minute.requests >= REQUESTS_MIN as u64), shortest) {
         (Some(minute), _) => {
@@ -55,7 +93,7 @@ pub(crate) fn busy<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, m
         (None, Some(shortest)) => shortest,
         (None, None) => all,
     };
-    Busy { stretch, busiest: busiest(arrivals(), stretch) }
+    BusyTimes { stretch, busiest: busiest(arrivals(), stretch) }
 }
 
 /// Returns the shortest stretch with enough requests, if there are as many, and the whole trace.
@@ -97,23 +135,23 @@ fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch) -> Vec<S
         let (requests, all) = counts.entry(before(at)).or_default();
         (*requests, *all) = (*requests + 1, *all + bytes);
     }
-    counts.remove(&0);
+    let (requests, bytes) = counts.remove(&0).unwrap_or_default();
+    let mut work_of_all = work(requests, bytes);
     let mut by_requests: Vec<(i128, (u64, u64))> = counts.into_iter().collect();
     by_requests.sort_by_key(|&(before, (requests, _))| (std::cmp::Reverse(requests), before));
     let mut by_bytes = by_requests.clone();
     by_bytes.sort_by_key(|&(before, (_, bytes))| (std::cmp::Reverse(bytes), before));
     let mut found = vec![like];
     let mut taken = BTreeSet::new();
-    let mut requests_of_all = like.requests;
     // In turn, so that both kinds are there if there is no room for all.
-    for (before, (requests, _)) in by_bytes.into_iter().zip(by_requests).flat_map(|(one, other)| [one, other]) {
-        if found.len() == STRETCHES || requests_of_all + requests > REQUESTS_MAX {
+    for (before, (requests, bytes)) in by_bytes.into_iter().zip(by_requests).flat_map(|(one, other)| [one, other]) {
+        if found.len() == STRETCHES || work_of_all + work(requests, bytes) > WORK_MAX {
             break;
         }
         if !taken.insert(before) {
             continue;
         }
-        requests_of_all += requests;
+        work_of_all += work(requests, bytes);
         let begin = i128::from(like.from.0) - before * i128::from(length);
         let end = Nanos((begin + i128::from(length)) as u64);
         found.push(Stretch { from: Nanos(begin.max(0) as u64), to: end, requests });
@@ -138,7 +176,7 @@ mod tests {
                 at.0.is_multiple_of(1_000_000_000) || (Nanos::from_secs(600)..Nanos::from_secs(660)).contains(at)
             })
         };
-        let busy = busy(|| times().map(|at| (at, 512)), Some(&minute(600.0, 1_200)));
+        let busy = busy_times(|| times().map(|at| (at, 512)), Some(&minute(600.0, 1_200)));
         let expected = Stretch { from: Nanos::from_secs(600), to: Nanos::from_secs(660), requests: 1_200 };
         assert_eq!(busy.stretch, expected);
         assert_eq!(busy.busiest.len(), STRETCHES);
@@ -164,7 +202,7 @@ mod tests {
     fn else_the_shortest_stretch_with_a_thousand() {
         // A request every ten seconds, every second one from the 2,000th to the 3,000th.
         let times = || (0..3_500u64).map(|n| Nanos::from_secs(if n < 2_000 { 10 * n } else { 18_000 + n }));
-        let busy = busy(|| times().map(|at| (at, 512)), Some(&minute(20_000.0, 60)));
+        let busy = busy_times(|| times().map(|at| (at, 512)), Some(&minute(20_000.0, 60)));
         assert_eq!((busy.stretch.requests, busy.stretch.length()), (1_000, Nanos::from_secs(999) + Nanos(1)));
         assert!(busy.stretch.from >= Nanos::from_secs(19_990));
     }
@@ -174,8 +212,8 @@ mod tests {
         let times = || (0..10u64).map(Nanos::from_secs);
         let whole = Stretch { from: Nanos::ZERO, to: Nanos::from_secs(9) + Nanos(1), requests: 10 };
         assert_eq!(
-            busy(|| times().map(|at| (at, 512)), Some(&minute(0.0, 10))),
-            Busy { stretch: whole, busiest: vec![whole] }
+            busy_times(|| times().map(|at| (at, 512)), Some(&minute(0.0, 10))),
+            BusyTimes { stretch: whole, busiest: vec![whole] }
         );
     }
 }

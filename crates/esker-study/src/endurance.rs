@@ -164,7 +164,8 @@ fn changes<'a>(
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,
 ) -> impl Iterator<Item = Arrival> + 'a {
-    let all = arrivals(workload, &Load::AS_TRACED, capacity, left_out).expect("the measured run had the same");
+    let all =
+        arrivals(&workload.requests, &Load::AS_TRACED, capacity, left_out).expect("the measured run had the same");
     all.filter(|arrival| arrival.request.kind != RequestKind::Read)
 }
 

@@ -21,15 +21,18 @@ mod parts_tests;
 mod prepare;
 mod run;
 mod search;
+#[cfg(test)]
+mod seeds_tests;
 mod simulate;
 mod strain;
 mod stretch;
+mod task;
 mod verdict;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use esker_core::{Bytes, Hint, Ratio, ReplayError, Unsupported};
+use esker_core::{Bytes, Hint, Ratio, ReplayError, Unsupported, jobs};
 use esker_plan::{Catalogue, Market, Running};
 use esker_sim::{AssemblyError, ConfigError, RunError, WorkloadError};
 use esker_trace::{ReadOptions, TraceError, group_inputs};
@@ -41,13 +44,14 @@ pub use need::DataSettings;
 pub use offers::InUse;
 
 use esker_results::study::{
-    ActiveRegion, Budgets, CandidateOutcome, Misalignment, ReplayMode, ReplaySummary, STUDY_SCHEMA, StudyReport,
-    WorkloadStudy,
+    ActiveRegion, Budgets, CandidateOutcome, Misalignment, ReplayMode, ReplaySummary, STUDY_SCHEMA, SlowStretch,
+    StudyReport, WorkloadStudy,
 };
 use load::StudyWorkload;
+use offers::{Bounds, Offer};
 use prepare::Prepared;
 use search::{Found, Search, Tried};
-use simulate::Task;
+use task::Task;
 
 /// The traces to study, and options.
 #[derive(Clone, Debug)]
@@ -269,54 +273,39 @@ fn study_workload(
 ) -> Result<WorkloadStudy, StudyError> {
     let timed = workload.has_times();
     let active = Bytes(workload.map().footprint());
-    let prepared = Prepared::of(workload, settings);
+    let prepared = Prepared::of(workload, settings)?;
     let (all, bounds) = (prepared.offers(workload, settings)?, prepared.bounds(workload, settings));
-    let Prepared { measured, budgets, busy, need, demand, limits } = prepared;
-    let task = Task { workload, settings, busy: busy.as_ref(), limits, hooks };
-    let mut search = Search::new(&task, &budgets, bounds, demand, &settings.running, active);
-    let others = Market::ALL.iter().filter(|&&market| market != settings.market);
-    let mut markets = Vec::new();
-    for &market in std::iter::once(&settings.market).chain(others) {
-        // Without times there is no answer to put beside that of the market that was asked for.
-        if market == settings.market || timed && all.iter().any(|offer| offer.market() == market) {
-            let whole = search::WHOLE[usize::from(market != settings.market)];
-            markets.push(search.market(market, &all, timed, whole)?);
-        }
-    }
-    hooks.tell("drawing the miss-ratio curve", 0, None);
+    let task = prepared.task(workload, settings, hooks);
+    let markets = markets(&task, &prepared, &all, bounds)?;
+    task.tell("drawing the miss-ratio curve");
     let miss_ratio_curve = curve::curve(workload, settings.seed, hooks)?;
     let misalignments = misalignments(&task, &markets)?;
     let replay = replay_summary(workload);
     let evidence =
         evidence::evidence(workload.profile.duration_s.filter(|_| timed), markets.first().and_then(Found::recommended));
     let verdict = verdict::verdict(&verdict::Facts {
-        budgets: &budgets,
-        need: &need,
+        budgets: &prepared.budgets,
+        need: &prepared.need,
         replay: &replay,
         profile: &workload.profile,
-        measured: measured.as_ref(),
+        measured: prepared.measured.as_ref(),
         markets: &markets,
         curve: &miss_ratio_curve,
         misalignments: &misalignments,
         evidence: &evidence,
     });
-    let slowest = match drive_for_stretch(&markets) {
-        Some(Tried { design, slowest: Some(slowest), .. }) => {
-            hooks.tell(&format!("looking at {}", design.name), 0, None);
-            stretch::around(workload, design, *slowest, settings, hooks)?
-        }
-        _ => None,
-    };
+    let slowest = slowest(&task, &markets)?;
     let (mut candidates, mut ruled_out) = (Vec::new(), Vec::new());
     for found in markets {
         candidates.extend(found.tried.into_iter().map(|tried| tried.candidate));
         ruled_out.extend(found.ruled_out);
     }
+    let Prepared { measured, budgets, busy, need, .. } = prepared;
     Ok(WorkloadStudy {
         name: workload.name.clone(),
         verdict,
         budgets: Some(budgets),
-        busy_stretch: busy.as_ref().map(|busy| busy.stretch.results()),
+        busy_stretch: busy.as_ref().map(|busy| busy.times.stretch.results()),
         need: Some(need),
         evidence: Some(evidence),
         inputs: workload.inputs.clone(),
@@ -335,6 +324,33 @@ fn study_workload(
         miss_ratio_curve,
         misalignments,
     })
+}
+
+/// Looks through all markets at once; the one that was asked for comes first.
+fn markets(task: &Task<'_>, prepared: &Prepared, all: &[Offer<'_>], bounds: Bounds) -> Result<Vec<Found>, StudyError> {
+    let (settings, timed) = (task.settings, task.workload.has_times());
+    let offered = |market: &Market| all.iter().any(|offer| offer.market() == *market);
+    let others = Market::ALL.iter().copied().filter(|market| *market != settings.market);
+    // Without times there is no answer to put beside that of the market that was asked for.
+    let others = others.filter(|market| timed && offered(market));
+    let markets: Vec<Market> = std::iter::once(settings.market).chain(others).collect();
+    let found = jobs::collect(settings.threads, markets.len(), |index| {
+        let active = Bytes(task.workload.map().footprint());
+        let Prepared { budgets, demand, .. } = prepared;
+        let mut search = Search::new(task, budgets, bounds, *demand, &settings.running, active);
+        search.market(markets[index], all, timed, search::WHOLE[index.min(1)])
+    });
+    found.into_iter().collect()
+}
+
+/// Looks at the slowest requests of a drive.
+fn slowest(task: &Task<'_>, markets: &[Found]) -> Result<Option<SlowStretch>, StudyError> {
+    let Some(Tried { design, slowest: Some(slowest), .. }) = drive_for_stretch(markets) else { return Ok(None) };
+    task.tell(&format!("looking at the slowest requests of {}", design.name));
+    match task.busy {
+        Some(busy) if task.is_large() => stretch::of_busiest(task, busy, design),
+        _ => stretch::around(task, design, *slowest),
+    }
 }
 
 /// Returns the drive whose slowest requests are shown: the recommended design of the first market or, if that has no

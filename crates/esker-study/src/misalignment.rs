@@ -9,7 +9,8 @@ use crate::arrivals::{Load, arrivals};
 use crate::load::StudyWorkload;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
-use crate::simulate::{Task, flash_report, measured_run};
+use crate::simulate::{flash_report, measured_run};
+use crate::task::Task;
 use esker_results::study::{AlignmentRun, Candidate, CandidateOutcome, Misalignment, MisalignmentCost};
 
 /// Volumes with a smaller share of the requests are not reported.
@@ -65,7 +66,7 @@ pub(crate) fn cost(
         })
         .collect();
     let load = Load { shifts: &shifts, ..Load::AS_TRACED };
-    if arrivals(workload, &load, Bytes(candidate.capacity_bytes), &Cell::default()).is_err() {
+    if arrivals(&workload.requests, &load, Bytes(candidate.capacity_bytes), &Cell::default()).is_err() {
         return Ok(None);
     }
     let run = measured_run(task, design, &load)?;

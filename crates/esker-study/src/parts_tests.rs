@@ -12,7 +12,7 @@ use esker_sim::{DeviceDescription, PreconditionKind, System};
 use crate::brute_force_tests::{settings, traces};
 use crate::offers::{Design, Offer};
 use crate::prepare::Prepared;
-use crate::simulate::{Task, simulate};
+use crate::simulate::simulate;
 use crate::{Hooks, load};
 
 /// The same drive with all of its blocks, as full as the part.
@@ -37,11 +37,9 @@ fn parts_of_drives_do_like_whole_ones() {
         let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
         let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-        let prepared = Prepared::of(&workload, &settings);
+        let prepared = Prepared::of(&workload, &settings).unwrap();
         let all = prepared.offers(&workload, &settings).unwrap();
-        let Prepared { busy, limits, .. } = &prepared;
-        let task =
-            Task { workload: &workload, settings: &settings, busy: busy.as_ref(), limits: *limits, hooks: &hooks };
+        let task = prepared.task(&workload, &settings, &hooks);
         let active = Bytes(workload.map().footprint());
         for name in ["micron-5400-pro-240GB", "micron-5400-pro-960GB", "micron-7450-pro-960GB"] {
             let offer = all.iter().find(|offer| offer.name() == name).unwrap();

@@ -1,5 +1,7 @@
 //! What is known of a workload before any design is simulated.
 
+use std::sync::atomic::AtomicU64;
+
 use esker_results::study::{Budgets, Measured, Need};
 
 use crate::busy::Busy;
@@ -7,7 +9,8 @@ use crate::endurance::Demand;
 use crate::load::StudyWorkload;
 use crate::offers::{Bounds, Offer, Wanted};
 use crate::strain::Limits;
-use crate::{StudyError, StudySettings, budgets, busy, need, offers};
+use crate::task::Task;
+use crate::{Hooks, StudyError, StudySettings, budgets, need, offers};
 
 /// What is known of a workload before any design is simulated.
 pub(crate) struct Prepared {
@@ -17,10 +20,12 @@ pub(crate) struct Prepared {
     pub(crate) need: Need,
     pub(crate) demand: Demand,
     pub(crate) limits: Option<Limits>,
+    /// Designs simulated so far.
+    done: AtomicU64,
 }
 
 impl Prepared {
-    pub(crate) fn of(workload: &StudyWorkload, settings: &StudySettings) -> Self {
+    pub(crate) fn of(workload: &StudyWorkload, settings: &StudySettings) -> Result<Self, StudyError> {
         let timed = workload.has_times();
         let measured = workload.profile.measured.as_ref().map(|measured| Measured {
             all: measured.all,
@@ -33,21 +38,34 @@ impl Prepared {
             true => budgets::budgets(&settings.budgets, measured.as_ref()),
             false => settings.budgets.clone(),
         };
-        let minute = workload.profile.busiest_minute.as_ref();
-        Self {
-            busy: timed.then(|| busy::busy(|| workload.arrivals(), minute)),
+        let busy = || Busy::of(&workload.requests, &workload.profile, || workload.arrivals());
+        let busy = timed.then(busy).transpose()?;
+        Ok(Self {
+            busy,
             need: need::need(workload, &settings.data, budgets.years),
             demand: Demand::of(workload, budgets.growth_per_year, budgets.years),
             limits: timed.then(|| budgets::limits(&budgets)),
             measured,
             budgets,
-        }
+            done: AtomicU64::new(0),
+        })
+    }
+
+    /// What simulations are to find out.
+    pub(crate) fn task<'a>(
+        &'a self,
+        workload: &'a StudyWorkload,
+        settings: &'a StudySettings,
+        hooks: &'a Hooks<'a>,
+    ) -> Task<'a> {
+        let Self { busy, budgets, limits, done, .. } = self;
+        Task { workload, settings, busy: busy.as_ref(), budgets, limits: *limits, hooks, done }
     }
 
     /// What designs cannot miss.
     pub(crate) fn bounds(&self, workload: &StudyWorkload, settings: &StudySettings) -> Bounds {
         Bounds {
-            bytes_per_s: self.busy.as_ref().map(|busy| workload.bytes_per_s(&busy.stretch)),
+            bytes_per_s: self.busy.as_ref().map(|busy| workload.bytes_per_s(&busy.times.stretch)),
             host_bytes_per_day: self.demand.bytes_per_day().map(|[fewest, _]| fewest),
             capacity_bytes: self.need.capacity_bytes.div_ceil(self.need.copies.max(1).into()),
             devices: self.budgets.devices,
@@ -65,7 +83,7 @@ impl Prepared {
         let wanted = Wanted {
             need: &self.need,
             workload,
-            stretch: self.busy.as_ref().map(|busy| &busy.stretch),
+            stretch: self.busy.as_ref().map(|busy| &busy.times.stretch),
             utilisation: self.budgets.utilisation.unwrap_or(1.0),
         };
         offers::offers(&settings.catalogue, &settings.in_use, &wanted)

@@ -13,10 +13,12 @@ use esker_trace::ReadOptions;
 use crate::arrivals::{Load, arrivals};
 use crate::busy::Busy;
 use crate::endurance::{self, Wearing};
+use crate::judge::judge;
 use crate::load::StudyWorkload;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::strain::{Limits, Search, Strain, Stretches, headroom, strain};
+use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{
     BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, Headroom, ResourceLimit,
@@ -38,17 +40,6 @@ const INTERVALS: u64 = 240;
 const CURVE_POINTS: usize = 120;
 const HOUR: Nanos = Nanos::from_secs(3600);
 
-/// What a simulation is to find out.
-pub(crate) struct Task<'a> {
-    pub(crate) workload: &'a StudyWorkload,
-    pub(crate) settings: &'a StudySettings,
-    /// The busy times of the trace, if it has times.
-    pub(crate) busy: Option<&'a Busy>,
-    /// What has to be kept under load, if the trace has times.
-    pub(crate) limits: Option<Limits>,
-    pub(crate) hooks: &'a Hooks<'a>,
-}
-
 /// What a simulation found out. It holds for every offer whose simulated design is the same.
 #[derive(Clone)]
 pub(crate) struct Simulated {
@@ -59,8 +50,8 @@ pub(crate) struct Simulated {
     pub(crate) slowest: Option<Slowest>,
 }
 
-/// Simulates one design: the measured run; for flash as many further passes as write amplification needs; and the
-/// busiest stretches under larger loads.
+/// Simulates one design: the measured run; for flash that keeps the budgets in it as many further passes as write
+/// amplification needs; and the busiest stretches under larger loads.
 pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
     let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
@@ -101,13 +92,16 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     }
     let mut wearing = None;
     if candidate.outcome == CandidateOutcome::Served {
-        if design.flash.is_some() {
-            wearing = Some(endurance::wearing(workload, &mut run, &report.devices, hooks)?);
-        }
         candidate.busy = run.busy.as_ref().map(|statistics| BusyResults {
             response_time: LatencySummary::of(&statistics.response()),
             ..BusyResults::default()
         });
+        // How long flash lasts takes many further passes: too many for a design that is not bought anyway.
+        let judgement = judge(&candidate, task.budgets);
+        let may_do = judgement.keeps_budgets || judgement.close || settings.thorough;
+        if design.flash.is_some() && may_do {
+            wearing = Some(endurance::wearing(workload, &mut run, &report.devices, hooks)?);
+        }
         if let (Some(busy), Some(limits)) = (task.busy, &task.limits) {
             under_load(task, busy, limits, &mut run, &mut candidate)?;
         }
@@ -140,7 +134,7 @@ fn under_load(
     run: &mut MeasuredRun,
     candidate: &mut Candidate,
 ) -> Result<(), StudyError> {
-    let stretches = Stretches::of(task.workload, busy, &*run.device)?;
+    let stretches = Stretches::of(busy, &*run.device)?;
     let MeasuredRun { device, replay_settings, now, .. } = run;
     let first = strain(&stretches, device, replay_settings, 1.0, now, task.hooks)?;
     if let (Some(results), Some(strained)) = (&mut candidate.busy, &first.busy) {
@@ -153,6 +147,7 @@ fn under_load(
 }
 
 /// The busiest stretches alone, on a design as it is before the trace.
+#[derive(Clone)]
 pub(crate) struct Stressed {
     /// Under the load of the trace.
     pub(crate) first: Strain,
@@ -171,6 +166,7 @@ impl Stressed {
             (false, None) => f64::MAX,
         };
         over(busy.response_time.p99_us, limits.p99_us)
+            .max(over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us))
             .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
             .max(carried)
     }
@@ -187,7 +183,7 @@ pub(crate) fn stressed(
     let (Some(busy), Some(limits)) = (task.busy, &task.limits) else { return Ok(None) };
     let settings = StudySettings { seed, ..task.settings.clone() };
     let mut setup = set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
-    let stretches = Stretches::of(task.workload, busy, &*setup.device)?;
+    let stretches = Stretches::of(busy, &*setup.device)?;
     let Setup { device, replay_settings, .. } = &mut setup;
     let mut now = Nanos::ZERO;
     let first = strain(&stretches, device, replay_settings, 1.0, &mut now, task.hooks)?;
@@ -290,12 +286,13 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
             let from = Nanos::from_secs_f64(hour.start_s);
             measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));
         }
-        if let Some(Busy { stretch, .. }) = task.busy {
+        if let Some(Busy { times, .. }) = task.busy {
+            let stretch = times.stretch;
             measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
         }
     }
     let left_out = Cell::default();
-    let arrivals = arrivals(workload, load, device.capacity(), &left_out)?;
+    let arrivals = arrivals(&workload.requests, load, device.capacity(), &left_out)?;
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let statistics = measured.statistics().clone();

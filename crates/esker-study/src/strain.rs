@@ -3,14 +3,13 @@
 
 use std::cell::Cell;
 
-use esker_core::{Arrival, Control, Device, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
+use esker_core::{Arrival, Control, Device, LatencyHistogram, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::study::{BusyResults, Headroom};
 use esker_results::{LatencySummary, Reporting};
 use esker_sim::{Measured, Watch, resource_name};
 
 use crate::arrivals::{Load, arrivals};
-use crate::busy::Busy;
-use crate::load::StudyWorkload;
+use crate::busy::{Busy, BusyTimes, Stretch};
 use crate::{Hooks, StudyError};
 
 /// Loads that are tried, as multiples of the trace's, besides the one that has to be carried.
@@ -34,6 +33,8 @@ pub(crate) struct Limits {
 pub(crate) struct Strain {
     /// Absent if it cannot keep up.
     pub(crate) busy: Option<BusyResults>,
+    /// What the 99th percentile of the busiest hour is at least.
+    pub(crate) hour_p99_us: Option<f64>,
 }
 
 /// The requests of the busiest stretches, as a design of one capacity has them.
@@ -43,25 +44,68 @@ pub(crate) struct Stretches {
     lengths: Vec<Nanos>,
     /// The one in which budgets hold.
     judged: usize,
+    /// Which of them lie in the busiest hour, and the requests of that hour.
+    of_hour: Vec<bool>,
+    hour_requests: u64,
 }
 
 impl Stretches {
     /// Picks the requests for a device of this capacity.
-    pub(crate) fn of(workload: &StudyWorkload, busy: &Busy, device: &dyn Reporting) -> Result<Self, StudyError> {
+    pub(crate) fn of(busy: &Busy, device: &dyn Reporting) -> Result<Self, StudyError> {
         let left_out = Cell::default();
-        let mut requests: Vec<Vec<Arrival>> = busy.busiest.iter().map(|_| Vec::new()).collect();
+        let BusyTimes { stretch: judged, busiest } = &busy.times;
+        let mut requests: Vec<Vec<Arrival>> = busiest.iter().map(|_| Vec::new()).collect();
         let mut at = 0;
-        for arrival in arrivals(workload, &Load::AS_TRACED, device.capacity(), &left_out)? {
-            while busy.busiest.get(at).is_some_and(|stretch| arrival.at >= stretch.to) {
+        for arrival in arrivals(&busy.requests, &Load::AS_TRACED, device.capacity(), &left_out)? {
+            while busiest.get(at).is_some_and(|stretch| arrival.at >= stretch.to) {
                 at += 1;
             }
-            let Some(stretch) = busy.busiest.get(at) else { break };
+            let Some(stretch) = busiest.get(at) else { break };
             if stretch.contains(arrival.at) {
                 requests[at].push(Arrival { at: arrival.at - stretch.from, ..arrival });
             }
         }
-        let judged = busy.busiest.iter().position(|stretch| *stretch == busy.stretch).expect("it is one of them");
-        Ok(Self { requests, lengths: busy.busiest.iter().map(|stretch| stretch.length()).collect(), judged })
+        let judged = busiest.iter().position(|stretch| stretch == judged).expect("it is one of them");
+        let of_hour =
+            |stretch: &Stretch| busy.hour.is_some_and(|hour| hour.from <= stretch.from && stretch.to <= hour.to);
+        Ok(Self {
+            requests,
+            lengths: busiest.iter().map(Stretch::length).collect(),
+            judged,
+            of_hour: busiest.iter().map(of_hour).collect(),
+            hour_requests: busy.hour.map_or(0, |hour| hour.requests),
+        })
+    }
+
+    /// The requests of all stretches, each stretch soon after the one before it.
+    pub(crate) fn in_a_row(&self) -> impl Iterator<Item = Arrival> {
+        self.requests.iter().zip(self.begins()).flat_map(|(requests, begin)| {
+            requests.iter().map(move |arrival| Arrival { at: begin + arrival.at, ..*arrival })
+        })
+    }
+
+    /// When each stretch begins in a row.
+    fn begins(&self) -> impl Iterator<Item = Nanos> {
+        self.lengths.iter().scan(Nanos::ZERO, |next, length| {
+            let begin = *next + GAP;
+            *next = begin + *length;
+            Some(begin)
+        })
+    }
+
+    /// When something happened in the trace that happened `at` this time in a row.
+    pub(crate) fn in_trace(&self, busy: &Busy, at: Nanos) -> Nanos {
+        let stretches = self.begins().zip(&busy.times.busiest);
+        let found = stretches.take_while(|(begin, _)| *begin <= at).last();
+        found.map_or(at, |(begin, stretch)| stretch.from + (at - begin))
+    }
+
+    /// The least 99th percentile that an hour can have in which these response times occur: the others may all be
+    /// short.
+    fn hour_p99_us(&self, some: &LatencyHistogram) -> Option<f64> {
+        let longer = self.hour_requests as f64 / 100.0;
+        let count = some.count() as f64;
+        (count > longer).then(|| some.quantile(1.0 - longer / count).as_micros_f64())
     }
 
     fn len(&self) -> u64 {
@@ -78,7 +122,7 @@ pub(crate) fn strain(
     now: &mut Nanos,
     hooks: &Hooks<'_>,
 ) -> Result<Strain, StudyError> {
-    let mut busy = None;
+    let (mut busy, mut of_hour) = (None, LatencyHistogram::default());
     for (index, (requests, length)) in stretches.requests.iter().zip(&stretches.lengths).enumerate() {
         let start = *now + GAP;
         let scaled = |at: Nanos| Nanos((at.0 as f64 / load) as u64);
@@ -94,7 +138,10 @@ pub(crate) fn strain(
             return Err(StudyError::Cancelled);
         }
         if end != ReplayEnd::Complete {
-            return Ok(Strain { busy: None });
+            return Ok(Strain { busy: None, hour_p99_us: None });
+        }
+        if stretches.of_hour[index] {
+            of_hour.merge(&measured.statistics().response());
         }
         if index == stretches.judged {
             let elapsed = last_event.max(start + scaled(*length)) - start;
@@ -109,7 +156,7 @@ pub(crate) fn strain(
         }
         *now = last_event.max(start + scaled(*length));
     }
-    Ok(Strain { busy })
+    Ok(Strain { busy, hour_p99_us: stretches.hour_p99_us(&of_hour) })
 }
 
 /// Lets a device without requests do until `until` what it does on its own, such as cleaning.
@@ -156,7 +203,7 @@ impl Strain {
 }
 
 /// Which loads are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Search {
     /// The one that has to be carried.
     Asked,

@@ -7,15 +7,17 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{Completion, Control, Device, Nanos, Observer, Request, Stretch, Verdict, replay};
+use esker_core::{Arrival, Completion, Control, Device, Nanos, Observer, Request, Stretch, Verdict, replay};
 use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
-use esker_sim::{Slowest, Watch};
+use esker_sim::{Measured, Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
-use crate::load::StudyWorkload;
+use crate::busy::Busy;
 use crate::offers::Design;
 use crate::simulate::{Setup, flash_report, set_up};
-use crate::{Hooks, StudyError, StudySettings};
+use crate::strain::Stretches;
+use crate::task::Task;
+use crate::{Hooks, StudyError};
 use esker_results::study::{ResponseParts, SlowRequest, SlowStretch};
 
 /// Requests shown, most of them before the slowest one, to show how it came about.
@@ -27,21 +29,44 @@ const RECORDED: u32 = 1024;
 const ENDS: usize = 16_384;
 
 /// Runs `design` again and shows the requests around `slowest`.
-pub(crate) fn around(
-    workload: &StudyWorkload,
-    design: &Design,
+pub(crate) fn around(task: &Task<'_>, design: &Design, slowest: Slowest) -> Result<Option<SlowStretch>, StudyError> {
+    let load = Load::AS_TRACED;
+    let setup = set_up(task.workload, design, &load, task.settings, task.hooks)?;
+    let left_out = Cell::default();
+    let arrivals = arrivals(&task.workload.requests, &load, setup.device.capacity(), &left_out)?;
+    record(setup, arrivals, slowest, design, task.hooks)
+}
+
+/// Shows the requests around the slowest of the busiest stretches: a large trace is not replayed once more for that.
+pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Result<Option<SlowStretch>, StudyError> {
+    let set_up = || set_up(task.workload, design, &Load::AS_TRACED, task.settings, task.hooks);
+    let Setup { mut device, replay_settings, .. } = set_up()?;
+    let stretches = Stretches::of(busy, &*device)?;
+    let mut go_on = |ended| task.hooks.simulated(ended);
+    let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
+    replay(&mut device, stretches.in_a_row(), &replay_settings, &mut measured).map_err(StudyError::design)?;
+    let slowest = measured.slowest();
+    task.hooks.check()?;
+    let Some(slowest) = slowest else { return Ok(None) };
+    let Some(found) = record(set_up()?, stretches.in_a_row(), slowest, design, task.hooks)? else { return Ok(None) };
+    let start = stretches.in_trace(busy, Nanos::from_secs_f64(found.start_s));
+    let before = task.workload.arrivals().take_while(|(at, _)| *at < start).count() as u64;
+    Ok(Some(SlowStretch { first_request: before, start_s: start.as_secs_f64(), of_busiest: true, ..found }))
+}
+
+/// Runs `design` with recording, until the slowest request has ended.
+fn record(
+    setup: Setup,
+    arrivals: impl Iterator<Item = Arrival>,
     slowest: Slowest,
-    settings: &StudySettings,
+    design: &Design,
     hooks: &Hooks<'_>,
 ) -> Result<Option<SlowStretch>, StudyError> {
-    let load = Load::AS_TRACED;
-    let Setup { mut device, replay_settings, .. } = set_up(workload, design, &load, settings, hooks)?;
+    let Setup { mut device, replay_settings, .. } = setup;
     for command in [Control::RecordTimeline(Stretch::Last(RECORDED)), Control::StartMeasuring] {
         device.control(Nanos::ZERO, command).map_err(StudyError::design)?;
     }
     let mut until = Until { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
-    let left_out = Cell::default();
-    let arrivals = arrivals(workload, &load, device.capacity(), &left_out)?;
     replay(&mut device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;
     hooks.check()?;
     let Some(timeline) = flash_report(&*device).and_then(|flash| flash.timeline) else { return Ok(None) };
@@ -122,6 +147,7 @@ fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> O
     let dies = Dies::new(timeline);
     Some(SlowStretch {
         candidate: String::new(),
+        of_busiest: false,
         first_request: timeline.first_request + u64::from(seen[0].index),
         start_s: begin.as_secs_f64(),
         slowest: (at - first) as u32,

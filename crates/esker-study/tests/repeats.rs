@@ -72,6 +72,8 @@ fn repeat(candidate: &Candidate, folder: &Path) {
             assert_eq!(settled.cleaning_share, endurance.cleaning_share, "{name}");
         }
         (None, None) => {}
+        // A study does not ask for the life of what is too slow anyway.
+        (None, Some(_)) if candidate.judgement.p99 == Some(false) => {}
         pair => panic!("{name}: only one of both has settled: {pair:?}"),
     }
 }

@@ -33,8 +33,9 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     let bar = Progress::new(common.quiet, "%");
     let progress = |what: &str, done: u64, total: Option<u64>| {
         bar.set_message(what);
-        if let Some(total) = total {
-            bar.set(done, total);
+        match total {
+            Some(total) => bar.set(done, total),
+            None => bar.forget_total(),
         }
     };
     let hooks = Hooks { progress: &progress, cancel: cancel::flag(), simulated: &simulated };

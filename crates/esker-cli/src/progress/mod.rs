@@ -16,6 +16,7 @@ use meter::{Meter, Schedule, Unit};
 #[derive(Debug)]
 pub(crate) struct Progress {
     meter: Arc<Mutex<Meter>>,
+    unit: String,
     shown: Shown,
 }
 
@@ -49,7 +50,7 @@ impl Progress {
             (false, true) => Shown::Bar(bar(unit, &meter)),
             (false, false) => lines(&meter),
         };
-        Self { meter, shown }
+        Self { meter, unit: unit.into(), shown }
     }
 
     /// Sets the description of the work.
@@ -60,10 +61,22 @@ impl Progress {
         }
     }
 
+    /// Says that nobody knows how much there is to do from here on.
+    pub(crate) fn forget_total(&self) {
+        lock(&self.meter).set(0, 0, now());
+        if let Shown::Bar(bar) = &self.shown {
+            bar.set_style(ProgressStyle::with_template("{msg} {elapsed}").expect("the template is valid"));
+            bar.set_length(0);
+        }
+    }
+
     /// Sets the progress to `done` of `total`.
     pub(crate) fn set(&self, done: u64, total: u64) {
         lock(&self.meter).set(done, total, now());
         if let Shown::Bar(bar) = &self.shown {
+            if bar.length() == Some(0) {
+                bar.set_style(style(&self.unit, &self.meter));
+            }
             bar.set_length(total.max(done));
             bar.set_position(done);
         }
@@ -89,6 +102,12 @@ impl Drop for Progress {
 
 fn bar(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
+    bar.set_style(style(unit, meter));
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+fn style(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressStyle {
     let template = match unit {
         "B" => "{msg:28!} {bar:32} {bytes}/{total_bytes} {bytes_per_sec} {left}".to_string(),
         "%" => "{msg:28!} {bar:32} {percent}% {left}".to_string(),
@@ -99,10 +118,7 @@ fn bar(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressBar {
         // The bar is drawn without the time left while that is unknown.
         let _ = lock(&meter).time_left(now()).map_or(Ok(()), |left| write!(to, "ETA {}", meter::rough(left)));
     };
-    let style = ProgressStyle::with_template(&template).expect("the templates above are valid").with_key("left", left);
-    bar.set_style(style);
-    bar.enable_steady_tick(Duration::from_millis(250));
-    bar
+    ProgressStyle::with_template(&template).expect("the templates above are valid").with_key("left", left)
 }
 
 /// Starts a thread that prints a line whenever one is due.

@@ -4,6 +4,7 @@
 //! chart, the chart is left out.
 
 mod align;
+mod burst_credits;
 mod description;
 mod load;
 mod miss_ratio;
@@ -35,6 +36,7 @@ static CHARTS: &[ChartEntry] = &[
     response_curve::ENTRY,
     response_series::ENTRY,
     utilisation::ENTRY,
+    burst_credits::ENTRY,
     miss_ratio::ENTRY,
 ];
 

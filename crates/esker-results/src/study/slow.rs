@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct SlowStretch {
     /// Name of the candidate that served them.
     pub candidate: String,
+    /// Whether it is the slowest of the busiest stretches: the rest of a large trace is not looked at for that.
+    #[serde(default)]
+    pub of_busiest: bool,
     /// Number of requests of the trace before these.
     pub first_request: u64,
     /// When the first of these requests arrived, in seconds after the start.

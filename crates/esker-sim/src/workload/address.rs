@@ -11,7 +11,7 @@ use super::WorkloadError;
 use crate::config::BeyondCapacity;
 
 /// The volumes side by side in one address space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct AddressSpace {
     bases: Vec<u64>,
     end: u64,

@@ -2,6 +2,7 @@
 //! way from a record to requests.
 
 mod address;
+mod arrivals;
 mod marks;
 mod passes;
 mod read;
@@ -20,7 +21,8 @@ use thiserror::Error;
 
 use crate::config::{BeyondCapacity, ConfigError, WorkloadSettings};
 use crate::run_error::RunError;
-use address::{AddressSpace, Addresses, request_at};
+use address::{AddressSpace, Addresses};
+use arrivals::{Arrivals, Records, shifted};
 use esker_core::Problem;
 use marks::Marks;
 use passes::Passes;
@@ -135,6 +137,17 @@ impl Workload {
         Ok(Self::of(Traces::of([TraceInput { name: String::new(), spool, has_times }]), extent, &touched))
     }
 
+    /// Returns those of its records that arrive when `within` says so, at the places and times that they have among the
+    /// others; `None` if it is synthetic.
+    pub fn part(&self, within: impl Fn(Nanos) -> bool) -> Result<Option<Self>, RunError> {
+        let Source::Recorded(recorded) = &self.source else { return Ok(None) };
+        let Recorded { traces, extent, space, map, .. } = &**recorded;
+        let traces = traces.part(&within)?;
+        let part =
+            Recorded { extent: extent.of_part(&traces), traces, space: space.clone(), map: map.clone(), passes: 1 };
+        Ok(Some(Self { source: Source::Recorded(Box::new(part)), marks: self.marks.clone(), head: self.head }))
+    }
+
     /// Returns its traces; `None` if it is synthetic.
     pub fn traces(&self) -> Option<&Traces> {
         match &self.source {
@@ -218,64 +231,6 @@ impl Workload {
     }
 }
 
-/// The requests of records, one after the other. Most records are one request; a trim may be several.
-struct Arrivals<'a> {
-    records: std::iter::Take<Records<'a>>,
-    shifts: &'a [u64],
-    time_scale: Ratio,
-    addresses: Addresses<'a>,
-    capacity: Bytes,
-    marks: &'a Marks,
-    left_out: &'a Cell<LeftOut>,
-    /// A record with its further places.
-    rest: Option<(Record, std::vec::IntoIter<(u64, u64)>)>,
-}
-
-impl Arrivals<'_> {
-    #[inline]
-    fn arrival(&self, record: &Record, place: (u64, u64)) -> Option<Arrival> {
-        let request = self.marks.mark(record.volume, request_at(record, place)?);
-        Some(Arrival { at: scaled(record.at, self.time_scale), request })
-    }
-
-    /// The next request of the record in `rest`.
-    #[cold]
-    fn next_of_rest(&mut self) -> Option<Arrival> {
-        while let Some((record, places)) = &mut self.rest {
-            let (record, place) = (*record, places.next());
-            match place.map(|place| self.arrival(&record, place)) {
-                Some(None) => {}
-                Some(arrival) => return arrival,
-                None => self.rest = None,
-            }
-        }
-        None
-    }
-}
-
-impl Iterator for Arrivals<'_> {
-    type Item = Arrival;
-
-    #[inline]
-    fn next(&mut self) -> Option<Arrival> {
-        loop {
-            if self.rest.is_some()
-                && let Some(arrival) = self.next_of_rest()
-            {
-                return Some(arrival);
-            }
-            let record = shifted(&self.records.next()?, self.shifts);
-            let (one, many) = self.addresses.places(&record, self.capacity.0, self.left_out);
-            if !many.is_empty() {
-                self.rest = Some((record, many.into_iter()));
-            }
-            if let Some(arrival) = one.and_then(|place| self.arrival(&record, place)) {
-                return Some(arrival);
-            }
-        }
-    }
-}
-
 impl Recorded {
     fn addresses<'a>(
         &'a self,
@@ -292,31 +247,6 @@ impl Recorded {
             Cow::Owned(DenseMap::new(&touched))
         };
         Addresses::new(&self.space, map, beyond, capacity)
-    }
-}
-
-/// Returns `record` with its volume's shift added.
-#[inline]
-fn shifted(record: &Record, shifts: &[u64]) -> Record {
-    let shift = shifts.get(record.volume.0 as usize).copied().unwrap_or(0);
-    Record { offset: record.offset.saturating_add(shift), ..*record }
-}
-
-/// One iterator type for both sources, to avoid an indirect call per record.
-enum Records<'a> {
-    Recorded(Box<Passes<'a>>),
-    Synthetic(Box<Synthesiser>),
-}
-
-impl Iterator for Records<'_> {
-    type Item = Record;
-
-    #[inline]
-    fn next(&mut self) -> Option<Record> {
-        match self {
-            Self::Recorded(records) => records.next(),
-            Self::Synthetic(records) => records.next(),
-        }
     }
 }
 
@@ -379,6 +309,23 @@ mod tests {
         };
         assert_eq!(starts(&[], Bytes::mib(3)), [2047, 4096]);
         assert_eq!(starts(&[512], Bytes::mib(2)), [0, 2049]);
+    }
+
+    #[test]
+    fn a_part_has_the_requests_of_the_whole_that_arrive_within_it() {
+        let records: Vec<Record> = (0..50u64)
+            .map(|n| Record { at: Nanos(100 + n * 10), ..record(Operation::Write, (n * 37 % 50) << 30, 4096) })
+            .collect();
+        let whole = Workload::from_records(records, vec!["0".into()]).unwrap();
+        let within = |at: Nanos| at < Nanos(40) || at > Nanos(300);
+        let part = whole.part(within).unwrap().unwrap();
+        let arrivals = |workload: &Workload| -> Vec<(Nanos, Lba)> {
+            let left_out = Cell::default();
+            let arrivals = workload.arrivals(Bytes::gib(1), &DENSE, &left_out).unwrap();
+            arrivals.map(|Arrival { at, request }| (at, request.start)).collect()
+        };
+        let expected: Vec<(Nanos, Lba)> = arrivals(&whole).into_iter().filter(|(at, _)| within(*at)).collect();
+        assert_eq!((part.len(), arrivals(&part)), (23, expected));
     }
 
     #[test]

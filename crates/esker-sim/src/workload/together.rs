@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use esker_core::Nanos;
-use esker_trace::{Operation, Record, Spool, SpoolRecords, VolumeIndex};
+use esker_trace::{Operation, Record, Spool, SpoolRecords, TraceError, VolumeIndex};
 
 /// A trace in memory.
 #[derive(Debug)]
@@ -56,6 +56,14 @@ impl Traces {
             parts.push((spool, TracePlace { first_volume, zero }));
         }
         Self { parts, volumes, has_times }
+    }
+
+    /// Returns the records that arrive when `within` says so, with their times.
+    pub(super) fn part(&self, within: impl Fn(Nanos) -> bool) -> Result<Self, TraceError> {
+        let records = self.records().filter(|record| within(record.at));
+        let spool = Spool::from_records(records, self.volumes.clone())?;
+        let place = TracePlace { first_volume: 0, zero: Nanos::ZERO };
+        Ok(Self { parts: vec![(spool, place)], volumes: self.volumes.clone(), has_times: self.has_times })
     }
 
     /// Returns the names of the volumes, by number.
@@ -148,6 +156,13 @@ impl Extent {
         if record.operation != Operation::Trim {
             self.bytes += u64::from(record.length);
         }
+    }
+
+    /// Returns the extent of some of its records: they end where all of them do, but are fewer.
+    pub(super) fn of_part(&self, part: &Traces) -> Self {
+        let mut of_part = Self::default();
+        part.records().for_each(|record| of_part.add(&record));
+        Self { ends: self.ends.clone(), ..of_part }
     }
 
     /// Returns the number of records.

@@ -52,6 +52,13 @@ pub(crate) struct Design {
     pub(crate) flash: Option<FlashOnSale>,
 }
 
+impl Design {
+    /// The same for designs that are simulated alike, such as drives of two makers that differ in price alone.
+    pub(crate) fn key(&self) -> String {
+        format!("{:?}", self.system)
+    }
+}
+
 /// Devices that the user has already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse {
@@ -104,10 +111,12 @@ pub(crate) fn offers<'a>(
         let capacity = Capacity { bytes: one.capacity, dies: product.dies_at(one.capacity) };
         offers.push(Offer { product, capacity, count: one.count / copies, copies, rented: None, in_use: true });
     }
+    let paces = wanted.stretch.map(|stretch| rented::paces(&catalogue.products, wanted.workload, stretch));
+    let paces = paces.transpose()?;
     for product in &catalogue.products {
         if product.is_cloud_volume() {
-            let Wanted { workload, stretch, utilisation, .. } = *wanted;
-            offers.extend(rented::offers(product, capacity, copies, workload, stretch, utilisation)?);
+            let pace = paces.as_ref().map(|paces| paces[&product.name]);
+            offers.extend(rented::offers(product, capacity, copies, pace, wanted.utilisation)?);
             continue;
         }
         for &on_sale in &product.capacities {
@@ -227,7 +236,16 @@ impl Offer<'_> {
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
         match &self.rented {
             Some(rented) => rented::design(self, &rented.volume),
-            None => owned::design(self, active, utilisation),
+            None => owned::design(self, active, utilisation, RAW_MIN),
+        }
+    }
+
+    /// Likewise, but of several drives together no more is simulated than otherwise of one. That is prepared as fast,
+    /// and tells designs apart of which one is far better than the other.
+    pub(crate) fn rough_design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
+        match &self.rented {
+            Some(_) => self.design(active, utilisation),
+            None => owned::design(self, active, utilisation, Bytes(RAW_MIN.0 / u64::from(self.count.max(1)))),
         }
     }
 

@@ -26,15 +26,20 @@ pub(crate) fn min_note() -> String {
 }
 
 /// Makes the design of an offer for `active` bytes of touched data, which fill `utilisation` of what is simulated of
-/// drives.
-pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
+/// drives: at least `raw_min` of each.
+pub(super) fn design(
+    offer: &Offer<'_>,
+    active: Bytes,
+    utilisation: Ratio,
+    raw_min: Bytes,
+) -> Result<Design, StudyError> {
     let settings = offer.product.settings_at(offer.capacity.bytes);
     let (system, flash) = match offer.product.kind.as_str() {
         "ssd" => {
             let settings: SsdSettings = serde_json::from_value(settings).map_err(settings_fault)?;
             // Each drive has its share of the data, and a stripe unit more at most.
             let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
-            let (part, raw) = part(settings, offer.capacity.bytes, share, utilisation);
+            let (part, raw) = part(settings, offer.capacity.bytes, share, (utilisation, raw_min));
             let count = u64::from(offer.count);
             let flash = FlashOnSale {
                 raw: Bytes(raw.0 * count),
@@ -59,7 +64,12 @@ pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio) -> Re
 }
 
 /// Returns the simulated part of a drive of `capacity`, and the flash of the whole drive.
-fn part(mut settings: SsdSettings, capacity: Bytes, active: Bytes, utilisation: Ratio) -> (SsdSettings, Bytes) {
+fn part(
+    mut settings: SsdSettings,
+    capacity: Bytes,
+    active: Bytes,
+    (utilisation, raw_min): (Ratio, Bytes),
+) -> (SsdSettings, Bytes) {
     let geometry = settings.geometry;
     let planes = u64::from(geometry.channels)
         * u64::from(geometry.packages_per_channel)
@@ -72,7 +82,7 @@ fn part(mut settings: SsdSettings, capacity: Bytes, active: Bytes, utilisation: 
     let spare = Ratio::from_f64(spare.max(SPARE_MIN));
     // The host's share of the raw pages has to hold the active data at the given utilisation.
     let host = active.0 as f64 / utilisation.as_f64();
-    let raw = ((host / (1.0 - spare.as_f64())) as u64).max(RAW_MIN.0);
+    let raw = ((host / (1.0 - spare.as_f64())) as u64).max(raw_min.0);
     let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
     while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
         && pages_per_block > PAGES_PER_BLOCK_MIN

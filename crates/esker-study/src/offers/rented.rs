@@ -1,6 +1,7 @@
 //! Volumes of clouds: which sizes and which orders are offered for a workload, and their simulated designs.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use esker_cloud::{CloudVolumeSettings, Counter, OperationRate, ProvisionedSettings, limits, provisionable};
 use esker_core::{ByteRate, Bytes, Nanos};
@@ -46,56 +47,81 @@ pub(crate) struct Rented {
     pub(crate) pace: Pace,
 }
 
-/// Counts the workload as volumes of `settings` do. The minute with most requests need not be the one with most
-/// operations or bytes, so time is divided into stretches as long as `stretch`, which is one of them.
-fn pace(workload: &StudyWorkload, stretch: &Stretch, settings: &CloudVolumeSettings) -> Result<Pace, StudyError> {
-    let (mut counter, left_out) = (Counter::new(settings), Cell::default());
-    let (mut most, mut all, mut now) = ((0, 0), (0, 0), (0, 0));
+/// What a workload asks of each type of volume, by the product's name.
+pub(super) type Paces = BTreeMap<String, Pace>;
+
+/// Counts in operations and bytes.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    now: (u64, u64),
+    most: (u64, u64),
+    all: (u64, u64),
+}
+
+/// Counts the workload as the volumes of `products` do, in one pass. The minute with most requests need not be the one
+/// with most operations or bytes, so time is divided into stretches as long as `stretch`, which is one of them.
+pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &Stretch) -> Result<Paces, StudyError> {
+    let left_out = Cell::default();
+    // Many types count alike.
+    let mut counters: Vec<(Counter, Counts)> = Vec::new();
+    let mut counter_of: Vec<(&Product, usize)> = Vec::new();
+    for product in products.iter().filter(|product| product.is_cloud_volume()) {
+        let counter = Counter::new(&settings(product)?);
+        let known = counters.iter().position(|(other, _)| *other == counter);
+        let index = known.unwrap_or_else(|| {
+            counters.push((counter, Counts::default()));
+            counters.len() - 1
+        });
+        counter_of.push((product, index));
+    }
     let (mut index, mut last) = (0, stretch.to);
     let everything = Bytes(workload.map().footprint().next_multiple_of(1 << 20));
     // A second is what buckets hold: what comes within less passes at once.
     let length = stretch.length().max(Nanos::from_secs(1));
     let phase = stretch.from.0 % length.0;
-    for arrival in arrivals(workload, &Load::AS_TRACED, everything, &left_out)? {
+    for arrival in arrivals(&workload.requests, &Load::AS_TRACED, everything, &left_out)? {
         last = last.max(arrival.at);
         if !arrival.request.kind.has_data() {
             continue;
         }
         let its_index = (arrival.at.0 + length.0 - phase) / length.0;
-        if its_index != index {
-            (index, now) = (its_index, (0, 0));
+        let is_next = its_index != index;
+        index = its_index;
+        for (counter, Counts { now, most, all }) in &mut counters {
+            if is_next {
+                *now = (0, 0);
+            }
+            let cost = counter.count(&arrival.request);
+            *now = (now.0 + cost.operations, now.1 + cost.bytes);
+            *all = (all.0 + cost.operations, all.1 + cost.bytes);
+            *most = (most.0.max(now.0), most.1.max(now.1));
         }
-        let cost = counter.count(&arrival.request);
-        now = (now.0 + cost.operations, now.1 + cost.bytes);
-        all = (all.0 + cost.operations, all.1 + cost.bytes);
-        most = (most.0.max(now.0), most.1.max(now.1));
     }
     let (busy, whole) = (length.as_secs_f64(), last.as_secs_f64().max(1.0));
-    Ok(Pace {
+    let pace = |Counts { most, all, .. }: Counts| Pace {
         busy_operations: most.0 as f64 / busy,
         busy_bytes: most.1 as f64 / busy,
         mean_operations: all.0 as f64 / whole,
         mean_bytes: all.1 as f64 / whole,
-    })
+    };
+    Ok(counter_of.into_iter().map(|(product, index)| (product.name.clone(), pace(counters[index].1))).collect())
 }
 
 /// Every order of `product` that holds `capacity` bytes and might carry the workload with its busiest limit used to at
-/// most the share `utilisation`. `stretch` is absent if the trace has no times: then the smallest volume is offered.
+/// most the share `utilisation`. `pace` is absent if the trace has no times: then the smallest volume is offered.
 pub(super) fn offers<'a>(
     product: &'a Product,
     capacity: u64,
     copies: u32,
-    workload: &StudyWorkload,
-    stretch: Option<&Stretch>,
+    pace: Option<Pace>,
     utilisation: f64,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
-    let settings: CloudVolumeSettings = serde_json::from_value(product.settings.clone()).map_err(settings_fault)?;
-    let Some(stretch) = stretch else {
+    let settings = settings(product)?;
+    let Some(pace) = pace else {
         let size = sizes(product, &settings, capacity, None).into_iter().next();
         let rented = |size| Rented { volume: plain(size), pace: Pace::default() };
         return Ok(size.map(|size| Offer::rented(product, rented(size), 1, copies)).into_iter().collect());
     };
-    let pace = pace(workload, stretch, &settings)?;
     let mut offers = Vec::new();
     for count in COUNTS {
         let share = 1.0 / f64::from(count) / utilisation;
@@ -236,8 +262,11 @@ pub(crate) fn peaks(offer: &Offer<'_>) -> Option<(u64, u64)> {
 
 /// Settings of the volume of an offer.
 pub(crate) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<CloudVolumeSettings, StudyError> {
-    let settings = serde_json::from_value(product.settings.clone()).map_err(settings_fault)?;
-    Ok(order(&settings, volume))
+    Ok(order(&settings(product)?, volume))
+}
+
+fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
+    serde_json::from_value(product.settings.clone()).map_err(settings_fault)
 }
 
 /// Makes the design of an offer of volumes.
@@ -260,7 +289,7 @@ mod tests {
     use super::*;
 
     fn settings(product: &Product) -> CloudVolumeSettings {
-        serde_json::from_value(product.settings.clone()).unwrap()
+        super::settings(product).unwrap()
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Looks for the cheapest design of each market, from the cheapest on.
 
+mod fewest;
+mod known;
 mod screen;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use esker_core::{Bytes, jobs, words};
+use esker_core::{Bytes, words};
 use esker_plan::{Class, Market, Running};
 use esker_results::study::{Budgets, Candidate, Cost, MarketAnswer, RuledOut};
 use esker_sim::Slowest;
@@ -14,13 +16,17 @@ use crate::choose::{Choice, Contender, Life, choose};
 use crate::endurance::{self, Demand};
 use crate::judge::{contender, judge};
 use crate::offers::{Bounds, Design, Offer, ruled_out};
-use crate::simulate::{Simulated, Stressed, Task, simulate, stressed};
+use crate::simulate::{Simulated, Stressed};
 use crate::strain;
+use crate::task::Task;
 
 /// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
 const BATCH: usize = 2;
-/// No more designs of a market than this are simulated in the search, unless it is a thorough one.
-const SIMULATED_MAX: usize = 16;
+/// No more devices than this are simulated one by one from the cheapest on, unless the search is a thorough one: then
+/// it is asked how many of each product it takes.
+const SIMULATED_MAX: usize = 10;
+/// How often it is asked, if what gets through does not keep the budgets after all.
+const LOOKS: usize = 3;
 /// Likewise for volumes, which are simulated much faster than devices and can be ordered in many more ways.
 const VOLUMES_SIMULATED_MAX: usize = 48;
 /// Designs of other classes that are simulated beside the search, for comparison.
@@ -38,9 +44,10 @@ pub(crate) struct Search<'a> {
     pub(crate) demand: Demand,
     pub(crate) running: &'a Running,
     pub(crate) active: Bytes,
-    /// Simulations by the experiment that they ran.
+    /// Simulations by the design that they ran.
     simulated: BTreeMap<String, Simulated>,
-    done: u64,
+    /// Likewise of the busiest stretches alone, by seed and loads, too.
+    stressed: BTreeMap<(String, u64, strain::Search), Option<Stressed>>,
 }
 
 /// A simulated offer.
@@ -67,6 +74,8 @@ struct Round<'o> {
     whole: usize,
     /// Of those that do not get through the busiest stretches, the one that misses least, and by how much.
     nearest: Option<(f64, Offer<'o>)>,
+    /// Products and capacities of which it is known how many it takes.
+    looked_at_kinds: BTreeSet<fewest::Kind<'o>>,
     looked_at: usize,
     limit: usize,
 }
@@ -80,7 +89,8 @@ impl<'a> Search<'a> {
         running: &'a Running,
         active: Bytes,
     ) -> Self {
-        Self { task, budgets, bounds, demand, running, active, simulated: BTreeMap::new(), done: 0 }
+        let (simulated, stressed) = (BTreeMap::new(), BTreeMap::new());
+        Self { task, budgets, bounds, demand, running, active, simulated, stressed }
     }
 
     /// Looks through the offers of a market. Without budgets (`judge` is false) one design of each class is simulated.
@@ -99,9 +109,20 @@ impl<'a> Search<'a> {
         let mut left = cheapest_first(left);
         let mut tried: Vec<Tried> = Vec::new();
         let screens = self.screens();
-        let mut state = Round { whole, nearest: None, looked_at: 0, limit: self.most_simulated(market, judge) };
+        let limit = self.most_simulated(market, judge);
+        let mut state = Round { whole, nearest: None, looked_at_kinds: BTreeSet::new(), looked_at: 0, limit };
         self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
-        if judge && tried.is_empty() {
+        // Where the cheapest do not do: what of the others may?
+        let looks = market == Market::OnPremises && judge && !self.task.settings.thorough;
+        for _ in 0..if looks { LOOKS } else { 0 } {
+            if left.is_empty() || self.any_keeps(&tried) {
+                break;
+            }
+            self.without_too_few(&mut left, &mut ruled, &mut state)?;
+            state.limit += SIMULATED_MAX;
+            self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
+        }
+        if judge && !self.any_keeps(&tried) {
             // There has to be one to name as the nearest.
             let first = state.nearest.map(|(_, offer)| offer).or_else(|| self.nearest_beyond_bounds(market, offers));
             if let Some(offer) = first {
@@ -162,6 +183,10 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
+    fn any_keeps(&self, tried: &[Tried]) -> bool {
+        choose(&self.contenders(tried)).recommended.is_some()
+    }
+
     fn most_simulated(&self, market: Market, judge: bool) -> usize {
         match (judge, self.task.settings.thorough, market) {
             (false, ..) => 0,
@@ -219,36 +244,8 @@ impl<'a> Search<'a> {
         others
     }
 
-    /// Simulates offers, or takes what is known of the same simulated design.
-    pub(crate) fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<Tried>, StudyError> {
-        let settings = self.task.settings;
-        let mut designs = Vec::new();
-        for offer in offers {
-            let design = offer.design(self.active, settings.utilisation)?;
-            let key = format!("{:?}", design.system);
-            designs.push((design, key));
-        }
-        let mut new: Vec<usize> = (0..designs.len()).filter(|&n| !self.simulated.contains_key(&designs[n].1)).collect();
-        new.dedup_by(|one, other| designs[*one].1 == designs[*other].1);
-        let (hooks, done) = (self.task.hooks, self.done);
-        let found = jobs::collect(settings.threads, new.len(), |index| {
-            let design = &designs[new[index]].0;
-            hooks.tell(&format!("simulating {}", design.name), done, None);
-            simulate(self.task, design)
-        });
-        for (index, simulated) in new.iter().zip(found) {
-            self.simulated.insert(designs[*index].1.clone(), simulated?);
-            self.done += 1;
-        }
-        let tried = offers.iter().zip(designs).map(|(offer, (design, key))| {
-            let simulated = self.simulated.get(&key).expect("it was simulated before or just now");
-            Tried { candidate: self.candidate(offer, &design, simulated), design, slowest: simulated.slowest }
-        });
-        Ok(tried.collect())
-    }
-
     /// Adds to a simulation what is particular to an offer, and judges it.
-    fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &Simulated) -> Candidate {
+    pub(super) fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &Simulated) -> Candidate {
         let busy = simulated.candidate.limits.first().map_or(0.0, |limit| limit.utilisation);
         let price = offer.cost(busy, self.running);
         let mut candidate = Candidate {
@@ -291,11 +288,10 @@ impl<'a> Search<'a> {
                 return Ok(choice);
             }
             let seed = self.task.settings.seed.wrapping_add(1);
-            let found = jobs::collect(self.task.settings.threads, open.len(), |index| {
-                stressed(self.task, &tried[open[index]].design, seed, strain::Search::Further)
-            });
+            let designs: Vec<Design> = open.iter().map(|&n| tried[n].design.clone()).collect();
+            let found = self.stress_all(&designs, seed, strain::Search::Further)?;
             for (&n, stressed) in open.iter().zip(found) {
-                let Some(Stressed { first, headroom }) = stressed? else { continue };
+                let Some(Stressed { first, headroom }) = stressed else { continue };
                 let candidate = &mut tried[n].candidate;
                 if let Some(busy) = &mut candidate.busy {
                     // One that cannot keep up with other random numbers keeps no budget.

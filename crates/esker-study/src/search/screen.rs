@@ -2,23 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::jobs;
 use esker_plan::Market;
 use esker_results::study::RuledOut;
 
 use super::{BATCH, Search};
 use crate::offers::{Offer, peaks, ruled_out};
-use crate::simulate::stressed;
 use crate::{StudyError, strain};
 
-/// Traces with more requests than this are not replayed whole on every design.
-const WHOLE_REQUESTS_MAX: u64 = 500_000;
 /// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
 const SCREEN_MARGIN: f64 = 0.25;
+
+/// [`SCREEN_MARGIN`] as designs' misses are counted: as a logarithm.
+pub(super) fn margin() -> f64 {
+    SCREEN_MARGIN.ln_1p()
+}
+
 impl Search<'_> {
     /// Leaves out the orders of a type of volume of which not even the largest gets through the busiest stretches.
     pub(super) fn without_hopeless_orders<'o>(
-        &self,
+        &mut self,
         left: Vec<(f64, Offer<'o>)>,
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Vec<(f64, Offer<'o>)>, StudyError> {
@@ -73,29 +75,22 @@ impl Search<'_> {
 
     /// Whether the trace is so large that designs have to get through its busiest stretches first.
     pub(super) fn screens(&self) -> bool {
-        let large = self.task.workload.profile.requests > WHOLE_REQUESTS_MAX;
-        large && !self.task.settings.thorough && self.task.busy.is_some()
+        self.task.is_large() && self.task.busy.is_some()
     }
 
     /// Plays the busiest stretches on each offer. Returns those that keep their budgets there, or nearly do.
     pub(super) fn screen<'o>(
-        &self,
+        &mut self,
         offers: &[Offer<'o>],
         ruled: &mut Vec<RuledOut>,
         nearest: &mut Option<(f64, Offer<'o>)>,
     ) -> Result<Vec<Offer<'o>>, StudyError> {
-        let settings = self.task.settings;
-        let hooks = self.task.hooks;
-        let found = jobs::collect(settings.threads, offers.len(), |index| {
-            let design = offers[index].design(self.active, settings.utilisation)?;
-            hooks.tell(&format!("looking at {} in the busiest times", design.name), self.done, None);
-            stressed(self.task, &design, settings.seed, strain::Search::Asked)
-        });
+        let found = self.stress_all(&self.designs(offers)?, self.task.settings.seed, strain::Search::Asked)?;
         let mut through = Vec::new();
         for (offer, stressed) in offers.iter().zip(found) {
             let Some(limits) = &self.task.limits else { continue };
-            let missed = stressed?.map_or(0.0, |stressed| stressed.missed(limits));
-            if missed <= (1.0 + SCREEN_MARGIN).ln() {
+            let missed = stressed.map_or(0.0, |stressed| stressed.missed(limits));
+            if missed <= margin() {
                 through.push(*offer);
                 continue;
             }

@@ -1,0 +1,187 @@
+//! Where the cheapest designs miss a budget: how many devices of each product and capacity it takes.
+//!
+//! More devices of a kind share the load, so that as many more are no slower. What the busiest stretches say of a
+//! number of devices therefore holds for all smaller ones if it is too few, and halves the numbers that are left. Looks
+//! are rough and have a margin: what gets through is simulated whole afterwards, from the cheapest on.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use esker_core::{ReplayEnd, jobs};
+use esker_plan::Market;
+use esker_results::study::RuledOut;
+use esker_results::{LatencySummary, RequestStatistics};
+
+use super::screen::margin;
+use super::{BATCH, Round, Search};
+use crate::arrivals::Load;
+use crate::offers::{Design, Offer};
+use crate::simulate::{measured_run, stressed};
+use crate::task::Task;
+use crate::{StudyError, strain};
+
+/// Offers of one product and capacity with what they cost at least, from the fewest devices on.
+type Group<'o> = Vec<(f64, Offer<'o>)>;
+
+/// No more rough looks at designs are taken than about this many.
+const LOOKS_MAX: usize = 64;
+/// What costs so many times as much as the cheapest that gets through is not looked at: that one is simulated first.
+const MUCH_CHEAPER: f64 = 1.5;
+
+/// What the offers of a group have in common: product, capacity in bytes, and whether they are in use already.
+pub(super) type Kind<'o> = (&'o str, u64, bool);
+
+fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
+    (offer.product.name.as_str(), offer.capacity.bytes.0, offer.in_use)
+}
+
+/// Of a group, the offers that get through the busiest stretches.
+struct Through<'o> {
+    /// Index of the first of them; `None` if there is none.
+    first: Option<usize>,
+    /// The one that was tried with most devices, and by how much it misses a budget.
+    largest: (f64, Offer<'o>),
+    looks: usize,
+}
+
+impl Search<'_> {
+    /// Rules out of `left` what has too few devices to keep the budgets in the busiest stretches. What is much dearer
+    /// than the cheapest that get through is not looked at.
+    pub(super) fn without_too_few<'o>(
+        &self,
+        left: &mut VecDeque<(f64, Offer<'o>)>,
+        ruled: &mut Vec<RuledOut>,
+        round: &mut Round<'o>,
+    ) -> Result<(), StudyError> {
+        let mut kept: Group<'o> = Vec::new();
+        let (mut looks, mut cheapest) = (0, f64::INFINITY);
+        // Drives of a product that have less capacity than this are too slow, however many.
+        let mut too_small: BTreeMap<&str, f64> = BTreeMap::new();
+        for groups in groups(left).chunks(BATCH) {
+            let mut batch: Vec<Group<'o>> = Vec::new();
+            for group in groups {
+                let near = |(least, _): &&(f64, Offer<'o>)| *least <= cheapest * MUCH_CHEAPER;
+                let (near, dearer): (Group<'o>, Group<'o>) = group.iter().partition(near);
+                kept.extend(dearer);
+                let Some((least, offer)) = near.first() else { continue };
+                let kind = kind(offer);
+                if round.looked_at_kinds.contains(&kind) {
+                    cheapest = cheapest.min(*least);
+                    kept.extend(near);
+                    continue;
+                }
+                if too_small.get(&*offer.product.name).is_some_and(|least| (offer.capacity.bytes.0 as f64) < *least) {
+                    ruled.extend(near.iter().map(|one| too_slow(one, TOO_SMALL)));
+                } else if looks >= LOOKS_MAX {
+                    kept.extend(near);
+                } else {
+                    round.looked_at_kinds.insert(kind);
+                    batch.push(near);
+                }
+            }
+            let found = jobs::collect(self.task.settings.threads, batch.len(), |index| self.through(&batch[index]));
+            for (group, found) in batch.iter().zip(found) {
+                let found = found?;
+                looks += found.looks;
+                let few = found.first.unwrap_or(group.len());
+                let reason = if found.first.is_some() { TOO_FEW } else { TOO_SLOW };
+                ruled.extend(group[..few].iter().map(|one| too_slow(one, reason)));
+                kept.extend(&group[few..]);
+                if let Some(first) = found.first {
+                    cheapest = cheapest.min(group[first].0);
+                    continue;
+                }
+                let (missed, offer) = found.largest;
+                // Dies grow with the capacity, and twice as many dies are twice as fast at best.
+                let least = offer.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
+                let known = too_small.entry(&offer.product.name).or_insert(least);
+                *known = known.max(least);
+                if round.nearest.as_ref().is_none_or(|(least, _)| missed < *least) {
+                    round.nearest = Some(found.largest);
+                }
+            }
+        }
+        *left = super::cheapest_first(left.drain(..).chain(kept).collect());
+        Ok(())
+    }
+
+    /// Finds the fewest devices of a group, which is not empty, that get through the busiest stretches.
+    fn through<'o>(&self, group: &[(f64, Offer<'o>)]) -> Result<Through<'o>, StudyError> {
+        let (_, largest) = group[group.len() - 1];
+        let missed = self.missed(&largest)?;
+        let mut through = Through { first: None, largest: (missed, largest), looks: 1 };
+        if missed > margin() {
+            return Ok(through);
+        }
+        let (mut few, mut enough) = (0, group.len() - 1);
+        while few < enough {
+            let middle = few.midpoint(enough);
+            through.looks += 1;
+            if self.missed(&group[middle].1)? > margin() {
+                few = middle + 1;
+            } else {
+                enough = middle;
+            }
+        }
+        through.first = Some(enough);
+        Ok(through)
+    }
+
+    /// By how much an offer misses a budget in the busiest stretches, roughly.
+    fn missed(&self, offer: &Offer<'_>) -> Result<f64, StudyError> {
+        let task = self.task;
+        let (active, utilisation) = (self.active, task.settings.utilisation);
+        let rough = offer.rough_design(active, utilisation)?;
+        task.tell(&format!("looking at {} in the busiest times", rough.name));
+        match missed(task, &rough) {
+            // So small a part has no room for what the drive keeps free.
+            Err(StudyError::Design(_)) => missed(task, &offer.design(active, utilisation)?),
+            found => found,
+        }
+    }
+}
+
+/// By how much a design misses a budget: in the busiest stretches of a large trace, on the whole of any other.
+fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
+    let Some(limits) = &task.limits else { return Ok(0.0) };
+    if task.is_large() {
+        let stressed = stressed(task, design, task.settings.seed, strain::Search::Asked)?;
+        return Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)));
+    }
+    let run = measured_run(task, design, &Load::AS_TRACED)?;
+    if run.replay.end != ReplayEnd::Complete {
+        return Ok(f64::MAX);
+    }
+    let p99 = |statistics: &RequestStatistics| LatencySummary::of(&statistics.response()).p99_us;
+    let longest = [&run.busy, &run.hour].into_iter().flatten().map(p99).fold(0.0, f64::max);
+    Ok((longest / limits.p99_us.max(1e-9)).max(1.0).ln())
+}
+
+const TOO_FEW: &str = "more of this product are needed to keep the budgets in the busiest stretches";
+const TOO_SLOW: &str = "as many of it as were looked at do not keep the budgets in the busiest stretches";
+const TOO_SMALL: &str = "a smaller one of this product misses a budget by more than its dies can make up for";
+
+/// How much too slow a design counts that cannot keep up, as a logarithm: four times.
+const LIKE_NONE: f64 = 1.386_294_361_119_890_6;
+
+fn too_slow((least, offer): &(f64, Offer<'_>), reason: &str) -> RuledOut {
+    offer.ruled_out("busiest stretches", reason.into(), Some(*least))
+}
+
+/// Takes the devices out of `left`: those of one product and capacity together, the group with the cheapest first.
+fn groups<'o>(left: &mut VecDeque<(f64, Offer<'o>)>) -> Vec<Group<'o>> {
+    let mut groups: BTreeMap<Kind<'o>, Group<'o>> = BTreeMap::new();
+    let mut others = VecDeque::new();
+    for (least, offer) in left.drain(..) {
+        if offer.market() == Market::OnPremises {
+            groups.entry(kind(&offer)).or_default().push((least, offer));
+        } else {
+            others.push_back((least, offer));
+        }
+    }
+    *left = others;
+    let mut groups: Vec<Group<'o>> = groups.into_values().collect();
+    groups.iter_mut().for_each(|group| group.sort_by_key(|(_, offer)| offer.count));
+    // Of the same price, in the order of their names.
+    groups.sort_by(|one, other| one[0].0.total_cmp(&other[0].0));
+    groups
+}
