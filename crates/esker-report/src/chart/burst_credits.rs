@@ -8,34 +8,32 @@ use super::{Axis, Chart, ChartEntry, Clock, Colour, Series, Shape, Source};
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "burst-credits", section: "performance", build };
 
 /// Credits of which more than this share is always left are no question.
-const SHARE_LEFT: f64 = 0.5;
+const SHARE_LEFT: f64 = 0.75;
 
 fn build(source: &Source<'_>) -> Option<Chart> {
     let line = |(index, candidate): (usize, &Candidate)| {
         let (what, credits) = scarcest(candidate)?;
-        let (x, y) = credits.series.iter().map(|point| (point.at_s, share(credits, point.credits))).unzip();
+        let (x, y): (Vec<f64>, Vec<f64>) =
+            credits.series.iter().map(|point| (point.at_s, share(credits, point.credits))).unzip();
         let label = format!("{}: {what}", candidate.title);
-        Some(Series::new(&label, Colour::Category(index), Shape::Line, x, y)?.keyed(&candidate.name))
+        let series = Series::new(&label, Colour::Category(index), Shape::Line, x, y)?;
+        Some((label, series.keyed(&candidate.name)))
     };
-    let series: Vec<Series> = source.workload.candidates.iter().enumerate().filter_map(line).collect();
-    let help = "Credits in the bucket of each volume, of several volumes of that with fewest. Once they are gone, a \
-        volume does no more than it is sold for, and requests wait.";
-    let chart = || {
-        Chart::over_time(
-            source,
-            Clock::Run,
-            "How long do burst credits last?",
-            help,
-            Axis::shares("credits left"),
-            series,
-        )
+    let (labels, series): (Vec<String>, Vec<Series>) =
+        source.workload.candidates.iter().enumerate().filter_map(line).unzip();
+    // A single line has no legend.
+    let of = match labels.as_slice() {
+        [] => return None,
+        [only] => format!("{only}. "),
+        _ => String::new(),
     };
-    source
-        .workload
-        .candidates
-        .iter()
-        .any(|candidate| scarcest(candidate).is_some())
-        .then(|| Chart { wide: true, ..chart() })
+    let help = format!(
+        "{of}Credits in the bucket of each volume, of several volumes of that with fewest. Once they are gone, a volume \
+         does no more than it is sold for, and requests wait."
+    );
+    let y = Axis::shares("credits left");
+    let chart = Chart::over_time(source, Clock::Run, "How long do burst credits last?", help, y, series);
+    Some(Chart { wide: true, ..chart })
 }
 
 /// The credits of which a design has least left, and what they are for.
@@ -58,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bucket_with_least_left_is_drawn_if_any_comes_below_half() {
+    fn the_bucket_with_least_left_is_drawn_if_any_falls_low() {
         let credits = |least: f64| CreditReport {
             capacity: 1000.0,
             least,
@@ -77,7 +75,7 @@ mod tests {
         let found = candidate([900.0, -20.0]);
         let (what, scarce) = scarcest(&found).unwrap();
         assert_eq!((what, scarce.least, share(scarce, scarce.least)), ("operations", -20.0, 0.0));
-        assert!(scarcest(&candidate([900.0, 501.0])).is_none());
+        assert!(scarcest(&candidate([900.0, 751.0])).is_none());
         assert!(scarcest(&Candidate::new("x", "x", "ssd", 1)).is_none());
     }
 }
