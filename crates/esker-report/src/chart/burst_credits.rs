@@ -28,8 +28,8 @@ fn build(source: &Source<'_>) -> Option<Chart> {
         _ => String::new(),
     };
     let help = format!(
-        "{of}Credits in the bucket of each volume, of several volumes of that with fewest. Once they are gone, a volume \
-         does no more than it is sold for, and requests wait."
+        "{of}Credits in the bucket of each volume, of several volumes of that with fewest. Once they are gone, a \
+         volume does no more than it is sold for, and requests wait."
     );
     let y = Axis::shares("credits left");
     let chart = Chart::over_time(source, Clock::Run, "How long do burst credits last?", help, y, series);

@@ -27,7 +27,7 @@ const BATCH: usize = 2;
 const SIMULATED_MAX: usize = 10;
 /// How often it is asked, if what gets through does not keep the budgets after all.
 const LOOKS: usize = 3;
-/// Likewise for volumes, which are simulated much faster than devices and can be ordered in many more ways.
+/// No more volumes than this are simulated: it takes much less time than for devices, and there are many more orders.
 const VOLUMES_SIMULATED_MAX: usize = 48;
 /// Designs of other classes that are simulated beside the search, for comparison.
 const OTHERS_MAX: usize = 6;
