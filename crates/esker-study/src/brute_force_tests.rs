@@ -55,7 +55,7 @@ fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) {
     let Prepared { budgets, demand, .. } = &prepared;
     let task = prepared.task(&workload, settings, &hooks);
     let active = Bytes(workload.map().footprint());
-    let search = || Search::new(&task, budgets, bounds, *demand, &settings.running, active);
+    let search = || Search::new(&task, bounds, *demand, &settings.running, active);
     let found = search().market(settings.market, &all, true, usize::MAX).unwrap();
     let price = |candidate: &Candidate| candidate.cost.as_ref().unwrap().total;
     let limit = found.recommended().map_or(f64::INFINITY, price);

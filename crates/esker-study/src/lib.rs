@@ -336,8 +336,7 @@ fn markets(task: &Task<'_>, prepared: &Prepared, all: &[Offer<'_>], bounds: Boun
     let markets: Vec<Market> = std::iter::once(settings.market).chain(others).collect();
     let found = jobs::collect(settings.threads, markets.len(), |index| {
         let active = Bytes(task.workload.map().footprint());
-        let Prepared { budgets, demand, .. } = prepared;
-        let mut search = Search::new(task, budgets, bounds, *demand, &settings.running, active);
+        let mut search = Search::new(task, bounds, prepared.demand, &settings.running, active);
         search.market(markets[index], all, timed, search::WHOLE[index.min(1)])
     });
     found.into_iter().collect()

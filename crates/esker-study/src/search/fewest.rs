@@ -12,7 +12,7 @@ use esker_results::study::RuledOut;
 use esker_results::{LatencySummary, RequestStatistics};
 
 use super::screen::margin;
-use super::{BATCH, Round, Search};
+use super::{BATCH, NOT_REACHED, Round, Search};
 use crate::arrivals::Load;
 use crate::offers::{Design, Offer};
 use crate::simulate::{measured_run, stressed};
@@ -54,7 +54,7 @@ impl Search<'_> {
     ) -> Result<(), StudyError> {
         let mut kept: Group<'o> = Vec::new();
         let (mut looks, mut cheapest) = (0, f64::INFINITY);
-        // Drives of a product that have less capacity than this are too slow, however many.
+        // Drives of a product that have less capacity than this are most likely too slow, however many.
         let mut too_small: BTreeMap<&str, f64> = BTreeMap::new();
         for groups in groups(left).chunks(BATCH) {
             let mut batch: Vec<Group<'o>> = Vec::new();
@@ -70,7 +70,10 @@ impl Search<'_> {
                     continue;
                 }
                 if too_small.get(&*offer.product.name).is_some_and(|least| (offer.capacity.bytes.0 as f64) < *least) {
-                    ruled.extend(near.iter().map(|one| too_slow(one, TOO_SMALL)));
+                    // Where requests queue, more dies may do more than that: it is likely, and not known.
+                    ruled.extend(
+                        near.iter().map(|(least, one)| one.ruled_out(NOT_REACHED, TOO_SMALL.into(), Some(*least))),
+                    );
                 } else if looks >= LOOKS_MAX {
                     kept.extend(near);
                 } else {
@@ -91,7 +94,7 @@ impl Search<'_> {
                     continue;
                 }
                 let (missed, offer) = found.largest;
-                // Dies grow with the capacity, and twice as many dies are twice as fast at best.
+                // Dies grow with the capacity; mostly twice as many dies are twice as fast at best.
                 let least = offer.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
                 let known = too_small.entry(&offer.product.name).or_insert(least);
                 *known = known.max(least);
@@ -158,7 +161,8 @@ fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
 
 const TOO_FEW: &str = "more of this product are needed to keep the budgets in the busiest stretches";
 const TOO_SLOW: &str = "as many of it as were looked at do not keep the budgets in the busiest stretches";
-const TOO_SMALL: &str = "a smaller one of this product misses a budget by more than its dies can make up for";
+const TOO_SMALL: &str =
+    "not simulated: a smaller one of this product misses a budget by more than its dies are likely to make up for";
 
 /// How much too slow a design counts that cannot keep up, as a logarithm: four times.
 const LIKE_NONE: f64 = 1.386_294_361_119_890_6;

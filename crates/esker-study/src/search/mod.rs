@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use esker_core::{Bytes, words};
 use esker_plan::{Class, Market, Running};
-use esker_results::study::{Budgets, Candidate, Cost, MarketAnswer, RuledOut};
+use esker_results::study::{Candidate, Cost, MarketAnswer, RuledOut};
 use esker_sim::Slowest;
 
 use crate::StudyError;
@@ -33,13 +33,14 @@ const VOLUMES_SIMULATED_MAX: usize = 48;
 const OTHERS_MAX: usize = 6;
 /// Designs of a large trace that are replayed whole: of the market that was asked for, and of each other.
 pub(crate) const WHOLE: [usize; 2] = [6, 2];
+/// What rules offers out that might do for all that is known.
+const NOT_REACHED: &str = "not reached";
 /// Prices that differ by less than this are equal: those offers are simulated, too.
 const SAME_PRICE: f64 = 1.01;
 
 /// What the search knows.
 pub(crate) struct Search<'a> {
     pub(crate) task: &'a Task<'a>,
-    pub(crate) budgets: &'a Budgets,
     pub(crate) bounds: Bounds,
     pub(crate) demand: Demand,
     pub(crate) running: &'a Running,
@@ -81,16 +82,9 @@ struct Round<'o> {
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(
-        task: &'a Task<'a>,
-        budgets: &'a Budgets,
-        bounds: Bounds,
-        demand: Demand,
-        running: &'a Running,
-        active: Bytes,
-    ) -> Self {
+    pub(crate) fn new(task: &'a Task<'a>, bounds: Bounds, demand: Demand, running: &'a Running, active: Bytes) -> Self {
         let (simulated, stressed) = (BTreeMap::new(), BTreeMap::new());
-        Self { task, budgets, bounds, demand, running, active, simulated, stressed }
+        Self { task, bounds, demand, running, active, simulated, stressed }
     }
 
     /// Looks through the offers of a market. Without budgets (`judge` is false) one design of each class is simulated.
@@ -123,13 +117,7 @@ impl<'a> Search<'a> {
             self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
         if judge && !self.any_keeps(&tried) {
-            // There has to be one to name as the nearest.
-            let first = state.nearest.map(|(_, offer)| offer).or_else(|| self.nearest_beyond_bounds(market, offers));
-            if let Some(offer) = first {
-                let name = offer.name();
-                ruled.retain(|ruled| ruled.name != name);
-                tried.extend(self.try_all(&[offer])?);
-            }
+            self.name_nearest(market, offers, &mut tried, &mut ruled, &state)?;
         }
         let room = if screens { whole.saturating_sub(tried.len()).max(2) } else { OTHERS_MAX };
         let others = self.others(&tried, &mut left, room);
@@ -151,7 +139,9 @@ impl<'a> Search<'a> {
         let (tried, choice) = sorted(tried, choice);
         let best = choice.recommended.map(|n| cost(&tried[n].candidate));
         let cheaper = |least: f64| judge && best.is_none_or(|best| least < best);
-        let not_reached = left.iter().filter(|(least, _)| cheaper(*least)).count();
+        let passed_over = ruled.iter().filter(|ruled| ruled.by == NOT_REACHED).filter_map(|ruled| ruled.total);
+        let not_reached =
+            left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
         Ok(Found { market, tried, ruled_out: ruled, choice, not_reached })
     }
@@ -179,6 +169,24 @@ impl<'a> Search<'a> {
             round.looked_at += batch.len();
             let through = if screens { self.screen(&batch, ruled, &mut round.nearest)? } else { batch };
             tried.extend(self.try_all(&through)?);
+        }
+        Ok(())
+    }
+
+    /// Simulates the one that misses least of those that were ruled out: there has to be one to name as the nearest.
+    fn name_nearest<'o>(
+        &mut self,
+        market: Market,
+        offers: &[Offer<'o>],
+        tried: &mut Vec<Tried>,
+        ruled: &mut Vec<RuledOut>,
+        round: &Round<'o>,
+    ) -> Result<(), StudyError> {
+        let nearest = round.nearest.map(|(_, offer)| offer).or_else(|| self.nearest_beyond_bounds(market, offers));
+        if let Some(offer) = nearest {
+            let name = offer.name();
+            ruled.retain(|ruled| ruled.name != name);
+            tried.extend(self.try_all(&[offer])?);
         }
         Ok(())
     }
@@ -222,7 +230,7 @@ impl<'a> Search<'a> {
     }
 
     fn contenders(&self, tried: &[Tried]) -> Vec<Contender> {
-        tried.iter().map(|tried| contender(&tried.candidate, self.budgets)).collect()
+        tried.iter().map(|tried| contender(&tried.candidate, self.task.budgets)).collect()
     }
 
     /// Takes out of `left` the cheapest offer of each class of which none was tried.
@@ -270,7 +278,7 @@ impl<'a> Search<'a> {
             (Some(wearing), Some(flash)) => Some(endurance::judge(wearing, flash, &self.demand)),
             _ => None,
         };
-        candidate.judgement = judge(&candidate, self.budgets);
+        candidate.judgement = judge(&candidate, self.task.budgets);
         candidate
     }
 
@@ -302,7 +310,7 @@ impl<'a> Search<'a> {
                 if candidate.headroom.as_ref().is_some_and(|known| known.is_lower_bound) {
                     candidate.headroom = Some(headroom);
                 }
-                candidate.judgement = judge(candidate, self.budgets);
+                candidate.judgement = judge(candidate, self.task.budgets);
             }
         }
     }
@@ -312,7 +320,7 @@ impl<'a> Search<'a> {
 fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) -> RuledOut {
     let (by, reason) = match best {
         Some(best) if least >= best => ("price", format!("costs {} times as much", words::factor(least / best))),
-        _ if judge => ("not reached", "the search ended before it; --thorough simulates it".into()),
+        _ if judge => (NOT_REACHED, "the search ended before it; --thorough simulates it".into()),
         _ => ("class", "another of its class was simulated".into()),
     };
     offer.ruled_out(by, reason, Some(least))
