@@ -35,6 +35,9 @@ pub enum Settling {
     /// So little is written that the limits would be reached before the host capacity is written once. Nothing was
     /// repeated.
     TooFewWrites,
+    /// A pass writes less than ten times what the write buffers hold. Pages of one pass would still be there when the
+    /// next one overwrites them, and flash would see little of either. Nothing was repeated.
+    MostlyBuffered,
 }
 
 impl Settling {

@@ -15,6 +15,10 @@ use crate::run_error::RunError;
 /// Up to this many requests are kept instead of being generated for each pass.
 const KEPT_MAX: usize = 200_000;
 
+/// A pass that writes less than this many times what the write buffers hold is not repeated: a tenth or more of its
+/// pages could overwrite those of the pass before in the buffer, which no workload does by itself.
+const BUFFERS_MIN: u64 = 10;
+
 /// Flash counters during a stretch of writes, summed over all drives of a tree.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
@@ -22,6 +26,8 @@ struct Stretch {
     programs: u64,
     cleaning: u64,
     host_pages: u64,
+    /// Pages that the write buffers hold.
+    buffered_max: u64,
 }
 
 impl Stretch {
@@ -36,6 +42,7 @@ impl Stretch {
                 programs: sum.programs + flash.programs.total(),
                 cleaning: sum.cleaning + flash.programs.cleaning,
                 host_pages: sum.host_pages + flash.pages.host,
+                buffered_max: sum.buffered_max + flash.write_buffer.map_or(0, |buffer| buffer.pages_max),
             })
         };
         drives.fold(None, add)
@@ -80,6 +87,9 @@ pub fn settle<I: Iterator<Item = Arrival>>(
     }
     if written >= 1.0 {
         return Ok(Some(first.results(Settling::OnePassIsEnough, 1, first.host)));
+    }
+    if first.host < BUFFERS_MIN * first.buffered_max {
+        return Ok(Some(first.results(Settling::MostlyBuffered, 1, first.host)));
     }
     let pass = Pass::new(changes);
     if pass.requests as f64 / written > settings.requests_max as f64 {

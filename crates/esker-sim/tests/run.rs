@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplayEnd, ReplaySettings, Request, replay};
 use esker_disk::DiskSettings;
-use esker_results::RunResults;
+use esker_results::{RunResults, Settling};
 use esker_sim::{
     ArraySettings, Constant, ConstantSettings, DeviceDescription, Experiment, Measured, RunError, RunOptions,
     RunSettings, System, WorkloadSettings, preset, run,
@@ -295,4 +295,33 @@ warm_up_requests = 50
     }
     let error = Experiment::from_str(&format!("{text}timeline = 10001"), "x.toml").unwrap_err();
     assert!(error.to_string().ends_with("run.timeline: 10001 requests are more than 10000"), "{error}");
+}
+
+/// Repeated, a pass that fits the write buffer overwrites itself there: that is no property of the workload.
+#[test]
+fn writes_that_mostly_stay_in_the_write_buffer_are_not_repeated() {
+    // 2000 pages of 4 KiB, all over the drive: 8 MB.
+    let settled = |buffer: &str| {
+        let text = format!(
+            "[workload]\n\
+             synthetic = {{ requests = 2000, read_fraction = \"0%\", arrivals = {{ kind = \"fixed\", \
+             rate = \"100/s\" }} }}\n\
+             [device.d]\n\
+             kind = \"ssd\"\n\
+             preset = \"samsung-k9xxg08-slc-32g\"\n\
+             geometry = {{ channels = 1, blocks_per_plane = 32 }}\n\
+             {buffer}\n\
+             [run]\n\
+             target = \"d\"\n\
+             settle = {{}}\n"
+        );
+        let experiment = Experiment::from_str(&text, "x.toml").unwrap();
+        run(&experiment, &RunOptions::default()).unwrap().settled.unwrap()
+    };
+    let unbuffered = settled("");
+    assert!(unbuffered.outcome == Settling::Settled && unbuffered.passes > 1, "{unbuffered:?}");
+    let a_tenth = settled("write_buffer = { size = \"800KiB\", latency = \"1us\" }");
+    assert!(a_tenth.outcome == Settling::Settled && a_tenth.passes > 1, "{a_tenth:?}");
+    let more = settled("write_buffer = { size = \"804KiB\", latency = \"1us\" }");
+    assert!(more.outcome == Settling::MostlyBuffered && more.passes == 1, "{more:?}");
 }

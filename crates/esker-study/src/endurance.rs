@@ -18,8 +18,6 @@ use esker_results::study::Endurance;
 const SHORT: f64 = 600.0;
 /// Of a day of such a trace's writes, what is written if they go on for eight hours.
 const EIGHT_HOURS: f64 = 1.0 / 3.0;
-/// Fewer writes than this many write buffers may all lie in the buffer still.
-const BUFFERS_MIN: u64 = 10;
 
 /// The flash of a design as it is sold.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +26,6 @@ pub(crate) struct FlashOnSale {
     pub(crate) raw: Bytes,
     /// Capacity on sale of all its drives.
     pub(crate) capacity: Bytes,
-    /// Size of the write buffers of the simulated drives.
-    pub(crate) write_buffers: Bytes,
     /// Host bytes a day that the makers warrant, if they do.
     pub(crate) warranted_bytes_per_day: Option<f64>,
 }
@@ -70,8 +66,6 @@ pub(crate) struct Wearing {
     rated_cycles: u64,
     /// Bytes of whole pages that a host byte costs before amplification: partial pages cost whole programs.
     page_bytes_per_byte: f64,
-    /// Host bytes written, all passes together.
-    written: f64,
 }
 
 /// Finds write amplification after the measured run. `devices` has the results of that run.
@@ -96,7 +90,6 @@ pub(crate) fn wearing(
         random: drive.precondition.as_ref().map_or(1.0, |precondition| precondition.write_amplification).max(1.0),
         rated_cycles: drive.endurance_cycles,
         page_bytes_per_byte: page_writes as f64 * page_bytes / workload.profile.write_bytes.max(1) as f64,
-        written: settled.capacities_written * capacity.0 as f64,
         settled,
         settings,
     })
@@ -106,9 +99,8 @@ pub(crate) fn wearing(
 pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -> Endurance {
     let Wearing { settled, random, rated_cycles, .. } = wearing;
     let nothing = settled.outcome == Settling::NothingWritten;
-    let buffered = !nothing && wearing.written < (BUFFERS_MIN * on_sale.write_buffers.0) as f64;
     let measured = settled.write_amplification.filter(|&amplification| amplification > 0.0);
-    let judged = nothing || settled.outcome.may_be_judged() && !buffered && measured.is_some();
+    let judged = nothing || settled.outcome.may_be_judged() && measured.is_some();
     let years = |write_amplification: f64, share_of_day: f64| {
         demand.host_bytes_per_day.map(|bytes| {
             lifetime_years(&Wear {
@@ -142,7 +134,7 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
     Endurance {
         write_amplification: if judged { measured } else { None },
         judged,
-        basis: basis(settled, &wearing.settings, buffered, *random),
+        basis: basis(settled, &wearing.settings, *random),
         passes: settled.passes,
         host_bytes_per_day: demand.host_bytes_per_day,
         drive_writes_per_day: demand.host_bytes_per_day.map(|bytes| bytes / capacity),
@@ -170,15 +162,12 @@ fn changes<'a>(
 }
 
 /// Explains in the report how write amplification was found, or why it could not be.
-fn basis(settled: &SettledResults, settings: &SettleSettings, buffered: bool, random: f64) -> String {
+fn basis(settled: &SettledResults, settings: &SettleSettings, random: f64) -> String {
     let (passes, capacities) = (settled.passes, words::factor(settled.capacities_written));
     let instead = format!(
         "Life is judged as if all were written at random, which costs {} programs a page.",
         words::amplification(Some(random))
     );
-    if buffered && settled.outcome.may_be_judged() {
-        return format!("So little is written that most of it is still in the write buffer. {instead}");
-    }
     match settled.outcome {
         Settling::NothingWritten => "The trace writes nothing.".to_string(),
         Settling::OnePassIsEnough => format!("The trace writes the design's host capacity {capacities} times."),
@@ -190,6 +179,10 @@ fn basis(settled: &SettledResults, settings: &SettleSettings, buffered: bool, ra
         Settling::NotSettled => format!(
             "Too few writes to judge write amplification: {passes} passes wrote {capacities} times the host capacity \
             and it had not settled. {instead}"
+        ),
+        Settling::MostlyBuffered => format!(
+            "Too few writes to judge write amplification: the trace writes less than ten times what the write buffer \
+            holds, and repeated it would overwrite itself there. {instead}"
         ),
         Settling::TooFewWrites => format!(
             "Too few writes to judge write amplification: it would take {} passes of the trace to write the host \

@@ -146,6 +146,10 @@ fn describe_settling(settled: &SettledResults) -> String {
             "write amplification has not settled after {passes} passes ({capacities} host capacities): \
              {amplification} at the end"
         ),
+        Settling::MostlyBuffered => {
+            let few = "a pass writes less than ten times what the write buffer holds";
+            format!("too few writes to settle write amplification: {few}")
+        }
         Settling::TooFewWrites => {
             format!("too few writes to settle write amplification: a pass writes the host capacity {capacities} times")
         }

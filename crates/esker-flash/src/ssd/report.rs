@@ -216,6 +216,7 @@ fn ecc_report(ecc: &Ecc) -> EccReport {
 
 fn buffer_report(now: &BufferReport, earlier: &BufferReport) -> BufferReport {
     BufferReport {
+        pages_max: now.pages_max,
         pages_read: now.pages_read - earlier.pages_read,
         pages_read_from_buffer: now.pages_read_from_buffer - earlier.pages_read_from_buffer,
         pages_written: now.pages_written - earlier.pages_written,

@@ -138,6 +138,15 @@ impl Chromium {
     pub(crate) fn resize(&mut self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.call("Emulation.setDeviceMetricsOverride", size);
+        // Charts that were drawn for another width hold a narrow window open until they are drawn again.
+        let follows = format!(
+            "(async () => {{
+                for (let frame = 0; frame < 300 && innerWidth !== {width}; frame++) {{
+                    await new Promise(requestAnimationFrame);
+                }}
+            }})()"
+        );
+        self.evaluate(&follows);
     }
 
     /// Sets the preferred colour scheme: "light" or "dark".

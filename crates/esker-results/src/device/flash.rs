@@ -299,6 +299,8 @@ pub struct WearReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferReport {
+    /// Pages that the buffer holds.
+    pub pages_max: u64,
     /// Pages that reads asked for.
     pub pages_read: u64,
     /// Pages read from the buffer.

@@ -44,7 +44,6 @@ pub(super) fn design(
             let flash = FlashOnSale {
                 raw: Bytes(raw.0 * count),
                 capacity: Bytes(offer.capacity.bytes.0 * count),
-                write_buffers: Bytes(part.write_buffer.as_ref().map_or(0, |buffer| buffer.size.0) * count),
                 warranted_bytes_per_day: offer.warranted_bytes_per_day(),
             };
             let drive = DeviceDescription::new(part).preconditioned(PreconditionKind::Steady, utilisation);

@@ -72,7 +72,9 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
     let Some(best) = recommended else { return headline_of_none(facts) };
     let not_reached = facts.markets.first().map_or(0, |found| found.not_reached);
     let found = if not_reached > 0 { "that was found to keep" } else { "that keeps" };
-    let mut text = format!("{} is the cheapest {found} every budget", best.title_and_year());
+    let unjudged = best.endurance.as_ref().is_some_and(|endurance| endurance.kept.is_none());
+    let every = if unjudged { "every budget that can be judged" } else { "every budget" };
+    let mut text = format!("{} is the cheapest {found} {every}", best.title_and_year());
     if let Some(price) = price_of(best, facts.budgets.years) {
         text += &format!(": {price}");
     }
@@ -84,6 +86,9 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
         text += &format!(", {more}{} times the load carried", words::factor(headroom.factor));
     }
     match (&best.endurance, life_of(best)) {
+        (Some(_), Some(life)) if unjudged => {
+            text += &format!("; whether its flash lasts long enough cannot be told: {life}");
+        }
         (Some(_), Some(life)) => text += &format!(", and its flash lasts {life}"),
         (Some(_), None) => text += ", and the life of its flash cannot be told",
         (None, _) => {}

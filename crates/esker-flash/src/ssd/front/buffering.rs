@@ -101,7 +101,7 @@ impl Buffering {
             flush: None,
             admitted: 0,
             failed: false,
-            counts: BufferReport::default(),
+            counts: BufferReport { pages_max: pages, ..BufferReport::default() },
             earlier: BufferReport::default(),
         })
     }
