@@ -32,10 +32,10 @@ pub use esker_ftl::{
     WearSettings, WriteFrontiers,
 };
 pub use esker_nand::{
-    ArrayLevel, ArraySettings, BlockIndex, ChannelIndex, CopyBack, DecodingStepSettings, DieIndex, EccCode,
-    EccSettings, EnergySettings, ErrorCount, Gang, GangControl, GangData, Geometry, GeometrySettings, MultiPlane,
-    NandError, Placement, PlaneIndex, PoolScope, RawErrorSettings, Rewrite, Scheduling, Stripe, SuspendSettings,
-    TimingSettings, ValueError,
+    ArrayLevel, BlockIndex, ChannelIndex, CopyBack, DecodingStepSettings, DieIndex, EccCode, EccSettings,
+    EnergySettings, ErrorCount, FlashArraySettings, Gang, GangControl, GangData, Geometry, GeometrySettings,
+    MultiPlane, NandError, Placement, PlaneIndex, PoolScope, RawErrorSettings, Rewrite, Scheduling, Stripe,
+    SuspendSettings, TimingSettings, ValueError,
 };
 pub use presets::PRESETS;
 pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};

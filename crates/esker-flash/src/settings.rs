@@ -2,7 +2,7 @@
 
 use esker_core::{ByteRate, Bytes, Nanos, Ratio};
 use esker_ftl::{Choice, CleaningRules, FtlSettings, Separation, WearSettings, WriteFrontiers};
-use esker_nand::{ArraySettings, EccSettings, GeometrySettings, Placement, PoolScope, TimingSettings, Wiring};
+use esker_nand::{EccSettings, FlashArraySettings, GeometrySettings, Placement, PoolScope, TimingSettings, Wiring};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub struct SsdSettings {
     pub timing: TimingSettings,
     /// How the array is wired, and how its operations are scheduled.
     #[serde(default, skip_serializing_if = "is_plain")]
-    pub array: ArraySettings,
+    pub array: FlashArraySettings,
     /// The link to the host. If left out, requests and data reach the drive in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSettings>,
@@ -136,8 +136,8 @@ impl PowerFailureSettings {
 }
 
 /// Returns true if `array` is the default, which resolved configurations leave out.
-fn is_plain(array: &ArraySettings) -> bool {
-    *array == ArraySettings::default()
+fn is_plain(array: &FlashArraySettings) -> bool {
+    *array == FlashArraySettings::default()
 }
 fn one() -> u32 {
     1

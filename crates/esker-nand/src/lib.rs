@@ -19,9 +19,9 @@ pub use divide::Divisor;
 pub use error::NandError;
 pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use settings::{
-    ArrayLevel, ArraySettings, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, Gang,
-    GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite, Scheduling,
-    Stripe, SuspendSettings, TimingSettings,
+    ArrayLevel, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, FlashArraySettings,
+    Gang, GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite,
+    Scheduling, Stripe, SuspendSettings, TimingSettings,
 };
 pub use value::ValueError;
 pub use wiring::{Wiring, setting_name};

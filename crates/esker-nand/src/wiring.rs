@@ -4,14 +4,14 @@ use esker_core::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::{
-    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GangData, GeometrySettings, MultiPlane, NandError,
+    ArrayLevel, CopyBack, FlashArraySettings, Gang, GangControl, GangData, GeometrySettings, MultiPlane, NandError,
     PoolScope, Rewrite, Scheduling, ValueError,
 };
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LONGEST: Nanos = Nanos::from_secs(60);
 
-impl ArraySettings {
+impl FlashArraySettings {
     /// Returns true if each die does its operations one at a time, first in, first out, and logical pages lie on one
     /// die: the case that the fast scheduler supports.
     pub(crate) fn is_simple(&self) -> bool {
@@ -30,7 +30,7 @@ pub struct Wiring<'a> {
     /// The parts of the array.
     pub geometry: &'a GeometrySettings,
     /// How they are connected and driven.
-    pub array: &'a ArraySettings,
+    pub array: &'a FlashArraySettings,
     /// The pools. Cleaning copies within a pool.
     pub pool: PoolScope,
 }

@@ -23,7 +23,7 @@ pub use device::{
     Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,
     DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind, preset,
 };
-pub use measured::{Measured, Slowest, Watch, resource_name};
+pub use measured::{RunMeasurements, Slowest, Watch, resource_name};
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
 pub use run::{RunOptions, finish_results, run, run_workload};
 pub use run_error::RunError;

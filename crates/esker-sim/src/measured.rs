@@ -22,7 +22,7 @@ impl Watch<'_> {
 /// Observes a replay: response times by class, counts of requests, rates, a series over time, and response times in a
 /// window.
 #[derive(Default)]
-pub struct Measured<'a> {
+pub struct RunMeasurements<'a> {
     statistics: RequestStatistics,
     workload: WorkloadResults,
     /// Bytes of successful reads and writes.
@@ -66,7 +66,7 @@ struct Series {
 /// More points would fill the memory, and nobody looks at that many.
 pub(crate) const SERIES_POINTS_MAX: usize = 1_000_000;
 
-impl<'a> Measured<'a> {
+impl<'a> RunMeasurements<'a> {
     /// An observer without series, window and watch.
     pub fn new() -> Self {
         Self::default()
@@ -165,7 +165,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-impl Observer for Measured<'_> {
+impl Observer for RunMeasurements<'_> {
     #[inline]
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.statistics.record(arrival, request.kind, completion);

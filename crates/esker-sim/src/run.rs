@@ -12,7 +12,7 @@ use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults
 
 use crate::assembly::Assembly;
 use crate::config::{ConfigError, Experiment, SettleSettings, WorkloadSettings};
-use crate::measured::{Measured, SERIES_POINTS_MAX, Watch};
+use crate::measured::{RunMeasurements, SERIES_POINTS_MAX, Watch};
 use crate::remarks::remarks;
 use crate::run_error::RunError;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
@@ -104,7 +104,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let mut warmed = 0;
     if run.warm_up_requests > 0 {
         let mut watch = |ended| go_on(ended);
-        let mut ignored = Measured::new().with_watch(Watch { go_on: &mut watch });
+        let mut ignored = RunMeasurements::new().with_watch(Watch { go_on: &mut watch });
         let count = usize::try_from(run.warm_up_requests).unwrap_or(usize::MAX);
         let end = replay(&mut device, arrivals.by_ref().take(count), &replay_settings, &mut ignored)?;
         check_end(&end, &ignored)?;
@@ -124,7 +124,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let arrivals = arrivals.map(|Arrival { at, request }| Arrival { at: at + late, request });
 
     let mut watch = |ended| go_on(warmed + ended);
-    let mut measured = Measured::new().with_watch(Watch { go_on: &mut watch });
+    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut watch });
     if run.series.is_some() {
         measured = measured.with_series(replay_settings.start, &*device);
         replay_settings.sample_every = run.series;
@@ -184,7 +184,7 @@ fn settled(
     })
 }
 
-fn check_end(replay: &Replay, measured: &Measured) -> Result<(), RunError> {
+fn check_end(replay: &Replay, measured: &RunMeasurements) -> Result<(), RunError> {
     match replay.end {
         ReplayEnd::Stalled { in_flight } => Err(RunError::Stalled { at: replay.last_event, in_flight }),
         ReplayEnd::Stopped if measured.stopped() => Err(RunError::Cancelled),
@@ -195,7 +195,7 @@ fn check_end(replay: &Replay, measured: &Measured) -> Result<(), RunError> {
 /// Combines measurements and device reports into results.
 pub fn finish_results(
     experiment: &Experiment,
-    measured: &mut Measured,
+    measured: &mut RunMeasurements,
     replay: &Replay,
     device: &dyn Reporting,
     cost: Option<Cost>,

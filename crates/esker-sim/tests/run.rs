@@ -7,7 +7,7 @@ use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplayEnd, ReplaySettings, 
 use esker_disk::DiskSettings;
 use esker_results::{RunResults, Settling};
 use esker_sim::{
-    ArraySettings, Constant, ConstantSettings, DeviceDescription, Experiment, Measured, RunError, RunOptions,
+    ArraySettings, Constant, ConstantSettings, DeviceDescription, Experiment, RunError, RunMeasurements, RunOptions,
     RunSettings, System, WorkloadSettings, preset, run,
 };
 
@@ -100,13 +100,13 @@ fn a_burst_is_held_only_up_to_the_limit() {
         })
     };
     let (mut device, limited) = settings(1, 100);
-    let replayed = replay(&mut device, burst(1_000_000), &limited, &mut Measured::new()).unwrap();
+    let replayed = replay(&mut device, burst(1_000_000), &limited, &mut RunMeasurements::new()).unwrap();
     assert!(matches!(replayed.end, ReplayEnd::Saturated { backlog: 101, .. }), "{replayed:?}");
     // 32 in the device, and the next one to come.
     assert_eq!(taken.get(), 32 + 101 + 1);
     // Requests that fit into the device and the limit together are served, although they come at once.
     let (mut device, limited) = settings(1000, 100);
-    let replayed = replay(&mut device, burst(1000), &limited, &mut Measured::new()).unwrap();
+    let replayed = replay(&mut device, burst(1000), &limited, &mut RunMeasurements::new()).unwrap();
     assert_eq!((replayed.end, replayed.completed), (ReplayEnd::Complete, 1000));
     assert_eq!(replayed.last_event, Nanos::from_millis(1001));
 }
@@ -207,7 +207,7 @@ fn a_window_keeps_the_times_of_its_arrivals() {
     let arrivals = (0..5u64).flat_map(|second| {
         (0..10).map(move |_| Arrival { at: Nanos::from_secs(second), request: Request::read(Lba(0), Bytes(512)) })
     });
-    let mut measured = Measured::new().with_window(Nanos::from_secs(2), Nanos::from_secs(4));
+    let mut measured = RunMeasurements::new().with_window(Nanos::from_secs(2), Nanos::from_secs(4));
     let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut measured).unwrap();
     let window = measured.window(0).unwrap();
     assert_eq!((window.response().count(), measured.statistics().response().count()), (20, 50));

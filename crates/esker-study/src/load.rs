@@ -14,7 +14,7 @@ use crate::{Hooks, StudyError};
 use esker_results::study::InputSummary;
 
 /// A trace in memory.
-pub(crate) struct Input {
+pub(crate) struct LoadedTrace {
     pub(crate) summary: InputSummary,
     /// Names of its files, relative to an experiment in the same folder.
     files: Vec<String>,
@@ -56,7 +56,7 @@ impl Counted {
 }
 
 /// Reads one trace. Parsing runs on a thread of its own, characterisation and spooling on this one.
-fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(Input, Counted), StudyError> {
+fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(LoadedTrace, Counted), StudyError> {
     let mut reader = TraceReader::open(paths, options)?;
     let file_name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let files = paths.iter().map(|path| file_name(path).unwrap_or_else(|| "-".into())).collect();
@@ -94,7 +94,7 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
         requests: reader.notes().records,
         notes,
     };
-    Ok((Input { summary, files, trace }, counted))
+    Ok((LoadedTrace { summary, files, trace }, counted))
 }
 
 fn short(reader: &TraceReader) -> &'static str {
@@ -152,7 +152,7 @@ pub(crate) fn together(
 /// Makes a workload of `inputs`; `count` counts their combined records.
 fn finish(
     name: String,
-    inputs: Vec<Input>,
+    inputs: Vec<LoadedTrace>,
     count: impl FnOnce(&Traces) -> Counted,
 ) -> Result<StudyWorkload, StudyError> {
     let (mut summaries, mut files, mut traces) = (Vec::new(), Vec::new(), Vec::new());

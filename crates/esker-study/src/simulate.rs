@@ -6,7 +6,8 @@ use std::num::NonZeroU32;
 use esker_core::{Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
 use esker_sim::{
-    BeyondCapacity, Experiment, Measured, OneOrMore, RunSettings, SettleSettings, Slowest, Watch, WorkloadSettings,
+    BeyondCapacity, Experiment, OneOrMore, RunMeasurements, RunSettings, SettleSettings, Slowest, Watch,
+    WorkloadSettings,
 };
 use esker_trace::ReadOptions;
 
@@ -279,7 +280,7 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
     let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
     let mut go_on = |ended| hooks.simulated(ended);
-    let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
+    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
     if workload.has_times() {
         measured = measured.with_series(Nanos::ZERO, &*device);
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {

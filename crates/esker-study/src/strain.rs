@@ -6,7 +6,7 @@ use std::cell::Cell;
 use esker_core::{Arrival, Control, Device, LatencyHistogram, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::study::{BusyResults, Headroom};
 use esker_results::{LatencySummary, Reporting};
-use esker_sim::{Measured, Watch, resource_name};
+use esker_sim::{RunMeasurements, Watch, resource_name};
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, BusyTimes, Stretch};
@@ -127,7 +127,7 @@ pub(crate) fn strain(
         let start = *now + GAP;
         let scaled = |at: Nanos| Nanos((at.0 as f64 / load) as u64);
         let mut go_on = |ended| hooks.simulated(ended);
-        let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
+        let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
         idle(device, start);
         device.control(start, Control::StartMeasuring).map_err(StudyError::design)?;
         let shifted = requests.iter().map(|arrival| Arrival { at: start + scaled(arrival.at), ..*arrival });

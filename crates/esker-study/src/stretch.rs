@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use esker_core::{Arrival, Completion, Control, Device, Nanos, Observer, Request, Stretch, Verdict, replay};
 use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
-use esker_sim::{Measured, Slowest, Watch};
+use esker_sim::{RunMeasurements, Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::Busy;
@@ -43,7 +43,7 @@ pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Resul
     let Setup { mut device, replay_settings, .. } = set_up()?;
     let stretches = Stretches::of(busy, &*device)?;
     let mut go_on = |ended| task.hooks.simulated(ended);
-    let mut measured = Measured::new().with_watch(Watch { go_on: &mut go_on });
+    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
     replay(&mut device, stretches.in_a_row(), &replay_settings, &mut measured).map_err(StudyError::design)?;
     let slowest = measured.slowest();
     task.hooks.check()?;

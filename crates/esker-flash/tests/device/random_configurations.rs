@@ -13,9 +13,9 @@ use esker_ftl::{
     WearSettings, WriteFrontiers,
 };
 use esker_nand::{
-    ArrayLevel, ArraySettings, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, Gang,
-    GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite, Scheduling,
-    Stripe, SuspendSettings, TimingSettings,
+    ArrayLevel, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, FlashArraySettings,
+    Gang, GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite,
+    Scheduling, Stripe, SuspendSettings, TimingSettings,
 };
 use proptest::prelude::*;
 
@@ -180,7 +180,7 @@ fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
 }
 
 /// Draws the default array, or any other.
-fn array() -> impl Strategy<Value = ArraySettings> {
+fn array() -> impl Strategy<Value = FlashArraySettings> {
     let copies = prop::sample::select(vec![CopyBack::Off, CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]);
     let levels = vec![ArrayLevel::Channel, ArrayLevel::Package, ArrayLevel::Die, ArrayLevel::Plane];
     let placement = prop::sample::select(vec![Placement::Turns, Placement::LeastLoaded]);
@@ -227,7 +227,7 @@ fn array() -> impl Strategy<Value = ArraySettings> {
                 ((gang, gang_control, gang_data), multi_plane, scheduling),
                 (suspend, span, logical_page, [details, whole_page_reads]),
             )| {
-                ArraySettings {
+                FlashArraySettings {
                     copy_back,
                     stripe: Stripe(stripe),
                     placement,
@@ -252,7 +252,7 @@ fn array() -> impl Strategy<Value = ArraySettings> {
                 }
             },
         );
-    prop_oneof![Just(ArraySettings::default()), drawn]
+    prop_oneof![Just(FlashArraySettings::default()), drawn]
 }
 
 fn settings() -> impl Strategy<Value = SsdSettings> {

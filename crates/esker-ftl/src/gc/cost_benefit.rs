@@ -2,7 +2,7 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
+use super::{PoolShape, VictimAnswer, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -73,7 +73,7 @@ impl VictimPolicy for CostBenefit {
         self.change(block, valid);
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // By index in the list; allocated when the first block is spared.
         let mut spared: Vec<bool> = Vec::new();
         loop {
@@ -81,12 +81,12 @@ impl VictimPolicy for CostBenefit {
             // Among equals the block that was filled first.
             let best = left.reduce(|a, b| if self.better(self.closed[b], self.closed[a]) { b } else { a })?;
             match judge(self.closed[best]) {
-                Judgement::Take => return Some(self.closed.remove(best)),
-                Judgement::Skip => {
+                VictimAnswer::Take => return Some(self.closed.remove(best)),
+                VictimAnswer::Skip => {
                     spared.resize(self.closed.len(), false);
                     spared[best] = true;
                 }
-                Judgement::Stop => return None,
+                VictimAnswer::Stop => return None,
             }
         }
     }

@@ -3,7 +3,7 @@
 use esker_core::Rng;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
-use super::{Compared, Judgement, PoolShape, VictimCapability, VictimEntry, VictimPolicy};
+use super::{Compared, PoolShape, VictimAnswer, VictimCapability, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -70,14 +70,14 @@ impl VictimPolicy for Sampled {
         self.valid[block.index()] = valid;
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // Spared blocks are moved behind these.
         for count in (1..=self.closed.len()).rev() {
             let best = self.draw(count as u64);
             match judge(self.closed[best]) {
-                Judgement::Take => return Some(self.closed.swap_remove(best)),
-                Judgement::Skip => self.closed.swap(best, count - 1),
-                Judgement::Stop => return None,
+                VictimAnswer::Take => return Some(self.closed.swap_remove(best)),
+                VictimAnswer::Skip => self.closed.swap(best, count - 1),
+                VictimAnswer::Stop => return None,
             }
         }
         None

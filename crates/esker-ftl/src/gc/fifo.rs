@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
 
-use super::{Judgement, VictimEntry, VictimPolicy};
+use super::{VictimAnswer, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -26,12 +26,12 @@ impl VictimPolicy for Fifo {
         self.closed.push_back(block);
     }
     fn superseded(&mut self, _block: PoolBlock, _valid: u32) {}
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         for index in 0..self.closed.len() {
             match judge(self.closed[index]) {
-                Judgement::Take => return self.closed.remove(index),
-                Judgement::Skip => {}
-                Judgement::Stop => return None,
+                VictimAnswer::Take => return self.closed.remove(index),
+                VictimAnswer::Skip => {}
+                VictimAnswer::Stop => return None,
             }
         }
         None

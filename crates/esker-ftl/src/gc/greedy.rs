@@ -2,7 +2,7 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::{Compared, Judgement, VictimCapability, VictimEntry, VictimPolicy};
+use super::{Compared, VictimAnswer, VictimCapability, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -89,17 +89,17 @@ impl VictimPolicy for Greedy {
         Some(block)
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // Spared blocks leave the tree meanwhile. It holds only counts, so that putting them back restores it.
         let mut spared = Vec::new();
         let mut taken = None;
         while let Some((block, valid)) = self.first() {
             let judgement = judge(block);
-            if judgement == Judgement::Stop {
+            if judgement == VictimAnswer::Stop {
                 break;
             }
             self.remove(block);
-            if judgement == Judgement::Take {
+            if judgement == VictimAnswer::Take {
                 taken = Some(block);
                 break;
             }

@@ -58,11 +58,11 @@ pub trait VictimPolicy: fmt::Debug + Send {
     ///
     /// Offers blocks to `judge` from best to worst, each at most once: the next one is what the policy would pick
     /// without those that were spared. Spared blocks stay closed, and keep their order and age.
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock>;
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock>;
 
     /// Picks the best closed block, and removes it from the closed blocks; `None` if there is none.
     fn take(&mut self) -> Option<PoolBlock> {
-        self.take_where(&mut |_| Judgement::Take)
+        self.take_where(&mut |_| VictimAnswer::Take)
     }
 
     /// Removes `block` from the closed blocks.
@@ -90,7 +90,7 @@ pub enum Compared {
 
 /// The answer to a block that a policy offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum VictimAnswer {
     /// Clean it.
     Take,
     /// Leave it, and offer the next best.

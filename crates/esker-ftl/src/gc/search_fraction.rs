@@ -3,7 +3,7 @@
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use esker_core::{Ratio, Rng};
 
-use super::{Judgement, PoolShape, VictimEntry, VictimPolicy};
+use super::{PoolShape, VictimAnswer, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -56,7 +56,7 @@ impl VictimPolicy for SearchFraction {
         self.valid[block.index()] = valid;
     }
 
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // Spared blocks are moved behind these.
         for count in (1..=self.closed.len()).rev() {
             let start = self.rng.below(count as u64) as usize;
@@ -65,9 +65,9 @@ impl VictimPolicy for SearchFraction {
             // Among equals the first in the run: `min_by_key` keeps it.
             let index = run.min_by_key(|&index| self.valid[self.closed[index].index()])?;
             match judge(self.closed[index]) {
-                Judgement::Take => return Some(self.closed.swap_remove(index)),
-                Judgement::Skip => self.closed.swap(index, count - 1),
-                Judgement::Stop => return None,
+                VictimAnswer::Take => return Some(self.closed.swap_remove(index)),
+                VictimAnswer::Skip => self.closed.swap(index, count - 1),
+                VictimAnswer::Stop => return None,
             }
         }
         None

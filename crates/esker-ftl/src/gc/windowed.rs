@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
-use super::{Judgement, VictimEntry, VictimPolicy};
+use super::{VictimAnswer, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -44,7 +44,7 @@ impl VictimPolicy for Windowed {
     fn superseded(&mut self, block: PoolBlock, valid: u32) {
         self.valid[block.index()] = valid;
     }
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // By index in the list; allocated when the first block is spared.
         let mut spared: Vec<bool> = Vec::new();
         loop {
@@ -52,12 +52,12 @@ impl VictimPolicy for Windowed {
             let window = (0..self.closed.len()).filter(|index| spared.get(*index) != Some(&true)).take(self.window);
             let index = window.min_by_key(|index| self.valid[self.closed[*index].index()])?;
             match judge(self.closed[index]) {
-                Judgement::Take => return self.closed.remove(index),
-                Judgement::Skip => {
+                VictimAnswer::Take => return self.closed.remove(index),
+                VictimAnswer::Skip => {
                     spared.resize(self.closed.len(), false);
                     spared[index] = true;
                 }
-                Judgement::Stop => return None,
+                VictimAnswer::Stop => return None,
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::{Judgement, VictimEntry, VictimPolicy};
+use super::{VictimAnswer, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
@@ -36,14 +36,14 @@ impl VictimPolicy for EmptiestNewest {
     }
 
     /// Offers the best block first, then the next best. This searches the whole list each time; `greedy` is faster.
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         let mut newest_first: Vec<usize> = (0..self.closed.len()).rev().collect();
         newest_first.sort_by_key(|&index| self.closed[index].valid);
         for index in newest_first {
             match judge(self.closed[index].block) {
-                Judgement::Take => return Some(self.closed.remove(index).block),
-                Judgement::Skip => {}
-                Judgement::Stop => return None,
+                VictimAnswer::Take => return Some(self.closed.remove(index).block),
+                VictimAnswer::Skip => {}
+                VictimAnswer::Stop => return None,
             }
         }
         None

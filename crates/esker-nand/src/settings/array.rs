@@ -10,7 +10,7 @@ use super::EnergySettings;
 /// a time, every die first in, first out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ArraySettings {
+pub struct FlashArraySettings {
     /// Whether pages are copied inside a plane without crossing the bus.
     pub copy_back: CopyBack,
     /// The order in which levels of the array take turns, fastest-changing first: all four of "channel", "package",

@@ -6,7 +6,7 @@ mod energy;
 mod geometry;
 
 pub use array::{
-    ArrayLevel, ArraySettings, CopyBack, Gang, GangControl, GangData, MultiPlane, Placement, Rewrite, Scheduling,
+    ArrayLevel, CopyBack, FlashArraySettings, Gang, GangControl, GangData, MultiPlane, Placement, Rewrite, Scheduling,
     Stripe, SuspendSettings,
 };
 pub use ecc::{DecodingStepSettings, EccCode, EccSettings, ErrorCount, RawErrorSettings};

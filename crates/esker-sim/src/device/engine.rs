@@ -93,11 +93,12 @@ impl<E: Engine> EngineDevice<E> {
     #[inline]
     fn handle(&mut self, now: Nanos, input: Input) {
         self.engine.on(now, input, &mut self.effects);
-        for effect in self.effects.drain(..) {
+        // Effects are large: they are read where they are.
+        for effect in &self.effects {
             if let Some(log) = &mut self.log {
-                log(now, &effect);
+                log(now, effect);
             }
-            match effect {
+            match *effect {
                 Effect::Io { io, host, device, request, data: _ } => {
                     self.children.submit(now, device.0 as usize, ChildIo { io, host, sent: now }, request);
                 }
@@ -107,6 +108,7 @@ impl<E: Engine> EngineDevice<E> {
                 Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
             }
         }
+        self.effects.clear();
     }
 
     /// Reports everything durable to the engine, until there is nothing more.

@@ -34,11 +34,13 @@ impl Hosts {
     }
 
     /// Makes `tag` wait for one more request to a device.
+    #[inline]
     pub(crate) fn wait(&mut self, tag: Tag) {
         self.0.get_mut(tag).open += 1;
     }
 
     /// Whether `tag` waits for any device.
+    #[inline]
     pub(crate) fn waits(&mut self, tag: Tag) -> bool {
         self.0.get_mut(tag).open > 0
     }
@@ -52,6 +54,7 @@ impl Hosts {
     }
 
     /// Notes the end of one of the requests that `tag` waits for. Returns whether it was the last one.
+    #[inline]
     pub(crate) fn child_ended(&mut self, tag: Tag, order: u64, result: Result<(), DeviceError>) -> bool {
         if let Err(error) = result {
             self.note(tag, order, error);
@@ -62,11 +65,13 @@ impl Hosts {
     }
 
     /// Success, or the error at the lowest address.
+    #[inline]
     pub(crate) fn result(&mut self, tag: Tag) -> Result<(), DeviceError> {
         self.0.get_mut(tag).error.map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// Answers `tag`, which must not wait for a device (asserted).
+    #[inline]
     pub(crate) fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         let host = self.0.remove(tag);
         assert!(host.open == 0, "answered while a device still works for it");

@@ -91,6 +91,7 @@ impl StripeEngine {
         })
     }
 
+    #[inline]
     fn host(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         self.hosts.begin(tag, request.kind);
         let capacity = self.capacity();
@@ -120,6 +121,7 @@ impl StripeEngine {
         }
     }
 
+    #[inline]
     fn send(
         &mut self,
         tag: Tag,

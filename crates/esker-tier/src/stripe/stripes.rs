@@ -42,6 +42,7 @@ impl Stripes {
     }
 
     /// The part of the host's buffer for the piece that begins `offset` bytes into a request from byte `start`.
+    #[inline]
     pub(super) fn buffer_of(&self, tag: Tag, start: u64, offset: u64) -> DataRef {
         DataRef::Striped {
             tag,
@@ -54,19 +55,27 @@ impl Stripes {
 
     /// The pieces of `length` bytes (at least one) from byte `start`, at most one for each child, by the address of
     /// their first bytes. Units of a range on one child follow each other there, so each piece is one range.
+    #[inline]
     pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = Piece> {
         let (end, first) = (start + length, start / self.unit);
-        let last = (end - 1) / self.unit;
+        // Most requests lie in one unit: divisions cost.
+        let last = if end <= (first + 1) * self.unit { first } else { (end - 1) / self.unit };
         (first..=last.min(first + self.children - 1)).map(move |unit| {
-            let last_here = unit + (last - unit) / self.children * self.children;
+            let (round, child) = (unit / self.children, unit % self.children);
             let begin = start.max(unit * self.unit);
-            let place = |byte: u64| byte / self.unit / self.children * self.unit + byte % self.unit;
-            let stop = place(end.min((last_here + 1) * self.unit) - 1) + 1;
-            let begin_here = place(begin);
+            let begin_here = round * self.unit + (begin - unit * self.unit);
+            let stop_here = match last - unit {
+                0 => begin_here + (end - begin),
+                more => {
+                    let rounds = more / self.children;
+                    let stop = end.min((unit + rounds * self.children + 1) * self.unit);
+                    (round + rounds) * self.unit + (stop - (unit + rounds * self.children) * self.unit)
+                }
+            };
             Piece {
-                child: (unit % self.children) as usize,
+                child: child as usize,
                 start: Lba::containing(begin_here),
-                length: Bytes(stop - begin_here),
+                length: Bytes(stop_here - begin_here),
                 offset: begin - start,
             }
         })

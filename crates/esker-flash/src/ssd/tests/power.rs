@@ -7,7 +7,7 @@ use esker_ftl::{Choice, EndOfLife, FTLS, LayerCapability, Separation, WearLevell
 use esker_nand::array::DieStep;
 use esker_nand::state::{Cause, SpareArea};
 use esker_nand::{
-    ArraySettings, CopyBack, Gang, GangControl, MultiPlane, PoolScope, Rewrite, Scheduling, SuspendSettings,
+    CopyBack, FlashArraySettings, Gang, GangControl, MultiPlane, PoolScope, Rewrite, Scheduling, SuspendSettings,
 };
 use esker_results::RecoveryReport;
 
@@ -324,13 +324,13 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
     settings.cleaning.threshold = Ratio::percent(15);
     settings.queue_depth = 1 + rng.below(16) as u32;
     let scheduling = [Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder][rng.below(3) as usize];
-    settings.array = ArraySettings {
+    settings.array = FlashArraySettings {
         scheduling,
         multi_plane: [MultiPlane::Off, MultiPlane::Any][rng.below(2) as usize],
         gang: [Gang::SharedBus, Gang::SharedControl][usize::from(rng.below(4) == 0)],
         copy_back: [CopyBack::Off, CopyBack::Unchecked][rng.below(2) as usize],
         rewrite: [Rewrite::Controller, Rewrite::InPlane][usize::from(rng.below(4) == 0)],
-        ..ArraySettings::default()
+        ..FlashArraySettings::default()
     };
     if settings.array.gang == Gang::SharedControl {
         settings.array.gang_control =
@@ -455,7 +455,7 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
         }
         if rng.below(3) == 0 {
             // The scheduler that handles runs of operations.
-            settings.array = ArraySettings::default();
+            settings.array = FlashArraySettings::default();
             (settings.write_buffer, settings.cleaning.background) = (None, None);
             settings.power_failure = Some(PowerFailureSettings::after_requests(200));
         }

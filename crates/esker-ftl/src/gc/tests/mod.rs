@@ -127,9 +127,9 @@ impl Trial<'_> {
         let taken = self.policy.take_where(&mut |block| {
             offered.borrow_mut().push(block);
             match spared >> block.0 & 1 == 1 {
-                false => Judgement::Take,
-                true if offered.borrow().len() == patience => Judgement::Stop,
-                true => Judgement::Skip,
+                false => VictimAnswer::Take,
+                true if offered.borrow().len() == patience => VictimAnswer::Stop,
+                true => VictimAnswer::Skip,
             }
         });
         let offered = offered.into_inner();
@@ -207,14 +207,14 @@ impl VictimPolicy for GivesBack {
         self.valid[block.index()] = valid;
         self.inner.superseded(block, valid);
     }
-    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> Judgement) -> Option<PoolBlock> {
+    fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         let (mut spared, mut taken) = (Vec::new(), None);
         while let Some(block) = self.inner.take() {
             match judge(block) {
-                Judgement::Take => taken = Some(block),
+                VictimAnswer::Take => taken = Some(block),
                 judgement => {
                     spared.push(block);
-                    if judgement == Judgement::Skip {
+                    if judgement == VictimAnswer::Skip {
                         continue;
                     }
                 }

@@ -5,7 +5,7 @@ use esker_nand::BlockIndex;
 use esker_nand::state::{Cause, FlashState, OpSink};
 
 use super::{COLD, Pool, Victim};
-use crate::gc::Judgement;
+use crate::gc::VictimAnswer;
 use crate::numbers::PoolBlock;
 use crate::pools::wear::{BlockFate, Wear};
 use crate::pools::{Content, PageMap};
@@ -243,11 +243,11 @@ impl Pool {
             // A block that gains no space is not a better victim for being less worn.
             let gains = gains(block);
             if gains && wear.allows(block, flash) {
-                return Judgement::Take;
+                return VictimAnswer::Take;
             }
             first.get_or_insert(block);
             spared += 1;
-            if !gains || spared == Wear::draws_max() { Judgement::Stop } else { Judgement::Skip }
+            if !gains || spared == Wear::draws_max() { VictimAnswer::Stop } else { VictimAnswer::Skip }
         });
         if allowed.is_some() {
             return allowed;
@@ -343,8 +343,8 @@ impl Pool {
 }
 
 /// Take the policy's choice, or stop.
-fn take_if(wanted: bool) -> Judgement {
-    if wanted { Judgement::Take } else { Judgement::Stop }
+fn take_if(wanted: bool) -> VictimAnswer {
+    if wanted { VictimAnswer::Take } else { VictimAnswer::Stop }
 }
 
 /// Returns the pages to copy per page written, for a victim with `valid` valid pages of `pages`.

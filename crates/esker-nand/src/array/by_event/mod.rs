@@ -25,7 +25,7 @@ use super::tally::{DieStep, STEPS, Tally};
 use super::{Ended, Performed, Waiter};
 use crate::array::Timing;
 use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer};
-use crate::{ArraySettings, CopyBack, Gang, Geometry, Rewrite, Scheduling};
+use crate::{CopyBack, FlashArraySettings, Gang, Geometry, Rewrite, Scheduling};
 use control::Control;
 pub(super) use layout::Layout;
 use op::{How, NO_CHANGE, Op, Ops, Touch};
@@ -60,7 +60,7 @@ pub(in crate::array) struct ByEvent {
     layout: Layout,
     timing: Timing,
     shapes: [Shape; STEPS],
-    settings: ArraySettings,
+    settings: FlashArraySettings,
     ops: Ops,
     dies: Vec<Die>,
     buses: Vec<Bus>,
@@ -94,7 +94,7 @@ impl ByEvent {
         geometry: &Geometry,
         layout: Layout,
         timing: &Timing,
-        settings: &ArraySettings,
+        settings: &FlashArraySettings,
     ) -> Self {
         let dies = layout.dies() as usize;
         let channels = layout.channels() as usize;

@@ -11,7 +11,7 @@ use super::*;
 use crate::array::{Decoding, DecodingStep, Timing};
 use crate::state::{Cause, FlashOp, FlashOpKind, OpIndex, Transfer};
 use crate::{
-    ArraySettings, BlockIndex, CopyBack, Gang, GangControl, GeometrySettings, MultiPlane, PoolScope, Scheduling,
+    BlockIndex, CopyBack, FlashArraySettings, Gang, GangControl, GeometrySettings, MultiPlane, PoolScope, Scheduling,
     SuspendSettings,
 };
 
@@ -33,7 +33,7 @@ fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> Geo
 /// The settings of an array.
 struct Settings {
     geometry: GeometrySettings,
-    array: ArraySettings,
+    array: FlashArraySettings,
     pool: PoolScope,
 }
 
@@ -44,7 +44,11 @@ impl Settings {
 }
 
 fn settings(pool: PoolScope, copy_back: CopyBack) -> Settings {
-    Settings { geometry: shape(2, 2, 2), array: ArraySettings { copy_back, ..ArraySettings::default() }, pool }
+    Settings {
+        geometry: shape(2, 2, 2),
+        array: FlashArraySettings { copy_back, ..FlashArraySettings::default() },
+        pool,
+    }
 }
 
 /// The event-by-event scheduler, even if the settings do not need it.

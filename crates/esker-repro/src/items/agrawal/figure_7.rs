@@ -10,7 +10,7 @@
 //! rounds. The claim is checked in this model. The other model is of gangs as in section 3.3, each package with data
 //! lines of its own, and is shown for comparison.
 
-use esker_flash::{ArraySettings, CopyBack, Gang, GangControl, GangData, PoolScope, Rewrite};
+use esker_flash::{CopyBack, FlashArraySettings, Gang, GangControl, GangData, PoolScope, Rewrite};
 
 use super::drives::baseline;
 use super::workloads::{ALL, IOZONE, PaperWorkload, TPCC, response_ms};
@@ -33,7 +33,7 @@ const GANGS: [(u32, u32); 3] = [(2, 4), (4, 2), (8, 1)];
 /// A model of gangs.
 struct GangModel {
     name: &'static str,
-    wiring: fn(&mut ArraySettings),
+    wiring: fn(&mut FlashArraySettings),
 }
 
 const SYNCHRONOUS: usize = 0;
@@ -74,7 +74,7 @@ const OVERWHELMED: &str = "\"could not support the IOzone workload in simulated 
     after the other, as in the released simulator";
 const HEAD: &str = "the first 100,000 requests of IOzone";
 
-fn synchronous(array: &mut ArraySettings) {
+fn synchronous(array: &mut FlashArraySettings) {
     array.gang = Gang::Synchronous;
     array.rewrite = Rewrite::InPlane;
 }
