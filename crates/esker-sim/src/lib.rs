@@ -21,7 +21,7 @@ pub use config::{
 };
 pub use device::{
     Allocate, ArraySettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault, DeviceKind,
-    DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, device_kind, preset,
+    DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, ServiceTimes, device_kind, preset,
 };
 pub use measured::{RunMeasurements, Slowest, Watch, resource_name};
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};

@@ -2,6 +2,7 @@
 
 use esker_core::{Hint, registry};
 use esker_sim::{DEVICE_KINDS, Experiment, RunOptions, run};
+use esker_tier::PLACEMENTS;
 
 const GOOD: &str = r#"
 [workload]
@@ -465,13 +466,15 @@ fn hints() {
     };
     assert_eq!(
         hint("service_time", "time"),
-        "its table knows: service_time, servers, capacity, queue_depth, kind, preset, precondition, utilisation"
+        "its table knows: service_time, service, servers, capacity, queue_depth, kind, preset, precondition, \
+         utilisation"
     );
     let kinds: Vec<&str> = registry::names(DEVICE_KINDS).collect();
     assert_eq!(hint("kind = \"constant\"", ""), format!("name a `preset`, or one of the kinds: {}", kinds.join(", ")));
     let presets = hint("preset = \"ibm-ultrastar-36z15\"", "");
     assert!(presets.starts_with("name a preset, which gives all of them: ibm-ultrastar-36z15, "), "{presets}");
-    assert_eq!(hint("static-split", "best"), "there is: static-split");
+    let policies: Vec<&str> = registry::names(PLACEMENTS).collect();
+    assert_eq!(hint("static-split", "best"), format!("there is: {}", policies.join(", ")));
     let presets = hint("\"ibm-ultrastar-36z15\"", "\"unheard-of\"");
     assert!(presets.starts_with("there is: ibm-ultrastar-36z15, "), "{presets}");
 }

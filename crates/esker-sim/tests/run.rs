@@ -84,6 +84,7 @@ fn a_station_that_cannot_keep_up_is_given_up() {
 fn a_burst_is_held_only_up_to_the_limit() {
     let settings = |servers, backlog_limit| {
         let constant = ConstantSettings {
+            service: Default::default(),
             service_time: Nanos::from_millis(1),
             servers,
             capacity: Bytes::gib(1),
@@ -197,6 +198,7 @@ fn traces_are_filtered_and_cut_and_their_volumes_lie_side_by_side() {
 #[test]
 fn a_window_keeps_the_times_of_its_arrivals() {
     let settings = ConstantSettings {
+        service: Default::default(),
         service_time: Nanos::from_millis(1),
         servers: 1,
         capacity: Bytes::gib(1),

@@ -10,8 +10,8 @@ mod stripe;
 pub use engine::{Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber};
 pub use extent::{DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use placement::{
-    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEngine, PlacementEntry,
-    PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit, StaticSplitSettings,
-    UnmetShare, Wishes,
+    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEngine,
+    PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit,
+    StaticSplitSettings, UnmetShare, Wishes,
 };
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
-    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, Placement, PlacementEngine,
-    PlacementSettings, RecordNumber, Wishes,
+    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, NewExtent, Placement,
+    PlacementEngine, PlacementSettings, RecordNumber, Wishes,
 };
 use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, Ended, FileBackend, Journal,
@@ -157,14 +157,14 @@ impl Journal for LateJournal {
 struct Restless(Rng);
 
 impl Placement for Restless {
-    fn place(&mut self, extent: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
-        DeviceIndex((extent.0 % 2) as u16)
+    fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
+        DeviceIndex((new.extent.0 % 2) as u16)
     }
     fn observes(&self) -> bool {
         true
     }
     fn observe(&mut self, _: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
-        if let Event::Request(_) = event {
+        if let Event::Request { .. } = event {
             let device = DeviceIndex(self.0.below(devices.len() as u64) as u16);
             wishes.moves.push((LogicalExtent(self.0.below(10) as u32), device));
         }

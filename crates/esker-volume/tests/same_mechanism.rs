@@ -13,8 +13,8 @@ use esker_core::{
 };
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
-    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, MapRecord, Placement, PlacementEngine, PlacementSettings,
-    RecordNumber, Wishes,
+    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, MapRecord, NewExtent, Placement, PlacementEngine,
+    PlacementSettings, RecordNumber, Wishes,
 };
 use esker_volume::{
     Backend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, MemoryBackend, MemoryJournal, RealDriver,
@@ -33,7 +33,8 @@ fn policy() -> esker_tier::PolicySettings {
 fn models() -> Vec<Child> {
     let model = |&(name, micros, servers, capacity): &(&str, u64, u32, Bytes)| {
         let service_time = Nanos::from_micros(micros);
-        let settings = ConstantSettings { service_time, servers, capacity, queue_depth: Some(3) };
+        let settings =
+            ConstantSettings { service_time, service: Default::default(), servers, capacity, queue_depth: Some(3) };
         Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) as Box<dyn Reporting> }
     };
     DEVICES.iter().map(model).collect()
@@ -56,8 +57,8 @@ struct Restless {
 }
 
 impl Placement for Restless {
-    fn place(&mut self, extent: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
-        DeviceIndex((extent.0 % 3) as u16)
+    fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
+        DeviceIndex((new.extent.0 % 3) as u16)
     }
     fn observes(&self) -> bool {
         true
@@ -66,7 +67,7 @@ impl Placement for Restless {
         match event {
             Event::Completed(done) => self.responses[done.device.0 as usize] = (done.at - done.sent).0,
             // Woken once after each request: without requests nothing moves.
-            Event::Request(_) if self.wakes_at <= now => {
+            Event::Request { .. } if self.wakes_at <= now => {
                 self.wakes_at = now + Nanos::from_micros(130);
                 wishes.wake_at = Some(self.wakes_at);
             }

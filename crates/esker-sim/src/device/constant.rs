@@ -1,11 +1,14 @@
-//! The constant device: every request takes the same time. For theory and tests. Its queue is first come, first served,
-//! and ignores priorities and streams.
+//! The constant device: every request takes the same time, or one drawn from the exponential distribution. For theory
+//! and tests. Its queue is first come, first served, and ignores priorities and streams.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
 use esker_core::{
-    BusyTime, Bytes, Completion, Control, Device, DeviceError, Nanos, Request, ResourceKind, Tag, Telemetry,
+    BusyTime, Bytes, Completion, Control, Device, DeviceError, Nanos, Request, ResourceKind, Rng, Tag, Telemetry,
     Unsupported,
 };
 use esker_results::{DeviceReport, Report, Reporting};
@@ -17,8 +20,8 @@ use super::{DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, rea
 /// The `constant` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "constant",
-    summary: "Every request takes the same time, on one or more servers with one queue; for theory and tests",
-    source: "queueing theory: M/D/c",
+    summary: "Every request takes the same time (or an exponential one), on servers with one queue; for theory",
+    source: "queueing theory: M/D/c and M/M/c",
     parameters: ParameterSource::Schema(schema_of::<ConstantSettings>),
     capabilities: &[],
     build: DeviceReader {
@@ -35,6 +38,9 @@ pub struct ConstantSettings {
     /// Service time of any request, including flushes and trims.
     #[schemars(extend("least" = "1ns", "most" = "365d"))]
     pub service_time: Nanos,
+    /// Whether requests differ in that time.
+    #[serde(default, skip_serializing_if = "ServiceTimes::are_fixed")]
+    pub service: ServiceTimes,
     /// Servers that share the queue.
     #[schemars(range(min = 1, max = 65_536))]
     #[serde(default = "one")]
@@ -45,6 +51,23 @@ pub struct ConstantSettings {
     /// Most requests under way, including those in service (default: 32, or one per server if that is more).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
+}
+
+/// How the service times of requests are distributed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceTimes {
+    /// All are `service_time`.
+    #[default]
+    Fixed,
+    /// Exponentially, with the mean `service_time`: with Poisson arrivals it is M/M/c.
+    Exponential,
+}
+
+impl ServiceTimes {
+    fn are_fixed(&self) -> bool {
+        *self == Self::Fixed
+    }
 }
 
 /// Every server takes memory, and no real device has more.
@@ -98,26 +121,28 @@ impl DeviceSettings for ConstantSettings {
             let message = format!("`capacity` is {}, less than one sector of 512B", self.capacity);
             return refuse("capacity", message);
         }
-        Ok(Box::new(Constant::new(&instance.name, self)))
+        Ok(Box::new(Constant::new(&instance.name, self).with_seed(instance.seed)))
     }
 }
 
-/// A first-in-first-out station of equal servers with one service time: D in Kendall's notation. Flushes and trims
-/// occupy a server like any other request. A request beyond the capacity fails at once, without a server. Priorities
-/// and streams are ignored.
+/// A first-in-first-out station of equal servers: D or M in Kendall's notation. Flushes and trims occupy a server like
+/// any other request. A request beyond the capacity fails at once, without a server. Priorities and streams are
+/// ignored.
 #[derive(Debug)]
 pub struct Constant {
     name: String,
     service_time: Nanos,
+    /// Draws service times; `None` if all are equal.
+    rng: Option<Rng>,
     capacity: Bytes,
     queue_depth: usize,
-    /// In order of submission, which is also the order of completion.
+    /// In order of completion; with equal service times that is the order of submission.
     jobs: VecDeque<Job>,
-    /// How many of `jobs`, from the front, have begun.
+    /// With equal service times: how many of `jobs`, from the front, have begun.
     started: usize,
     /// When each server's last job ends. With equal service times, first in, first out, they become free in turn.
     free_at: Vec<Nanos>,
-    /// The server that becomes free next.
+    /// With equal service times: the server that becomes free next.
     turn: usize,
     /// Requests that failed on submission, due at `failed_at`.
     failed: Vec<(Tag, DeviceError)>,
@@ -132,6 +157,7 @@ pub struct Constant {
 struct Job {
     tag: Tag,
     start: Nanos,
+    end: Nanos,
     server: usize,
 }
 
@@ -142,6 +168,7 @@ impl Constant {
         Self {
             name: name.to_string(),
             service_time: settings.service_time,
+            rng: (!settings.service.are_fixed()).then(|| Rng::new(0)),
             capacity: settings.capacity,
             queue_depth: settings.queue_depth() as usize,
             jobs: VecDeque::new(),
@@ -157,7 +184,33 @@ impl Constant {
         }
     }
 
+    /// Draws service times with another seed, if they differ.
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.rng = self.rng.map(|_| Rng::derive(seed, &self.name));
+        self
+    }
+
+    /// The server for the next request, and how long it takes there.
+    #[inline]
+    fn draw(&mut self) -> (usize, Nanos) {
+        match &mut self.rng {
+            None => {
+                let server = self.turn;
+                self.turn = (self.turn + 1) % self.free_at.len();
+                (server, self.service_time)
+            }
+            Some(rng) => {
+                let first_free = (0..self.free_at.len()).min_by_key(|&server| self.free_at[server]);
+                let time = Nanos((rng.exponential(self.service_time.0 as f64) as u64).max(1));
+                (first_free.expect("there are servers"), time)
+            }
+        }
+    }
+
     fn begin_due(&mut self, now: Nanos) {
+        if self.rng.is_some() {
+            return;
+        }
         // A request may come at the same time at which another one ends, before that end is reported.
         while self.started < self.free_at.len()
             && let Some(job) = self.jobs.get(self.started).filter(|job| job.start == now)
@@ -186,16 +239,17 @@ impl Device for Constant {
             self.failed_at = now;
             return;
         }
-        let server = self.turn;
+        let (server, time) = self.draw();
         let start = self.free_at[server].max(now);
-        self.free_at[server] = start + self.service_time;
-        self.turn = (self.turn + 1) % self.free_at.len();
-        self.jobs.push_back(Job { tag, start, server });
+        let end = start + time;
+        self.free_at[server] = end;
+        let position = self.jobs.iter().rposition(|job| job.end <= end).map_or(0, |before| before + 1);
+        self.jobs.insert(position, Job { tag, start, end, server });
         self.begin_due(now);
     }
 
     fn next_event(&self) -> Nanos {
-        self.failed_at.min(self.jobs.front().map_or(Nanos::NEVER, |job| job.start + self.service_time))
+        self.failed_at.min(self.jobs.front().map_or(Nanos::NEVER, |job| job.end))
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
@@ -206,10 +260,12 @@ impl Device for Constant {
             done.push(Completion { tag, at: now, service_start: now, result: Err(error) });
         }
         self.failed_at = Nanos::NEVER;
-        while let Some(job) = self.jobs.front().filter(|job| job.start + self.service_time == now) {
+        while let Some(job) = self.jobs.pop_front_if(|job| job.end == now) {
             done.push(Completion { tag: job.tag, at: now, service_start: job.start, result: Ok(()) });
-            self.jobs.pop_front();
-            self.started -= 1;
+            match self.rng {
+                None => self.started -= 1,
+                Some(_) => self.busy[job.server] += job.end - job.start,
+            }
             self.ended += 1;
         }
         self.begin_due(now);
@@ -258,100 +314,5 @@ impl Reporting for Constant {
             report.utilisation_busiest.insert("server".to_string(), share(busy.busiest, 1));
         }
         into.add(&self.name, report);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use esker_core::{Arrival, LatencyHistogram, Lba, Observer, ReplayEnd, ReplaySettings, Rng, Verdict, replay};
-
-    use super::*;
-
-    #[derive(Default)]
-    struct Times {
-        waits: LatencyHistogram,
-        responses: LatencyHistogram,
-        errors: u64,
-    }
-
-    impl Observer for Times {
-        fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
-            self.waits.record(completion.service_start - arrival);
-            self.responses.record(completion.at - arrival);
-            self.errors += u64::from(completion.result.is_err());
-            Verdict::Continue
-        }
-    }
-
-    fn device(service: Nanos, servers: u32, queue_depth: Option<u32>) -> Constant {
-        let settings = ConstantSettings { service_time: service, servers, capacity: Bytes::gib(4), queue_depth };
-        Constant::new("d", &settings)
-    }
-
-    const READ: Request = Request::read(Lba(0), Bytes(4096));
-
-    fn poisson(rate_per_s: f64, requests: usize, seed: u64) -> impl Iterator<Item = Arrival> {
-        let (mut rng, mut at) = (Rng::new(seed), 0.0);
-        (0..requests).map(move |_| {
-            at += rng.exponential(1.0 / rate_per_s);
-            Arrival { at: Nanos::from_secs_f64(at), request: READ }
-        })
-    }
-
-    /// Pollaczek and Khinchine for constant service times: mean wait = load / (2 (1 - load)) of the service time. The
-    /// device's queue depth does not change the wait.
-    #[test]
-    fn waiting_is_that_of_m_d_1() {
-        for (load, queue_depth) in [(0.3, None), (0.6, Some(1)), (0.8, None), (0.9, Some(7))] {
-            let mut times = Times::default();
-            let arrivals = poisson(1000.0 * load, 1_000_000, 11);
-            let mut device = device(Nanos::from_millis(1), 1, queue_depth);
-            let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut times).unwrap();
-            assert_eq!((end.end, end.completed), (ReplayEnd::Complete, 1_000_000));
-            let expected = load / (2.0 * (1.0 - load)) * 1e6;
-            let ratio = times.waits.mean() / expected;
-            assert!((ratio - 1.0).abs() < 0.02, "load {load}: {} ns against {expected}", times.waits.mean());
-            let report = Report::of(&device);
-            assert!((report.devices["d"].utilisation["server"] - load).abs() < 0.01);
-        }
-    }
-
-    /// D/D/c: enough servers keep up with the arrivals; one fewer cannot.
-    #[test]
-    fn servers_work_side_by_side() {
-        let arrivals =
-            |spacing| (0..1000).map(move |index| Arrival { at: Nanos::from_micros(spacing) * index, request: READ });
-        let mut times = Times::default();
-        replay(&mut device(Nanos::from_millis(1), 4, None), arrivals(250), &ReplaySettings::OPEN, &mut times).unwrap();
-        assert_eq!(times.waits.max(), Nanos::ZERO);
-        assert_eq!(times.responses.max(), Nanos::from_millis(1));
-
-        let mut times = Times::default();
-        let end = replay(&mut device(Nanos::from_millis(1), 3, None), arrivals(250), &ReplaySettings::OPEN, &mut times)
-            .unwrap();
-        assert_eq!(end.last_event, Nanos::from_millis(333) + Nanos::from_micros(1000), "work is conserved");
-    }
-
-    #[test]
-    fn closed_loop_throughput_is_servers_over_service_time() {
-        for (servers, depth, expected_ms) in [(1, 1, 1000), (1, 8, 1000), (4, 2, 500), (4, 16, 250)] {
-            let mut times = Times::default();
-            let arrivals = (0..1000).map(|_| Arrival { at: Nanos::ZERO, request: READ });
-            let mut device = device(Nanos::from_millis(1), servers, None);
-            let end = replay(&mut device, arrivals, &ReplaySettings::closed(depth), &mut times).unwrap();
-            assert_eq!(end.last_event, Nanos::from_millis(expected_ms), "{servers} servers, depth {depth}");
-            assert!(times.responses.max() <= Nanos::from_millis((depth as u64).div_ceil(servers.into())));
-        }
-    }
-
-    #[test]
-    fn a_request_past_the_end_fails_at_once() {
-        let mut times = Times::default();
-        let beyond = Request::read(Lba(Bytes::gib(4).0 / 512 - 1), Bytes(1024));
-        let arrivals = [READ, beyond, READ].map(|request| Arrival { at: Nanos(5), request });
-        let end =
-            replay(&mut device(Nanos::from_millis(1), 1, None), arrivals, &ReplaySettings::OPEN, &mut times).unwrap();
-        assert_eq!((times.errors, end.completed), (1, 3));
-        assert_eq!(end.last_event, Nanos::from_millis(2) + Nanos(5));
     }
 }

@@ -36,7 +36,7 @@ use thiserror::Error;
 use crate::node::Node;
 
 pub use array::ArraySettings;
-pub use constant::{Constant, ConstantSettings};
+pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
 pub use hybrid::{Allocate, HybridSettings};
 

@@ -26,8 +26,8 @@ use map::{ExtentMap, Recorded};
 
 pub use capacity::UnmetShare;
 pub use policy::{
-    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, PLACEMENTS, Placement, PlacementEntry, PlacementError,
-    PolicySettings, StaticSplit, StaticSplitSettings, Wishes,
+    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEntry,
+    PlacementError, PolicySettings, StaticSplit, StaticSplitSettings, Wishes,
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 
@@ -163,7 +163,9 @@ impl PlacementEngine {
             Io::Copy { slot, device, kind, sent } => {
                 let result = self.health.judge(device, kind, result);
                 let length = Bytes(self.extent);
-                let done = Completed { device, kind, length, sent, at, for_host: false, ok: result.is_ok() };
+                let first = self.copies.get(slot).extent;
+                let ok = result.is_ok();
+                let done = Completed { device, first, extents: 1, kind, length, sent, at, for_host: false, ok };
                 self.notify_policy(now, Event::Completed(done));
                 self.copy_ended(now, slot, result, effects);
             }
@@ -187,6 +189,8 @@ impl PlacementEngine {
         let result = self.health.judge(device, request.kind, result);
         let done = Completed {
             device,
+            first: part.first,
+            extents: part.count,
             kind: request.kind,
             length: request.length,
             sent,
@@ -359,7 +363,7 @@ impl Engine for PlacementEngine {
         for extent in 0..share.of(u64::from(self.map.len())).min(u64::from(self.map.len())) as u32 {
             let extent = LogicalExtent(extent);
             if self.map.place(extent).is_none() {
-                let device = self.choose(extent).expect("there are as many physical as logical extents");
+                let device = self.choose(extent, None).expect("there are as many physical as logical extents");
                 self.map.map(extent, device, Recorded::Yes);
             }
         }

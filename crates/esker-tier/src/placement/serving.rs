@@ -3,15 +3,15 @@
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
 
 use super::map::Recorded;
-use super::{DeviceView, Event, HostPart, Io, PlacementEngine};
+use super::{DeviceView, Event, HostPart, Io, NewExtent, PlacementEngine};
 use crate::engine::{DataRef, Effect, Engine, IoId};
 use crate::extent::{ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
     pub(super) fn host(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
-        self.notify_policy(now, Event::Request(&request));
-        self.hosts.begin(tag, request.kind);
         let capacity = self.capacity();
+        self.notify_of_request(now, &request, capacity);
+        self.hosts.begin(tag, request.kind);
         if self.health.journal_failed() && request.kind != RequestKind::Read {
             self.hosts.note(tag, 0, DeviceError::Failed);
         } else if request.kind == RequestKind::Flush {
@@ -29,6 +29,17 @@ impl PlacementEngine {
         }
     }
 
+    fn notify_of_request(&mut self, now: Nanos, request: &Request, capacity: Bytes) {
+        if !self.policy.observes() {
+            return;
+        }
+        let first = request.start.byte_offset() / self.extent;
+        let touches = request.length > Bytes::ZERO && request.end_byte() <= capacity.0;
+        let extents = if touches { (request.end_byte() - 1) / self.extent - first + 1 } else { 0 };
+        let first = if touches { LogicalExtent(first as u32) } else { LogicalExtent(0) };
+        self.notify_policy(now, Event::Request { request, first, extents: extents as u32 });
+    }
+
     /// Sends one request to a device for each run of extents that lie next to each other there.
     pub(super) fn split(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         let (start, end) = (request.start.byte_offset(), request.end_byte());
@@ -40,7 +51,7 @@ impl PlacementEngine {
                 (Some(place), _) => Some(place),
                 // Extents without a place read as zeroes; there is nothing to trim or to overwrite with zeroes.
                 (None, RequestKind::Read | RequestKind::Trim | RequestKind::WriteZeroes { .. }) => None,
-                (None, _) => match self.choose(extent) {
+                (None, _) => match self.choose(extent, Some(&request)) {
                     Some(device) => Some(self.map.map(extent, device, Recorded::No)),
                     None => {
                         let offset = (number * self.extent).max(start) - start;
@@ -99,9 +110,10 @@ impl PlacementEngine {
     }
 
     /// The policy's device for a new extent, or the next one that has room and takes writes.
-    pub(super) fn choose(&mut self, extent: LogicalExtent) -> Option<usize> {
+    pub(super) fn choose(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
         self.update_views();
-        let wanted = self.policy.place(extent, &self.views).0 as usize;
+        let new = NewExtent { extent, start: Bytes(u64::from(extent.0) * self.extent), write };
+        let wanted = self.policy.place(&new, &self.views).0 as usize;
         let count = self.views.len();
         assert!(wanted < count, "the policy named a device that is not there");
         (wanted..wanted + count).map(|device| device % count).find(|&device| {

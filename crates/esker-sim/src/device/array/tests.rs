@@ -12,7 +12,13 @@ use crate::device::{Child, Constant, ConstantSettings};
 
 fn constant(name: &str, capacity: Bytes, queue_depth: u32) -> Child {
     let service_time = Nanos::from_millis(1);
-    let settings = ConstantSettings { service_time, servers: 1, capacity, queue_depth: Some(queue_depth) };
+    let settings = ConstantSettings {
+        service_time,
+        service: Default::default(),
+        servers: 1,
+        capacity,
+        queue_depth: Some(queue_depth),
+    };
     Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) }
 }
 

@@ -13,7 +13,10 @@ const EXTENT: Bytes = Bytes::kib(4);
 
 fn constant(name: &str, capacity: Bytes) -> Constant {
     let service_time = Nanos::from_millis(1);
-    Constant::new(name, &ConstantSettings { service_time, servers: 1, capacity, queue_depth: Some(2) })
+    Constant::new(
+        name,
+        &ConstantSettings { service_time, service: Default::default(), servers: 1, capacity, queue_depth: Some(2) },
+    )
 }
 
 fn instance(children: Vec<Box<dyn Reporting>>) -> Instance {

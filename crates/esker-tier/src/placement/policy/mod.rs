@@ -1,6 +1,12 @@
 //! Policies: they choose the device for each extent.
 
+mod fast_first;
+mod migration;
+mod pinned;
+mod size_threshold;
 mod static_split;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Debug;
 
@@ -16,7 +22,8 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 pub use static_split::{StaticSplit, StaticSplitSettings};
 
 /// Every policy, in the order in which lists show them.
-pub static PLACEMENTS: &[PlacementEntry] = &[static_split::ENTRY];
+pub static PLACEMENTS: &[PlacementEntry] =
+    &[static_split::ENTRY, fast_first::ENTRY, size_threshold::ENTRY, pinned::ENTRY, migration::ENTRY];
 
 /// One policy of the registry.
 pub type PlacementEntry = Entry<BuildPlacement>;
@@ -28,7 +35,7 @@ pub type BuildPlacement = fn(&PolicySettings, devices: usize) -> Result<Box<dyn 
 pub trait Placement: Debug + Send {
     /// The device for a new extent. If that has no room or takes no writes, the engine takes the next one by index that
     /// has room and takes writes.
-    fn place(&mut self, extent: LogicalExtent, devices: &[DeviceView]) -> DeviceIndex;
+    fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex;
 
     /// How many of the first `extents` logical extents each of the `devices` devices should hold; `None` if the policy
     /// has no fixed shares.
@@ -48,11 +55,29 @@ pub trait Placement: Debug + Send {
     }
 }
 
+/// An extent that gets its first place.
+#[derive(Clone, Copy, Debug)]
+pub struct NewExtent<'a> {
+    /// The extent.
+    pub extent: LogicalExtent,
+    /// Its first byte in the host's address space.
+    pub start: Bytes,
+    /// The host's write that needs it; `None` for data that are there before the first request.
+    pub write: Option<&'a Request>,
+}
+
 /// An event that a policy is told.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A request of the host.
-    Request(&'a Request),
+    Request {
+        /// The request.
+        request: &'a Request,
+        /// The first extent that it touches.
+        first: LogicalExtent,
+        /// Number of extents that it touches, one after the other; zero for a flush and for what lies past the end.
+        extents: u32,
+    },
     /// A request to a device has ended, of the host or of a copy.
     Completed(Completed),
     /// A move that the policy asked for has ended, or could not begin.
@@ -78,6 +103,10 @@ pub enum Event<'a> {
 pub struct Completed {
     /// The device.
     pub device: DeviceIndex,
+    /// The first extent that it concerned.
+    pub first: LogicalExtent,
+    /// Number of extents, one after the other.
+    pub extents: u32,
     /// What the request did.
     pub kind: RequestKind,
     /// Its length.
@@ -176,24 +205,10 @@ fn schema_of<T: JsonSchema>() -> Schema {
     SchemaGenerator::default().into_root_schema_for::<T>()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_registry_is_sound() {
-        assert_eq!(registry::check(PLACEMENTS), Vec::<String>::new());
-    }
-
-    #[test]
-    fn mistakes_are_named() {
-        let policy =
-            |text: &str| serde_json::from_str::<PolicySettings>(text).unwrap().build(2).unwrap_err().to_string();
-        assert_eq!(
-            policy(r#"{"kind":"static-slit"}"#),
-            "kind: `static-slit` is no policy; did you mean `static-split`?"
-        );
-        let found = policy(r#"{"kind":"static-split","wieghts":[1]}"#);
-        assert_eq!(found, "wieghts: unknown key; did you mean `weights`?");
+/// Checks that there is a device with the index `device` of the key `key`.
+fn check_device(key: &str, device: u16, devices: usize) -> Result<(), PlacementError> {
+    match usize::from(device) < devices {
+        true => Ok(()),
+        false => Err(PlacementError::new(key, format!("there is no device {device}; {devices} devices count from 0"))),
     }
 }

@@ -4,8 +4,8 @@ use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceView, Placement, PlacementEntry, PlacementError, PolicySettings, schema_of};
-use crate::extent::{DeviceIndex, LogicalExtent};
+use super::{DeviceView, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, schema_of};
+use crate::extent::DeviceIndex;
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
@@ -30,20 +30,8 @@ pub struct StaticSplitSettings {
 const WEIGHT_SUM_MAX: u64 = 65_536;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let StaticSplitSettings { mut weights } = settings.options()?;
-    let asked = !weights.is_empty();
-    if !asked {
-        weights = vec![1; devices];
-    }
-    let error = |message: String| Err(PlacementError::new("weights", message));
-    if weights.len() != devices {
-        return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
-    }
-    match weights.iter().map(|&weight| u64::from(weight)).sum() {
-        0 => error("`weights` are all zero".to_string()),
-        sum if sum > WEIGHT_SUM_MAX => error(format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}")),
-        _ => Ok(Box::new(StaticSplit { asked, ..StaticSplit::new(&weights) })),
-    }
+    let StaticSplitSettings { weights } = settings.options()?;
+    Ok(Box::new(StaticSplit::of_weights(weights, devices)?))
 }
 
 /// Extents go to the devices in turns. Each device has as many turns as its weight, spread evenly over the round:
@@ -57,6 +45,23 @@ pub struct StaticSplit {
 }
 
 impl StaticSplit {
+    /// A split over `devices` devices by the key `weights`; in turns if it is empty.
+    pub(super) fn of_weights(mut weights: Vec<u32>, devices: usize) -> Result<Self, PlacementError> {
+        let asked = !weights.is_empty();
+        if !asked {
+            weights = vec![1; devices];
+        }
+        let error = |message: String| Err(PlacementError::new("weights", message));
+        if weights.len() != devices {
+            return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
+        }
+        match weights.iter().map(|&weight| u64::from(weight)).sum() {
+            0 => error("`weights` are all zero".to_string()),
+            sum if sum > WEIGHT_SUM_MAX => error(format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}")),
+            _ => Ok(Self { asked, ..Self::new(&weights) }),
+        }
+    }
+
     /// A split by these weights, at least one of which is not zero (asserted).
     pub fn new(weights: &[u32]) -> Self {
         let total: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
@@ -75,8 +80,8 @@ impl StaticSplit {
 }
 
 impl Placement for StaticSplit {
-    fn place(&mut self, extent: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
-        self.turns[extent.0 as usize % self.turns.len()]
+    fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
+        self.turns[new.extent.0 as usize % self.turns.len()]
     }
 
     fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
@@ -92,10 +97,13 @@ impl Placement for StaticSplit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extent::LogicalExtent;
+    use esker_core::Bytes;
 
     fn turns(weights: &[u32], count: u32) -> Vec<u16> {
         let mut policy = StaticSplit::new(weights);
-        (0..count).map(|extent| policy.place(LogicalExtent(extent), &[]).0).collect()
+        let new = |extent| NewExtent { extent: LogicalExtent(extent), start: Bytes::ZERO, write: None };
+        (0..count).map(|extent| policy.place(&new(extent), &[]).0).collect()
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
     #[derive(Debug, Default)]
     struct Listener(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
     impl Placement for Listener {
-        fn place(&mut self, _: LogicalExtent, _: &[DeviceView]) -> DeviceIndex {
+        fn place(&mut self, _: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
             DeviceIndex(0)
         }
         fn observes(&self) -> bool {
@@ -92,7 +92,7 @@ fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
         }
         fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
             let text = match event {
-                Event::Request(request) => format!("{} request {:?}", now.0, request.kind),
+                Event::Request { request, .. } => format!("{} request {:?}", now.0, request.kind),
                 Event::Completed(done) => {
                     format!("{} completed {} after {}", now.0, done.for_host, (done.at - done.sent).0)
                 }

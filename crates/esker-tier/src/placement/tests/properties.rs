@@ -71,6 +71,17 @@ proptest! {
     }
 
     #[test]
+    fn what_was_promised_survives_a_crash_under_every_policy(
+        policy in 0..PLACEMENTS.len(),
+        operations in operations(),
+        seed: u64,
+    ) {
+        let policy = PolicySettings { kind: PLACEMENTS[policy].name.to_string(), options: serde_json::Map::new() };
+        let settings = PlacementSettings { policy, ..settings(&[16, 24], "[1, 1]") };
+        until_a_crash(World::new(settings, seed), operations).unwrap();
+    }
+
+    #[test]
     fn every_request_is_answered_in_spite_of_failures(operations in operations(), seed: u64, failures in 2u64..12) {
         let mut world = World { failures, ..World::new(settings(&[16, 16], "[1, 1]"), seed) };
         for operation in operations {

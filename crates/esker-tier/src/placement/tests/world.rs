@@ -209,6 +209,12 @@ impl World {
                 self.tell(Input::Durable { through });
             }
             Effect::Harden { .. } => {}
+            // Time jumps there.
+            Effect::WakeAt(at) => {
+                self.effects.swap_remove(index);
+                self.step = self.step.max(at.0);
+                self.tell(Input::Timer);
+            }
             effect => panic!("unexpected: {effect:?}"),
         }
         self.engine.check();

@@ -1,0 +1,66 @@
+//! Policies of hybrids, over devices whose times are known.
+
+use esker_results::RunResults;
+use esker_sim::{Experiment, RunOptions, run};
+
+/// 4 KiB requests to 32 MiB, four at a time, on a device of 100 µs and one of 1 ms.
+fn results(policy: &str, requests: u32) -> RunResults {
+    let text = format!(
+        "[workload]\n\
+         queue_depth = 4\n\
+         synthetic = {{ requests = {requests}, footprint = \"32MiB\" }}\n\
+         [device.fast]\n\
+         kind = \"constant\"\n\
+         service_time = \"100us\"\n\
+         capacity = \"64MiB\"\n\
+         [device.slow]\n\
+         kind = \"constant\"\n\
+         service_time = \"1ms\"\n\
+         capacity = \"64MiB\"\n\
+         [device.volume]\n\
+         kind = \"hybrid\"\n\
+         children = [\"fast\", \"slow\"]\n\
+         extent = \"64KiB\"\n\
+         capacity = \"64MiB\"\n\
+         policy = {policy}\n\
+         [run]\n\
+         target = \"volume\"\n"
+    );
+    run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+}
+
+fn share(results: &RunResults, child: &str) -> f64 {
+    results.devices["volume"].children[child].share
+}
+
+#[test]
+fn migration_moves_what_is_used_to_the_faster_device() {
+    let stripes = results(r#"{ kind = "static-split" }"#, 100_000);
+    let migrating = results(r#"{ kind = "migration", interval = "1ms" }"#, 100_000);
+    let placement = migrating.devices["volume"].placement.as_ref().unwrap();
+    assert!((share(&stripes, "fast") - 0.5).abs() < 0.01);
+    // The 256 extents that begin on the slow device move once, but for the last ones. Their copies are requests, too.
+    assert!((200..300).contains(&placement.moved_extents), "{placement:?}");
+    assert!(share(&migrating, "fast") > 0.9, "{}", share(&migrating, "fast"));
+    let rates = [&stripes, &migrating].map(|results| results.throughput.requests_per_s);
+    assert!(rates[1] > 2.0 * rates[0], "{rates:?}");
+}
+
+/// The advantage has to be larger than `delta`, and large requests may stay on their stripes.
+#[test]
+fn migration_moves_nothing_that_gains_too_little() {
+    for policy in [r#"{ kind = "migration", delta = "10000%" }"#, r#"{ kind = "migration", request_max = "2KiB" }"#] {
+        let results = results(policy, 20_000);
+        assert_eq!(results.devices["volume"].placement.as_ref().unwrap().moved_extents, 0, "{policy}");
+    }
+}
+
+#[test]
+fn fast_first_uses_one_device_while_it_has_room() {
+    let one = results(r#"{ kind = "fast-first" }"#, 5_000);
+    let other = results(r#"{ kind = "fast-first", order = [1] }"#, 5_000);
+    assert_eq!((share(&one, "fast"), share(&other, "slow")), (1.0, 1.0));
+    let pinned = r#"{ kind = "pinned", ranges = [{ length = "16MiB", device = 1 }], rest = { kind = "fast-first" } }"#;
+    let pinned = results(pinned, 5_000);
+    assert!((share(&pinned, "slow") - 0.5).abs() < 0.03, "{}", share(&pinned, "slow"));
+}

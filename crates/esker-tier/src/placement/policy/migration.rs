@@ -1,0 +1,217 @@
+//! Moves extents to the device that answers their mix of reads and writes faster, as measured.
+
+use std::collections::VecDeque;
+
+use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, DeviceState, Nanos, Ratio, Request, RequestKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,
+    Wishes, schema_of,
+};
+use crate::extent::{DeviceIndex, LogicalExtent};
+
+/// The entry of [`super::PLACEMENTS`].
+pub(super) const ENTRY: PlacementEntry = PlacementEntry {
+    name: "migration",
+    summary: "Starts as stripes; moves extents in use to the device that answers their reads and writes faster",
+    source: "Wu 2011, section II.B: measurement-driven migration, and Migration-2 of section II.D",
+    parameters: ParameterSource::Schema(schema_of::<MigrationSettings>),
+    capabilities: &[],
+    build,
+};
+
+/// Weight of a new sample in the average response times, section II.B.
+const NEWEST: f64 = 0.01;
+
+/// Settings of [`Migration`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct MigrationSettings {
+    /// Weights of the stripes, as of `static-split`. With an empty list the devices take turns.
+    weights: Vec<u32>,
+    /// The least advantage for which an extent moves: with 100% its reads and writes have to take twice as long as
+    /// elsewhere.
+    delta: Ratio,
+    /// Accesses to an extent before it may move, counted anew after each move.
+    accesses_min: u16,
+    /// At most one extent moves in each interval.
+    interval: Nanos,
+    /// Of this many extents, those used last, one is moved.
+    recent: u32,
+    /// Extents whose requests are larger than this on average stay where they are: stripes serve large requests well
+    /// (Migration-2). If left out, all may move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_max: Option<Bytes>,
+}
+
+impl Default for MigrationSettings {
+    fn default() -> Self {
+        Self {
+            weights: Vec::new(),
+            delta: Ratio::ONE,
+            accesses_min: 4,
+            interval: Nanos::from_millis(10),
+            recent: 100,
+            request_max: None,
+        }
+    }
+}
+
+/// The list of extents used last is searched at each access.
+const RECENT_MAX: u32 = 10_000;
+
+fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
+    let settings: MigrationSettings = settings.options()?;
+    let error = |key: &str, message: String| Err(PlacementError::new(key, message));
+    if settings.interval == Nanos::ZERO {
+        return error("interval", "`interval` is 0; an extent moves in some time".to_string());
+    }
+    if settings.recent == 0 || settings.recent > RECENT_MAX {
+        return error("recent", format!("`recent` is {}; it has to be 1 to {RECENT_MAX}", settings.recent));
+    }
+    let stripes = StaticSplit::of_weights(settings.weights.clone(), devices)?;
+    let times = vec![ResponseTimes::default(); devices];
+    Ok(Box::new(Migration { settings, stripes, times, extents: Vec::new(), recent: VecDeque::new(), timer: None }))
+}
+
+/// Average response times of a device, in nanoseconds; `None` before the first request.
+#[derive(Clone, Copy, Debug, Default)]
+struct ResponseTimes {
+    read: Option<f64>,
+    write: Option<f64>,
+}
+
+/// What is known of an extent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Accesses {
+    reads: u16,
+    writes: u16,
+    /// Average size of the requests that touched it, in bytes.
+    request: u32,
+    /// Where it is, once a request to it has ended.
+    device: Option<DeviceIndex>,
+}
+
+/// Measures devices and counts accesses of extents.
+#[derive(Debug)]
+struct Migration {
+    settings: MigrationSettings,
+    stripes: StaticSplit,
+    times: Vec<ResponseTimes>,
+    /// By number of the extent, as far as there were requests.
+    extents: Vec<Accesses>,
+    /// The extents used last, the newest first.
+    recent: VecDeque<LogicalExtent>,
+    /// When the next extent may move; `None` while nothing happens.
+    timer: Option<Nanos>,
+}
+
+impl Migration {
+    fn extent(&mut self, extent: LogicalExtent) -> &mut Accesses {
+        let index = extent.0 as usize;
+        if self.extents.len() <= index {
+            self.extents.resize(index + 1, Accesses::default());
+        }
+        &mut self.extents[index]
+    }
+
+    fn count(&mut self, request: &Request, extent: LogicalExtent) {
+        let size = u32::try_from(request.length.0).unwrap_or(u32::MAX);
+        let is_read = request.kind == RequestKind::Read;
+        let accesses = self.extent(extent);
+        let before = f64::from(accesses.reads) + f64::from(accesses.writes);
+        accesses.request = ((f64::from(accesses.request) * before + f64::from(size)) / (before + 1.0)) as u32;
+        let counter = if is_read { &mut accesses.reads } else { &mut accesses.writes };
+        *counter = counter.saturating_add(1);
+        match self.recent.iter().position(|&recent| recent == extent) {
+            Some(position) => drop(self.recent.remove(position)),
+            None if self.recent.len() == self.settings.recent as usize => drop(self.recent.pop_back()),
+            None => {}
+        }
+        self.recent.push_front(extent);
+    }
+
+    fn measure(&mut self, done: &Completed) {
+        for extent in done.first.0..done.first.0 + done.extents {
+            self.extent(LogicalExtent(extent)).device = Some(done.device);
+        }
+        let times = &mut self.times[done.device.0 as usize];
+        let average = if done.kind == RequestKind::Read { &mut times.read } else { &mut times.write };
+        let sample = done.at.saturating_sub(done.sent).0 as f64;
+        *average = Some(average.map_or(sample, |average| average + NEWEST * (sample - average)));
+    }
+
+    /// Mean time of the extent's reads and writes on `device`; `None` if such requests were not measured there yet.
+    fn cost(&self, accesses: &Accesses, device: DeviceIndex) -> Option<f64> {
+        let ResponseTimes { read, write } = self.times[device.0 as usize];
+        let part = |count: u16, time: Option<f64>| if count == 0 { Some(0.0) } else { Some(f64::from(count) * time?) };
+        let count = f64::from(accesses.reads) + f64::from(accesses.writes);
+        Some((part(accesses.reads, read)? + part(accesses.writes, write)?) / count)
+    }
+
+    /// Where `extent` should go, if that is worth it.
+    fn better_device(&self, extent: LogicalExtent, devices: &[DeviceView]) -> Option<DeviceIndex> {
+        let accesses = self.extents.get(extent.0 as usize)?;
+        let count = u32::from(accesses.reads) + u32::from(accesses.writes);
+        let too_large = self.settings.request_max.is_some_and(|max| u64::from(accesses.request) > max.0);
+        if count < u32::from(self.settings.accesses_min.max(1)) || too_large {
+            return None;
+        }
+        let here = self.cost(accesses, accesses.device?)?;
+        let takes = |view: &DeviceView| view.free_extents > 0 && view.state == DeviceState::Online;
+        let others = (0..).zip(devices).filter(|(_, view)| takes(view)).map(|(index, _)| DeviceIndex(index));
+        let costs = others.filter_map(|device| Some((self.cost(accesses, device)?, device)));
+        let (there, device) = costs.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        (here > (1.0 + self.settings.delta.as_f64()) * there).then_some(device)
+    }
+
+    /// Moves the extent used last that gains enough.
+    fn move_one(&mut self, devices: &[DeviceView], wishes: &mut Wishes) {
+        let gains = |extent: &LogicalExtent| Some((*extent, self.better_device(*extent, devices)?));
+        let Some((extent, device)) = self.recent.iter().find_map(gains) else { return };
+        wishes.moves.push((extent, device));
+        *self.extent(extent) = Accesses::default();
+        self.recent.retain(|&recent| recent != extent);
+    }
+}
+
+impl Placement for Migration {
+    fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        self.stripes.place(new, devices)
+    }
+
+    fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
+        self.stripes.shares(extents, devices)
+    }
+
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
+        match *event {
+            Event::Request { request, first, extents } if request.kind.has_data() => {
+                (first.0..first.0 + extents).for_each(|extent| self.count(request, LogicalExtent(extent)));
+                // Without requests there is no timer: nothing is moved for a host that does nothing.
+                if self.timer.is_none() {
+                    let at = now + self.settings.interval;
+                    self.timer = Some(at);
+                    wishes.wake_at = Some(at);
+                }
+            }
+            Event::Completed(done) if done.for_host && done.ok && done.kind.has_data() => self.measure(&done),
+            Event::Timer => match self.timer {
+                Some(at) if at > now => wishes.wake_at = Some(at),
+                Some(_) => {
+                    self.timer = None;
+                    self.move_one(devices, wishes);
+                }
+                None => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn observes(&self) -> bool {
+        true
+    }
+}
