@@ -43,6 +43,7 @@ fn no_example_is_forgotten() {
             "agrawal.toml",
             "cloud.toml",
             "disk.toml",
+            "hybrid-policies.toml",
             "hybrid.toml",
             "raid-0.toml",
             "sweep.toml",
@@ -111,6 +112,19 @@ fn hybrid() {
     let children = &results.devices["volume"].children;
     assert!((children["flash"].share - 0.8).abs() < 0.02, "{children:?}");
     assert!(results.devices["flash"].flash.as_ref().unwrap().programs.host > 0);
+}
+
+/// Flash is faster at this depth even with all of the load: policies that measure find that out.
+#[test]
+fn policies_that_measure_find_the_better_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = sweep(&load("hybrid-policies.toml"), &SweepOptions::new(folder.path())).unwrap();
+    assert_eq!((done.run, done.failed), (6, 0));
+    let rows = done.table.to_json();
+    let rates = rows.as_array().unwrap().iter().map(|row| row["requests_per_s"].as_f64().unwrap());
+    let [flash, disk, stripes, weighted, migration, wardrop] = <[f64; 6]>::try_from(rates.collect::<Vec<_>>()).unwrap();
+    assert!(disk < stripes && stripes < weighted && weighted < flash / 5.0, "{rows}");
+    assert!(migration > 0.97 * flash && wardrop > 0.97 * flash, "{rows}");
 }
 
 #[test]

@@ -12,6 +12,6 @@ pub use extent::{DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEngine,
     PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit,
-    StaticSplitSettings, UnmetShare, Wishes,
+    StaticSplitSettings, UnmetShare, WishedMove, Wishes,
 };
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
     Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, NewExtent, Placement,
-    PlacementEngine, PlacementSettings, RecordNumber, Wishes,
+    PlacementEngine, PlacementSettings, RecordNumber, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, Ended, FileBackend, Journal,
@@ -166,7 +166,7 @@ impl Placement for Restless {
     fn observe(&mut self, _: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         if let Event::Request { .. } = event {
             let device = DeviceIndex(self.0.below(devices.len() as u64) as u16);
-            wishes.moves.push((LogicalExtent(self.0.below(10) as u32), device));
+            wishes.moves.push(WishedMove::in_background(LogicalExtent(self.0.below(10) as u32), device));
         }
     }
 }

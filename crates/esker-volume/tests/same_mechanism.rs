@@ -14,7 +14,7 @@ use esker_core::{
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
     DeviceIndex, DeviceView, Effect, Event, LogicalExtent, MapRecord, NewExtent, Placement, PlacementEngine,
-    PlacementSettings, RecordNumber, Wishes,
+    PlacementSettings, RecordNumber, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, MemoryBackend, MemoryJournal, RealDriver,
@@ -74,8 +74,13 @@ impl Placement for Restless {
             Event::Timer => {
                 self.next += 1;
                 let fastest = (0..3).min_by_key(|&device| self.responses[device]).expect("there are three");
-                wishes.moves.push((LogicalExtent(self.next % 50), DeviceIndex(fastest as u16)));
-                wishes.moves.push((LogicalExtent(self.next * 3 % 50), DeviceIndex((self.next % 3) as u16)));
+                wishes
+                    .moves
+                    .push(WishedMove::in_background(LogicalExtent(self.next % 50), DeviceIndex(fastest as u16)));
+                wishes.moves.push(WishedMove::in_background(
+                    LogicalExtent(self.next * 3 % 50),
+                    DeviceIndex((self.next % 3) as u16),
+                ));
             }
             _ => {}
         }

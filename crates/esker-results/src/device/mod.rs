@@ -95,11 +95,11 @@ pub struct DeviceReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChildReport {
-    /// Share of all requests to children.
+    /// Its share of the host's requests that ended, without what serves no single one of them (copies, shared flushes).
     pub share: f64,
-    /// Requests sent to this child.
+    /// Requests sent to this child, of every kind.
     pub requests: u64,
-    /// Time from sending a request to this child until its end. Since schema 2.
+    /// Time from sending a request of the host to this child until its end. Since schema 2.
     #[serde(default)]
     pub response_time: LatencySummary,
 }

@@ -264,7 +264,7 @@ impl Device for Constant {
             done.push(Completion { tag: job.tag, at: now, service_start: job.start, result: Ok(()) });
             match self.rng {
                 None => self.started -= 1,
-                Some(_) => self.busy[job.server] += job.end - job.start,
+                Some(_) => self.busy[job.server] += job.end - job.start.max(self.measured_from),
             }
             self.ended += 1;
         }
@@ -276,8 +276,11 @@ impl Device for Constant {
         match command {
             Control::Precondition(_) => {}
             Control::StartMeasuring => {
-                assert!(self.jobs.is_empty(), "measuring starts while requests are under way");
                 self.busy.fill(Nanos::ZERO);
+                // Of requests under way, such as copies in the background, the rest of their time counts.
+                for job in self.jobs.iter().take(self.started) {
+                    self.busy[job.server] += job.end.saturating_sub(now);
+                }
                 self.ended = 0;
                 self.measured_from = now;
             }

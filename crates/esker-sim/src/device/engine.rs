@@ -21,7 +21,7 @@ pub struct EngineDevice<E> {
     engine: E,
     children: Children<Box<dyn Reporting>, ChildIo>,
     names: Vec<String>,
-    /// Times from sending a request to a child until its end, including the wait for a free slot.
+    /// For each child, times from sending a host's request until its end, including the wait for a free slot.
     responses: Vec<LatencyHistogram>,
     hosts: TagMap<Host>,
     queue_depth: usize,
@@ -128,8 +128,8 @@ impl<E: Engine> EngineDevice<E> {
             if let Some(host) = host {
                 let host = self.hosts.get_mut(host);
                 host.service_start = host.service_start.min(completion.service_start);
+                self.responses[child].record(completion.at - sent);
             }
-            self.responses[child].record(completion.at - sent);
             if completion.result.is_err() {
                 let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
                 self.handle(now, Input::Device { device, telemetry });
@@ -218,11 +218,11 @@ impl<E: Engine> Device for EngineDevice<E> {
 impl<E: Engine> Reporting for EngineDevice<E> {
     fn report(&self, into: &mut Report) {
         self.children.iter().for_each(|(device, _)| device.report(into));
-        let total = self.children.iter().map(|(_, sent)| sent).sum::<u64>().max(1) as f64;
+        let total = self.responses.iter().map(LatencyHistogram::count).sum::<u64>().max(1) as f64;
         let children =
             self.children.iter().zip(&self.names).zip(&self.responses).map(|(((_, sent), name), responses)| {
-                let response_time = LatencySummary::of(responses);
-                (name.clone(), ChildReport { share: sent as f64 / total, requests: sent, response_time })
+                let (share, response_time) = (responses.count() as f64 / total, LatencySummary::of(responses));
+                (name.clone(), ChildReport { share, requests: sent, response_time })
             });
         into.add(
             &self.name,

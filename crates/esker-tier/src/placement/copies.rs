@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use esker_core::Priority;
+
 use crate::extent::{ExtentPlace, LogicalExtent};
 
 /// Most copies under way at a time; each needs a buffer of one extent.
@@ -17,6 +19,7 @@ pub(super) struct Copy {
     pub(super) extent: LogicalExtent,
     pub(super) from: ExtentPlace,
     pub(super) to: ExtentPlace,
+    pub(super) priority: Priority,
     stage: Stage,
     /// Writes of the host to `from` that are under way.
     writes: u32,
@@ -84,12 +87,19 @@ impl Copies {
 
     /// Begins a copy of `extent`, of which no other copy is under way (asserted). `writes` writes of the host to it
     /// are.
-    pub(super) fn begin(&mut self, extent: LogicalExtent, from: ExtentPlace, to: ExtentPlace, writes: u32) -> u32 {
+    pub(super) fn begin(
+        &mut self,
+        extent: LogicalExtent,
+        (from, to): (ExtentPlace, ExtentPlace),
+        priority: Priority,
+        writes: u32,
+    ) -> u32 {
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         if slot == self.slots.len() {
             self.slots.push(None);
         }
-        self.slots[slot] = Some(Copy { extent, from, to, stage: Stage::Waiting, writes, stale: false, tries: 0 });
+        self.slots[slot] =
+            Some(Copy { extent, from, to, priority, stage: Stage::Waiting, writes, stale: false, tries: 0 });
         let earlier = self.by_extent.insert(extent, slot as u32);
         assert!(earlier.is_none(), "the extent is being copied");
         slot as u32

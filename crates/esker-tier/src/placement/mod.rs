@@ -27,7 +27,7 @@ use map::{ExtentMap, Recorded};
 pub use capacity::UnmetShare;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEntry,
-    PlacementError, PolicySettings, StaticSplit, StaticSplitSettings, Wishes,
+    PlacementError, PolicySettings, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 

@@ -5,9 +5,9 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKi
 use super::copies::Next;
 use super::leaving::Ready;
 use super::map::Recorded;
-use super::{Event, HostPart, Io, MoveOutcome, PlacementEngine};
+use super::{Event, HostPart, Io, MoveOutcome, PlacementEngine, WishedMove};
 use crate::engine::{DataRef, Effect, IoId, MapRecord};
-use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
+use crate::extent::{ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
     /// Passes `event` to the policy.
@@ -25,8 +25,9 @@ impl PlacementEngine {
         // A bounded number of rounds: a policy that answers each refusal with another wish would keep the engine here
         // for ever.
         for _ in 0..self.wishes.moves.len() {
-            let (extent, to) = self.wishes.moves.remove(0);
-            if let Err(outcome) = self.begin_move(now, extent, to, effects) {
+            let wished = self.wishes.moves.remove(0);
+            let extent = wished.extent;
+            if let Err(outcome) = self.begin_move(now, wished, effects) {
                 self.notify_policy(now, Event::Moved { extent, outcome });
             }
         }
@@ -35,14 +36,14 @@ impl PlacementEngine {
         }
     }
 
-    /// Begins to move `extent` to the device `to`.
+    /// Begins to move an extent.
     pub(super) fn begin_move(
         &mut self,
         now: Nanos,
-        extent: LogicalExtent,
-        to: DeviceIndex,
+        wished: WishedMove,
         effects: &mut Vec<Effect>,
     ) -> Result<(), MoveOutcome> {
+        let WishedMove { extent, to, priority } = wished;
         let from = self.map.place(extent).filter(|from| from.device != to && self.copies.of(extent).is_none());
         let from = from.ok_or(MoveOutcome::NothingToDo)?;
         if self.health.has_failed(from.device) || self.health.journal_failed() {
@@ -53,7 +54,7 @@ impl PlacementEngine {
         }
         let to = self.map.take_free(to).ok_or(MoveOutcome::NoRoom)?;
         let writes = self.parts_to(from, |kind| kind != RequestKind::Read);
-        let slot = self.copies.begin(extent, from, to, writes);
+        let slot = self.copies.begin(extent, (from, to), priority, writes);
         self.step_copy(now, slot, false, effects);
         Ok(())
     }
@@ -83,12 +84,12 @@ impl PlacementEngine {
         };
         let device = place.device;
         let io = IoId(self.ios.insert(Io::Copy { slot, device, kind, sent: now }));
-        let request = self.whole(place, kind);
+        let request = Request { priority: self.copies.get(slot).priority, ..self.whole(place, kind) };
         effects.push(Effect::Io { io, host: None, device, request, data: DataRef::Scratch { slot } });
     }
 
     fn whole(&self, place: ExtentPlace, kind: RequestKind) -> Request {
-        Request::new(kind, Lba::containing(u64::from(place.extent.0) * self.extent), Bytes(self.extent)).in_background()
+        Request::new(kind, Lba::containing(u64::from(place.extent.0) * self.extent), Bytes(self.extent))
     }
 
     /// Handles the end of a read or a write of a copy.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,
-    Wishes, schema_of,
+    WishedMove, Wishes, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 
@@ -172,7 +172,7 @@ impl Migration {
     fn move_one(&mut self, devices: &[DeviceView], wishes: &mut Wishes) {
         let gains = |extent: &LogicalExtent| Some((*extent, self.better_device(*extent, devices)?));
         let Some((extent, device)) = self.recent.iter().find_map(gains) else { return };
-        wishes.moves.push((extent, device));
+        wishes.moves.push(WishedMove::among_requests(extent, device));
         *self.extent(extent) = Accesses::default();
         self.recent.retain(|&recent| recent != extent);
     }

@@ -1,17 +1,19 @@
 //! Policies: they choose the device for each extent.
 
 mod fast_first;
+mod measured_windows;
 mod migration;
 mod pinned;
 mod size_threshold;
 mod static_split;
 #[cfg(test)]
 mod tests;
+mod wardrop;
 
 use std::fmt::Debug;
 
 use esker_core::registry::{self, Entry};
-use esker_core::{Bytes, DeviceState, Hint, Nanos, Problem, ReadError, Request, RequestKind, Telemetry};
+use esker_core::{Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,7 +25,7 @@ pub use static_split::{StaticSplit, StaticSplitSettings};
 
 /// Every policy, in the order in which lists show them.
 pub static PLACEMENTS: &[PlacementEntry] =
-    &[static_split::ENTRY, fast_first::ENTRY, size_threshold::ENTRY, pinned::ENTRY, migration::ENTRY];
+    &[static_split::ENTRY, fast_first::ENTRY, size_threshold::ENTRY, pinned::ENTRY, migration::ENTRY, wardrop::ENTRY];
 
 /// One policy of the registry.
 pub type PlacementEntry = Entry<BuildPlacement>;
@@ -124,10 +126,34 @@ pub struct Completed {
 /// What a policy asks of the engine.
 #[derive(Debug, Default)]
 pub struct Wishes {
-    /// Extents to copy, and the devices to copy them to.
-    pub moves: Vec<(LogicalExtent, DeviceIndex)>,
+    /// Extents to copy.
+    pub moves: Vec<WishedMove>,
     /// When [`Event::Timer`] should be sent, at the latest.
     pub wake_at: Option<Nanos>,
+}
+
+/// An extent that a policy wants on another device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WishedMove {
+    /// The extent.
+    pub extent: LogicalExtent,
+    /// The device to copy it to.
+    pub to: DeviceIndex,
+    /// The place of its requests among those of the host.
+    pub priority: Priority,
+}
+
+impl WishedMove {
+    /// A copy that waits for the host's requests. On a device that always has some it makes no headway.
+    pub const fn in_background(extent: LogicalExtent, to: DeviceIndex) -> Self {
+        Self { extent, to, priority: Priority::BACKGROUND }
+    }
+
+    /// A copy that waits like any request of the host: it is there to relieve a busy device, and the policy limits how
+    /// often that happens.
+    pub const fn among_requests(extent: LogicalExtent, to: DeviceIndex) -> Self {
+        Self { extent, to, priority: Priority::USER }
+    }
 }
 
 /// How a move ended.

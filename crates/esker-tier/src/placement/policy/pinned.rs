@@ -90,7 +90,7 @@ impl Placement for Pinned {
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         self.rest.observe(now, event, devices, wishes);
         let is_pinned = |extent: LogicalExtent| self.pinned.get(extent.0 as usize).copied().unwrap_or(false);
-        wishes.moves.retain(|(extent, _)| !is_pinned(*extent));
+        wishes.moves.retain(|wished| !is_pinned(wished.extent));
     }
 
     fn observes(&self) -> bool {

@@ -61,7 +61,7 @@ fn a_copy_that_the_host_writes_to_again_and_again_is_given_up() {
     let free = engine.map.free_extents(1);
     engine.map.unmap(LogicalExtent(1));
     engine.map.release(ExtentPlace { device: DeviceIndex(1), extent: PhysicalExtent(0) });
-    engine.wishes.moves.push((LogicalExtent(0), DeviceIndex(1)));
+    engine.wishes.moves.push(WishedMove::in_background(LogicalExtent(0), DeviceIndex(1)));
     let mut reads = ios(&on(&mut engine, Input::Timer));
     let mut tries = 0;
     while let [(read, _, Request { kind: RequestKind::Read, priority: Priority::BACKGROUND, .. })] = reads[..] {
@@ -99,7 +99,7 @@ fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
                 Event::Moved { outcome, .. } => format!("{} moved {outcome:?}", now.0),
                 Event::Device { .. } => "device".to_string(),
                 Event::Timer => {
-                    wishes.moves.push((LogicalExtent(0), DeviceIndex(1)));
+                    wishes.moves.push(WishedMove::in_background(LogicalExtent(0), DeviceIndex(1)));
                     "timer".to_string()
                 }
             };

@@ -283,7 +283,7 @@ impl World {
     pub(super) fn wish(&mut self, extent: u64, device: u64) {
         let extent = LogicalExtent((extent % u64::from(self.engine.map.len())) as u32);
         let device = DeviceIndex((device % self.stores.len() as u64) as u16);
-        self.engine.wishes.moves.push((extent, device));
+        self.engine.wishes.moves.push(WishedMove::in_background(extent, device));
         self.tell(Input::Timer);
         self.take_replies();
     }

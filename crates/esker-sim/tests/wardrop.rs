@@ -1,0 +1,137 @@
+//! The Wardrop equilibrium, against queueing theory. With `ESKER_SOAK=2` over ten million requests, and on a large
+//! volume, too.
+
+use esker_results::RunResults;
+use esker_sim::{Experiment, RunOptions, run};
+
+/// How service times are distributed, and Poisson arrivals per second.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    service: &'static str,
+    per_s: f64,
+}
+
+/// The second half of `requests` requests, all over a volume of `capacity` on stations with these service times. At
+/// first their shares are those of what they can serve.
+fn second_half(load: Load, micros: &[u32], capacity: &str, requests: u64) -> RunResults {
+    let device = |(index, micros): (usize, &u32)| {
+        format!(
+            "[device.d{index}]\n\
+             kind = \"constant\"\n\
+             service_time = \"{micros}us\"\n\
+             service = \"{}\"\n\
+             capacity = \"{capacity}\"\n\
+             queue_depth = 10000\n",
+            load.service
+        )
+    };
+    let devices: String = micros.iter().enumerate().map(device).collect();
+    let children: Vec<String> = (0..micros.len()).map(|index| format!("d{index}")).collect();
+    let weights: Vec<u32> = micros.iter().map(|micros| 10_000 / micros).collect();
+    let text = format!(
+        "[workload.synthetic]\n\
+         requests = {requests}\n\
+         arrivals = {{ kind = \"poisson\", rate = \"{}/s\" }}\n\
+         {devices}\
+         [device.volume]\n\
+         kind = \"hybrid\"\n\
+         children = {children:?}\n\
+         extent = \"128KiB\"\n\
+         capacity = \"{capacity}\"\n\
+         policy = {{ kind = \"wardrop\", weights = {weights:?} }}\n\
+         [run]\n\
+         target = \"volume\"\n\
+         warm_up_requests = {}\n",
+        load.per_s,
+        requests / 2
+    );
+    run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+}
+
+/// Shares of the children, their mean response times in microseconds, and moved bytes per byte of the host.
+fn outcome(results: &RunResults) -> (Vec<f64>, Vec<f64>, f64) {
+    let volume = &results.devices["volume"];
+    let shares = volume.children.values().map(|child| child.share).collect();
+    let means = volume.children.values().map(|child| child.response_time.mean_us).collect();
+    let moved = volume.placement.as_ref().unwrap().moved_bytes as f64;
+    (shares, means, moved / (results.workload.read_bytes + results.workload.write_bytes) as f64)
+}
+
+/// Mean response time of a station at `rate` requests a second: Pollaczek and Khinchine.
+fn response(load: Load, micros: u32, rate: f64) -> f64 {
+    let service_s = f64::from(micros) / 1e6;
+    let busy = rate * service_s;
+    let variation = if load.service == "fixed" { 0.0 } else { 1.0 };
+    if busy < 1.0 { service_s + busy * service_s * (1.0 + variation) / (2.0 * (1.0 - busy)) } else { f64::INFINITY }
+}
+
+/// The shares with which all stations in use answer equally fast, and any other would be slower even when idle.
+fn equal_shares(load: Load, micros: &[u32]) -> Vec<f64> {
+    // The rate at which a station answers in `time`, and the time at which all rates are what arrives.
+    let rate = |micros: u32, time: f64| {
+        let (mut low, mut high) = (0.0, 1e6 / f64::from(micros));
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if response(load, micros, middle) < time { low = middle } else { high = middle }
+        }
+        low
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        let all: f64 = micros.iter().map(|&micros| rate(micros, middle)).sum();
+        if all < load.per_s { low = middle } else { high = middle }
+    }
+    micros.iter().map(|&micros| rate(micros, low) / load.per_s).collect()
+}
+
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
+fn check(load: Load, micros: &[u32], capacity: &str, requests: u64) {
+    let (shares, means, churn) = outcome(&second_half(load, micros, capacity, requests));
+    let expected = equal_shares(load, micros);
+    let told = format!("{load:?} on {micros:?}, {capacity}: {means:?} us, shares {shares:?}, churn {churn}");
+    println!("{told}, expected {expected:?}");
+    // A few million requests are a noisy mean.
+    let (of_means, of_shares) = if requests < 10_000_000 { (0.06, 0.03) } else { (0.02, 0.01) };
+    let mean: f64 = means.iter().zip(&shares).map(|(mean, share)| mean * share).sum();
+    let as_slow = |(one, share): (&f64, &f64)| *share == 0.0 || (one / mean - 1.0).abs() < of_means;
+    assert!(means.iter().zip(&expected).all(as_slow), "{told}");
+    assert!(shares.iter().zip(&expected).all(|(one, other)| (one - other).abs() < of_shares), "{told}");
+    assert!(churn < 0.01, "{told}");
+}
+
+#[test]
+fn devices_answer_equally_fast() {
+    let requests = if esker_testkit::soak() > 1 { 10_000_000 } else { 1_500_000 };
+    for service in ["fixed", "exponential"] {
+        for per_s in [9_000.0, 11_250.0] {
+            check(Load { service, per_s }, &[100, 200], "1GiB", requests);
+        }
+        check(Load { service, per_s: 13_000.0 }, &[100, 200, 400], "1GiB", requests);
+    }
+    // The third is hardly worth its while.
+    check(Load { service: "fixed", per_s: 10_500.0 }, &[100, 200, 400], "1GiB", requests);
+    if esker_testkit::soak() > 1 {
+        // It has 1.6 % of the requests: its mean is too noisy to be told from 2 % more.
+        check(Load { service: "exponential", per_s: 10_500.0 }, &[100, 200, 400], "1GiB", 5_000_000);
+    }
+}
+
+#[test]
+fn shares_settle_on_a_large_volume() {
+    if esker_testkit::soak() > 1 {
+        for per_s in [9_000.0, 11_250.0] {
+            check(Load { service: "fixed", per_s }, &[100, 200], "128GiB", 30_000_000);
+        }
+    }
+}
+
+/// Where the fast device is faster with all of the load, the other one gets its probes alone: ten a second.
+#[test]
+fn a_device_that_is_slower_in_any_case_is_hardly_used() {
+    for per_s in [2_000.0, 4_500.0] {
+        let (shares, _, churn) = outcome(&second_half(Load { service: "fixed", per_s }, &[100, 200], "1GiB", 400_000));
+        let probes = shares[1] * per_s;
+        assert!((2.0..25.0).contains(&probes) && churn < 0.01, "{probes} requests a second, churn {churn}");
+    }
+}

@@ -1,0 +1,251 @@
+//! Response times of devices over windows that grow until a difference between devices is no noise.
+
+use esker_core::Nanos;
+
+use crate::extent::DeviceIndex;
+
+/// Requests of each device in a batch, at least.
+const BATCH_DEVICE_MIN: u64 = 8;
+/// Requests of all devices in a batch, at least.
+const BATCH_MIN: u64 = 256;
+/// When there are this many batches, each two of them become one.
+const BATCHES_MAX: usize = 64;
+/// A window ends when it has this many batches of the first size, so that a change is not hidden by a long past.
+const WINDOW_MAX: u64 = 1 << 14;
+/// How many times its standard error a difference has to be: while that error is known from few batches, in windows
+/// that are looked at often, and in long ones of this many batches of the first size.
+const SIGNIFICANT_OF_FEW: f64 = 8.0;
+const SIGNIFICANT: f64 = 4.0;
+const SIGNIFICANT_OF_MANY: f64 = 3.0;
+const MANY: u64 = 1024;
+/// A difference below this part of the mean does not matter.
+const TOLERANCE: f64 = 0.01;
+/// Batches with more requests than this to extents that are not at home, as a share, do not count.
+const ASTRAY_MAX: f64 = 0.005;
+
+/// Requests of one device, and the sum of their response times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    requests: u64,
+    times: f64,
+}
+
+impl Sum {
+    fn mean(&self) -> f64 {
+        self.times / self.requests as f64
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.times += other.times;
+    }
+}
+
+/// What a window found of one device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// Its share of the requests.
+    pub(super) share: f64,
+    /// Its mean response time, in nanoseconds.
+    pub(super) mean: f64,
+    /// Variance of that mean.
+    variance: f64,
+}
+
+/// What a window found, if it is no noise.
+#[derive(Clone, Debug)]
+pub(super) struct Difference {
+    /// One entry per device.
+    pub(super) devices: Vec<Found>,
+    /// The slowest device that has more than the least share.
+    pub(super) slowest: usize,
+    /// The part of the largest difference that remains after two standard errors are taken off.
+    pub(super) certain: f64,
+}
+
+/// Requests that follow each other wait for each other, so that single response times say too little of the noise; the
+/// means of long batches are nearly independent. Batches become longer with the window.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    /// The batch that is being filled, and the closed ones: one sum per device each.
+    open: Vec<Sum>,
+    closed: Vec<Vec<Sum>>,
+    /// The last of `closed` is made of this many batches of the first size, of `per_batch`.
+    last_has: u64,
+    per_batch: u64,
+    /// Batches of the first size in the window, and at how many it is looked at next: that doubles, because each look
+    /// may mistake noise.
+    batches: u64,
+    look_at: u64,
+    /// Requests of the open batch that went to extents that were not at home.
+    astray: u64,
+    /// Requests since the window began, including those of batches that did not count.
+    seen: u64,
+    since: Nanos,
+    now: Nanos,
+}
+
+impl Windows {
+    pub(super) fn new(devices: usize) -> Self {
+        Self {
+            open: vec![Sum::default(); devices],
+            closed: Vec::with_capacity(BATCHES_MAX),
+            last_has: 1,
+            per_batch: 1,
+            batches: 0,
+            look_at: 8,
+            astray: 0,
+            seen: 0,
+            since: Nanos::ZERO,
+            now: Nanos::ZERO,
+        }
+    }
+
+    /// Forgets everything.
+    pub(super) fn restart(&mut self) {
+        *self = Self { since: self.now, now: self.now, ..Self::new(self.open.len()) };
+    }
+
+    /// Takes the end of a request. Returns whether the window should be looked at.
+    pub(super) fn record(&mut self, now: Nanos, device: DeviceIndex, response: Nanos, astray: bool) -> bool {
+        self.now = now;
+        self.seen += 1;
+        self.open[device.0 as usize].add(&Sum { requests: 1, times: response.0 as f64 });
+        self.astray += u64::from(astray);
+        let total: u64 = self.open.iter().map(|sum| sum.requests).sum();
+        if total < BATCH_MIN || self.open.iter().any(|sum| sum.requests < BATCH_DEVICE_MIN) {
+            return false;
+        }
+        let astray = std::mem::take(&mut self.astray) as f64 / total as f64;
+        if astray <= ASTRAY_MAX {
+            self.close_batch();
+        }
+        self.open.fill(Sum::default());
+        let look = astray <= ASTRAY_MAX && self.batches == self.look_at;
+        self.look_at <<= u32::from(look);
+        look
+    }
+
+    fn close_batch(&mut self) {
+        self.batches += 1;
+        match self.closed.last_mut().filter(|_| self.last_has < self.per_batch) {
+            Some(last) => {
+                last.iter_mut().zip(&self.open).for_each(|(sum, new)| sum.add(new));
+                self.last_has += 1;
+            }
+            None => {
+                self.closed.push(self.open.clone());
+                self.last_has = 1;
+            }
+        }
+        if self.closed.len() == BATCHES_MAX && self.last_has == self.per_batch {
+            for pair in 0..BATCHES_MAX / 2 {
+                let mut both = self.closed[2 * pair].clone();
+                both.iter_mut().zip(&self.closed[2 * pair + 1]).for_each(|(sum, next)| sum.add(next));
+                self.closed[pair] = both;
+            }
+            self.closed.truncate(BATCHES_MAX / 2);
+            self.per_batch *= 2;
+            self.last_has = self.per_batch;
+        }
+    }
+
+    /// What is known of a device.
+    fn found(&self, device: usize, total: u64) -> Found {
+        let mut all = Sum::default();
+        self.closed.iter().for_each(|batch| all.add(&batch[device]));
+        let (count, mean) = (self.closed.len() as f64, all.mean());
+        let deviation = |batch: &Vec<Sum>| {
+            let weight = batch[device].requests as f64 * count / all.requests as f64;
+            weight * (batch[device].mean() - mean).powi(2)
+        };
+        let variance = self.closed.iter().map(deviation).sum::<f64>() / (count * (count - 1.0));
+        Found { share: all.requests as f64 / total as f64, mean, variance }
+    }
+
+    /// What the devices took to answer, if two of them differ by more than noise and by more than matters. A device for
+    /// which `is_least` is true has the least share already: that it is the slower one changes nothing.
+    pub(super) fn difference(&mut self, is_least: impl Fn(usize) -> bool) -> Option<Difference> {
+        let total = self.requests();
+        let devices: Vec<Found> = (0..self.open.len()).map(|device| self.found(device, total)).collect();
+        let mean: f64 = devices.iter().map(|device| device.share * device.mean).sum();
+        let by_mean = |one: &usize, other: &usize| devices[*one].mean.total_cmp(&devices[*other].mean);
+        let slowest = (0..devices.len()).filter(|&device| !is_least(device)).max_by(by_mean)?;
+        let (slow, fast) = (&devices[slowest], &devices[(0..devices.len()).min_by(by_mean)?]);
+        let (difference, noise) = (slow.mean - fast.mean, (slow.variance + fast.variance).sqrt());
+        let significant = match self.closed.len() < BATCHES_MAX / 2 {
+            true => SIGNIFICANT_OF_FEW,
+            false if self.batches < MANY => SIGNIFICANT,
+            false => SIGNIFICANT_OF_MANY,
+        };
+        if difference > significant * noise && difference > TOLERANCE * mean {
+            let certain = (difference - 2.0 * noise) / difference;
+            return Some(Difference { devices, slowest, certain });
+        }
+        if self.batches >= WINDOW_MAX {
+            self.restart();
+        }
+        None
+    }
+
+    fn requests(&self) -> u64 {
+        self.closed.iter().flatten().map(|sum| sum.requests).sum()
+    }
+
+    /// Requests a second of the host, over the window.
+    pub(super) fn rate_per_s(&self) -> f64 {
+        self.seen as f64 / self.now.saturating_sub(self.since).as_secs_f64().max(1e-9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Rng;
+
+    use super::*;
+
+    /// The number of requests after which a difference between two devices of these mean times is told, out of
+    /// 500,000. Each response is exponential, and half of the one before it.
+    fn told_after(means: [f64; 2], seed: u64) -> Option<u64> {
+        let (mut windows, mut rng, mut last) = (Windows::new(2), Rng::new(seed), means);
+        (1..500_000).find(|&request| {
+            let device = rng.below(2) as usize;
+            last[device] = (last[device] + rng.exponential(means[device])) / 2.0;
+            let (device, response) = (DeviceIndex(device as u16), Nanos(last[device] as u64));
+            windows.record(Nanos(request * 1000), device, response, false) && windows.difference(|_| false).is_some()
+        })
+    }
+
+    #[test]
+    fn a_difference_is_told_and_noise_is_not() {
+        for seed in 0..10 {
+            let large = told_after([1e6, 1.5e6], seed).unwrap();
+            let small = told_after([1e6, 1.05e6], seed).unwrap();
+            assert!(large < small && large < 20_000, "{large} {small}");
+            assert_eq!(told_after([1e6, 1e6], seed), None);
+        }
+    }
+
+    #[test]
+    fn batches_with_extents_that_are_not_at_home_do_not_count() {
+        let mut windows = Windows::new(2);
+        let mut record =
+            |request: u64, astray| windows.record(Nanos(request), DeviceIndex((request % 2) as u16), Nanos(1), astray);
+        assert!((0..100_000).all(|request| !record(request, request % 50 == 0)));
+        assert!((0..100_000).any(|request| record(request, request % 1000 == 0)));
+    }
+
+    #[test]
+    fn means_and_shares_are_those_of_all_batches() {
+        let mut windows = Windows::new(2);
+        for request in 0..300_000u64 {
+            let device = DeviceIndex(u16::from(request % 4 == 0));
+            windows.record(Nanos(request * 1_000), device, Nanos(1000 + request % 7), false);
+        }
+        assert!(windows.closed.len() < BATCHES_MAX && windows.batches > 1000);
+        let total = windows.requests();
+        let found = windows.found(1, total);
+        assert!((found.share - 0.25).abs() < 1e-3 && (found.mean - 1003.0).abs() < 0.1, "{found:?}");
+        assert!((windows.rate_per_s() / 1e6 - 1.0).abs() < 1e-3);
+    }
+}
