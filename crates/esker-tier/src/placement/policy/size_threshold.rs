@@ -14,7 +14,7 @@ use crate::extent::DeviceIndex;
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "size-threshold",
     summary: "Extents that a small write creates go to one device, the others to another; nothing ever moves",
-    source: "Wu 2011, section II.D: large and sequential requests are what disks are good at",
+    source: "Kim 2009, figures 5.5 and 5.6: the static partitioning, here by the first write to an extent",
     parameters: ParameterSource::Schema(schema_of::<SizeThresholdSettings>),
     capabilities: &[],
     build,

@@ -47,6 +47,8 @@ const MOVES_MAX: usize = 4;
 /// The first step goes this part of the way that equation 3.1 would go with an alpha of one over the mean.
 const GAIN_FIRST: f64 = 0.5;
 const GAIN_MIN: f64 = 0.02;
+/// The least share at first, so that a device with the weight 0 is measured.
+const LEAST_FIRST: f64 = 0.001;
 /// In one step a share becomes at most this many times larger or smaller.
 const STEP_MAX: f64 = 3.0;
 /// A measured share that differs by more than this from the one asked for differs for a reason: a device is full, or
@@ -107,7 +109,8 @@ impl Wardrop {
             moving: Vec::new(),
             next_move: Nanos::ZERO,
         };
-        policy.keep_probing(f64::INFINITY);
+        // The rate of the host is not known yet.
+        policy.give_least(LEAST_FIRST);
         policy
     }
 
@@ -162,9 +165,14 @@ impl Wardrop {
         self.windows.restart();
     }
 
-    /// Makes the shares add up to one, with the least share that gives each device its probes.
+    /// Gives each device its probes.
     fn keep_probing(&mut self, rate_per_s: f64) {
-        let least = (self.probe_per_s / rate_per_s).min(0.5 / self.shares.len() as f64);
+        self.give_least(self.probe_per_s / rate_per_s);
+    }
+
+    /// Makes the shares add up to one. None is less than `least`, or half of an equal share if that is less.
+    fn give_least(&mut self, least: f64) {
+        let least = least.min(0.5 / self.shares.len() as f64);
         self.least = least;
         let total: f64 = self.shares.iter().sum();
         self.shares.iter_mut().for_each(|share| *share = (*share / total).max(least));
@@ -227,6 +235,12 @@ mod tests {
         let homes = homes(&[0.7, 0.25, 0.05]);
         let share = |device: u16| homes.iter().filter(|&&home| home == device).count() as f64 / 1e5;
         assert!((share(0) - 0.7).abs() < 0.005 && (share(2) - 0.05).abs() < 0.003, "{} {}", share(0), share(2));
+    }
+
+    #[test]
+    fn a_device_without_weight_is_measured_all_the_same() {
+        let policy = Wardrop::new(&[1, 0], 10.0, Nanos::from_millis(1));
+        assert!((policy.shares[1] - LEAST_FIRST).abs() < 1e-5 && policy.shares.iter().all(|share| *share > 0.0));
     }
 
     /// A change of the shares moves no extent that need not move.
