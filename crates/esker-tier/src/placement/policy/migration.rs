@@ -72,7 +72,7 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     if settings.recent == 0 || settings.recent > RECENT_MAX {
         return error("recent", format!("`recent` is {}; it has to be 1 to {RECENT_MAX}", settings.recent));
     }
-    let stripes = StaticSplit::of_weights(settings.weights.clone(), devices)?;
+    let stripes = StaticSplit::of_weights(&settings.weights, devices)?;
     let times = vec![ResponseTimes::default(); devices];
     Ok(Box::new(Migration { settings, stripes, times, extents: Vec::new(), recent: VecDeque::new(), timer: None }))
 }

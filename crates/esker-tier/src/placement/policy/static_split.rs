@@ -31,7 +31,23 @@ const WEIGHT_SUM_MAX: u64 = 65_536;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
     let StaticSplitSettings { weights } = settings.options()?;
-    Ok(Box::new(StaticSplit::of_weights(weights, devices)?))
+    Ok(Box::new(StaticSplit::of_weights(&weights, devices)?))
+}
+
+/// The key `weights` for `devices` devices: all are equal if it is empty.
+pub(super) fn checked_weights(weights: &[u32], devices: usize) -> Result<Vec<u32>, PlacementError> {
+    let error = |message: String| Err(PlacementError::new("weights", message));
+    if weights.is_empty() {
+        return Ok(vec![1; devices]);
+    }
+    if weights.len() != devices {
+        return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
+    }
+    match weights.iter().map(|&weight| u64::from(weight)).sum() {
+        0 => error("`weights` are all zero".to_string()),
+        sum if sum > WEIGHT_SUM_MAX => error(format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}")),
+        _ => Ok(weights.to_vec()),
+    }
 }
 
 /// Extents go to the devices in turns. Each device has as many turns as its weight, spread evenly over the round:
@@ -46,20 +62,8 @@ pub struct StaticSplit {
 
 impl StaticSplit {
     /// A split over `devices` devices by the key `weights`; in turns if it is empty.
-    pub(super) fn of_weights(mut weights: Vec<u32>, devices: usize) -> Result<Self, PlacementError> {
-        let asked = !weights.is_empty();
-        if !asked {
-            weights = vec![1; devices];
-        }
-        let error = |message: String| Err(PlacementError::new("weights", message));
-        if weights.len() != devices {
-            return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
-        }
-        match weights.iter().map(|&weight| u64::from(weight)).sum() {
-            0 => error("`weights` are all zero".to_string()),
-            sum if sum > WEIGHT_SUM_MAX => error(format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}")),
-            _ => Ok(Self { asked, ..Self::new(&weights) }),
-        }
+    pub(super) fn of_weights(weights: &[u32], devices: usize) -> Result<Self, PlacementError> {
+        Ok(Self { asked: !weights.is_empty(), ..Self::new(&checked_weights(weights, devices)?) })
     }
 
     /// A split by these weights, at least one of which is not zero (asserted).

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measured_windows::{Difference, Windows};
+use super::static_split::checked_weights;
 use super::{
     Completed, DeviceView, Event, MoveOutcome, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings,
     WishedMove, Wishes, schema_of,
@@ -56,20 +57,11 @@ const STEP_MAX: f64 = 3.0;
 const SHARE_NOISE: f64 = 0.25;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let WardropSettings { mut weights, probe, interval } = settings.options()?;
-    if weights.is_empty() {
-        weights = vec![1; devices];
-    }
+    let WardropSettings { weights, probe, interval } = settings.options()?;
     if probe == Nanos::ZERO {
         return Err(PlacementError::new("probe", "`probe` is 0; a device gets a request once in some time"));
     }
-    let error = |message: String| Err(PlacementError::new("weights", message));
-    if weights.len() != devices {
-        return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
-    }
-    if weights.iter().all(|&weight| weight == 0) {
-        return error("`weights` are all zero".to_string());
-    }
+    let weights = checked_weights(&weights, devices)?;
     Ok(Box::new(Wardrop::new(&weights, 1.0 / probe.as_secs_f64(), interval)))
 }
 
