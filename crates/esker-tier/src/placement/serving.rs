@@ -1,6 +1,6 @@
 //! How the engine serves a host's request: it splits the request at extents, and finds places for new extents.
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 
 use super::map::Recorded;
 use super::{DeviceView, Event, HostPart, Io, NewExtent, PlacementEngine};
@@ -116,10 +116,7 @@ impl PlacementEngine {
         let wanted = self.policy.place(&new, &self.views).0 as usize;
         let count = self.views.len();
         assert!(wanted < count, "the policy named a device that is not there");
-        (wanted..wanted + count).map(|device| device % count).find(|&device| {
-            let view = self.views[device];
-            view.free_extents > 0 && view.state == DeviceState::Online
-        })
+        (wanted..wanted + count).map(|device| device % count).find(|&device| self.views[device].has_room())
     }
 
     pub(super) fn update_views(&mut self) {

@@ -1,6 +1,5 @@
 //! Fills one device after the other.
 
-use esker_core::DeviceState;
 use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,10 +49,7 @@ struct FastFirst {
 
 impl Placement for FastFirst {
     fn place(&mut self, _: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
-        let has_room = |device: &&DeviceIndex| {
-            let view = &devices[device.0 as usize];
-            view.free_extents > 0 && view.state == DeviceState::Online
-        };
+        let has_room = |device: &&DeviceIndex| devices[device.0 as usize].has_room();
         *self.order.iter().find(has_room).unwrap_or(&self.order[0])
     }
 }

@@ -41,6 +41,11 @@ impl Sum {
     }
 }
 
+/// Adds the sums of each device.
+fn add_all(to: &mut [Sum], from: &[Sum]) {
+    to.iter_mut().zip(from).for_each(|(sum, other)| sum.add(other));
+}
+
 /// What a window found of one device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
@@ -70,8 +75,7 @@ pub(super) struct Windows {
     /// The batch that is being filled, and the closed ones: one sum per device each.
     open: Vec<Sum>,
     closed: Vec<Vec<Sum>>,
-    /// The last of `closed` is made of this many batches of the first size, of `per_batch`.
-    last_has: u64,
+    /// Each of `closed`, but for the last one while it grows, is made of this many batches of the first size.
     per_batch: u64,
     /// Batches of the first size in the window, and at how many it is looked at next: that doubles, because each look
     /// may mistake noise.
@@ -90,7 +94,6 @@ impl Windows {
         Self {
             open: vec![Sum::default(); devices],
             closed: Vec::with_capacity(BATCHES_MAX),
-            last_has: 1,
             per_batch: 1,
             batches: 0,
             look_at: 8,
@@ -127,26 +130,20 @@ impl Windows {
     }
 
     fn close_batch(&mut self) {
-        self.batches += 1;
-        match self.closed.last_mut().filter(|_| self.last_has < self.per_batch) {
-            Some(last) => {
-                last.iter_mut().zip(&self.open).for_each(|(sum, new)| sum.add(new));
-                self.last_has += 1;
-            }
-            None => {
-                self.closed.push(self.open.clone());
-                self.last_has = 1;
-            }
+        let last_grows = self.batches < self.closed.len() as u64 * self.per_batch;
+        match self.closed.last_mut().filter(|_| last_grows) {
+            Some(last) => add_all(last, &self.open),
+            None => self.closed.push(self.open.clone()),
         }
-        if self.closed.len() == BATCHES_MAX && self.last_has == self.per_batch {
+        self.batches += 1;
+        if self.batches == BATCHES_MAX as u64 * self.per_batch {
             for pair in 0..BATCHES_MAX / 2 {
                 let mut both = self.closed[2 * pair].clone();
-                both.iter_mut().zip(&self.closed[2 * pair + 1]).for_each(|(sum, next)| sum.add(next));
+                add_all(&mut both, &self.closed[2 * pair + 1]);
                 self.closed[pair] = both;
             }
             self.closed.truncate(BATCHES_MAX / 2);
             self.per_batch *= 2;
-            self.last_has = self.per_batch;
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, DeviceState, Nanos, Ratio, Request, RequestKind};
+use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +38,10 @@ struct MigrationSettings {
     /// Accesses to an extent before it may move, counted anew after each move.
     accesses_min: u16,
     /// At most one extent moves in each interval.
+    #[schemars(extend("least" = "1ns"))]
     interval: Nanos,
     /// Of this many extents, those used last, one is moved.
+    #[schemars(range(min = 1, max = 10_000))]
     recent: u32,
     /// Extents whose requests are larger than this on average stay where they are: stripes serve large requests well
     /// (Migration-2). If left out, all may move.
@@ -161,8 +163,7 @@ impl Migration {
             return None;
         }
         let here = self.cost(accesses, accesses.device?)?;
-        let takes = |view: &DeviceView| view.free_extents > 0 && view.state == DeviceState::Online;
-        let others = (0..).zip(devices).filter(|(_, view)| takes(view)).map(|(index, _)| DeviceIndex(index));
+        let others = (0..).zip(devices).filter(|(_, view)| view.has_room()).map(|(index, _)| DeviceIndex(index));
         let costs = others.filter_map(|device| Some((self.cost(accesses, device)?, device)));
         let (there, device) = costs.min_by(|one, other| one.0.total_cmp(&other.0))?;
         (here > (1.0 + self.settings.delta.as_f64()) * there).then_some(device)

@@ -180,6 +180,13 @@ pub struct DeviceView {
     pub state: DeviceState,
 }
 
+impl DeviceView {
+    /// Whether a new extent can go there.
+    pub fn has_room(&self) -> bool {
+        self.free_extents > 0 && self.state == DeviceState::Online
+    }
+}
+
 /// The table of a policy: its name, and the keys of that policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicySettings {

@@ -28,7 +28,8 @@ struct PinnedSettings {
     /// The ranges. An extent that begins in one of them belongs to the first such range.
     #[serde(default)]
     ranges: Vec<PinnedRange>,
-    /// The policy for all other extents, as a table of its own. (Default: static-split, in turns.)
+    /// The policy for all other extents, as a table of its own. Whether its weights fit the devices is not checked:
+    /// full devices are passed over. (Default: static-split, in turns.)
     #[serde(default = "in_turns")]
     rest: PolicySettings,
 }

@@ -1,7 +1,7 @@
 //! Balances response times: the Wardrop equilibrium, in which no extent would be answered faster elsewhere.
 
+use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
-use esker_core::{DeviceState, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -119,8 +119,7 @@ impl Wardrop {
         let mut astray = false;
         for extent in (done.first.0..done.first.0 + done.extents).map(LogicalExtent) {
             let home = self.home(extent);
-            let view = &devices[home.0 as usize];
-            if home == done.device || view.free_extents == 0 || view.state != DeviceState::Online {
+            if home == done.device || !devices[home.0 as usize].has_room() {
                 continue;
             }
             astray = true;
