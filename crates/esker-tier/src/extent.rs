@@ -21,6 +21,22 @@ pub struct ExtentPlace {
     pub extent: PhysicalExtent,
 }
 
+/// Consecutive blocks of an extent, each of 4 KiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockRange {
+    /// The first block, counted from the start of the extent.
+    pub first: u32,
+    /// Number of blocks.
+    pub count: u32,
+}
+
+impl BlockRange {
+    /// The block after the last one.
+    pub fn end(self) -> u32 {
+        self.first + self.count
+    }
+}
+
 impl ExtentPlace {
     /// The place `count` extents further on, on the same device.
     pub(crate) fn after(self, count: u32) -> Self {

@@ -7,11 +7,13 @@ pub mod mrc;
 mod placement;
 mod stripe;
 
-pub use engine::{Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber};
-pub use extent::{DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
+pub use engine::{
+    Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber, Reshape, ReshapeError,
+};
+pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEngine,
-    PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, SettingsError, StaticSplit,
-    StaticSplitSettings, UnmetShare, WishedMove, Wishes,
+    PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, Rewrite, SettingsError,
+    StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
 };
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

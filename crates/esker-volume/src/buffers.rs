@@ -37,6 +37,14 @@ impl Buffers {
                     .copied()
                     .collect()
             }
+            (RequestKind::Write { .. }, DataRef::Padded { tag, head, tail, .. }) => {
+                let host = self.hosts.get(tag);
+                let mut bytes = vec![0; head.0 as usize];
+                data.pieces(length)
+                    .for_each(|(begin, size)| bytes.extend(&host[begin as usize..(begin + size) as usize]));
+                bytes.resize(bytes.len() + tail.0 as usize, 0);
+                bytes
+            }
             (RequestKind::Write { .. }, DataRef::None) => unreachable!("a write has data"),
             (RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush, _) => Vec::new(),
         };
@@ -63,7 +71,7 @@ impl Buffers {
                     rest = more;
                 }
             }
-            DataRef::None => unreachable!("a read has a buffer"),
+            DataRef::None | DataRef::Padded { .. } => unreachable!("a read has a buffer"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag};
-use esker_tier::{DeviceIndex, Effect, Engine, Input};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, Reshape, ReshapeError};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -47,6 +47,8 @@ pub struct RealDriver<E, C> {
     buffers: Buffers,
     replies: VecDeque<Reply>,
     wake_at: Nanos,
+    telemetry_at: Nanos,
+    drained: Vec<usize>,
     now: Nanos,
     ends: Vec<StoreEnd>,
     hardened: Vec<io::Result<esker_tier::RecordNumber>>,
@@ -61,6 +63,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
     /// A driver of `engine` over `stores`, which are the engine's devices in their order.
     pub fn new(engine: E, stores: Vec<Store>, journal: Box<dyn Journal>, clock: C) -> Self {
         let now = clock.now();
+        let telemetry_at = engine.telemetry_period().map_or(Nanos::NEVER, |period| now + period);
         Self {
             engine,
             stores,
@@ -72,6 +75,8 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
             buffers: Buffers::default(),
             replies: VecDeque::new(),
             wake_at: Nanos::NEVER,
+            telemetry_at,
+            drained: Vec::new(),
             now,
             ends: Vec::new(),
             hardened: Vec::new(),
@@ -132,7 +137,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
             self.settle();
             let event = self.stores.iter().map(Store::next_event).min().unwrap_or(Nanos::NEVER);
             let arrival = self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at);
-            let next = event.min(self.wake_at).min(arrival);
+            let next = event.min(self.wake_at).min(self.telemetry_at).min(arrival);
             if next > wall || next == Nanos::NEVER {
                 return;
             }
@@ -143,6 +148,8 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
             } else if self.wake_at == next {
                 self.wake_at = Nanos::NEVER;
                 self.inputs.push_back(Input::Timer);
+            } else if self.telemetry_at == next {
+                self.tell_telemetry();
             } else {
                 let (_, tag, request) = self.arrivals.pop_front().expect("it was looked at");
                 self.inputs.push_back(Input::Host { tag, request });
@@ -155,12 +162,35 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
     /// end of an operation of a store or of the journal, can bring work.
     pub fn next_event(&self) -> Nanos {
         let event = self.stores.iter().map(Store::next_event).min().unwrap_or(Nanos::NEVER);
-        event.min(self.wake_at).min(self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at))
+        event.min(self.wake_at).min(self.telemetry_at).min(self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at))
     }
 
     /// Whether a store or the journal is working: when that ends, there may be something to do at any time.
     pub fn is_busy(&self) -> bool {
         (self.hardening > 0 && !self.journal_failed) || self.stores.iter().any(Store::is_busy)
+    }
+
+    /// Changes the devices or the capacity while requests are served. [`Reshape::Join`] comes with the new store. What
+    /// the engine is to be restored with has to say so first.
+    ///
+    /// # Errors
+    /// What the engine cannot do; then nothing has changed.
+    pub fn reshape(&mut self, reshape: Reshape, store: Option<Store>) -> Result<(), ReshapeError> {
+        assert_eq!(store.is_some(), matches!(reshape, Reshape::Join { .. }), "a device that joins has a store");
+        self.now = self.now.max(self.clock.now());
+        self.engine.reshape(self.now, reshape, &mut self.effects)?;
+        self.stores.extend(store);
+        if let Reshape::Keep { device } = reshape {
+            self.drained.retain(|&drained| drained != usize::from(device.0));
+        }
+        self.perform_effects();
+        self.settle();
+        Ok(())
+    }
+
+    /// Stores that were to be drained and hold no data any more, in the order in which they became empty.
+    pub fn drained(&self) -> &[usize] {
+        &self.drained
     }
 
     /// Takes the next request that has ended.
@@ -208,15 +238,27 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
                 self.now = self.now.max(at);
             }
             self.engine.on(self.now, input, &mut self.effects);
-            let mut effects = std::mem::take(&mut self.effects);
-            for effect in effects.drain(..) {
-                if let Some(log) = &mut self.log {
-                    log(self.now, &effect);
-                }
-                self.perform_effect(effect);
-            }
-            self.effects = effects;
+            self.perform_effects();
         }
+    }
+
+    fn tell_telemetry(&mut self) {
+        self.telemetry_at = self.engine.telemetry_period().map_or(Nanos::NEVER, |period| self.now + period);
+        for (index, store) in self.stores.iter().enumerate() {
+            let (device, telemetry) = (DeviceIndex(index as u16), store.telemetry());
+            self.inputs.push_back(Input::Device { device, telemetry });
+        }
+    }
+
+    fn perform_effects(&mut self) {
+        let mut effects = std::mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
+            if let Some(log) = &mut self.log {
+                log(self.now, &effect);
+            }
+            self.perform_effect(effect);
+        }
+        self.effects = effects;
     }
 
     fn perform_effect(&mut self, effect: Effect) {
@@ -231,6 +273,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
             }
             Effect::Reply { tag, result } => self.replies.push_back(Reply { tag, result, data: self.buffers.end(tag) }),
             Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
+            Effect::Drained(DeviceIndex(device)) => self.drained.push(device.into()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use esker_core::{Children, Completion, Device, DeviceError, Nanos, Request, RequestKind, TagSlab};
+use esker_core::{Children, Completion, Device, DeviceError, Nanos, Request, RequestKind, TagSlab, Telemetry};
 use esker_tier::{DataRef, IoId};
 
 use crate::backend::{Backend, Ended};
@@ -53,6 +53,15 @@ impl Store {
     /// The next event of the model.
     pub(crate) fn next_event(&self) -> Nanos {
         self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event)
+    }
+
+    /// What a policy may know of it.
+    pub(crate) fn telemetry(&self) -> Telemetry {
+        let queued = self.under_way.len();
+        match &self.pace {
+            Some(model) => Telemetry { queued, ..model.device(0).telemetry() },
+            None => Telemetry { queued, ..Telemetry::default() },
+        }
     }
 
     /// Whether the back end has operations under way.

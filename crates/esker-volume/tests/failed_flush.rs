@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
     Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, NewExtent, Placement,
-    PlacementEngine, PlacementSettings, RecordNumber, WishedMove, Wishes,
+    PlacementEngine, PlacementSettings, RecordNumber, Reshape, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, Ended, FileBackend, Journal,
@@ -18,8 +18,9 @@ use esker_volume::{
 };
 
 const SECTOR: usize = 512;
-const EXTENT: Bytes = Bytes::kib(2);
-const DEVICES: [Bytes; 2] = [Bytes::kib(12), Bytes::kib(8)];
+const EXTENT: Bytes = Bytes::kib(8);
+const SECTORS: u64 = EXTENT.0 / SECTOR as u64;
+const DEVICES: [Bytes; 2] = [Bytes::kib(48), Bytes::kib(32)];
 
 /// A file behind a page cache like that of Linux. Dirty sectors reach the file when it is flushed, and some sooner. A
 /// flush that fails leaves some of them out, but marks all of them clean, and they still read as before: the next flush
@@ -160,6 +161,14 @@ impl Placement for Restless {
     fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
         DeviceIndex((new.extent.0 % 2) as u16)
     }
+    fn redirect(&mut self, _: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
+        REDIRECTED.fetch_add(1, Ordering::Relaxed);
+        Some(DeviceIndex(self.0.below(devices.len() as u64) as u16))
+    }
+    fn redirects(&self) -> bool {
+        true
+    }
+    fn devices_joined(&mut self, _: usize) {}
     fn observes(&self) -> bool {
         true
     }
@@ -224,10 +233,13 @@ fn serve(
 
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
-/// What each sector may hold after losing power: the last value that was promised, and all later ones.
+/// What each sector may hold after losing power: the last value that was promised, and all later ones, each with
+/// whether its write succeeded.
 struct Host {
-    allowed: Vec<Vec<u64>>,
+    allowed: Vec<Vec<(u64, bool)>>,
     failed: bool,
+    /// A store was to be drained: there may be no room.
+    drained: bool,
 }
 
 impl Host {
@@ -239,7 +251,8 @@ impl Host {
         value: u64,
     ) -> Result<(), String> {
         let start = rng.below(self.allowed.len() as u64);
-        let sectors = 1 + rng.below((self.allowed.len() as u64 - start).min(9));
+        let start = if rng.chance(1, 2) { start / SECTORS * SECTORS } else { start };
+        let sectors = 1 + rng.below((self.allowed.len() as u64 - start).min(3 * SECTORS));
         let (range, length) = (start as usize..(start + sectors) as usize, Bytes(sectors * SECTOR as u64));
         let fua = rng.chance(1, 4);
         let (request, value) = match rng.below(8) {
@@ -259,8 +272,11 @@ impl Host {
                 return self.check(range, &data);
             }
             RequestKind::Flush if result.is_ok() => {
-                self.allowed.iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
-                if self.failed {
+                for values in &mut self.allowed {
+                    let last = values.iter().rposition(|(_, succeeded)| *succeeded).expect("the first one did");
+                    values.drain(..last);
+                }
+                if self.failed && !self.drained {
                     return Err("a flush says Ok after one that failed".to_string());
                 }
             }
@@ -268,8 +284,8 @@ impl Host {
         }
         for values in self.allowed[range].iter_mut().filter(|_| request.kind.is_write()) {
             match result.is_ok() && fua {
-                true => *values = vec![value],
-                false => values.push(value),
+                true => *values = vec![(value, true)],
+                false => values.push((value, result.is_ok())),
             }
         }
         self.failed |= result.is_err();
@@ -279,7 +295,8 @@ impl Host {
     fn check(&self, range: std::ops::Range<usize>, data: &[u8]) -> Result<(), String> {
         for (sector, found) in range.zip(data.chunks(SECTOR)) {
             let value = u64::from_le_bytes(found[..8].try_into().unwrap());
-            if !self.allowed[sector].contains(&value) || found.chunks(8).any(|word| word != &found[..8]) {
+            let is_allowed = self.allowed[sector].iter().any(|(allowed, _)| *allowed == value);
+            if !is_allowed || found.chunks(8).any(|word| word != &found[..8]) {
                 return Err(format!("sector {sector}: {value}, not in {:?}", self.allowed[sector]));
             }
         }
@@ -289,6 +306,9 @@ impl Host {
 
 /// Number of durable moves in all runs of this process.
 static MOVED: AtomicUsize = AtomicUsize::new(0);
+
+/// How often a write could have been redirected.
+static REDIRECTED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Clone, Copy)]
 enum Stores {
@@ -306,7 +326,9 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
     let journal = SharedJournal { failures: failures(12), ..SharedJournal::default() };
     let odds = [failures(8), failures(8)];
     let stores = paths(folder.path()).into_iter().zip(DEVICES).zip(odds).map(|((path, capacity), failures)| {
-        let file = FileBackend::create(&path, capacity).unwrap();
+        let mut file = FileBackend::create(&path, capacity).unwrap();
+        // Somebody else's data: they must never be seen.
+        file.write(0, &vec![0xEE; capacity.0 as usize], false).unwrap();
         let rng = Rng::new(seed + failures);
         let cached = CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng };
         let backend: Box<dyn Backend> = match kind {
@@ -324,19 +346,26 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
         records = Box::new(LateJournal { journal, hardening: VecDeque::new(), rng });
     }
     let mut driver = RealDriver::new(engine, stores.collect(), records, NoClock);
-    let mut host = Host { allowed: vec![vec![0]; driver.capacity().0 as usize / SECTOR], failed: false };
+    let mut host =
+        Host { allowed: vec![vec![(0, true)]; driver.capacity().0 as usize / SECTOR], failed: false, drained: false };
     for value in 1..=rng.below(60) {
         host.ask(&mut driver, &mut rng, value)?;
+        if matches!(kind, Stores::Late) && rng.chance(1, 8) {
+            let device = DeviceIndex(rng.below(2) as u16);
+            let reshape = if rng.chance(1, 2) { Reshape::Drain { device } } else { Reshape::Keep { device } };
+            host.drained |= driver.reshape(reshape, None).is_ok() && matches!(reshape, Reshape::Drain { .. });
+        }
         assert_eq!(driver.state() == DeviceState::Failed, driver.failure().is_some());
-        assert!(!host.failed || driver.state() == DeviceState::Failed, "a request failed for no reason");
+        let has_reason = driver.state() == DeviceState::Failed || host.drained;
+        assert!(!host.failed || has_reason, "a request failed for no reason");
     }
     drop(driver);
 
     let records = journal.inner.lock().unwrap().hardened().to_vec();
     let engine = PlacementEngine::restore(&settings(), Checkpoint::default(), &mut records.iter().copied()).unwrap();
-    let moved = records.iter().filter(|record| !matches!(record, MapRecord::Mapped { .. })).count();
-    MOVED.fetch_add(moved, Ordering::Relaxed);
-    let mapped = records.len() - moved;
+    let count = |kind: fn(&MapRecord) -> bool| records.iter().filter(|record| kind(record)).count();
+    MOVED.fetch_add(count(|record| matches!(record, MapRecord::Moved { .. })), Ordering::Relaxed);
+    let mapped = count(|record| matches!(record, MapRecord::Mapped { .. }));
     assert_eq!(engine.checkpoint().extents.len(), mapped, "the map is the last durable one");
     let stores = paths(folder.path()).map(|path| Store::new(Box::new(Direct::new(FileBackend::open(&path).unwrap()))));
     let journal = SharedJournal { inner: journal.inner.clone(), ..SharedJournal::default() };
@@ -356,7 +385,8 @@ fn no_flush_that_said_ok_has_lied() {
             (0..200).filter(|&seed| live_and_reopen(seed, stores).unwrap_or_else(|lost| panic!("{seed}: {lost}")));
         assert!((40..190).contains(&failed.count()), "runs with and without failures");
     }
-    assert!(MOVED.load(Ordering::Relaxed) > 100, "extents moved: {MOVED:?}");
+    let counts = (MOVED.load(Ordering::Relaxed), REDIRECTED.load(Ordering::Relaxed));
+    assert!(counts.0 > 100 && counts.1 > 100, "moved and redirected: {counts:?}");
 }
 
 /// If a store tries a failed flush again and believes the second result, the same check finds lost data.
@@ -382,7 +412,7 @@ fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
     let stores = stores.collect();
     let engine = PlacementEngine::new(&settings()).unwrap();
     let mut driver = RealDriver::new(engine, stores, Box::new(DirectJournal::new(MemoryJournal::default())), NoClock);
-    let write = |extent: u64| Request::write(Lba(extent * 4), EXTENT);
+    let write = |extent: u64| Request::write(Lba(extent * SECTORS), EXTENT);
     for extent in 0..2 {
         serve(&mut driver, write(extent), vec![7; EXTENT.0 as usize]).unwrap();
     }
@@ -391,8 +421,13 @@ fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
     }
     assert_eq!((driver.store_state(0), driver.store_state(1)), (DeviceState::Failed, DeviceState::Online));
     assert_eq!(driver.failure().unwrap().to_string(), "input/output error");
-    assert!(serve(&mut driver, write(0), vec![8; EXTENT.0 as usize]).is_err());
+    assert!(serve(&mut driver, Request::write(Lba(0), Bytes(512)), vec![8; 512]).is_err());
     serve(&mut driver, write(1), vec![8; EXTENT.0 as usize]).unwrap();
-    let both = serve(&mut driver, Request::read(Lba(0), Bytes(EXTENT.0 * 2)), Vec::new()).unwrap();
-    assert_eq!(both, [[7; EXTENT.0 as usize], [8; EXTENT.0 as usize]].concat());
+    let both = Request::read(Lba(0), Bytes(EXTENT.0 * 2));
+    let data = serve(&mut driver, both, Vec::new()).unwrap();
+    assert_eq!(data, [[7; EXTENT.0 as usize], [8; EXTENT.0 as usize]].concat());
+    // What replaces an extent as a whole goes to the other store.
+    serve(&mut driver, write(0), vec![9; EXTENT.0 as usize]).unwrap();
+    let data = serve(&mut driver, both, Vec::new()).unwrap();
+    assert_eq!(data, [[9; EXTENT.0 as usize], [8; EXTENT.0 as usize]].concat());
 }

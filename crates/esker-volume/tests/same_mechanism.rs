@@ -14,7 +14,7 @@ use esker_core::{
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
     DeviceIndex, DeviceView, Effect, Event, LogicalExtent, MapRecord, NewExtent, Placement, PlacementEngine,
-    PlacementSettings, RecordNumber, WishedMove, Wishes,
+    PlacementSettings, RecordNumber, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, MemoryBackend, MemoryJournal, RealDriver,
@@ -60,6 +60,13 @@ impl Placement for Restless {
     fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
         DeviceIndex((new.extent.0 % 3) as u16)
     }
+    fn redirect(&mut self, write: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
+        (write.extent.0 % 2 == 0).then_some(DeviceIndex(((write.from.0) + 1) % 3))
+    }
+    fn redirects(&self) -> bool {
+        true
+    }
+    fn devices_joined(&mut self, _: usize) {}
     fn observes(&self) -> bool {
         true
     }

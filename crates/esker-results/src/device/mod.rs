@@ -102,4 +102,7 @@ pub struct ChildReport {
     /// Time from sending a request of the host to this child until its end. Since schema 2.
     #[serde(default)]
     pub response_time: LatencySummary,
+    /// When the last of its data had moved to the others, if it was to be drained: time since the start of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drained_at_s: Option<f64>,
 }

@@ -33,6 +33,10 @@ pub struct EngineDevice<E> {
     /// Records that are durable, but not yet reported to the engine.
     hardened: VecDeque<RecordNumber>,
     wake_at: Nanos,
+    /// When the engine is told the telemetry of its devices.
+    telemetry_at: Nanos,
+    /// When each child was empty, if it was drained.
+    drained_at: Vec<Option<Nanos>>,
     last_event: Nanos,
     requests: u64,
     /// Movements before measuring started.
@@ -61,6 +65,7 @@ impl<E: Engine> EngineDevice<E> {
         let (names, devices): (Vec<_>, Vec<_>) =
             instance.children.into_iter().map(|child| (child.name, child.device)).unzip();
         let children = Children::new(devices);
+        let telemetry_at = engine.telemetry_period().unwrap_or(Nanos::NEVER);
         Self {
             kind,
             name: instance.name,
@@ -76,6 +81,8 @@ impl<E: Engine> EngineDevice<E> {
             immediate_at: Nanos::NEVER,
             hardened: VecDeque::new(),
             wake_at: Nanos::NEVER,
+            telemetry_at,
+            drained_at: Vec::new(),
             last_event: Nanos::ZERO,
             requests: 0,
             moved_before: Movements::default(),
@@ -106,6 +113,10 @@ impl<E: Engine> EngineDevice<E> {
                 Effect::Harden { through } => self.hardened.push_back(through),
                 Effect::Reply { tag, result } => self.immediate.push((tag, result)),
                 Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
+                Effect::Drained(DeviceIndex(device)) => {
+                    self.drained_at.resize(self.names.len(), None);
+                    self.drained_at[usize::from(device)] = Some(now);
+                }
             }
         }
         self.effects.clear();
@@ -137,6 +148,15 @@ impl<E: Engine> EngineDevice<E> {
             self.handle(now, Input::Done { io, at: completion.at, result: completion.result });
         }
         self.ended = ended;
+    }
+
+    /// Tells the engine the telemetry of all its devices.
+    fn tell_telemetry(&mut self, now: Nanos) {
+        self.telemetry_at = self.engine.telemetry_period().map_or(Nanos::NEVER, |period| now + period);
+        for child in 0..self.names.len() {
+            let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
+            self.handle(now, Input::Device { device, telemetry });
+        }
     }
 
     fn reply(&mut self, now: Nanos, done: &mut Vec<Completion>) {
@@ -173,7 +193,7 @@ impl<E: Engine> Device for EngineDevice<E> {
 
     #[inline]
     fn next_event(&self) -> Nanos {
-        self.children.next_event().min(self.immediate_at).min(self.wake_at)
+        self.children.next_event().min(self.immediate_at).min(self.wake_at).min(self.telemetry_at)
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
@@ -182,11 +202,13 @@ impl<E: Engine> Device for EngineDevice<E> {
         if self.immediate_at == now {
             return self.reply(now, done);
         }
-        if self.children.next_event() > now {
+        if self.children.next_event() == now {
+            self.advance_child(now);
+        } else if self.wake_at == now {
             self.wake_at = Nanos::NEVER;
             self.handle(now, Input::Timer);
         } else {
-            self.advance_child(now);
+            self.tell_telemetry(now);
         }
         self.settle(now);
         self.reply(now, done);
@@ -219,11 +241,12 @@ impl<E: Engine> Reporting for EngineDevice<E> {
     fn report(&self, into: &mut Report) {
         self.children.iter().for_each(|(device, _)| device.report(into));
         let total = self.responses.iter().map(LatencyHistogram::count).sum::<u64>().max(1) as f64;
-        let children =
-            self.children.iter().zip(&self.names).zip(&self.responses).map(|(((_, sent), name), responses)| {
-                let (share, response_time) = (responses.count() as f64 / total, LatencySummary::of(responses));
-                (name.clone(), ChildReport { share, requests: sent, response_time })
-            });
+        let children = (0..self.names.len()).zip(self.children.iter()).map(|(index, (_, requests))| {
+            let responses = &self.responses[index];
+            let (share, response_time) = (responses.count() as f64 / total, LatencySummary::of(responses));
+            let drained_at_s = self.drained_at.get(index).copied().flatten().map(Nanos::as_secs_f64);
+            (self.names[index].clone(), ChildReport { share, requests, response_time, drained_at_s })
+        });
         into.add(
             &self.name,
             DeviceReport {
@@ -242,6 +265,8 @@ fn since(before: &Movements, now: &Movements) -> PlacementReport {
     PlacementReport {
         moved_extents: now.moved - before.moved,
         moved_bytes: now.moved_bytes - before.moved_bytes,
+        copied_bytes: now.copied_bytes - before.copied_bytes,
+        redirected_writes: now.redirected - before.redirected,
         abandoned_moves: now.abandoned - before.abandoned,
         freed_extents: now.freed - before.freed,
     }

@@ -1,7 +1,7 @@
 //! Checkpoints of an engine's map.
 
-use super::RecordNumber;
-use crate::extent::{ExtentPlace, LogicalExtent};
+use super::{MapRecord, RecordNumber};
+use crate::extent::{BlockRange, ExtentPlace, LogicalExtent};
 
 /// The map at one moment. An engine is restored from it and the records after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,4 +10,26 @@ pub struct Checkpoint {
     pub through: RecordNumber,
     /// All mapped extents, in rising order.
     pub extents: Vec<(LogicalExtent, ExtentPlace)>,
+    /// The written blocks of those extents that are not written as a whole, in rising order.
+    pub partly_written: Vec<(LogicalExtent, BlockRange)>,
+}
+
+impl Checkpoint {
+    /// The map as records, for extents of `blocks` blocks.
+    pub(crate) fn records(&self, blocks: u32) -> impl Iterator<Item = MapRecord> {
+        let mut partly = self.partly_written.iter().copied().peekable();
+        self.extents.iter().flat_map(move |&(extent, place)| {
+            let mut runs = Vec::new();
+            while let Some((_, run)) = partly.next_if(|(partly, _)| *partly <= extent) {
+                runs.push(run);
+            }
+            if runs.is_empty() {
+                runs.push(BlockRange { first: 0, count: blocks });
+            }
+            runs.into_iter().enumerate().map(move |(index, blocks)| match index {
+                0 => MapRecord::Mapped { extent, place, blocks },
+                _ => MapRecord::Written { extent, blocks },
+            })
+        })
+    }
 }

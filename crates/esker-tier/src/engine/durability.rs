@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use esker_core::Tag;
 
 use super::{Effect, IoId, RecordNumber};
-use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
+use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent};
 
 /// What is durable on each device and in the journal.
 #[derive(Debug)]
@@ -29,8 +29,16 @@ struct DeviceBooks {
     durable: u64,
     /// Flushes under way.
     flushes: Vec<Flush>,
-    /// Extents with their places, whose records may be issued once this many writes are durable; in rising order.
-    records: VecDeque<(u64, LogicalExtent, ExtentPlace)>,
+    /// Blocks, whose records may be issued once this many writes are durable; in rising order.
+    records: VecDeque<(u64, WrittenBlocks)>,
+}
+
+/// Blocks that were written at a place for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WrittenBlocks {
+    pub(crate) extent: LogicalExtent,
+    pub(crate) place: ExtentPlace,
+    pub(crate) blocks: BlockRange,
 }
 
 #[derive(Debug)]
@@ -77,10 +85,36 @@ impl Durability {
         self.devices[device.0 as usize].written += 1;
     }
 
-    /// The record of `extent` at `place` may be issued once the writes completed so far on that device are durable.
-    pub(crate) fn record_after_flush(&mut self, extent: LogicalExtent, place: ExtentPlace) {
-        let books = &mut self.devices[place.device.0 as usize];
-        books.records.push_back((books.written, extent, place));
+    /// The record of `blocks` may be issued once the writes completed so far on their device are durable.
+    pub(crate) fn record_after_flush(&mut self, blocks: WrittenBlocks) {
+        let books = &mut self.devices[blocks.place.device.0 as usize];
+        books.records.push_back((books.written, blocks));
+    }
+
+    /// Forgets the blocks of `extent` that wait for a flush of `device`: they are not there any more. Returns the
+    /// requests that wait for a flush of them.
+    pub(crate) fn forget(&mut self, device: DeviceIndex, extent: LogicalExtent) -> Vec<Tag> {
+        let books = &mut self.devices[device.0 as usize];
+        let mut first = u64::MAX;
+        books.records.retain(|(written, blocks)| {
+            if blocks.extent == extent {
+                first = first.min(*written);
+            }
+            blocks.extent != extent
+        });
+        let flushes = books.flushes.iter().filter(|flush| flush.covers >= first);
+        flushes.flat_map(|flush| flush.hosts.iter().copied()).collect()
+    }
+
+    /// Adds a device.
+    pub(crate) fn add_device(&mut self) {
+        self.devices.push(DeviceBooks::default());
+    }
+
+    /// Whether `device` has completed writes that no flush covers, ended or under way.
+    pub(crate) fn lacks_flush(&self, device: DeviceIndex) -> bool {
+        let books = &self.devices[device.0 as usize];
+        books.durable < books.written && books.flushes.iter().all(|flush| flush.covers < books.written)
     }
 
     /// Returns what a host's flush has to wait for on `device`.
@@ -98,31 +132,25 @@ impl Durability {
         }
     }
 
-    /// Notes that `io` flushes `device` on behalf of `host`.
-    pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, host: Tag) {
+    /// Notes that `io` flushes `device`, on behalf of `host` if there is one.
+    pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, host: Option<Tag>) {
         let books = &mut self.devices[device.0 as usize];
-        books.flushes.push(Flush { io, covers: books.written, hosts: vec![host] });
+        books.flushes.push(Flush { io, covers: books.written, hosts: host.into_iter().collect() });
     }
 
-    /// Ends the flush `io`. Returns the requests that waited for it, and the extents whose data are durable now, with
-    /// their places.
-    pub(crate) fn flush_ended(
-        &mut self,
-        device: DeviceIndex,
-        io: IoId,
-        ok: bool,
-    ) -> (Vec<Tag>, Vec<(LogicalExtent, ExtentPlace)>) {
+    /// Ends the flush `io`. Returns the requests that waited for it, and the blocks whose data are durable now.
+    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> (Vec<Tag>, Vec<WrittenBlocks>) {
         let books = &mut self.devices[device.0 as usize];
         let index = books.flushes.iter().position(|flush| flush.io == io).expect("the flush is under way");
         let flush = books.flushes.remove(index);
-        let mut extents = Vec::new();
+        let mut blocks = Vec::new();
         if ok {
             books.durable = books.durable.max(flush.covers);
-            while let Some((_, extent, place)) = books.records.pop_front_if(|(written, ..)| *written <= flush.covers) {
-                extents.push((extent, place));
+            while let Some((_, written)) = books.records.pop_front_if(|(written, _)| *written <= flush.covers) {
+                blocks.push(written);
             }
         }
-        (flush.hosts, extents)
+        (flush.hosts, blocks)
     }
 
     /// Returns true if `host` has to wait until the records issued so far are durable, and asks for that if it was not
@@ -164,7 +192,7 @@ impl Durability {
         assert!(self.durable <= self.hardening.max(self.durable) && self.hardening <= self.issued);
         for books in &self.devices {
             assert!(books.durable <= books.written);
-            assert!(books.flushes.iter().all(|flush| flush.covers <= books.written && !flush.hosts.is_empty()));
+            assert!(books.flushes.iter().all(|flush| flush.covers <= books.written));
             assert!(books.records.iter().is_sorted_by_key(|(written, ..)| *written));
         }
         assert!(self.waiting.iter().is_sorted_by_key(|(record, _)| *record));

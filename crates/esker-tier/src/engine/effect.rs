@@ -2,7 +2,7 @@
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, Tag, Telemetry};
 
-use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
+use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent};
 
 /// Names a request to a device while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,8 +21,18 @@ pub enum MapRecord {
         extent: LogicalExtent,
         /// Where its data are.
         place: ExtentPlace,
+        /// The blocks that have been written there. All others read as zeroes.
+        blocks: BlockRange,
     },
-    /// The data of the extent were copied to `place`. The place where they were before is free.
+    /// More blocks of a mapped extent have been written.
+    Written {
+        /// The extent.
+        extent: LogicalExtent,
+        /// The blocks.
+        blocks: BlockRange,
+    },
+    /// The data of the extent, with the blocks that were written before, are at `place` now. The place where they were
+    /// is free.
     Moved {
         /// The extent.
         extent: LogicalExtent,
@@ -36,6 +46,18 @@ pub enum MapRecord {
     },
 }
 
+impl MapRecord {
+    /// The extent that it speaks of.
+    pub fn extent(&self) -> LogicalExtent {
+        match *self {
+            Self::Mapped { extent, .. }
+            | Self::Written { extent, .. }
+            | Self::Moved { extent, .. }
+            | Self::Freed { extent } => extent,
+        }
+    }
+}
+
 /// Which bytes a request to a device moves. The engine never sees the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataRef {
@@ -47,6 +69,17 @@ pub enum DataRef {
         tag: Tag,
         /// Offset in its buffer.
         offset: Bytes,
+    },
+    /// Zeroes, then part of the buffer of a host's write, then zeroes: the first write to blocks that it does not fill.
+    Padded {
+        /// The host's request.
+        tag: Tag,
+        /// Offset in its buffer.
+        offset: Bytes,
+        /// Zeroes before the data.
+        head: Bytes,
+        /// Zeroes after the data.
+        tail: Bytes,
     },
     /// Pieces of the buffer of a host's request. The first one has `head` bytes and begins at `offset`, each later one
     /// has `unit` bytes. From the end of one piece to the end of the next are `round` bytes.
@@ -72,14 +105,19 @@ pub enum DataRef {
 
 impl DataRef {
     /// The pieces of a host's buffer that a request of `length` bytes to a device moves, in the order on the device:
-    /// offset in the buffer, and length.
+    /// offset in the buffer, and length. Without the zeroes around them.
     pub fn pieces(self, length: Bytes) -> impl Iterator<Item = (u64, u64)> {
         let (offset, head, unit, round) = match self {
             Self::Striped { offset, head, unit, round, .. } => (offset.0, head.0, unit.0, round.0),
             Self::Host { offset, .. } => (offset.0, length.0, 1, 1),
+            Self::Padded { offset, head, tail, .. } => (offset.0, length.0 - head.0 - tail.0, 1, 1),
             Self::None | Self::Scratch { .. } => (0, 0, 1, 1),
         };
-        let mut left = if matches!(self, Self::Host { .. } | Self::Striped { .. }) { length.0 } else { 0 };
+        let mut left = match self {
+            Self::Host { .. } | Self::Striped { .. } => length.0,
+            Self::Padded { .. } => head,
+            Self::None | Self::Scratch { .. } => 0,
+        };
         let mut next = (offset, head);
         std::iter::from_fn(move || {
             let (begin, size) = (next.0, next.1.min(left));
@@ -170,6 +208,8 @@ pub enum Effect {
     },
     /// Send [`Input::Timer`] at this time.
     WakeAt(Nanos),
+    /// No data are left on this device, which was to be drained: it can be taken away.
+    Drained(DeviceIndex),
 }
 
 #[cfg(test)]
@@ -186,6 +226,8 @@ mod tests {
         assert_eq!(pieces(25), [(2, 3), (35, 10), (75, 10), (115, 2)]);
         let whole = DataRef::Host { tag, offset: Bytes(7) };
         assert_eq!(whole.pieces(Bytes(9)).collect::<Vec<_>>(), [(7, 9)]);
+        let padded = DataRef::Padded { tag, offset: Bytes(7), head: Bytes(2), tail: Bytes(3) };
+        assert_eq!(padded.pieces(Bytes(9)).collect::<Vec<_>>(), [(7, 4)]);
         assert_eq!(DataRef::None.pieces(Bytes(9)).count(), 0);
     }
 }

@@ -25,6 +25,11 @@ impl Health {
         }
     }
 
+    /// Adds a device, which is online.
+    pub(crate) fn add_device(&mut self) {
+        self.devices.push(DeviceState::Online);
+    }
+
     pub(crate) fn devices(&self) -> &[DeviceState] {
         &self.devices
     }

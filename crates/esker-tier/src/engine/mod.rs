@@ -6,16 +6,18 @@ mod durability;
 mod effect;
 mod health;
 mod hosts;
+mod reshape;
 
 use std::fmt::Debug;
 
 use esker_core::{Bytes, DeviceState, Nanos, Ratio};
 
 pub use checkpoint::Checkpoint;
-pub(crate) use durability::{Durability, Waiting};
+pub(crate) use durability::{Durability, Waiting, WrittenBlocks};
 pub use effect::{DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
+pub use reshape::{Reshape, ReshapeError};
 
 use crate::extent::DeviceIndex;
 
@@ -30,7 +32,8 @@ use crate::extent::DeviceIndex;
 /// - A device whose flush or durable write (FUA) failed, or that lost its power, stays [`DeviceState::Failed`] for the
 ///   rest of the engine's life. Its data may be lost, and a second flush that reports success would not bring them back
 ///   (Linux marks the pages of a failed fsync as clean). From then on writes and trims on it fail, and so does every
-///   flush of the host. Reads go on, and so does everything else on other devices.
+///   flush of the host. Reads go on, and so does everything else on other devices, to which some engines send writes
+///   that replace data of the failed one.
 /// - A failed journal means the same for all devices.
 /// - After that, only an engine that is restored from what is durable promises anything again.
 pub trait Engine: Debug + Send {
@@ -50,6 +53,31 @@ pub trait Engine: Debug + Send {
     /// for an engine that computes places instead of keeping a map.
     fn checkpoint(&self) -> Checkpoint {
         Checkpoint::default()
+    }
+
+    /// Begins a checkpoint of the map as it is now, which [`Self::continue_checkpoint`] completes. One that was under
+    /// way is forgotten.
+    fn begin_checkpoint(&mut self) -> Checkpoint {
+        self.checkpoint()
+    }
+
+    /// Adds the next `most` extents to the checkpoint `into` that was begun. Returns whether it is complete. The engine
+    /// may take inputs in between: the checkpoint shows the map of the moment at which it was begun.
+    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
+        let _ = (most, into);
+        true
+    }
+
+    /// Changes the devices or the capacity, while requests are served. What the engine is restored with has to say so
+    /// before this is called.
+    fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
+        let _ = (now, reshape, effects);
+        Err(ReshapeError::Unsupported)
+    }
+
+    /// How often the engine wants [`Input::Device`] with the telemetry of each device; `None` for never.
+    fn telemetry_period(&self) -> Option<Nanos> {
+        None
     }
 
     /// Gives the first `share` of the host's address space a place, as if it had been written and flushed. For
@@ -78,6 +106,10 @@ pub struct Movements {
     pub abandoned: u64,
     /// Extents freed by trims of the host.
     pub freed: u64,
+    /// Writes of the host that went to another device than the extent that they replaced.
+    pub redirected: u64,
+    /// Bytes that copies have read, those that were given up included.
+    pub copied_bytes: u64,
 }
 
 impl<E: Engine + ?Sized> Engine for Box<E> {
@@ -95,6 +127,18 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn checkpoint(&self) -> Checkpoint {
         (**self).checkpoint()
+    }
+    fn begin_checkpoint(&mut self) -> Checkpoint {
+        (**self).begin_checkpoint()
+    }
+    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
+        (**self).continue_checkpoint(most, into)
+    }
+    fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
+        (**self).reshape(now, reshape, effects)
+    }
+    fn telemetry_period(&self) -> Option<Nanos> {
+        (**self).telemetry_period()
     }
     fn fill(&mut self, share: Ratio) {
         (**self).fill(share);

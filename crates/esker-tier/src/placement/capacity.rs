@@ -31,16 +31,16 @@ impl PlacementEngine {
         if extents == 0 || capacity > holds {
             return Err(SettingsError::Capacity { capacity, holds, extent: Bytes(self.extent) });
         }
-        self.map.shorten(extents as u32);
+        self.map.resize(extents as u32);
         Ok(())
     }
 
     /// The first device that would be too small for its share if all extents of the host had data. `None` if every
     /// share fits, and for policies without fixed shares.
     pub fn unmet_share(&self) -> Option<UnmetShare> {
-        let sizes = self.map.sizes();
+        let sizes: Vec<u32> = self.map.sizes().collect();
         let shares = |extents: u32| self.policy.shares(extents, sizes.len());
-        let too_small = |shares: &[u32]| shares.iter().zip(sizes).position(|(share, size)| share > size);
+        let too_small = |shares: &[u32]| shares.iter().zip(&sizes).position(|(share, size)| share > size);
         let wanted = shares(self.map.len())?;
         let device = too_small(&wanted)?;
         // Shares grow with the number of extents: search between a number that fits and one that does not.
@@ -67,9 +67,9 @@ mod tests {
     use crate::placement::PlacementSettings;
 
     fn engine(devices: &[u64], policy: &str) -> PlacementEngine {
-        let devices = devices.iter().map(|&kib| Bytes::kib(kib)).collect();
+        let devices = devices.iter().map(|&kib| Bytes::kib(4 * kib)).collect();
         let policy = serde_json::from_str(policy).unwrap();
-        PlacementEngine::new(&PlacementSettings { extent: Bytes::kib(1), devices, policy, free_on_trim: false })
+        PlacementEngine::new(&PlacementSettings { extent: Bytes::kib(4), devices, policy, free_on_trim: false })
             .unwrap()
     }
 
@@ -79,10 +79,10 @@ mod tests {
         let unmet = split.unmet_share().unwrap();
         // Turns 0, 0, 1, 0: after 133 extents the first device holds 100, and would have to hold the next one.
         assert_eq!((unmet.device, unmet.wanted, unmet.holds), (DeviceIndex(0), 150, 100));
-        assert_eq!(unmet.fitting, Bytes::kib(133));
+        assert_eq!(unmet.fitting, Bytes::kib(4 * 133));
         split.offer(unmet.fitting).unwrap();
         assert_eq!((split.capacity(), split.unmet_share()), (unmet.fitting, None));
-        let too_much = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#).offer(Bytes::kib(134));
+        let too_much = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#).offer(Bytes::kib(4 * 134));
         assert_eq!(too_much, Ok(()));
     }
 
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn what_is_offered_goes_into_the_devices() {
         let mut split = engine(&[100, 100], r#"{"kind":"static-split"}"#);
-        assert!(split.offer(Bytes(1023)).is_err());
-        let error = split.offer(Bytes::kib(201)).unwrap_err().to_string();
-        assert_eq!(error, "`capacity` is 201KiB; the devices hold 200KiB, in whole pieces of one `extent` of 1KiB");
-        split.offer(Bytes(100 * 1024 + 700)).unwrap();
-        assert_eq!(split.capacity(), Bytes::kib(100));
+        assert!(split.offer(Bytes(4095)).is_err());
+        let error = split.offer(Bytes::kib(804)).unwrap_err().to_string();
+        assert_eq!(error, "`capacity` is 804KiB; the devices hold 800KiB, in whole pieces of one `extent` of 4KiB");
+        split.offer(Bytes(400 * 1024 + 700)).unwrap();
+        assert_eq!(split.capacity(), Bytes::kib(400));
     }
 }

@@ -20,9 +20,9 @@ pub(super) struct Copy {
     pub(super) from: ExtentPlace,
     pub(super) to: ExtentPlace,
     pub(super) priority: Priority,
+    /// Whether it empties a device that is drained, instead of being the policy's wish.
+    pub(super) drains: bool,
     stage: Stage,
-    /// Writes of the host to `from` that are under way.
-    writes: u32,
     /// Whether the host has written to the extent since the copy began.
     stale: bool,
     tries: u8,
@@ -85,21 +85,20 @@ impl Copies {
         self.slots.iter().flatten().map(|copy| copy.to)
     }
 
-    /// Begins a copy of `extent`, of which no other copy is under way (asserted). `writes` writes of the host to it
-    /// are.
+    /// Begins a copy of `extent`, of which no other copy is under way (asserted).
     pub(super) fn begin(
         &mut self,
         extent: LogicalExtent,
         (from, to): (ExtentPlace, ExtentPlace),
         priority: Priority,
-        writes: u32,
+        drains: bool,
     ) -> u32 {
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         if slot == self.slots.len() {
             self.slots.push(None);
         }
         self.slots[slot] =
-            Some(Copy { extent, from, to, priority, stage: Stage::Waiting, writes, stale: false, tries: 0 });
+            Some(Copy { extent, from, to, priority, drains, stage: Stage::Waiting, stale: false, tries: 0 });
         let earlier = self.by_extent.insert(extent, slot as u32);
         assert!(earlier.is_none(), "the extent is being copied");
         slot as u32
@@ -112,28 +111,22 @@ impl Copies {
         copy
     }
 
-    /// Notes that a write of the host to `extent` was sent, or has ended.
-    pub(super) fn host_write(&mut self, extent: LogicalExtent, sent: bool) {
+    /// Notes that a write of the host to `extent`, which is being copied, was sent.
+    pub(super) fn host_wrote(&mut self, extent: LogicalExtent) {
         #[cfg(test)]
         if self.overlooks_writes {
             return;
         }
-        let Some(slot) = self.of(extent) else { return };
-        let copy = self.slots[slot as usize].as_mut().expect("the copy is under way");
-        if sent {
-            copy.writes += 1;
-            copy.stale = true;
-        } else {
-            copy.writes -= 1;
-        }
+        let slot = self.of(extent).expect("it is copied");
+        self.slots[slot as usize].as_mut().expect("the copy is under way").stale = true;
     }
 
     /// Returns the next step of the copy in `slot`, after one of its own requests (`own`) or a write of the host has
-    /// ended. The caller takes that step.
-    pub(super) fn step(&mut self, slot: u32, own: bool) -> Next {
+    /// ended, while `writes` writes of the host to the extent are under way. The caller takes that step.
+    pub(super) fn step(&mut self, slot: u32, own: bool, writes: u32) -> Next {
         let copy = self.slots[slot as usize].as_mut().expect("the copy is under way");
         match copy.stage {
-            Stage::Waiting if copy.writes > 0 => Next::Nothing,
+            Stage::Waiting if writes > 0 => Next::Nothing,
             Stage::Waiting => {
                 copy.tries += 1;
                 if copy.tries > TRIES_MAX {
@@ -146,7 +139,7 @@ impl Copies {
             Stage::Reading | Stage::Writing if !own => Next::Nothing,
             Stage::Reading | Stage::Writing if copy.stale => {
                 copy.stage = Stage::Waiting;
-                self.step(slot, false)
+                self.step(slot, false, writes)
             }
             Stage::Reading => {
                 copy.stage = Stage::Writing;

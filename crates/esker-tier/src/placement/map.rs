@@ -1,161 +1,400 @@
-//! The map from logical to physical extents, and the free extents.
+//! The map from logical to physical extents.
+
+use std::ops::Range;
 
 use super::RestoreError;
+use super::blocks::{BLOCK, Blocks};
+use super::free_space::FreeSpace;
 use crate::engine::MapRecord;
-use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
+use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
-/// Whether the journal has an extent's place.
+/// What the journal says of an extent's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Recorded {
-    /// No: nothing has been written there yet, or only data that may still be lost.
+pub(super) enum Recorded {
+    /// Nothing: nothing has been written there yet, or only data that may still be lost.
     No,
-    /// Not yet: a write has ended, and its record waits until the device has been flushed.
-    Waiting,
-    /// Yes: its record has been issued.
-    Yes,
+    /// That its data are where they are.
+    Here,
+    /// That its data are at an earlier place: those at the new one may still be lost.
+    Elsewhere,
 }
 
+/// Work on an extent as a whole that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// None.
+    None,
+    /// It is copied to another device.
+    Copy,
+    /// A write of the host goes to another device, in place of all that the extent holds.
+    Redirect,
+}
+
+/// Device of an extent that has no place.
+const NOWHERE: u16 = u16::MAX;
+
+/// Owner of a place that holds no extent's data.
+const NOBODY: u32 = u32::MAX;
+
+/// An extent of the host.
 #[derive(Clone, Copy, Debug)]
-struct Mapping {
-    place: ExtentPlace,
+struct Entry {
+    extent: u32,
+    device: u16,
     recorded: Recorded,
+    work: Work,
+    /// Reads of the host to its place that are under way.
+    reads: u32,
+    /// All other requests of the host to its place that are under way.
+    writes: u32,
 }
 
-/// The map from logical to physical extents, and the free extents of each device.
+const ABSENT: Entry =
+    Entry { extent: 0, device: NOWHERE, recorded: Recorded::No, work: Work::None, reads: 0, writes: 0 };
+
+const _: () = assert!(size_of::<Entry>() == 16, "the map is as large as it is said to be");
+
+/// The places of a device.
 #[derive(Clone, Debug)]
-pub(crate) struct ExtentMap {
-    places: Vec<Option<Mapping>>,
-    /// Free extents of each device, the lowest one last.
-    free: Vec<Vec<u32>>,
-    sizes: Vec<u32>,
+struct Places {
+    free: FreeSpace,
+    /// The logical extent whose data each place holds.
+    owners: Vec<u32>,
+    /// Number of logical extents here.
+    mapped: u32,
+}
+
+/// Extents of this many bytes are kept together where there is room: it takes a disk about as long to read them as to
+/// seek.
+const WINDOW: u64 = 1 << 20;
+
+/// How many extents before and after one are looked at for a place beside them.
+const NEIGHBOURS: u32 = 8;
+
+/// The map from logical to physical extents, the free places of each device, and the written blocks.
+#[derive(Clone, Debug)]
+pub(super) struct ExtentMap {
+    entries: Vec<Entry>,
+    devices: Vec<Places>,
+    pub(super) blocks: Blocks,
+    blocks_per_extent: usize,
 }
 
 impl ExtentMap {
-    /// An empty map on devices of these sizes, in extents.
-    pub(crate) fn new(sizes: Vec<u32>) -> Self {
-        let logical = sizes.iter().map(|&size| size as usize).sum();
-        let free = sizes.iter().map(|&size| (0..size).rev().collect()).collect();
-        Self { places: vec![None; logical], free, sizes }
+    /// An empty map on devices of these sizes, in extents of `extent` bytes.
+    pub(super) fn new(sizes: &[u32], extent: u64) -> Self {
+        let blocks_per_extent = (extent / BLOCK) as usize;
+        let mut map = Self { entries: Vec::new(), devices: Vec::new(), blocks: Blocks::default(), blocks_per_extent };
+        sizes.iter().for_each(|&size| map.add_device(size));
+        map.resize(sizes.iter().sum());
+        map
     }
 
     /// The map that results from `records`, applied in order.
-    pub(crate) fn restore(sizes: Vec<u32>, records: impl Iterator<Item = MapRecord>) -> Result<Self, RestoreError> {
-        let mut map = Self::new(sizes);
-        let mut used: Vec<Vec<bool>> = map.sizes.iter().map(|&size| vec![false; size as usize]).collect();
+    pub(super) fn restore(
+        sizes: &[u32],
+        extent: u64,
+        records: impl Iterator<Item = MapRecord>,
+    ) -> Result<Self, RestoreError> {
+        let mut map = Self::new(sizes, extent);
         for record in records {
-            let (logical, place) = match record {
-                MapRecord::Mapped { extent, place } | MapRecord::Moved { extent, place } => (extent, Some(place)),
-                MapRecord::Freed { extent } => (extent, None),
-            };
-            let entry = map.places.get_mut(logical.0 as usize).ok_or(RestoreError::Extent(logical.0))?;
-            let earlier = entry.take().map(|mapping| mapping.place);
-            match (record, earlier) {
-                (MapRecord::Mapped { place, .. }, Some(_)) => return Err(RestoreError::twice(place)),
-                (MapRecord::Moved { .. } | MapRecord::Freed { .. }, None) => {
-                    return Err(RestoreError::Absent(logical.0));
-                }
-                _ => {}
-            }
-            if let Some(ExtentPlace { device, extent }) = earlier {
-                used[device.0 as usize][extent.0 as usize] = false;
-            }
-            let Some(place) = place else { continue };
-            let ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) } = place;
-            let slot = used.get_mut(device as usize).and_then(|device| device.get_mut(extent as usize));
-            let slot = slot.ok_or(RestoreError::Place { device, extent })?;
-            if std::mem::replace(slot, true) {
-                return Err(RestoreError::twice(place));
-            }
-            *entry = Some(Mapping { place, recorded: Recorded::Yes });
-        }
-        for (free, used) in map.free.iter_mut().zip(&used) {
-            free.retain(|&extent| !used[extent as usize]);
+            map.apply(record)?;
         }
         Ok(map)
     }
 
-    pub(crate) fn len(&self) -> u32 {
-        self.places.len() as u32
+    fn apply(&mut self, record: MapRecord) -> Result<(), RestoreError> {
+        let extent = record.extent();
+        let entry = *self.entries.get(extent.0 as usize).ok_or(RestoreError::Extent(extent.0))?;
+        let is_mapped = entry.device != NOWHERE;
+        match record {
+            MapRecord::Mapped { place, .. } if is_mapped => return Err(RestoreError::twice(place)),
+            MapRecord::Mapped { place, blocks, .. } => {
+                self.claim_place(place)?;
+                self.put(extent, place);
+                self.entries[extent.0 as usize].recorded = Recorded::Here;
+                self.apply_blocks(extent, blocks)?;
+            }
+            _ if !is_mapped => return Err(RestoreError::Absent(extent.0)),
+            MapRecord::Written { blocks, .. } => self.apply_blocks(extent, blocks)?,
+            MapRecord::Moved { place, .. } => {
+                self.claim_place(place)?;
+                let (from, _) = self.relocate(extent, place);
+                self.release(from);
+            }
+            MapRecord::Freed { .. } => {
+                let (place, _) = self.unmap(extent);
+                self.release(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a place that a record names.
+    fn claim_place(&mut self, place: ExtentPlace) -> Result<(), RestoreError> {
+        let ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) } = place;
+        let places = self.devices.get_mut(device as usize).filter(|places| extent < places.free.size());
+        let places = places.ok_or(RestoreError::Place { device, extent })?;
+        if !places.free.is_free(extent) {
+            return Err(RestoreError::twice(place));
+        }
+        places.free.take(extent);
+        Ok(())
+    }
+
+    fn apply_blocks(&mut self, extent: LogicalExtent, blocks: BlockRange) -> Result<(), RestoreError> {
+        if blocks.first.checked_add(blocks.count).is_none_or(|end| end as usize > self.blocks_per_extent) {
+            return Err(RestoreError::Blocks { extent: extent.0, first: blocks.first, count: blocks.count });
+        }
+        let range = self.range(extent, blocks);
+        self.blocks.record(range);
+        Ok(())
+    }
+
+    /// Number of logical extents.
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len() as u32
     }
 
     /// Number of extents of each device.
-    pub(crate) fn sizes(&self) -> &[u32] {
-        &self.sizes
+    pub(super) fn sizes(&self) -> impl Iterator<Item = u32> + Clone {
+        self.devices.iter().map(|places| places.free.size())
     }
 
-    /// Keeps only the first `extents` logical extents. None of the others may be mapped (asserted).
-    pub(crate) fn shorten(&mut self, extents: u32) {
-        let rest = self.places.drain(extents as usize..);
-        assert!(rest.into_iter().all(|mapping| mapping.is_none()), "data would lie past the end");
+    /// Adds a device of `size` extents.
+    pub(super) fn add_device(&mut self, size: u32) {
+        let window = (WINDOW / (self.blocks_per_extent as u64 * BLOCK)).clamp(1, 64);
+        let free = FreeSpace::new(0, 1 << window.ilog2());
+        self.devices.push(Places { free, owners: Vec::new(), mapped: 0 });
+        self.grow_device(self.devices.len() - 1, size);
     }
 
-    pub(crate) fn place(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
-        self.places[extent.0 as usize].map(|mapping| mapping.place)
+    /// Adds extents at the end of a device, up to `size`.
+    pub(super) fn grow_device(&mut self, device: usize, size: u32) {
+        self.devices[device].free.grow(size);
+        self.devices[device].owners.resize(size as usize, NOBODY);
     }
 
-    pub(crate) fn recorded(&self, extent: LogicalExtent) -> Recorded {
-        self.places[extent.0 as usize].expect("only mapped extents are recorded").recorded
+    /// Changes the number of logical extents. No extent past the new end may be mapped (asserted).
+    pub(super) fn resize(&mut self, extents: u32) {
+        let beyond = self.entries.iter().skip(extents as usize);
+        assert!(beyond.into_iter().all(|entry| entry.device == NOWHERE), "data would lie past the end");
+        self.entries.resize(extents as usize, ABSENT);
+        self.entries.shrink_to_fit();
+        self.blocks.resize(extents as usize * self.blocks_per_extent);
     }
 
-    pub(crate) fn set_recorded(&mut self, extent: LogicalExtent, recorded: Recorded) {
-        self.places[extent.0 as usize].as_mut().expect("only mapped extents are recorded").recorded = recorded;
+    /// All blocks of `extent`, counted from the start of the address space.
+    pub(super) fn blocks_of(&self, extent: LogicalExtent) -> Range<usize> {
+        let first = extent.0 as usize * self.blocks_per_extent;
+        first..first + self.blocks_per_extent
     }
 
-    pub(crate) fn free_extents(&self, device: usize) -> u32 {
-        self.free[device].len() as u32
+    /// The blocks of `range`, which lie in one extent, counted from its start.
+    pub(super) fn block_range(&self, range: &Range<usize>) -> BlockRange {
+        BlockRange { first: (range.start % self.blocks_per_extent) as u32, count: range.len() as u32 }
     }
 
-    /// Maps `extent`, which must not be mapped, to the lowest free extent of `device`, which must have one (both
-    /// asserted).
-    pub(crate) fn map(&mut self, extent: LogicalExtent, device: usize, recorded: Recorded) -> ExtentPlace {
-        let free = self.free[device].pop().expect("the device has a free extent");
-        let place = ExtentPlace { device: DeviceIndex(device as u16), extent: PhysicalExtent(free) };
-        let earlier = self.places[extent.0 as usize].replace(Mapping { place, recorded });
-        assert!(earlier.is_none(), "the extent is mapped already");
+    /// `blocks` of `extent`, counted from the start of the address space.
+    pub(super) fn range(&self, extent: LogicalExtent, blocks: BlockRange) -> Range<usize> {
+        let first = self.blocks_of(extent).start;
+        first + blocks.first as usize..first + blocks.end() as usize
+    }
+
+    #[inline]
+    pub(super) fn place(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
+        let Entry { extent, device, .. } = self.entries[extent.0 as usize];
+        (device != NOWHERE).then_some(ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) })
+    }
+
+    fn entry(&mut self, extent: LogicalExtent) -> &mut Entry {
+        let entry = &mut self.entries[extent.0 as usize];
+        assert!(entry.device != NOWHERE, "the extent has a place");
+        entry
+    }
+
+    pub(super) fn recorded(&self, extent: LogicalExtent) -> Recorded {
+        self.entries[extent.0 as usize].recorded
+    }
+
+    pub(super) fn set_recorded(&mut self, extent: LogicalExtent, recorded: Recorded) {
+        self.entry(extent).recorded = recorded;
+    }
+
+    pub(super) fn work(&self, extent: LogicalExtent) -> Work {
+        self.entries[extent.0 as usize].work
+    }
+
+    /// Notes the begin or the end of work on `extent`. Works do not overlap (asserted).
+    pub(super) fn set_work(&mut self, extent: LogicalExtent, work: Work) {
+        let entry = self.entry(extent);
+        assert!((entry.work == Work::None) != (work == Work::None), "two works on one extent");
+        entry.work = work;
+    }
+
+    /// Requests of the host under way to the place of `extent`, other than reads.
+    pub(super) fn writes(&self, extent: LogicalExtent) -> u32 {
+        self.entries[extent.0 as usize].writes
+    }
+
+    /// Notes that a request of the host was sent to the place of `extent`.
+    #[inline]
+    pub(super) fn sent(&mut self, extent: LogicalExtent, is_read: bool) {
+        let entry = self.entry(extent);
+        *(if is_read { &mut entry.reads } else { &mut entry.writes }) += 1;
+    }
+
+    /// Notes that a request of the host to the place of `extent` has ended.
+    #[inline]
+    pub(super) fn ended(&mut self, extent: LogicalExtent, is_read: bool) {
+        let entry = self.entry(extent);
+        *(if is_read { &mut entry.reads } else { &mut entry.writes }) -= 1;
+    }
+
+    pub(super) fn free_extents(&self, device: usize) -> u32 {
+        self.devices[device].free.count()
+    }
+
+    /// Whether nothing uses any place of `device`.
+    pub(super) fn is_empty(&self, device: usize) -> bool {
+        self.devices[device].free.count() == self.devices[device].free.size()
+    }
+
+    /// Number of logical extents on `device`.
+    pub(super) fn mapped(&self, device: usize) -> u32 {
+        self.devices[device].mapped
+    }
+
+    /// The first extent that lies on `device` at place `from` or behind it, with its place.
+    pub(super) fn next_on(&self, device: usize, mut from: u32) -> Option<(LogicalExtent, u32)> {
+        let Places { free, owners, .. } = &self.devices[device];
+        loop {
+            let place = free.next_used(from)?;
+            match owners[place as usize] {
+                NOBODY => from = place + 1,
+                owner => return Some((LogicalExtent(owner), place)),
+            }
+        }
+    }
+
+    /// Maps `extent`, which must not be mapped, to a free place of `device`, which must have one (both asserted).
+    pub(super) fn map(&mut self, extent: LogicalExtent, device: usize) -> ExtentPlace {
+        assert!(self.place(extent).is_none(), "the extent is mapped already");
+        let place = self.take_near(extent, DeviceIndex(device as u16)).expect("the device has a free extent");
+        self.put(extent, place);
         place
     }
 
-    /// Takes a free extent of `device`, as the target of a copy; `None` if it has none.
-    pub(crate) fn take_free(&mut self, device: DeviceIndex) -> Option<ExtentPlace> {
-        let extent = self.free[device.0 as usize].pop()?;
-        Some(ExtentPlace { device, extent: PhysicalExtent(extent) })
+    fn put(&mut self, extent: LogicalExtent, place: ExtentPlace) {
+        let places = &mut self.devices[place.device.0 as usize];
+        places.owners[place.extent.0 as usize] = extent.0;
+        places.mapped += 1;
+        self.entries[extent.0 as usize] = Entry { extent: place.extent.0, device: place.device.0, ..ABSENT };
     }
 
-    /// Gives `extent`, which must be mapped (asserted), the place `to`, which was taken before. Returns the old place.
-    pub(crate) fn relocate(&mut self, extent: LogicalExtent, to: ExtentPlace) -> ExtentPlace {
-        let mapping = Mapping { place: to, recorded: Recorded::Yes };
-        self.places[extent.0 as usize].replace(mapping).expect("only mapped extents move").place
+    /// Takes a free place of `device` for `extent`, beside its neighbours if there is one; `None` if the device is full.
+    pub(super) fn take_near(&mut self, extent: LogicalExtent, device: DeviceIndex) -> Option<ExtentPlace> {
+        let beside = self.place_beside(extent, device);
+        let free = &mut self.devices[device.0 as usize].free;
+        let place = beside.or_else(|| free.roomy())?;
+        free.take(place);
+        Some(ExtentPlace { device, extent: PhysicalExtent(place) })
     }
 
-    /// Removes `extent`, which has no data any more. Returns its place, which is not free yet.
-    pub(crate) fn unmap(&mut self, extent: LogicalExtent) -> ExtentPlace {
-        self.places[extent.0 as usize].take().expect("only mapped extents are freed").place
+    /// A free place beside the nearest extents on `device`, so that data that follow each other lie one after the
+    /// other. Extents between that have no place yet get room for them.
+    fn place_beside(&self, extent: LogicalExtent, device: DeviceIndex) -> Option<u32> {
+        let free = &self.devices[device.0 as usize].free;
+        let beside = |extents: &mut dyn Iterator<Item = u32>, before: bool| {
+            let mut distance = 1;
+            for neighbour in extents {
+                match self.place(LogicalExtent(neighbour)) {
+                    Some(place) if place.device == device => {
+                        let own = place.extent.0;
+                        let place = if before { own.checked_add(distance) } else { own.checked_sub(distance) };
+                        return place.filter(|&place| free.is_free(place));
+                    }
+                    Some(_) => {}
+                    None => distance += 1,
+                }
+            }
+            None
+        };
+        let number = extent.0;
+        let mut before = (number.saturating_sub(NEIGHBOURS)..number).rev();
+        let mut after = number + 1..number.saturating_add(NEIGHBOURS + 1).min(self.len());
+        beside(&mut before, true).or_else(|| beside(&mut after, false))
+    }
+
+    /// Takes `place`, or if it is not free, any free place of its device, for `extent` (see [`Self::map`]).
+    pub(super) fn map_at(&mut self, extent: LogicalExtent, device: usize, place: u32) -> ExtentPlace {
+        let free = &mut self.devices[device].free;
+        if !free.is_free(place) {
+            return self.map(extent, device);
+        }
+        free.take(place);
+        let place = ExtentPlace { device: DeviceIndex(device as u16), extent: PhysicalExtent(place) };
+        self.put(extent, place);
+        place
+    }
+
+    /// Gives `extent`, which must be mapped (asserted) and to which no write is under way, the place `to`, which was
+    /// taken before. Returns the old place, and how many reads of the host still go there.
+    pub(super) fn relocate(&mut self, extent: LogicalExtent, to: ExtentPlace) -> (ExtentPlace, u32) {
+        let Entry { recorded, work, .. } = *self.entry(extent);
+        assert_eq!(self.writes(extent), 0, "a write would go to the old place");
+        let (from, reads) = self.vacate(extent);
+        self.put(extent, to);
+        let entry = self.entry(extent);
+        (entry.recorded, entry.work) = (recorded, work);
+        (from, reads)
+    }
+
+    /// Removes `extent`, which has no data any more. Returns its place, which is not free yet, and how many requests of
+    /// the host still go there.
+    pub(super) fn unmap(&mut self, extent: LogicalExtent) -> (ExtentPlace, u32) {
+        let (place, under_way) = self.vacate(extent);
+        self.entries[extent.0 as usize] = ABSENT;
+        self.blocks.clear(self.blocks_of(extent));
+        (place, under_way)
+    }
+
+    fn vacate(&mut self, extent: LogicalExtent) -> (ExtentPlace, u32) {
+        let place = self.place(extent).expect("only mapped extents move or are freed");
+        let places = &mut self.devices[place.device.0 as usize];
+        places.owners[place.extent.0 as usize] = NOBODY;
+        places.mapped -= 1;
+        let entry = self.entry(extent);
+        (place, entry.reads + entry.writes)
     }
 
     /// Makes `place` free. It must belong to no extent.
-    pub(crate) fn release(&mut self, place: ExtentPlace) {
-        self.free[place.device.0 as usize].push(place.extent.0);
+    pub(super) fn release(&mut self, place: ExtentPlace) {
+        self.devices[place.device.0 as usize].free.release(place.extent.0);
     }
 
-    /// All mapped extents whose records have been issued, in rising order.
-    pub(crate) fn recorded_extents(&self) -> impl Iterator<Item = (LogicalExtent, ExtentPlace)> {
-        self.places.iter().enumerate().filter_map(|(index, mapping)| {
-            let mapping = mapping.filter(|mapping| mapping.recorded == Recorded::Yes)?;
-            Some((LogicalExtent(index as u32), mapping.place))
-        })
-    }
-
-    /// Asserts that every physical extent is free, used by one logical extent, or in `taken`. For tests: takes time
-    /// proportional to the map.
-    pub(crate) fn check(&self, taken: impl Iterator<Item = ExtentPlace>) {
-        let mut owners: Vec<Vec<u32>> = self.sizes.iter().map(|&size| vec![0; size as usize]).collect();
-        for mapping in self.places.iter().flatten() {
-            owners[mapping.place.device.0 as usize][mapping.place.extent.0 as usize] += 1;
-        }
+    /// Asserts that every place is free, used by one logical extent, or in `taken`, and that no request is said to be
+    /// under way to an extent without a place. For tests: takes time proportional to the map.
+    pub(super) fn check(&self, taken: impl Iterator<Item = ExtentPlace>) {
+        let mut owners: Vec<Vec<u32>> = self.sizes().map(|size| vec![0; size as usize]).collect();
         taken.for_each(|place| owners[place.device.0 as usize][place.extent.0 as usize] += 1);
-        for (owners, free) in owners.iter_mut().zip(&self.free) {
-            free.iter().for_each(|&extent| owners[extent as usize] += 1);
-            assert!(owners.iter().all(|&owners| owners == 1), "an extent is lost, or has two owners");
+        for extent in (0..self.len()).map(LogicalExtent) {
+            let blocks = self.blocks_of(extent);
+            let Some(place) = self.place(extent) else {
+                assert!(self.blocks.all_fresh(blocks), "blocks without a place");
+                continue;
+            };
+            owners[place.device.0 as usize][place.extent.0 as usize] += 1;
+            assert_eq!(self.devices[place.device.0 as usize].owners[place.extent.0 as usize], extent.0);
+            let is_recorded = !self.blocks.recorded(blocks).is_empty();
+            assert_eq!(self.recorded(extent) != Recorded::No, is_recorded, "a record speaks of blocks");
+        }
+        for (counts, places) in owners.iter().zip(&self.devices) {
+            let owned = places.owners.iter().filter(|&&owner| owner != NOBODY).count();
+            assert_eq!(owned as u32, places.mapped, "a place has an owner that does not know it");
+            let free = |extent: usize| u32::from(places.free.is_free(extent as u32));
+            let mut all = counts.iter().enumerate();
+            assert!(all.all(|(extent, count)| count + free(extent) == 1), "an extent is lost, or has two owners");
         }
     }
 }

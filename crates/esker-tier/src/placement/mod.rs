@@ -1,47 +1,62 @@
 //! Placement: a map tells which device holds each extent of the host's address space; a policy decides where new
 //! extents go, and which ones move.
 
+mod blocks;
 mod capacity;
 mod copies;
+mod ending;
+mod free_space;
+mod freeing;
 mod leaving;
 mod map;
 mod moves;
 mod policy;
+mod recording;
+mod redirect;
+mod reshape;
 mod serving;
 mod settings;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
 
 use crate::engine::{
-    Checkpoint, DataRef, Durability, Effect, Engine, Health, Hosts, Input, IoId, MapRecord, Movements, Waiting,
+    Checkpoint, Durability, Effect, Engine, Health, Hosts, Input, MapRecord, Movements, Reshape, ReshapeError,
+    WrittenBlocks,
 };
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
+use blocks::BLOCK;
 use copies::Copies;
 use leaving::LeavingPlaces;
 use map::{ExtentMap, Recorded};
+use reshape::Drain;
+use snapshot::Snapshot;
 
 pub use capacity::UnmetShare;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEntry,
-    PlacementError, PolicySettings, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
+    PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 
 /// Largest number of devices of one engine.
 const DEVICES_MAX: usize = 1024;
 
-/// Largest number of extents of one engine: at 16 bytes each, a map of 1 GiB.
+/// Largest number of extents of one engine: 256 GiB in extents of 4 KiB, with a map of 1.3 GiB.
 const EXTENTS_MAX: u64 = 1 << 26;
 
 /// Splits the host's requests at extents, finds a place for each extent that is written for the first time, moves
 /// extents as its policy asks, and issues the records of the map.
 ///
-/// Keeps two rules beside those of every [`Engine`]: a record only speaks of data that are durable on their device, and
-/// a place whose data have gone is used again only after the record of that is durable (see `leaving.rs`).
+/// Keeps some rules beside those of every [`Engine`]:
+/// - A record only speaks of data that are durable on their device.
+/// - A place whose data have gone is used again only after the record of that is durable (see `leaving.rs`).
+/// - Of a place, only what the host has written there since is read (see `blocks.rs`).
 #[derive(Debug)]
 pub struct PlacementEngine {
     extent: u64,
@@ -54,11 +69,24 @@ pub struct PlacementEngine {
     durability: Durability,
     copies: Copies,
     leaving: LeavingPlaces,
+    /// First writes of blocks that are under way.
+    first_writes: u32,
+    /// Redirected writes that are under way.
+    redirects: u32,
+    drains: Vec<Drain>,
+    snapshot: Option<Snapshot>,
     /// Writes of the host that wait for places to become free.
-    waiting: VecDeque<(Tag, Request)>,
+    waiting_for_space: VecDeque<(Tag, Request)>,
+    /// Requests of the host that wait for a first write to their blocks, or for a redirected write.
+    waiting_for_writes: VecDeque<(Tag, Request)>,
+    /// First writes of a part that has just ended: their records wait for a flush.
+    unflushed: Vec<WrittenBlocks>,
     views: Vec<DeviceView>,
     wishes: Wishes,
     movements: Movements,
+    /// A fault for tests.
+    #[cfg(test)]
+    fault: Option<tests::Fault>,
 }
 
 /// A request to a device under way.
@@ -69,9 +97,9 @@ enum Io {
     /// A flush for all requests that wait for it.
     Flush { device: DeviceIndex },
     /// A read or write of the copy in this slot.
-    Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos },
-    /// Overwrites a place with zeroes before it is used again.
-    Zero { place: ExtentPlace },
+    Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos, length: Bytes },
+    /// Tells the device of a place that the data there are gone.
+    Trim { place: ExtentPlace },
 }
 
 /// Part of a host's request: consecutive extents that lie next to each other on one device.
@@ -83,19 +111,20 @@ struct HostPart {
     first: LogicalExtent,
     place: ExtentPlace,
     count: u32,
+    /// Whether this is the first write of some of its blocks.
+    first_write: bool,
+    /// Whether `place` becomes the place of the extent when this has ended.
+    redirect: bool,
     /// The request sent to the device.
     request: Request,
     sent: Nanos,
 }
 
 impl HostPart {
-    fn extents(&self) -> impl Iterator<Item = LogicalExtent> + use<> {
-        (self.first.0..self.first.0 + self.count).map(LogicalExtent)
-    }
-
-    fn goes_to(&self, place: ExtentPlace) -> bool {
-        let own = self.place.extent.0;
-        self.place.device == place.device && (own..own + self.count).contains(&place.extent.0)
+    /// The extents, each with its place.
+    fn places(&self) -> impl Iterator<Item = (LogicalExtent, ExtentPlace)> + use<> {
+        let Self { first, place, .. } = *self;
+        (0..self.count).map(move |index| (LogicalExtent(first.0 + index), place.after(index)))
     }
 }
 
@@ -114,14 +143,15 @@ impl PlacementEngine {
         checkpoint: Checkpoint,
         records: &mut dyn Iterator<Item = MapRecord>,
     ) -> Result<Self, RestoreError> {
-        let sizes = device_sizes(settings)?;
+        let sizes = settings.sizes()?;
         let count = sizes.len();
         let policy = settings.policy.build(count).map_err(SettingsError::Policy)?;
         let mut through = checkpoint.through;
-        let mapped = checkpoint.extents.into_iter().map(|(extent, place)| MapRecord::Mapped { extent, place });
-        let map = ExtentMap::restore(sizes, mapped.chain(records.inspect(|_| through.0 += 1)))?;
+        let extent = settings.extent.0;
+        let mapped = checkpoint.records((extent / BLOCK) as u32);
+        let map = ExtentMap::restore(&sizes, extent, mapped.chain(records.inspect(|_| through.0 += 1)))?;
         Ok(Self {
-            extent: settings.extent.0,
+            extent,
             free_on_trim: settings.free_on_trim,
             policy,
             map,
@@ -131,10 +161,18 @@ impl PlacementEngine {
             durability: Durability::new(count, through),
             copies: Copies::default(),
             leaving: LeavingPlaces::default(),
-            waiting: VecDeque::new(),
+            first_writes: 0,
+            redirects: 0,
+            drains: Vec::new(),
+            snapshot: None,
+            waiting_for_space: VecDeque::new(),
+            waiting_for_writes: VecDeque::new(),
+            unflushed: Vec::new(),
             views: Vec::with_capacity(count),
             wishes: Wishes::default(),
             movements: Movements::default(),
+            #[cfg(test)]
+            fault: None,
         })
     }
 
@@ -142,6 +180,14 @@ impl PlacementEngine {
     pub fn with_policy(mut self, policy: Box<dyn Placement>) -> Self {
         self.policy = policy;
         self
+    }
+
+    /// Does what has become possible by an input.
+    fn go_on(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        self.grant_wishes(now, effects);
+        self.reuse_places(effects);
+        self.continue_drains(now, effects);
+        self.serve_waiting(now, effects);
     }
 
     /// Marks the journal as failed, and answers all requests that wait for records with an error.
@@ -152,169 +198,15 @@ impl PlacementEngine {
         }
     }
 
-    /// Handles the end of a request to a device.
-    fn io_done(&mut self, now: Nanos, io: IoId, at: Nanos, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
-        match self.ios.remove(io.0) {
-            Io::Part(part) => self.part_ended(now, &part, at, result, effects),
-            Io::Flush { device } => {
-                let result = self.health.judge(device, RequestKind::Flush, result);
-                self.flush_ended(io, device, result, effects);
-            }
-            Io::Copy { slot, device, kind, sent } => {
-                let result = self.health.judge(device, kind, result);
-                let length = Bytes(self.extent);
-                let first = self.copies.get(slot).extent;
-                let ok = result.is_ok();
-                let done = Completed { device, first, extents: 1, kind, length, sent, at, for_host: false, ok };
-                self.notify_policy(now, Event::Completed(done));
-                self.copy_ended(now, slot, result, effects);
-            }
-            Io::Zero { place } => {
-                let kind = RequestKind::WriteZeroes { fua: true };
-                let result = self.health.judge(place.device, kind, result);
-                self.leaving.zeroed(place, result.is_ok());
-            }
-        }
+    /// The bytes that `request` touches, from its first block to its last one, counted in blocks.
+    fn request_blocks(request: &Request) -> Range<usize> {
+        (request.start.byte_offset() / BLOCK) as usize..request.end_byte().div_ceil(BLOCK) as usize
     }
 
-    fn part_ended(
-        &mut self,
-        now: Nanos,
-        part: &HostPart,
-        at: Nanos,
-        result: Result<(), DeviceError>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let HostPart { host, offset, place: ExtentPlace { device, .. }, request, sent, .. } = *part;
-        let result = self.health.judge(device, request.kind, result);
-        let done = Completed {
-            device,
-            first: part.first,
-            extents: part.count,
-            kind: request.kind,
-            length: request.length,
-            sent,
-            at,
-            for_host: true,
-            ok: result.is_ok(),
-        };
-        self.notify_policy(now, Event::Completed(done));
-        if !self.leaving.is_empty() {
-            for index in 0..part.count {
-                self.leaving.ended(part.place.after(index));
-            }
-        }
-        if !self.copies.is_empty() && request.kind != RequestKind::Read {
-            self.write_to_copied_ended(now, part, effects);
-        }
-        if result.is_ok() {
-            self.part_done(part, effects);
-        }
-        self.child_ended(host, offset, result, effects);
-    }
-
-    /// Handles the successful end of a part: what it wrote is durable already, or waits for a flush.
-    fn part_done(&mut self, part: &HostPart, effects: &mut Vec<Effect>) {
-        let device = part.place.device;
-        match part.request.kind {
-            RequestKind::Write { .. } | RequestKind::WriteZeroes { .. } => {}
-            // A flush covers trims, too, but a trim gives no extent a new place.
-            RequestKind::Trim => {
-                self.durability.written(device);
-                return self.free_trimmed(part, effects);
-            }
-            RequestKind::Read | RequestKind::Flush => return,
-        }
-        // An extent that the host's trim freed during this write has nothing to record.
-        let here = |map: &ExtentMap, (extent, place)| map.place(extent) == Some(place);
-        let extents = part.extents().zip((0..part.count).map(|index| part.place.after(index)));
-        if part.request.kind.is_fua() {
-            for (extent, place) in extents {
-                if here(&self.map, (extent, place)) {
-                    self.record(extent, effects);
-                }
-            }
-            return;
-        }
-        self.durability.written(device);
-        for (extent, place) in extents {
-            if here(&self.map, (extent, place)) && self.map.recorded(extent) == Recorded::No {
-                self.map.set_recorded(extent, Recorded::Waiting);
-                self.durability.record_after_flush(extent, place);
-            }
-        }
-    }
-
-    /// Issues the record of `extent`, whose data are durable, unless it was issued before.
-    fn record(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
-        if self.map.recorded(extent) == Recorded::Yes {
-            return;
-        }
-        self.map.set_recorded(extent, Recorded::Yes);
-        let place = self.map.place(extent).expect("written extents have a place");
-        let number = self.durability.issue();
-        effects.push(Effect::Record { number, record: MapRecord::Mapped { extent, place } });
-    }
-
-    /// Handles a flush of the host. It waits for a flush of every device with completed writes that no flush covers
-    /// yet. If a device has failed, the flush fails but still makes durable what it can.
-    fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
-        for index in 0..self.health.devices().len() {
-            let device = DeviceIndex(index as u16);
-            if self.health.has_failed(device) {
-                self.hosts.note(tag, index as u64, DeviceError::Failed);
-                continue;
-            }
-            match self.durability.wait_for_flush(device, tag) {
-                Waiting::Nothing => continue,
-                Waiting::UnderWay => {}
-                Waiting::NewFlush => {
-                    let io = IoId(self.ios.insert(Io::Flush { device }));
-                    self.durability.flush_begun(device, io, tag);
-                    let request = Request { start: Lba(0), length: Bytes::ZERO, ..request };
-                    effects.push(Effect::Io { io, host: None, device, request, data: DataRef::None });
-                }
-            }
-            self.hosts.wait(tag);
-        }
-    }
-
-    fn flush_ended(
-        &mut self,
-        io: IoId,
-        device: DeviceIndex,
-        result: Result<(), DeviceError>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let (hosts, extents) = self.durability.flush_ended(device, io, result.is_ok());
-        for (extent, place) in extents {
-            // The extent may have moved, or been freed, since it was written.
-            if self.map.place(extent) == Some(place) {
-                self.record(extent, effects);
-            }
-        }
-        for host in hosts {
-            self.child_ended(host, u64::from(device.0), result, effects);
-        }
-    }
-
-    /// Handles the end of one of the requests that `host` waits for. `order` decides which of several errors is
-    /// reported.
-    fn child_ended(&mut self, host: Tag, order: u64, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
-        if self.hosts.child_ended(host, order, result) {
-            self.children_ended(host, effects);
-        }
-    }
-
-    /// All requests to devices of `tag` have ended: replies, or waits until the records are durable.
-    fn children_ended(&mut self, tag: Tag, effects: &mut Vec<Effect>) {
-        let kind = self.hosts.kind(tag);
-        let result = self.hosts.result(tag);
-        let promises = kind == RequestKind::Flush || kind.is_fua();
-        if result.is_ok() && promises && self.durability.wait_for_records(tag, effects) {
-            return;
-        }
-        self.hosts.reply(tag, result, effects);
+    /// Whether a test has made the engine faulty in this way.
+    #[cfg(test)]
+    fn has_fault(&self, fault: tests::Fault) -> bool {
+        self.fault == Some(fault)
     }
 }
 
@@ -341,9 +233,13 @@ impl Engine for PlacementEngine {
             }
             Input::Timer => self.notify_policy(now, Event::Timer),
         }
-        self.grant_wishes(now, effects);
-        self.reuse_places(effects);
-        self.serve_waiting_writes(now, effects);
+        self.go_on(now, effects);
+    }
+
+    fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
+        self.change_shape(reshape)?;
+        self.go_on(now, effects);
+        Ok(())
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {
@@ -355,17 +251,33 @@ impl Engine for PlacementEngine {
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { through: self.durability.issued(), extents: self.map.recorded_extents().collect() }
+        self.whole_checkpoint()
+    }
+
+    fn begin_checkpoint(&mut self) -> Checkpoint {
+        self.begin_snapshot()
+    }
+
+    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
+        self.continue_snapshot(most, into)
+    }
+
+    fn telemetry_period(&self) -> Option<Nanos> {
+        self.policy.telemetry_period()
     }
 
     fn fill(&mut self, share: Ratio) {
         assert!(self.ios.is_empty() && self.hosts.is_empty(), "requests are under way");
+        let mut next = vec![0; self.health.devices().len()];
         for extent in 0..share.of(u64::from(self.map.len())).min(u64::from(self.map.len())) as u32 {
             let extent = LogicalExtent(extent);
             if self.map.place(extent).is_none() {
                 let device = self.choose(extent, None).expect("there are as many physical as logical extents");
-                self.map.map(extent, device, Recorded::Yes);
+                let place = self.map.map_at(extent, device, next[device]);
+                next[device] = place.extent.0 + 1;
+                self.map.set_recorded(extent, Recorded::Here);
             }
+            self.map.blocks.record(self.map.blocks_of(extent));
         }
     }
 
@@ -374,26 +286,11 @@ impl Engine for PlacementEngine {
     }
 
     fn check(&self) {
-        self.map.check(self.copies.targets().chain(self.leaving.places()));
+        let parts = self.ios.iter().filter_map(|io| match io {
+            Io::Part(part) if part.redirect => Some(part.place),
+            _ => None,
+        });
+        self.map.check(self.copies.targets().chain(self.leaving.places()).chain(parts));
         self.durability.check();
     }
-}
-
-/// Number of whole extents of each device.
-fn device_sizes(settings: &PlacementSettings) -> Result<Vec<u32>, SettingsError> {
-    let (extent, devices) = (settings.extent, &settings.devices);
-    if extent == Bytes::ZERO || !extent.0.is_multiple_of(Bytes::SECTOR.0) {
-        return Err(SettingsError::Extent(extent));
-    }
-    if devices.is_empty() || devices.len() > DEVICES_MAX {
-        return Err(SettingsError::Devices(devices.len()));
-    }
-    let extents = devices.iter().fold(0u64, |sum, device| sum.saturating_add(device.0 / extent.0));
-    if extents > EXTENTS_MAX {
-        return Err(SettingsError::TooMany { extents, extent });
-    }
-    if let Some(device) = devices.iter().position(|&device| device < extent) {
-        return Err(SettingsError::Small { device, capacity: devices[device], extent });
-    }
-    Ok(devices.iter().map(|device| (device.0 / extent.0) as u32).collect())
 }

@@ -1,11 +1,47 @@
 //! How the engine serves a host's request: it splits the request at extents, and finds places for new extents.
 
-use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
+use std::ops::Range;
 
-use super::map::Recorded;
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
+
+use super::blocks::BLOCK;
+use super::map::Work;
 use super::{DeviceView, Event, HostPart, Io, NewExtent, PlacementEngine};
 use crate::engine::{DataRef, Effect, Engine, IoId};
-use crate::extent::{ExtentPlace, LogicalExtent};
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
+
+/// Why a request of the host waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// No place is free, but some will be.
+    Space,
+    /// Its blocks are being written for the first time, or its extent by a redirected write.
+    Writes,
+}
+
+/// Bytes of a request of the host that are split at extents.
+struct HostRange<'a> {
+    now: Nanos,
+    tag: Tag,
+    request: &'a Request,
+    range: Range<u64>,
+}
+
+/// Extents that lie next to each other on one device.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: LogicalExtent,
+    place: ExtentPlace,
+    count: u32,
+    /// Whether `place` is the place of its only extent once a write there has ended.
+    redirect: bool,
+}
+
+impl Run {
+    fn continues_with(&self, next: &Self) -> bool {
+        next.place == self.place.after(self.count) && !self.redirect && !next.redirect
+    }
+}
 
 impl PlacementEngine {
     pub(super) fn host(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
@@ -18,11 +54,115 @@ impl PlacementEngine {
             self.flush(tag, request, effects);
         } else if request.end_byte() > capacity.0 {
             self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
-        } else if self.has_to_wait(request) {
-            self.waiting.push_back((tag, request));
+        } else if let Some(reason) = self.reason_to_wait(&request) {
+            self.wait(tag, request, reason, effects);
             return;
         } else if request.length > Bytes::ZERO {
-            self.split(now, tag, request, effects);
+            self.split(now, tag, &request, effects);
+        }
+        if !self.hosts.waits(tag) {
+            self.children_ended(tag, effects);
+        }
+    }
+
+    /// Why `request` has to wait, if it has to.
+    #[inline]
+    fn reason_to_wait(&self, request: &Request) -> Option<Reason> {
+        let quiet = self.first_writes == 0 && self.redirects == 0 && self.leaving.is_empty() && self.copies.is_empty();
+        if quiet || request.kind == RequestKind::Read || request.length == Bytes::ZERO || self.health.journal_failed() {
+            return None;
+        }
+        if self.waits_for_writes(request) {
+            return Some(Reason::Writes);
+        }
+        (matches!(request.kind, RequestKind::Write { .. }) && self.waits_for_space(request)).then_some(Reason::Space)
+    }
+
+    /// Whether a write to the same blocks has to end first.
+    fn waits_for_writes(&self, request: &Request) -> bool {
+        #[cfg(test)]
+        if self.has_fault(super::tests::Fault::OverlooksFirstWrites) {
+            return false;
+        }
+        let is_write = matches!(request.kind, RequestKind::Write { .. });
+        if is_write && self.first_writes > 0 && self.map.blocks.any_claimed(Self::request_blocks(request)) {
+            return true;
+        }
+        let redirected = |extent| self.map.work(LogicalExtent(extent as u32)) == Work::Redirect;
+        self.redirects > 0 && self.extents_of_request(request).any(redirected)
+    }
+
+    /// Whether `request` writes more new extents than there are free places, while other places are about to be freed.
+    fn waits_for_space(&self, request: &Request) -> bool {
+        if self.leaving.is_empty() && self.copies.is_empty() && self.redirects == 0 {
+            return false;
+        }
+        let (new, free) = self.needed_and_free(request);
+        let becomes_free = || {
+            let usable = |place: ExtentPlace| self.takes_writes(place) && !self.is_drained(place.device);
+            !self.copies.is_empty()
+                || self.redirects > 0
+                || self.leaving.soon_free().any(usable)
+                || self.frees_by_flush()
+        };
+        new > free && becomes_free()
+    }
+
+    /// How many extents `request` writes that have no place, and how many places are free for them.
+    pub(super) fn needed_and_free(&self, request: &Request) -> (u64, u64) {
+        let is_new = |extent: &u64| self.map.place(LogicalExtent(*extent as u32)).is_none();
+        let new = self.extents_of_request(request).filter(is_new).count() as u64;
+        let online =
+            self.health.devices().iter().enumerate().filter(|(device, state)| {
+                **state == DeviceState::Online && !self.is_drained(DeviceIndex(*device as u16))
+            });
+        (new, online.map(|(device, _)| u64::from(self.map.free_extents(device))).sum())
+    }
+
+    fn extents_of_request(&self, request: &Request) -> std::ops::RangeInclusive<u64> {
+        request.start.byte_offset() / self.extent..=(request.end_byte() - 1) / self.extent
+    }
+
+    fn wait(&mut self, tag: Tag, request: Request, reason: Reason, effects: &mut Vec<Effect>) {
+        match reason {
+            Reason::Writes => self.waiting_for_writes.push_back((tag, request)),
+            Reason::Space => {
+                self.waiting_for_space.push_back((tag, request));
+                self.flush_for_space(effects);
+            }
+        }
+    }
+
+    /// Serves the requests that waited, as far as they need not wait now.
+    #[inline]
+    pub(super) fn serve_waiting(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        let mut index = 0;
+        while let Some(&(tag, request)) = self.waiting_for_writes.get(index) {
+            match self.reason_to_wait(&request) {
+                Some(Reason::Writes) => index += 1,
+                reason => {
+                    self.waiting_for_writes.remove(index);
+                    self.serve(now, tag, request, reason, effects);
+                }
+            }
+        }
+        while let Some(&(tag, request)) = self.waiting_for_space.front() {
+            let reason = self.reason_to_wait(&request);
+            if reason == Some(Reason::Space) {
+                return self.flush_for_space(effects);
+            }
+            self.waiting_for_space.pop_front();
+            self.serve(now, tag, request, reason, effects);
+        }
+    }
+
+    fn serve(&mut self, now: Nanos, tag: Tag, request: Request, waits: Option<Reason>, effects: &mut Vec<Effect>) {
+        if let Some(reason) = waits {
+            return self.wait(tag, request, reason, effects);
+        }
+        match self.health.journal_failed() {
+            true => self.hosts.note(tag, 0, DeviceError::Failed),
+            false => self.split(now, tag, &request, effects),
         }
         if !self.hosts.waits(tag) {
             self.children_ended(tag, effects);
@@ -40,73 +180,119 @@ impl PlacementEngine {
         self.notify_policy(now, Event::Request { request, first, extents: extents as u32 });
     }
 
-    /// Sends one request to a device for each run of extents that lie next to each other there.
-    pub(super) fn split(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
+    /// Sends the parts of `request` to their devices.
+    pub(super) fn split(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) {
         let (start, end) = (request.start.byte_offset(), request.end_byte());
-        let (first, last) = (start / self.extent, (end - 1) / self.extent);
-        let mut run: Option<(ExtentPlace, u32, LogicalExtent)> = None;
+        let blocks = Self::request_blocks(request);
+        let only_written = matches!(request.kind, RequestKind::Read | RequestKind::WriteZeroes { .. });
+        if !only_written || self.map.blocks.all_written(blocks.clone()) {
+            return self.split_range(now, tag, request, start..end, effects);
+        }
+        // All other blocks are zeroes already.
+        let mut at = blocks.start;
+        while let Some(run) = self.map.blocks.next_written(at..blocks.end) {
+            let range = start.max(run.start as u64 * BLOCK)..end.min(run.end as u64 * BLOCK);
+            self.split_range(now, tag, request, range, effects);
+            at = run.end;
+        }
+    }
+
+    /// Sends one request to a device for each run of extents of `range` that lie next to each other there.
+    fn split_range(&mut self, now: Nanos, tag: Tag, request: &Request, range: Range<u64>, effects: &mut Vec<Effect>) {
+        let (first, last) = (range.start / self.extent, (range.end - 1) / self.extent);
+        let is_write = matches!(request.kind, RequestKind::Write { .. });
+        let host = HostRange { now, tag, request, range };
+        let mut run: Option<Run> = None;
         for number in first..=last {
             let extent = LogicalExtent(number as u32);
-            let place = match (self.map.place(extent), request.kind) {
-                (Some(place), _) => Some(place),
-                // Extents without a place read as zeroes; there is nothing to trim or to overwrite with zeroes.
-                (None, RequestKind::Read | RequestKind::Trim | RequestKind::WriteZeroes { .. }) => None,
-                (None, _) => match self.choose(extent, Some(&request)) {
-                    Some(device) => Some(self.map.map(extent, device, Recorded::No)),
+            let own = |place| Run { first: extent, place, count: 1, redirect: false };
+            let next = match self.map.place(extent) {
+                Some(place) if is_write => match self.redirected_place(extent, place, request) {
+                    Some(place) => Some(Run { redirect: true, ..own(place) }),
+                    None => Some(own(place)),
+                },
+                Some(place) => Some(own(place)),
+                None if is_write => match self.choose(extent, Some(request)) {
+                    Some(device) => Some(own(self.map.map(extent, device))),
                     None => {
-                        let offset = (number * self.extent).max(start) - start;
+                        let offset = (number * self.extent).max(host.range.start) - request.start.byte_offset();
                         self.hosts.note(tag, offset, DeviceError::NoSpace);
                         break;
                     }
                 },
+                // Extents without a place read as zeroes; there is nothing to trim.
+                None => None,
             };
-            run = match (run, place) {
-                (Some((head, count, from)), Some(place))
-                    if head.device == place.device && head.extent.0 + count == place.extent.0 =>
-                {
-                    Some((head, count + 1, from))
-                }
-                (run, place) => {
-                    run.into_iter().for_each(|run| self.send_part(now, tag, request, run, effects));
-                    place.map(|place| (place, 1, extent))
+            run = match (run, next) {
+                (Some(run), Some(next)) if run.continues_with(&next) => Some(Run { count: run.count + 1, ..run }),
+                (run, next) => {
+                    run.into_iter().for_each(|run| self.send_part(&host, run, effects));
+                    next
                 }
             };
         }
-        run.into_iter().for_each(|run| self.send_part(now, tag, request, run, effects));
+        run.into_iter().for_each(|run| self.send_part(&host, run, effects));
     }
 
-    fn send_part(
-        &mut self,
-        now: Nanos,
-        tag: Tag,
-        request: Request,
-        (place, count, first): (ExtentPlace, u32, LogicalExtent),
-        effects: &mut Vec<Effect>,
-    ) {
+    fn send_part(&mut self, host: &HostRange<'_>, run: Run, effects: &mut Vec<Effect>) {
+        let HostRange { now, tag, request, ref range } = *host;
+        let Run { first, place, count, redirect } = run;
         let begin = u64::from(first.0) * self.extent;
-        let (start, end) = (request.start.byte_offset(), request.end_byte());
-        let from = start.max(begin);
-        let length = end.min(begin + u64::from(count) * self.extent) - from;
-        let child = Request {
-            start: Lba::containing(u64::from(place.extent.0) * self.extent + (from - begin)),
-            length: Bytes(length),
-            ..request
-        };
-        let offset = from - start;
+        let from = range.start.max(begin);
+        let to = range.end.min(begin + u64::from(count) * self.extent);
+        let offset = from - request.start.byte_offset();
         if request.kind != RequestKind::Read && self.health.has_failed(place.device) {
             return self.hosts.note(tag, offset, DeviceError::Failed);
         }
-        let part = HostPart { host: tag, offset, first, place, count, request: child, sent: now };
-        if !self.copies.is_empty() && request.kind != RequestKind::Read {
-            part.extents().for_each(|extent| self.copies.host_write(extent, true));
+        let is_write = matches!(request.kind, RequestKind::Write { .. });
+        let (head, tail) = if is_write { self.padding(from, to) } else { (0, 0) };
+        let start = Lba::containing(u64::from(place.extent.0) * self.extent + (from - head - begin));
+        let child = Request { start, length: Bytes(to - from + head + tail), ..*request };
+        let blocks = ((from - head) / BLOCK) as usize..(to + tail).div_ceil(BLOCK) as usize;
+        let first_write = is_write && !self.map.blocks.all_written(blocks.clone());
+        if first_write {
+            self.first_writes += 1;
+            self.map.blocks.claim(blocks);
         }
-        let data = match request.kind.has_data() {
-            true => DataRef::Host { tag, offset: Bytes(offset) },
-            false => DataRef::None,
+        let part =
+            HostPart { host: tag, offset, first, place, count, first_write, redirect, request: child, sent: now };
+        if !redirect {
+            self.note_sent(&part);
+        }
+        let data = match (request.kind.has_data(), head + tail) {
+            (false, _) => DataRef::None,
+            (true, 0) => DataRef::Host { tag, offset: Bytes(offset) },
+            (true, _) => DataRef::Padded { tag, offset: Bytes(offset), head: Bytes(head), tail: Bytes(tail) },
         };
         let io = IoId(self.ios.insert(Io::Part(part)));
         self.hosts.wait(tag);
         effects.push(Effect::Io { io, host: Some(tag), device: place.device, request: child, data });
+    }
+
+    /// Zeroes that a write of the bytes from `from` to `to` needs before and after it, to fill blocks that were never
+    /// written.
+    #[inline]
+    fn padding(&self, from: u64, to: u64) -> (u64, u64) {
+        let (head, tail) = (from % BLOCK, to.next_multiple_of(BLOCK) - to);
+        if head == 0 && tail == 0 {
+            return (0, 0);
+        }
+        #[cfg(test)]
+        if self.has_fault(super::tests::Fault::DoesNotPad) {
+            return (0, 0);
+        }
+        let if_fresh = |padding, at: u64| if self.map.blocks.is_fresh((at / BLOCK) as usize) { padding } else { 0 };
+        (if_fresh(head, from), if_fresh(tail, to - 1))
+    }
+
+    fn note_sent(&mut self, part: &HostPart) {
+        let is_read = part.request.kind == RequestKind::Read;
+        for (extent, _) in part.places() {
+            self.map.sent(extent, is_read);
+            if !is_read && self.map.work(extent) == Work::Copy {
+                self.copies.host_wrote(extent);
+            }
+        }
     }
 
     /// The policy's device for a new extent, or the next one that has room and takes writes.
@@ -121,7 +307,9 @@ impl PlacementEngine {
 
     pub(super) fn update_views(&mut self) {
         self.views.clear();
-        let view = |(device, &state)| DeviceView { free_extents: self.map.free_extents(device), state };
-        self.views.extend(self.health.devices().iter().enumerate().map(view));
+        for (device, &state) in self.health.devices().iter().enumerate() {
+            let drained = self.is_drained(DeviceIndex(device as u16));
+            self.views.push(DeviceView { free_extents: self.map.free_extents(device), state, drained });
+        }
     }
 }

@@ -3,13 +3,15 @@
 use esker_core::{Bytes, Hint};
 use thiserror::Error;
 
+use super::blocks::BLOCK;
 use super::policy::{PlacementError, PolicySettings};
+use super::{DEVICES_MAX, EXTENTS_MAX};
 use crate::extent::ExtentPlace;
 
 /// The settings of a [`PlacementEngine`](super::PlacementEngine): fixed for the life of a volume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementSettings {
-    /// Bytes of an extent, the unit of placement: whole sectors.
+    /// Bytes of an extent, the unit of placement: a multiple of 4 KiB.
     pub extent: Bytes,
     /// Capacity of each device. Only whole extents are used.
     pub devices: Vec<Bytes>,
@@ -19,11 +21,32 @@ pub struct PlacementSettings {
     pub free_on_trim: bool,
 }
 
+impl PlacementSettings {
+    /// Number of whole extents of each device.
+    pub(super) fn sizes(&self) -> Result<Vec<u32>, SettingsError> {
+        let (extent, devices) = (self.extent, &self.devices);
+        if extent == Bytes::ZERO || !extent.0.is_multiple_of(BLOCK) {
+            return Err(SettingsError::Extent(extent));
+        }
+        if devices.is_empty() || devices.len() > DEVICES_MAX {
+            return Err(SettingsError::Devices(devices.len()));
+        }
+        let extents = devices.iter().fold(0u64, |sum, device| sum.saturating_add(device.0 / extent.0));
+        if extents > EXTENTS_MAX {
+            return Err(SettingsError::TooMany { extents, extent });
+        }
+        if let Some(device) = devices.iter().position(|&device| device < extent) {
+            return Err(SettingsError::Small { device, capacity: devices[device], extent });
+        }
+        Ok(devices.iter().map(|device| (device.0 / extent.0) as u32).collect())
+    }
+}
+
 /// Why an engine cannot be built from its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// The extent is empty, or not a whole number of sectors.
-    #[error("`extent` is {0}; it has to be whole sectors of 512B")]
+    /// The extent is empty, or not a whole number of blocks.
+    #[error("`extent` is {0}; it has to be a multiple of 4KiB")]
     Extent(Bytes),
     /// The number of devices is zero or too large.
     #[error("there are {0} devices; an engine takes 1 to 1024")]
@@ -39,7 +62,7 @@ pub enum SettingsError {
         extent: Bytes,
     },
     /// The map would need too much memory.
-    #[error("the devices hold {extents} pieces of one `extent` of {extent}, more than 2^26 (a map of 1 GiB)")]
+    #[error("the devices hold {extents} pieces of one `extent` of {extent}, more than 2^26 (a map of 1.3 GiB)")]
     TooMany {
         /// Number of extents of all devices.
         extents: u64,
@@ -100,8 +123,18 @@ pub enum RestoreError {
         /// Extent of the device.
         extent: u32,
     },
-    /// The map moves or frees an extent that has no place.
-    #[error("the map moves or frees logical extent {0}, which has no place")]
+    /// The map names blocks past the end of an extent.
+    #[error("the map names {count} blocks from {first} on of logical extent {extent}, past its end")]
+    Blocks {
+        /// The logical extent.
+        extent: u32,
+        /// The first block.
+        first: u32,
+        /// Number of blocks.
+        count: u32,
+    },
+    /// The map changes an extent that has no place.
+    #[error("the map writes, moves or frees logical extent {0}, which has no place")]
     Absent(u32),
     /// Two extents have the same place, or one extent two places.
     #[error(

@@ -52,4 +52,8 @@ impl Placement for FastFirst {
         let has_room = |device: &&DeviceIndex| devices[device.0 as usize].has_room();
         *self.order.iter().find(has_room).unwrap_or(&self.order[0])
     }
+
+    fn devices_joined(&mut self, devices: usize) {
+        self.order.extend((self.order.len()..devices).map(|device| DeviceIndex(device as u16)));
+    }
 }

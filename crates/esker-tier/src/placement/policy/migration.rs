@@ -215,4 +215,9 @@ impl Placement for Migration {
     fn observes(&self) -> bool {
         true
     }
+
+    fn devices_joined(&mut self, devices: usize) {
+        self.stripes.devices_joined(devices);
+        self.times.resize(devices, ResponseTimes::default());
+    }
 }

@@ -55,6 +55,27 @@ pub trait Placement: Debug + Send {
     fn observes(&self) -> bool {
         false
     }
+
+    /// Another device for a write that replaces all that an extent holds; `None` if it goes where the extent is. The
+    /// device needs room.
+    fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
+        let _ = (write, devices);
+        None
+    }
+
+    /// Whether [`Placement::redirect`] should be called at all.
+    fn redirects(&self) -> bool {
+        false
+    }
+
+    /// Learns that devices have joined, behind the others: now there are `devices`.
+    fn devices_joined(&mut self, devices: usize);
+
+    /// How often the policy wants [`Event::Device`] with the telemetry of each device; `None` for only when something
+    /// has happened there.
+    fn telemetry_period(&self) -> Option<Nanos> {
+        None
+    }
 }
 
 /// An extent that gets its first place.
@@ -66,6 +87,17 @@ pub struct NewExtent<'a> {
     pub start: Bytes,
     /// The host's write that needs it; `None` for data that are there before the first request.
     pub write: Option<&'a Request>,
+}
+
+/// A write of the host that replaces all that an extent holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewrite<'a> {
+    /// The extent.
+    pub extent: LogicalExtent,
+    /// The device where it is.
+    pub from: DeviceIndex,
+    /// The host's write, which may go beyond the extent.
+    pub write: &'a Request,
 }
 
 /// An event that a policy is told.
@@ -178,12 +210,14 @@ pub struct DeviceView {
     pub free_extents: u32,
     /// Whether the device serves requests.
     pub state: DeviceState,
+    /// Whether its data are moved away, so that it can be removed.
+    pub drained: bool,
 }
 
 impl DeviceView {
     /// Whether a new extent can go there.
     pub fn has_room(&self) -> bool {
-        self.free_extents > 0 && self.state == DeviceState::Online
+        self.free_extents > 0 && self.state == DeviceState::Online && !self.drained
     }
 }
 

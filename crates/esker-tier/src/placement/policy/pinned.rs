@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Wishes, check_device,
-    schema_of,
+    DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite, Wishes,
+    check_device, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 
@@ -96,5 +96,22 @@ impl Placement for Pinned {
 
     fn observes(&self) -> bool {
         self.rest.observes()
+    }
+
+    fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
+        let is_pinned = self.pinned.get(write.extent.0 as usize).copied().unwrap_or(false);
+        if is_pinned { None } else { self.rest.redirect(write, devices) }
+    }
+
+    fn redirects(&self) -> bool {
+        self.rest.redirects()
+    }
+
+    fn devices_joined(&mut self, devices: usize) {
+        self.rest.devices_joined(devices);
+    }
+
+    fn telemetry_period(&self) -> Option<Nanos> {
+        self.rest.telemetry_period()
     }
 }

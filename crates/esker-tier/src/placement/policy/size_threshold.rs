@@ -55,4 +55,7 @@ impl Placement for SizeThreshold {
         let is_large = new.write.is_some_and(|write| write.length > threshold);
         DeviceIndex(if is_large { large } else { small })
     }
+
+    /// New devices get what the others have no room for.
+    fn devices_joined(&mut self, _: usize) {}
 }

@@ -55,6 +55,7 @@ pub(super) fn checked_weights(weights: &[u32], devices: usize) -> Result<Vec<u32
 /// on the order of first writes.
 #[derive(Clone, Debug)]
 pub struct StaticSplit {
+    weights: Vec<u32>,
     turns: Vec<DeviceIndex>,
     /// Whether the shares were asked for, by weights.
     asked: bool,
@@ -79,7 +80,7 @@ impl StaticSplit {
             owed[device] -= total;
             DeviceIndex(device as u16)
         });
-        Self { turns: turns.collect(), asked: true }
+        Self { turns: turns.collect(), weights: weights.to_vec(), asked: true }
     }
 }
 
@@ -95,6 +96,15 @@ impl Placement for StaticSplit {
             shares[device.0 as usize] += extents / round + u32::from(turn < extents % round);
         }
         self.asked.then_some(shares)
+    }
+
+    /// New devices have the mean weight of the others. Extents that have a place stay there.
+    fn devices_joined(&mut self, devices: usize) {
+        let total: u32 = self.weights.iter().sum();
+        let mean = (total / self.weights.len() as u32).max(1);
+        let mut weights = std::mem::take(&mut self.weights);
+        weights.resize(devices, mean);
+        *self = Self { asked: self.asked, ..Self::new(&weights) };
     }
 }
 

@@ -9,7 +9,7 @@ use super::measured_windows::{Difference, Windows};
 use super::static_split::checked_weights;
 use super::{
     Completed, DeviceView, Event, MoveOutcome, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings,
-    WishedMove, Wishes, schema_of,
+    Rewrite, WishedMove, Wishes, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 
@@ -208,6 +208,23 @@ impl Placement for Wardrop {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    /// A write that replaces an extent takes it home.
+    fn redirect(&mut self, write: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
+        Some(self.home(write.extent))
+    }
+
+    fn redirects(&self) -> bool {
+        true
+    }
+
+    /// A new device begins with its probes.
+    fn devices_joined(&mut self, devices: usize) {
+        self.shares.resize(devices, 0.0);
+        self.give_least(self.least.max(LEAST_FIRST));
+        self.windows = Windows::new(devices);
+        (self.gain, self.slowest) = (GAIN_FIRST, None);
     }
 }
 

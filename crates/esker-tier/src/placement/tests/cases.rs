@@ -4,7 +4,7 @@ use esker_core::Telemetry;
 
 use super::*;
 use crate::engine::RecordNumber;
-use crate::extent::PhysicalExtent;
+use crate::extent::{BlockRange, PhysicalExtent};
 
 /// A flush goes to the written device, then to the journal, then to the reply. With nothing new to record it is one
 /// flush and no journal.
@@ -14,7 +14,8 @@ fn a_flush_goes_to_written_devices_only_and_hardens_only_new_records() {
     let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Ok(()) };
     assert_eq!(on(&mut engine, host(0, FLUSH)), [reply(0)], "nothing written, nothing to do");
     for round in 0..2 {
-        let [(io, DeviceIndex(1), _)] = ios(&on(&mut engine, host(0, Request::write(Lba(4), Bytes(512)))))[..] else {
+        let [(io, DeviceIndex(1), _)] = ios(&on(&mut engine, host(0, Request::write(Lba(EXTENT), Bytes(512)))))[..]
+        else {
             panic!("extent 1 lies on device 1");
         };
         on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
@@ -37,7 +38,7 @@ fn a_flush_goes_to_written_devices_only_and_hardens_only_new_records() {
 fn the_first_error_by_address_counts_whichever_comes_first() {
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
         let mut engine = engine();
-        let parts = ios(&on(&mut engine, host(0, Request::write(Lba(2), Bytes(512 * 10)))));
+        let parts = ios(&on(&mut engine, host(0, Request::write(Lba(8), Bytes(512 * 40)))));
         assert_eq!(parts.len(), 3);
         let results = [Ok(()), Err(DeviceError::Medium), Err(DeviceError::ReadOnly)];
         let mut effects = Vec::new();
@@ -96,7 +97,7 @@ fn a_failed_device_serves_reads_only() {
     for (slot, request) in [
         (4, write(false, 0)),
         (5, sector(RequestKind::Trim, 0)),
-        (6, sector(RequestKind::WriteZeroes { fua: true }, 2)),
+        (6, sector(RequestKind::WriteZeroes { fua: true }, 0)),
         (7, FLUSH),
     ] {
         assert_eq!(on(&mut engine, host(slot, request)), [failed(slot)]);
@@ -142,7 +143,7 @@ fn a_failed_journal_fails_who_waits_and_everything_but_reads() {
     let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
     let [(io, ..)] = ios(&on(&mut engine, host(0, write)))[..] else { panic!() };
     on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
-    let [(late, ..)] = ios(&on(&mut engine, host(1, Request::write(Lba(4), Bytes(512)))))[..] else { panic!() };
+    let [(late, ..)] = ios(&on(&mut engine, host(1, Request::write(Lba(EXTENT), Bytes(512)))))[..] else { panic!() };
     assert_eq!(on(&mut engine, Input::JournalFailed), [reply(0, Err(DeviceError::Failed))]);
     assert_eq!(
         on(&mut engine, Input::Done { io: late, at: Nanos::ZERO, result: Ok(()) }),
@@ -160,7 +161,7 @@ fn a_failed_journal_fails_who_waits_and_everything_but_reads() {
 /// A full device, or one that takes no writes, passes its share on. If all are full, the request fails with that error.
 #[test]
 fn fresh_extents_go_where_there_is_room() {
-    let mut engine = PlacementEngine::new(&settings(&[8, 16], "[1, 1]")).unwrap();
+    let mut engine = PlacementEngine::new(&settings(&[32, 64], "[1, 1]")).unwrap();
     let telemetry = Telemetry { state: DeviceState::ReadOnly, ..Telemetry::default() };
     on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry });
     let write = |extent: u64| Request::write(Lba(extent * EXTENT), Bytes(512));
@@ -176,7 +177,7 @@ fn fresh_extents_go_where_there_is_room() {
 
 #[test]
 fn neighbours_on_one_device_are_one_request() {
-    let mut engine = PlacementEngine::new(&settings(&[32], "[1]")).unwrap();
+    let mut engine = PlacementEngine::new(&settings(&[128], "[1]")).unwrap();
     engine.fill(Ratio::ONE);
     let parts = ios(&on(&mut engine, host(0, Request::read(Lba(3), Bytes(512 * 20)))));
     assert_eq!(parts.len(), 1);
@@ -185,9 +186,13 @@ fn neighbours_on_one_device_are_one_request() {
 
 #[test]
 fn a_map_that_contradicts_itself_is_refused() {
-    let settings = settings(&[16, 16], "[1, 1]");
+    let settings = settings(&[64, 64], "[1, 1]");
     let place = |device, extent| ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
-    let mapped = |extent, place| MapRecord::Mapped { extent: LogicalExtent(extent), place };
+    let mapped = |extent, place| MapRecord::Mapped {
+        extent: LogicalExtent(extent),
+        place,
+        blocks: BlockRange { first: 0, count: 2 },
+    };
     let restore = |records: &[MapRecord]| {
         PlacementEngine::restore(&settings, Checkpoint::default(), &mut records.iter().copied()).err()
     };
@@ -197,22 +202,26 @@ fn a_map_that_contradicts_itself_is_refused() {
     let twice = Some(RestoreError::Twice { device: 1, extent: 3 });
     assert_eq!(restore(&[mapped(0, place(1, 3)), mapped(1, place(1, 3))]), twice);
     assert_eq!(restore(&[mapped(0, place(1, 2)), mapped(0, place(1, 3))]), twice);
+    let written = MapRecord::Written { extent: LogicalExtent(0), blocks: BlockRange { first: 1, count: 2 } };
+    assert_eq!(restore(&[written]), Some(RestoreError::Absent(0)));
+    let past_the_end = Some(RestoreError::Blocks { extent: 0, first: 1, count: 2 });
+    assert_eq!(restore(&[mapped(0, place(0, 0)), written]), past_the_end);
 }
 
 #[test]
 fn impossible_settings_say_what_is_wrong() {
     let error = |settings: &PlacementSettings| PlacementEngine::new(settings).unwrap_err().to_string();
-    let mut odd = settings(&[16, 16], "[1, 1]");
+    let mut odd = settings(&[64, 64], "[1, 1]");
     odd.extent = Bytes(1000);
-    assert_eq!(error(&odd), "`extent` is 1kB; it has to be whole sectors of 512B");
-    assert_eq!(error(&settings(&[16, 2], "[1, 1]")), "device 1 holds 1KiB, less than one `extent` of 2KiB");
-    let mut vast = settings(&[16, 16], "[1, 1]");
+    assert_eq!(error(&odd), "`extent` is 1kB; it has to be a multiple of 4KiB");
+    assert_eq!(error(&settings(&[64, 15], "[1, 1]")), "device 1 holds 7680B, less than one `extent` of 8KiB");
+    let mut vast = settings(&[64, 64], "[1, 1]");
     vast.devices[1] = Bytes(1 << 50);
     assert_eq!(
         error(&vast),
-        "the devices hold 549755813892 pieces of one `extent` of 2KiB, more than 2^26 (a map of 1 GiB)"
+        "the devices hold 137438953476 pieces of one `extent` of 8KiB, more than 2^26 (a map of 1.3 GiB)"
     );
     assert_eq!(error(&settings(&[], "[]")), "there are 0 devices; an engine takes 1 to 1024");
-    assert_eq!(error(&settings(&[16], "[1, 1]")), "weights: `weights` has 2 entries for 1 devices");
-    assert_eq!(error(&settings(&[16], "[0]")), "weights: `weights` are all zero");
+    assert_eq!(error(&settings(&[64], "[1, 1]")), "weights: `weights` has 2 entries for 1 devices");
+    assert_eq!(error(&settings(&[64], "[0]")), "weights: `weights` are all zero");
 }

@@ -3,14 +3,36 @@
 mod cases;
 mod moves;
 mod properties;
+mod redirects;
 mod world;
 
-use esker_core::{Bytes, Nanos};
+use esker_core::{Bytes, Lba, Nanos};
 
 use super::*;
+use crate::engine::{DataRef, IoId};
 
-const EXTENT: u64 = 4;
+/// Sectors of an extent: two blocks.
+const EXTENT: u64 = 16;
 
+/// Sectors of a block.
+const SECTORS: usize = 8;
+
+/// Ways in which an engine can be made faulty, so that the properties have to find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A first write does not fill its blocks up with zeroes.
+    DoesNotPad,
+    /// Writes do not wait for the first write to their blocks, or for a redirected write.
+    OverlooksFirstWrites,
+    /// A durable write is believed to make durable what was written to its blocks before.
+    TrustsDurableWrites,
+    /// A flush does not wait for redirected writes that have replaced what it flushes.
+    ForgetsRedirected,
+    /// The record of a redirected write is issued before its data are durable.
+    RecordsRedirectsEarly,
+}
+
+/// Settings for devices of so many sectors.
 fn settings(devices: &[u64], weights: &str) -> PlacementSettings {
     let options = format!(r#"{{"kind":"static-split","weights":{weights}}}"#);
     let policy: PolicySettings = serde_json::from_str(&options).unwrap();
@@ -23,7 +45,7 @@ fn settings(devices: &[u64], weights: &str) -> PlacementSettings {
 }
 
 fn engine() -> PlacementEngine {
-    PlacementEngine::new(&settings(&[16, 16], "[1, 1]")).unwrap()
+    PlacementEngine::new(&settings(&[64, 64], "[1, 1]")).unwrap()
 }
 
 fn on(engine: &mut PlacementEngine, input: Input) -> Vec<Effect> {

@@ -5,22 +5,35 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use esker_core::Rng;
 use proptest::prelude::*;
 
+use super::redirects::Redirecting;
 use super::world::World;
 use super::*;
+
+/// A world on two devices, whose policy redirects writes.
+fn redirecting(seed: u64) -> World {
+    let mut world = World::new(settings(&[64, 96], "[1, 1]"), seed);
+    let policy = Redirecting::new(1, 2, seed);
+    world.engine = PlacementEngine::new(&world.settings).unwrap().with_policy(Box::new(policy));
+    world
+}
 
 /// (kind, start, sectors, fua, effects to perform afterwards)
 type Operation = (u8, u64, u64, bool, u8);
 
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
-    prop::collection::vec((0u8..14, 0u64..64, 1u64..12, any::<bool>(), 0u8..6), 1..60)
+    let start = prop_oneof![0u64..256, (0u64..32).prop_map(|block| block * SECTORS as u64)];
+    let sectors = prop_oneof![1u64..48, (1u64..6).prop_map(|blocks| blocks * SECTORS as u64)];
+    prop::collection::vec((0u8..16, start, sectors, any::<bool>(), 0u8..6), 1..60)
 }
 
-/// A request of the host, or a move.
+/// A request of the host, a move, a change of the devices, or a step of a checkpoint.
 fn submit(world: &mut World, operation: Operation) {
-    let (kind, start, sectors, _, effects) = operation;
+    let (kind, start, sectors, often, effects) = operation;
     match kind {
         0..10 => world.submit(request(operation, world.history.len() as u64)),
-        _ => world.wish(start, sectors),
+        10..14 => world.wish(start, sectors),
+        14 if often => world.reshape(start, sectors),
+        _ => world.step_checkpoint(sectors % 4),
     }
     for _ in 0..effects {
         world.perform_one();
@@ -41,9 +54,11 @@ fn request((kind, start, sectors, fua, _): Operation, capacity: u64) -> Request 
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
     #[test]
     fn reads_return_the_last_write_in_whatever_order_effects_are_performed(operations in operations(), seed: u64) {
-        let mut world = World::new(settings(&[20, 33, 8], "[2, 1, 1]"), seed);
+        let mut world = World::new(settings(&[80, 132, 32], "[2, 1, 1]"), seed);
         let capacity = world.history.len() as u64;
         for operation in operations {
             submit(&mut world, operation);
@@ -59,14 +74,23 @@ proptest! {
     /// one that was written later.
     #[test]
     fn what_was_promised_survives_a_crash(operations in operations(), seed: u64) {
-        until_a_crash(World::new(settings(&[16, 16], "[1, 1]"), seed), operations).unwrap();
+        until_a_crash(World::new(settings(&[64, 64], "[1, 1]"), seed), operations).unwrap();
+    }
+
+    #[test]
+    fn what_was_promised_survives_redirects_failures_and_a_crash(
+        operations in operations(),
+        seed: u64,
+        failures in prop_oneof![Just(0u64), 2u64..20],
+    ) {
+        until_a_crash(World { failures, ..redirecting(seed) }, operations).unwrap();
     }
 
     /// Promises hold after a crash even if flushes, durable writes and the journal fail now and then, and drop the data
     /// that they had not written.
     #[test]
     fn what_was_promised_survives_failures_and_a_crash(operations in operations(), seed: u64, failures in 2u64..12) {
-        let world = World::new(settings(&[16, 16], "[1, 1]"), seed);
+        let world = World::new(settings(&[64, 64], "[1, 1]"), seed);
         until_a_crash(World { failures, ..world }, operations).unwrap();
     }
 
@@ -77,13 +101,13 @@ proptest! {
         seed: u64,
     ) {
         let policy = PolicySettings { kind: PLACEMENTS[policy].name.to_string(), options: serde_json::Map::new() };
-        let settings = PlacementSettings { policy, ..settings(&[16, 24], "[1, 1]") };
+        let settings = PlacementSettings { policy, ..settings(&[64, 96], "[1, 1]") };
         until_a_crash(World::new(settings, seed), operations).unwrap();
     }
 
     #[test]
     fn every_request_is_answered_in_spite_of_failures(operations in operations(), seed: u64, failures in 2u64..12) {
-        let mut world = World { failures, ..World::new(settings(&[16, 16], "[1, 1]"), seed) };
+        let mut world = World { failures, ..World::new(settings(&[64, 64], "[1, 1]"), seed) };
         for operation in operations {
             submit(&mut world, operation);
         }
@@ -98,32 +122,40 @@ fn until_a_crash(mut world: World, operations: Vec<Operation>) -> Result<(), Str
     world.crash_and_check()
 }
 
-/// In how many of 300 runs an engine breaks a promise after `spoil` has introduced a fault.
-fn losses(failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
+/// In how many of `runs` runs an engine breaks a promise after `spoil` has introduced a fault.
+fn losses(runs: u64, failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
     let loses = |seed: &u64| {
-        let mut world = World { failures, ..World::new(settings(&[16, 24], "[1, 1]"), *seed) };
+        let mut world = World { failures, ..redirecting(*seed) };
         spoil(&mut world.engine);
         let mut rng = Rng::new(*seed);
         let mut next = |below| rng.below(below);
-        let operation = |_| (next(14) as u8, next(64), 1 + next(11), next(2) == 0, next(6) as u8);
+        let operation = |_| {
+            let aligned = next(2) * 7 + 1;
+            let (start, sectors) = (next(256 / aligned) * aligned, (1 + next(40 / aligned)) * aligned);
+            (next(16) as u8, start, sectors, next(2) == 0, next(6) as u8)
+        };
         let operations = (0..80).map(operation).collect();
-        // A read of a place that was never written fails an assertion on the way.
+        // A record of data that may be lost fails an assertion on the way.
         let run = AssertUnwindSafe(|| until_a_crash(world, operations));
         !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
     };
-    (0..300).filter(loses).count()
+    (0..runs).filter(loses).count()
 }
 
-/// Three faulty engines lose what they promised: one that tries a failed flush again and believes the second result,
-/// one that overlooks writes of the host while an extent is copied, and one that uses a place again before its record
-/// is durable. The property above would find each of them.
+/// Faulty engines lose what they promised, or show data that are not the host's: one that tries a failed flush again and
+/// believes the second result, one that overlooks writes of the host while an extent is copied, one that uses a place
+/// again before its record is durable, and those of [`Fault`]. The properties above would find each of them.
 #[test]
 fn wrong_engines_are_found_out() {
-    assert_eq!((losses(0, |_| ()), losses(3, |_| ())), (0, 0));
+    assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ())), (0, 0));
     let found = [
-        losses(3, |engine| engine.health.forgives = true),
-        losses(0, |engine| engine.copies.overlooks_writes = true),
-        losses(0, |engine| engine.leaving.hurries = true),
+        losses(300, 3, |engine| engine.health.forgives = true),
+        losses(300, 0, |engine| engine.copies.overlooks_writes = true),
+        losses(300, 0, |engine| engine.leaving.hurries = true),
+        losses(300, 0, |engine| engine.fault = Some(Fault::DoesNotPad)),
+        losses(3000, 0, |engine| engine.fault = Some(Fault::OverlooksFirstWrites)),
+        losses(300, 0, |engine| engine.fault = Some(Fault::TrustsDurableWrites)),
+        losses(300, 0, |engine| engine.fault = Some(Fault::RecordsRedirectsEarly)),
     ];
-    assert!(found.iter().all(|&found| found >= 5), "{found:?} of 300");
+    assert!(found.iter().all(|&found| found >= 5), "{found:?}");
 }

@@ -1,6 +1,6 @@
 //! A host, a volume, stores that lose unflushed data, and a journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::Rng;
 
@@ -13,26 +13,27 @@ use crate::engine::RecordNumber;
 pub(super) struct Store {
     pub(super) live: Vec<u64>,
     pub(super) survivors: Vec<Vec<u64>>,
-    pub(super) touched: Vec<bool>,
     pub(super) dirty: Vec<bool>,
     /// A flush or durable write has failed.
     pub(super) failed: bool,
 }
 
 impl Store {
+    /// A store that holds somebody else's data.
     pub(super) fn new(sectors: u64) -> Self {
-        let sectors = sectors as usize;
-        Self {
-            live: vec![0; sectors],
-            survivors: vec![vec![0]; sectors],
-            touched: vec![false; sectors],
-            dirty: vec![false; sectors],
-            failed: false,
+        let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false };
+        store.grow(sectors);
+        store
+    }
+    pub(super) fn grow(&mut self, sectors: u64) {
+        for sector in self.live.len() as u64..sectors {
+            self.live.push(u64::MAX - sector);
+            self.survivors.push(vec![u64::MAX - sector]);
+            self.dirty.push(false);
         }
     }
     pub(super) fn write(&mut self, sector: usize, value: u64, durable: bool) {
         self.live[sector] = value;
-        self.touched[sector] = true;
         self.dirty[sector] = !durable;
         if durable {
             self.survivors[sector].clear();
@@ -53,9 +54,6 @@ impl Store {
                 *survivors = vec![survivors[rng.below(survivors.len() as u64) as usize]];
             }
         }
-    }
-    pub(super) fn is_durable(&self, sector: usize) -> bool {
-        self.touched[sector] && self.survivors[sector] == [self.live[sector]]
     }
     pub(super) fn lose_power(&mut self, rng: &mut Rng) {
         for (survivors, live) in self.survivors.iter_mut().zip(&mut self.live) {
@@ -84,6 +82,14 @@ pub(super) struct World {
     pub(super) engine: PlacementEngine,
     pub(super) stores: Vec<Store>,
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
+    /// All records, whether they have come to the journal or not.
+    pub(super) issued: Vec<MapRecord>,
+    /// A checkpoint under way.
+    pub(super) checkpoint: Option<Checkpoint>,
+    /// Devices that were drained, and told to be empty.
+    pub(super) drained: BTreeSet<u16>,
+    /// For each sector: all values that the host has given it.
+    pub(super) values: Vec<BTreeSet<u64>>,
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
     /// For each sector: the values from the oldest one that may survive to the latest.
@@ -96,6 +102,10 @@ pub(super) struct World {
     /// One in this many flushes, durable writes and hardenings of the journal fails; none if 0.
     pub(super) failures: u64,
     pub(super) journal_failed: bool,
+    /// A device was to be drained.
+    pub(super) was_drained: bool,
+    /// A write has failed because there was no room.
+    pub(super) was_full: bool,
     pub(super) step: u64,
     pub(super) next_value: u64,
     pub(super) rng: Rng,
@@ -110,6 +120,10 @@ impl World {
             settings,
             engine,
             journal: BTreeMap::new(),
+            issued: Vec::new(),
+            checkpoint: None,
+            drained: BTreeSet::new(),
+            values: vec![BTreeSet::from([0]); sectors],
             hardened: RecordNumber(0),
             effects: Vec::new(),
             history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
@@ -119,34 +133,113 @@ impl World {
             scratch: BTreeMap::new(),
             failures: 0,
             journal_failed: false,
+            was_drained: false,
+            was_full: false,
             step: 0,
             next_value: 1,
             rng: Rng::new(seed),
         }
     }
 
-    /// Hands an input to the engine. Checks that every record it issues is of an extent with durable data, and that it
+    /// Hands an input to the engine. Checks that every record it issues is of blocks whose data are durable, and that it
     /// writes nothing to a failed device.
     pub(super) fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.engine.on(Nanos(self.step), input, &mut effects);
-        for effect in effects.iter().filter(|_| !self.engine.health.forgives) {
-            if let Effect::Io { device, request, .. } = effect {
-                let failed = self.journal_failed || self.stores[device.0 as usize].failed;
-                assert!(request.kind == RequestKind::Read || !failed, "sent to a failed device: {effect:?}");
+        self.take(effects);
+    }
+
+    pub(super) fn take(&mut self, mut effects: Vec<Effect>) {
+        for effect in &effects {
+            let forgives = self.engine.health.forgives;
+            match *effect {
+                Effect::Io { device, request, .. } => {
+                    let failed = self.journal_failed || self.stores[device.0 as usize].failed;
+                    let is_write = !matches!(request.kind, RequestKind::Read | RequestKind::Trim);
+                    assert!(!(is_write && failed) || forgives, "sent to a failed device: {effect:?}");
+                }
+                Effect::Record { number, record } => {
+                    self.issued.push(record);
+                    assert_eq!(number.0 as usize, self.issued.len());
+                    assert!(self.is_durable(record) || forgives, "a record speaks of what may be lost: {effect:?}");
+                }
+                Effect::Drained(device) => {
+                    assert_eq!(self.engine.map.mapped(device.0.into()), 0);
+                    assert!(self.drained.insert(device.0), "told twice");
+                }
+                _ => {}
             }
-            let (MapRecord::Mapped { place, .. } | MapRecord::Moved { place, .. }) = (match effect {
-                Effect::Record { record, .. } => *record,
-                _ => continue,
-            }) else {
-                continue;
-            };
-            let store = &self.stores[place.device.0 as usize];
-            let first = place.extent.0 as usize * EXTENT as usize;
-            let durable = |sector: usize| store.is_durable(sector);
-            assert!((first..first + EXTENT as usize).any(durable), "a record speaks of what may be lost: {effect:?}");
         }
+        effects.retain(|effect| !matches!(effect, Effect::Drained(_)));
         self.effects.append(&mut effects);
+    }
+
+    /// Whether after a crash only values that the host has written could be read where `record` says.
+    fn is_durable(&self, record: MapRecord) -> bool {
+        let extent = record.extent();
+        let Some(place) = self.engine.map.place(extent) else { return true };
+        let blocks = self.engine.map.blocks.recorded(self.engine.map.blocks_of(extent));
+        let store = &self.stores[place.device.0 as usize];
+        let (from, to) = (extent.0 as usize * EXTENT as usize, place.extent.0 as usize * EXTENT as usize);
+        blocks.into_iter().flatten().flat_map(|block| block * SECTORS..(block + 1) * SECTORS).all(|sector| {
+            let known = &self.values[sector];
+            store.survivors[to + sector - from].iter().all(|value| known.contains(value))
+        })
+    }
+
+    /// Changes the devices or the capacity as an administrator would. What cannot be done changes nothing.
+    pub(super) fn reshape(&mut self, kind: u64, device: u64) {
+        let index = DeviceIndex((device % self.stores.len() as u64) as u16);
+        let capacity = self.settings.devices[index.0 as usize];
+        let reshape = match kind % 5 {
+            0 if self.stores.len() < 5 => Reshape::Join { capacity: Bytes(EXTENT * 512 * (1 + device % 4)) },
+            1 if capacity.0 < 200 * 512 => Reshape::Grow { device: index, capacity: Bytes(capacity.0 + 20 * 512) },
+            2 => Reshape::Offer { capacity: Bytes(self.engine.capacity().0 + EXTENT * 512) },
+            3 => Reshape::Drain { device: index },
+            _ => Reshape::Keep { device: index },
+        };
+        let mut effects = Vec::new();
+        if self.engine.reshape(Nanos(self.step), reshape, &mut effects).is_err() {
+            assert!(effects.is_empty());
+            return;
+        }
+        match reshape {
+            Reshape::Join { capacity } => {
+                self.settings.devices.push(capacity);
+                self.stores.push(Store::new(capacity.0 / 512));
+                self.settings.policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
+            }
+            Reshape::Grow { device, capacity } => {
+                self.settings.devices[device.0 as usize] = capacity;
+                self.stores[device.0 as usize].grow(capacity.0 / 512);
+            }
+            Reshape::Offer { capacity } => {
+                let sectors = capacity.0 as usize / 512;
+                self.history.resize(sectors, vec![Written { value: 0, acknowledged: Some(0) }]);
+                self.values.resize(sectors, BTreeSet::from([0]));
+                self.busy.resize(sectors, false);
+            }
+            Reshape::Drain { .. } => self.was_drained = true,
+            Reshape::Keep { device } => drop(self.drained.remove(&device.0)),
+        }
+        self.take(effects);
+        self.engine.check();
+        self.take_replies();
+    }
+
+    /// Begins a checkpoint or adds some extents to it. A complete one is the map that the records before it make.
+    pub(super) fn step_checkpoint(&mut self, most: u64) {
+        let Some(mut checkpoint) = self.checkpoint.take() else {
+            self.checkpoint = Some(self.engine.begin_checkpoint());
+            return;
+        };
+        if self.engine.continue_checkpoint(most as u32, &mut checkpoint) {
+            let mut records = self.issued[..checkpoint.through.0 as usize].iter().copied();
+            let replayed = PlacementEngine::restore(&self.settings, Checkpoint::default(), &mut records).unwrap();
+            assert_eq!(checkpoint, replayed.checkpoint());
+        } else {
+            self.checkpoint = Some(checkpoint);
+        }
     }
 
     pub(super) fn range(request: &Request) -> std::ops::Range<usize> {
@@ -171,6 +264,7 @@ impl World {
                 RequestKind::Read | RequestKind::Flush => continue,
             };
             *slot = value;
+            self.values[sector].insert(value);
             self.history[sector].push(Written { value, acknowledged: None });
         }
         let tag = self.tags.insert(());
@@ -257,6 +351,12 @@ impl World {
             (RequestKind::Flush, DataRef::None) => store.flush(),
             (RequestKind::Trim, DataRef::None) => range.for_each(|sector| store.write(sector, 0, false)),
             (RequestKind::WriteZeroes { fua }, DataRef::None) => range.for_each(|sector| store.write(sector, 0, fua)),
+            (RequestKind::Write { fua }, DataRef::Padded { tag, offset, head, tail }) => {
+                let (head, tail) = (head.0 as usize / 512, tail.0 as usize / 512);
+                let data = &self.pending[&tag].buffer[offset.0 as usize / 512..][..range.len() - head - tail];
+                let padded = [vec![0; head], data.to_vec(), vec![0; tail]].concat();
+                range.zip(padded).for_each(|(sector, value)| store.write(sector, value, fua));
+            }
             (kind, DataRef::Host { tag, offset }) => {
                 let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[offset.0 as usize / 512..];
                 for (sector, slot) in range.zip(buffer) {
@@ -295,10 +395,11 @@ impl World {
         self.effects = rest;
         for reply in replies {
             let Effect::Reply { tag, result } = reply else { unreachable!() };
-            assert!(
-                result.is_ok() || self.journal_failed || self.stores.iter().any(|store| store.failed),
-                "{result:?}"
-            );
+            let failed = self.journal_failed || self.stores.iter().any(|store| store.failed);
+            // There may be no room while devices are drained.
+            let no_room = result == Err(DeviceError::NoSpace) && self.was_drained;
+            assert!(result.is_ok() || failed || no_room, "{result:?}");
+            self.was_full |= no_room;
             self.tags.remove(tag);
             let Pending { request, issued, buffer } = self.pending.remove(&tag).unwrap();
             let range = Self::range(&request);
@@ -315,7 +416,8 @@ impl World {
                     RequestKind::Read => {
                         let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap();
                         assert!(history[known..].iter().any(|written| written.value == value), "sector {sector}");
-                        assert!(self.failures > 0 || history.last().unwrap().value == value, "sector {sector}");
+                        let certain = self.failures == 0 && !self.was_full;
+                        assert!(!certain || history.last().unwrap().value == value, "sector {sector}");
                     }
                     _ => history.last_mut().unwrap().acknowledged = Some(self.step),
                 }
@@ -358,7 +460,7 @@ impl World {
         engine.check();
         let mut rng = self.rng.clone();
         self.stores.iter_mut().for_each(|store| store.lose_power(&mut rng));
-        for sector in 0..self.history.len() {
+        for sector in 0..self.history.len().min(engine.capacity().0 as usize / 512) {
             let mut effects = Vec::new();
             let tag = Tag { slot: 0, generation: sector as u32 };
             let request = Request::read(Lba(sector as u64), Bytes(512));

@@ -1,0 +1,144 @@
+//! The placement engine on a volume of 2 TiB in extents of 128 KiB: requests per second of CPU time, memory, allocations
+//! per request, and checkpoints.
+
+use std::time::Instant;
+
+use allocation_counter::measure;
+use esker_core::{Bytes, Lba, Nanos, Ratio, Request, Rng, Tag};
+use esker_testkit::Bench;
+use esker_tier::{DeviceIndex, Effect, Engine, Input, PlacementEngine, PlacementSettings};
+
+const EXTENT: Bytes = Bytes::kib(128);
+
+/// Bytes of the volume.
+fn volume() -> u64 {
+    if Bench::is_smoke() { 1 << 30 } else { 2 << 40 }
+}
+
+fn requests() -> u64 {
+    if Bench::is_smoke() { 10_000 } else { 4_000_000 }
+}
+
+/// An engine over two devices with data everywhere; a tenth of each device is free.
+fn engine(policy: &str) -> PlacementEngine {
+    let devices = vec![Bytes(volume() * 6 / 10), Bytes(volume() * 6 / 10)];
+    let policy = serde_json::from_str(policy).expect("a policy");
+    let settings = PlacementSettings { extent: EXTENT, devices, policy, free_on_trim: true };
+    let mut engine = PlacementEngine::new(&settings).expect("sound settings");
+    engine.offer(Bytes(volume())).expect("it fits");
+    engine.fill(Ratio::ONE);
+    engine
+}
+
+/// Reads and writes of 8 KiB, half and half, anywhere; eight under way. The first device answers in 100 us, the second in
+/// 150 us.
+struct Host {
+    rng: Rng,
+    now: Nanos,
+    effects: Vec<Effect>,
+    /// Requests to devices that are under way, with their ends.
+    under_way: Vec<(Nanos, esker_tier::IoId)>,
+    free: Vec<u32>,
+}
+
+impl Host {
+    fn new() -> Self {
+        let free = (0..8).collect();
+        Self { rng: Rng::new(1), now: Nanos::ZERO, effects: Vec::new(), under_way: Vec::new(), free }
+    }
+
+    fn run(&mut self, engine: &mut PlacementEngine, requests: u64) {
+        for _ in 0..requests {
+            while self.free.is_empty() {
+                self.end_one(engine);
+            }
+            let slot = self.free.pop().expect("one is free");
+            let start = Lba(self.rng.below(volume() / 8192) * 16);
+            let length = Bytes::kib(8);
+            let request =
+                if self.rng.chance(1, 2) { Request::read(start, length) } else { Request::write(start, length) };
+            self.tell(engine, Input::Host { tag: Tag { slot, generation: 0 }, request });
+        }
+    }
+
+    fn end_one(&mut self, engine: &mut PlacementEngine) {
+        let next = (0..self.under_way.len()).min_by_key(|&index| self.under_way[index].0).expect("one is under way");
+        let (at, io) = self.under_way.swap_remove(next);
+        self.now = at;
+        self.tell(engine, Input::Done { io, at, result: Ok(()) });
+    }
+
+    fn tell(&mut self, engine: &mut PlacementEngine, input: Input) {
+        let mut effects = std::mem::take(&mut self.effects);
+        engine.on(self.now, input, &mut effects);
+        let mut hardened = None;
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Io { io, device: DeviceIndex(device), .. } => {
+                    self.under_way.push((self.now + Nanos::from_micros(100 + 50 * u64::from(device)), io));
+                }
+                Effect::Reply { tag, .. } => self.free.push(tag.slot),
+                Effect::Harden { through } => hardened = Some(through),
+                Effect::Record { .. } | Effect::WakeAt(_) | Effect::Drained(_) => {}
+            }
+        }
+        self.effects = effects;
+        if let Some(through) = hardened {
+            self.tell(engine, Input::Durable { through });
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
+fn main() {
+    for (name, policy) in [
+        ("static split", r#"{"kind":"static-split"}"#),
+        ("migration, with its counters and lists", r#"{"kind":"migration"}"#),
+        ("wardrop", r#"{"kind":"wardrop"}"#),
+    ] {
+        let (mut made, mut host) = (None, Host::new());
+        let memory = measure(|| {
+            let engine = made.insert(engine(policy));
+            host.run(engine, requests());
+        });
+        let mut engine = made.expect("it was made");
+        let per_extent = memory.bytes_current as f64 / (volume() / EXTENT.0) as f64;
+        println!("{name}: {per_extent:.1} bytes per extent of the host");
+        Bench::new(name).rate("requests", || {
+            host.run(&mut engine, requests());
+            requests()
+        });
+        let before = engine.movements().expect("extents move").moved;
+        let allocations = measure(|| host.run(&mut engine, requests())).count_total;
+        let moved = engine.movements().expect("extents move").moved - before;
+        println!("{name}: {allocations} allocations in {} requests, {moved} extents moved meanwhile", requests());
+    }
+    checkpoints();
+}
+
+/// A checkpoint in one piece, and in steps of 4,096 extents while requests are served and extents move.
+#[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn checkpoints() {
+    let mut engine = engine(r#"{"kind":"migration"}"#);
+    let mut host = Host::new();
+    let began = Instant::now();
+    let whole = engine.checkpoint().extents.len();
+    println!("checkpoint of {whole} extents in one piece: {:?}", began.elapsed());
+    let mut checkpoint = engine.begin_checkpoint();
+    let (mut longest, mut steps, mut extents) = (std::time::Duration::ZERO, 0, 0);
+    loop {
+        host.run(&mut engine, 10);
+        let began = Instant::now();
+        let complete = engine.continue_checkpoint(4096, &mut checkpoint);
+        longest = longest.max(began.elapsed());
+        steps += 1;
+        // They are written to the journal's device here.
+        extents += checkpoint.extents.len();
+        checkpoint.extents.clear();
+        if complete {
+            break;
+        }
+    }
+    println!("checkpoint of {extents} extents in {steps} steps: longest {longest:?}");
+}

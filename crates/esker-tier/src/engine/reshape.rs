@@ -1,0 +1,80 @@
+//! Changes of the devices while an engine serves.
+
+use esker_core::{Bytes, Hint};
+use thiserror::Error;
+
+use crate::extent::DeviceIndex;
+
+/// A change of the devices of an engine, or of its capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reshape {
+    /// A device joins, behind the others. It must not hold anything that is needed.
+    Join {
+        /// Its capacity.
+        capacity: Bytes,
+    },
+    /// A device has grown.
+    Grow {
+        /// The device.
+        device: DeviceIndex,
+        /// Its capacity now.
+        capacity: Bytes,
+    },
+    /// The host is offered more.
+    Offer {
+        /// The new capacity, in whole extents.
+        capacity: Bytes,
+    },
+    /// All data of a device move to the others, in the background. When it is empty, the engine says so with
+    /// [`Effect::Drained`](super::Effect::Drained). Until then it may still be full of data that have no room elsewhere.
+    Drain {
+        /// The device.
+        device: DeviceIndex,
+    },
+    /// A device that was drained, or was to be, is used again.
+    Keep {
+        /// The device.
+        device: DeviceIndex,
+    },
+}
+
+/// Why the devices of an engine cannot be changed in this way.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReshapeError {
+    /// The engine computes places instead of keeping a map.
+    #[error("this kind of volume cannot change its devices")]
+    Unsupported,
+    /// There is no such device.
+    #[error("there is no device {0}")]
+    Device(u16),
+    /// A device or the volume would become smaller.
+    #[error("{what} has {now}, and cannot shrink to {wanted}")]
+    Smaller {
+        /// What would: the volume or a device.
+        what: String,
+        /// Its capacity.
+        now: Bytes,
+        /// The capacity that was asked for.
+        wanted: Bytes,
+    },
+    /// The host would be offered more than there is.
+    #[error("the devices that stay hold {holds}; {wanted} are needed")]
+    NoRoom {
+        /// Bytes that would be needed.
+        wanted: Bytes,
+        /// Bytes that the devices hold.
+        holds: Bytes,
+    },
+    /// There would be too many extents or devices, or a device without any extent.
+    #[error("{0}")]
+    Limit(String),
+}
+
+impl Hint for ReshapeError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoRoom { .. } => Some("add a device first, or trim data that are not needed".to_string()),
+            _ => None,
+        }
+    }
+}

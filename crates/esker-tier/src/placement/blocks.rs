@@ -1,0 +1,188 @@
+//! Which blocks of the host's address space have been written. A place that an extent gets still holds data of another
+//! one: what the host has not written since is not read from the device, but is zeroes.
+
+use std::ops::Range;
+
+use esker_core::bits;
+
+/// Bytes of a block.
+pub(super) const BLOCK: u64 = 4096;
+
+/// The state of each block in two bits: `written` and `recorded`. Blocks count from the start of the address space.
+///
+/// | written | recorded | |
+/// |---|---|---|
+/// | 0 | 0 | Never written: reads as zeroes. |
+/// | 0 | 1 | Its first write is under way. Other writes to it wait: the first one may fill it up with zeroes. |
+/// | 1 | 0 | Written. Its record waits until the data are durable. |
+/// | 1 | 1 | Written and recorded. |
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks {
+    written: Vec<u64>,
+    recorded: Vec<u64>,
+    count: usize,
+}
+
+impl Blocks {
+    /// Changes the number of blocks. New ones are not written.
+    pub(super) fn resize(&mut self, count: usize) {
+        if count < self.count {
+            self.clear(count..self.count);
+        }
+        self.count = count;
+        self.written.resize(bits::words(count), 0);
+        self.recorded.resize(bits::words(count), 0);
+        self.written.shrink_to_fit();
+        self.recorded.shrink_to_fit();
+    }
+
+    /// Whether all blocks of `range` are written.
+    #[inline]
+    pub(super) fn all_written(&self, range: Range<usize>) -> bool {
+        bits::all_set(&self.written, range)
+    }
+
+    /// Whether no block of `range` is written or being written for the first time.
+    pub(super) fn all_fresh(&self, range: Range<usize>) -> bool {
+        bits::none_set(&self.written, range.clone()) && bits::none_set(&self.recorded, range)
+    }
+
+    pub(super) fn is_fresh(&self, block: usize) -> bool {
+        self.all_fresh(block..block + 1)
+    }
+
+    /// Whether the first write of any block of `range` is under way.
+    pub(super) fn any_claimed(&self, range: Range<usize>) -> bool {
+        bits::first_of(range, |word| !self.written[word] & self.recorded[word]).is_some()
+    }
+
+    /// Whether any block of `range` is written but not recorded.
+    pub(super) fn any_unrecorded(&self, range: Range<usize>) -> bool {
+        bits::first_of(range, |word| self.written[word] & !self.recorded[word]).is_some()
+    }
+
+    /// Notes that the first write of those blocks of `range` that are not written yet is under way. It must be the only
+    /// one (asserted).
+    pub(super) fn claim(&mut self, range: Range<usize>) {
+        assert!(!self.any_claimed(range.clone()), "a block has two first writes");
+        for run in self.runs(range, |written, _| !written) {
+            bits::set_all(&mut self.recorded, run);
+        }
+    }
+
+    /// Notes that the first write of the claimed blocks of `range` has ended: they are written, and recorded, too, if
+    /// that is `recorded`. Returns these blocks.
+    pub(super) fn write(&mut self, range: Range<usize>, recorded: bool) -> Vec<Range<usize>> {
+        let runs = self.claimed(range);
+        for run in runs.iter().cloned() {
+            bits::set_all(&mut self.written, run.clone());
+            if !recorded {
+                bits::clear_all(&mut self.recorded, run);
+            }
+        }
+        runs
+    }
+
+    /// Notes that the first write of the claimed blocks of `range` has failed.
+    pub(super) fn unclaim(&mut self, range: Range<usize>) {
+        for run in self.claimed(range) {
+            bits::clear_all(&mut self.recorded, run);
+        }
+    }
+
+    /// Marks all blocks of `range` as written and recorded.
+    pub(super) fn record(&mut self, range: Range<usize>) {
+        bits::set_all(&mut self.written, range.clone());
+        bits::set_all(&mut self.recorded, range);
+    }
+
+    /// Makes all blocks of `range` unwritten.
+    pub(super) fn clear(&mut self, range: Range<usize>) {
+        bits::clear_all(&mut self.written, range.clone());
+        bits::clear_all(&mut self.recorded, range);
+    }
+
+    fn claimed(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        self.runs(range, |written, recorded| !written & recorded)
+    }
+
+    /// Runs of written blocks in `range`.
+    pub(super) fn written(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        self.runs(range, |written, _| written)
+    }
+
+    /// Runs of blocks in `range` that are written but not recorded.
+    pub(super) fn unrecorded(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        self.runs(range, |written, recorded| written & !recorded)
+    }
+
+    /// Runs of blocks in `range` that are written and recorded.
+    pub(super) fn recorded(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        self.runs(range, |written, recorded| written & recorded)
+    }
+
+    /// From the first written block of `range` to the last one; `None` if there is none.
+    pub(super) fn span(&self, range: Range<usize>) -> Option<Range<usize>> {
+        let runs = self.written(range);
+        Some(runs.first()?.start..runs.last()?.end)
+    }
+
+    /// The first run of written blocks in `range`.
+    pub(super) fn next_written(&self, range: Range<usize>) -> Option<Range<usize>> {
+        self.next_run(range, |written, _| written)
+    }
+
+    fn runs(&self, range: Range<usize>, choose: impl Fn(u64, u64) -> u64) -> Vec<Range<usize>> {
+        let (mut runs, mut at) = (Vec::new(), range.start);
+        while let Some(run) = self.next_run(at..range.end, &choose) {
+            at = run.end;
+            runs.push(run);
+        }
+        runs
+    }
+
+    /// The first run of blocks for which `choose` has a one, of the bits for `written` and `recorded`.
+    fn next_run(&self, range: Range<usize>, choose: impl Fn(u64, u64) -> u64) -> Option<Range<usize>> {
+        let word = |index: usize| choose(self.written[index], self.recorded[index]);
+        let start = bits::first_of(range.clone(), word)?;
+        let end = bits::first_of(start..range.end, |index| !word(index)).unwrap_or(range.end);
+        Some(start..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First and last block of each run.
+    fn ends(runs: Vec<Range<usize>>) -> Vec<(usize, usize)> {
+        runs.into_iter().map(|run| (run.start, run.end - 1)).collect()
+    }
+
+    #[test]
+    fn a_block_goes_from_fresh_by_its_first_write_to_recorded() {
+        let mut blocks = Blocks::default();
+        blocks.resize(300);
+        assert!(blocks.all_fresh(0..300) && !blocks.any_claimed(0..300));
+        blocks.claim(60..70);
+        assert!(blocks.any_claimed(69..300) && !blocks.any_claimed(70..300) && !blocks.is_fresh(60));
+        assert_eq!(ends(blocks.written(0..300)), []);
+        assert_eq!(ends(blocks.write(0..65, false)), [(60, 64)]);
+        blocks.unclaim(0..300);
+        assert_eq!(ends(blocks.written(0..300)), [(60, 64)]);
+        assert_eq!(ends(blocks.unrecorded(61..300)), [(61, 64)]);
+        assert!(blocks.is_fresh(65));
+        blocks.claim(62..68);
+        assert_eq!(ends(blocks.write(0..300, true)), [(65, 67)]);
+        assert_eq!(ends(blocks.recorded(0..300)), [(65, 67)]);
+        assert_eq!(ends(blocks.unrecorded(0..300)), [(60, 64)]);
+        blocks.record(62..64);
+        assert_eq!(ends(blocks.recorded(0..300)), [(62, 63), (65, 67)]);
+        assert_eq!((blocks.span(0..300), blocks.span(100..300)), (Some(60..68), None));
+        blocks.clear(61..66);
+        assert_eq!(ends(blocks.written(0..300)), [(60, 60), (66, 67)]);
+        blocks.resize(67);
+        blocks.resize(300);
+        assert_eq!(ends(blocks.written(0..300)), [(60, 60), (66, 66)]);
+    }
+}

@@ -1,0 +1,201 @@
+//! What follows when a request to a device has ended.
+
+use std::ops::Range;
+
+use esker_core::{DeviceError, Nanos, RequestKind, Tag};
+
+use super::blocks::BLOCK;
+use super::map::{Recorded, Work};
+use super::{Completed, Event, HostPart, Io, PlacementEngine};
+use crate::engine::{Effect, IoId, WrittenBlocks};
+use crate::extent::LogicalExtent;
+
+impl PlacementEngine {
+    /// Handles the end of a request to a device.
+    pub(super) fn io_done(
+        &mut self,
+        now: Nanos,
+        io: IoId,
+        at: Nanos,
+        result: Result<(), DeviceError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        match self.ios.remove(io.0) {
+            Io::Part(part) => self.part_ended(now, &part, at, result, effects),
+            Io::Flush { device } => {
+                let result = self.health.judge(device, RequestKind::Flush, result);
+                self.flush_ended(io, device, result, effects);
+            }
+            Io::Copy { slot, device, kind, sent, length } => {
+                let result = self.health.judge(device, kind, result);
+                let first = self.copies.get(slot).extent;
+                let ok = result.is_ok();
+                let done = Completed { device, first, extents: 1, kind, length, sent, at, for_host: false, ok };
+                self.notify_policy(now, Event::Completed(done));
+                self.copy_ended(now, slot, result, effects);
+            }
+            // Whether the device has freed the place is its own affair.
+            Io::Trim { place } => {
+                let _ = self.health.judge(place.device, RequestKind::Trim, result);
+                self.leaving.trimmed(place);
+            }
+        }
+    }
+
+    fn part_ended(
+        &mut self,
+        now: Nanos,
+        part: &HostPart,
+        at: Nanos,
+        result: Result<(), DeviceError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let device = part.place.device;
+        let result = self.health.judge(device, part.request.kind, result);
+        let done = Completed {
+            device,
+            first: part.first,
+            extents: part.count,
+            kind: part.request.kind,
+            length: part.request.length,
+            sent: part.sent,
+            at,
+            for_host: true,
+            ok: result.is_ok(),
+        };
+        self.notify_policy(now, Event::Completed(done));
+        self.first_writes -= u32::from(part.first_write);
+        if part.redirect {
+            self.redirect_ended(part, result, effects);
+        } else {
+            let is_read = part.request.kind == RequestKind::Read;
+            for (extent, place) in part.places() {
+                match self.map.place(extent) == Some(place) {
+                    true => self.map.ended(extent, is_read),
+                    false => self.leaving.ended(place),
+                }
+            }
+            if !is_read {
+                self.change_ended(now, part, result, effects);
+            }
+        }
+        self.child_ended(part.host, part.offset, result, effects);
+    }
+
+    /// Handles the end of a part that changes data.
+    fn change_ended(
+        &mut self,
+        now: Nanos,
+        part: &HostPart,
+        result: Result<(), DeviceError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if part.first_write {
+            self.first_write_ended(part, result.is_ok(), effects);
+        }
+        if result.is_ok() {
+            self.note_durability(part, effects);
+        }
+        if !self.copies.is_empty() {
+            for (extent, place) in part.places() {
+                // A write may still go to the place that the extent had before it was trimmed.
+                if self.map.place(extent) == Some(place) && self.map.work(extent) == Work::Copy {
+                    let slot = self.copies.of(extent).expect("it is copied");
+                    self.step_copy(now, slot, false, effects);
+                }
+            }
+        }
+        // A flush covers trims, too, but a trim gives no extent a new place.
+        if result.is_ok() && part.request.kind == RequestKind::Trim {
+            self.free_trimmed(part, effects);
+        }
+    }
+
+    /// The blocks of `extent` that `part` touches, counted from the start of the address space.
+    pub(super) fn part_blocks(&self, part: &HostPart, extent: LogicalExtent) -> Range<usize> {
+        let within = part.request.start.byte_offset() - u64::from(part.place.extent.0) * self.extent;
+        let start = u64::from(part.first.0) * self.extent + within;
+        let end = start + part.request.length.0;
+        let all = self.map.blocks_of(extent);
+        all.start.max((start / BLOCK) as usize)..all.end.min(end.div_ceil(BLOCK) as usize)
+    }
+
+    /// Handles the end of the first write to some blocks.
+    fn first_write_ended(&mut self, part: &HostPart, ok: bool, effects: &mut Vec<Effect>) {
+        for (extent, place) in part.places() {
+            // An extent that the host's trim freed during this write has nothing to record.
+            if self.map.place(extent) != Some(place) {
+                continue;
+            }
+            let blocks = self.part_blocks(part, extent);
+            if !ok {
+                self.map.blocks.unclaim(blocks);
+                self.free_if_empty(extent, effects);
+                continue;
+            }
+            let runs = self.map.blocks.write(blocks, false);
+            // The record of an earlier place has to come first.
+            if part.request.kind.is_fua() && self.map.recorded(extent) != Recorded::Elsewhere {
+                self.record(extent, &runs, effects);
+                continue;
+            }
+            for run in runs {
+                let blocks = self.map.block_range(&run);
+                // The write itself is counted afterwards.
+                self.unflushed.push(WrittenBlocks { extent, place, blocks });
+            }
+        }
+    }
+
+    /// Handles the successful end of a part that changes data: it is durable, or waits for a flush.
+    fn note_durability(&mut self, part: &HostPart, effects: &mut Vec<Effect>) {
+        let device = part.place.device;
+        if !part.request.kind.is_fua() || !self.unflushed.is_empty() {
+            self.durability.written(device);
+        }
+        for index in 0..self.unflushed.len() {
+            self.durability.record_after_flush(self.unflushed[index]);
+        }
+        self.unflushed.clear();
+        if part.request.kind.is_fua() && self.needs_flush(part) {
+            self.flush_for(part.host, device, part.request, effects);
+        }
+    }
+
+    /// Whether the data that `part` has written durably could not be found after a crash: the journal does not know
+    /// where they are, and may know it only when other data, written before, are durable, too.
+    fn needs_flush(&self, part: &HostPart) -> bool {
+        #[cfg(test)]
+        if self.has_fault(super::tests::Fault::TrustsDurableWrites) {
+            return false;
+        }
+        part.places().any(|(extent, place)| {
+            self.map.place(extent) == Some(place) && !self.is_recorded(extent, self.part_blocks(part, extent))
+        })
+    }
+
+    /// Handles the end of one of the requests that `host` waits for. `order` decides which of several errors is
+    /// reported.
+    pub(super) fn child_ended(
+        &mut self,
+        host: Tag,
+        order: u64,
+        result: Result<(), DeviceError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.hosts.child_ended(host, order, result) {
+            self.children_ended(host, effects);
+        }
+    }
+
+    /// All requests to devices of `tag` have ended: replies, or waits until the records are durable.
+    pub(super) fn children_ended(&mut self, tag: Tag, effects: &mut Vec<Effect>) {
+        let kind = self.hosts.kind(tag);
+        let result = self.hosts.result(tag);
+        let promises = kind == RequestKind::Flush || kind.is_fua();
+        if result.is_ok() && promises && self.durability.wait_for_records(tag, effects) {
+            return;
+        }
+        self.hosts.reply(tag, result, effects);
+    }
+}

@@ -1,0 +1,149 @@
+//! Flushes and records: a record speaks only of data that are durable on their device.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
+
+use super::map::Recorded;
+use super::{Io, PlacementEngine};
+use crate::engine::{DataRef, Effect, IoId, MapRecord, RecordNumber, Waiting, WrittenBlocks};
+use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
+
+impl PlacementEngine {
+    /// Issues `record`.
+    fn issue(&mut self, record: MapRecord, effects: &mut Vec<Effect>) -> RecordNumber {
+        let extent = record.extent();
+        self.keep_for_snapshot(extent);
+        if let MapRecord::Mapped { blocks, .. } | MapRecord::Written { blocks, .. } = record {
+            let range = self.map.range(extent, blocks);
+            self.map.blocks.record(range);
+        }
+        if !matches!(record, MapRecord::Freed { .. }) {
+            self.map.set_recorded(extent, Recorded::Here);
+        }
+        let number = self.durability.issue();
+        self.leaving.recorded(extent, number);
+        effects.push(Effect::Record { number, record });
+        number
+    }
+
+    /// Issues the records of where `extent` is and of its blocks `runs`. All its data are durable.
+    pub(super) fn record(&mut self, extent: LogicalExtent, runs: &[Range<usize>], effects: &mut Vec<Effect>) {
+        let place = self.map.place(extent).expect("written extents have a place");
+        if self.map.recorded(extent) == Recorded::Elsewhere {
+            self.issue(MapRecord::Moved { extent, place }, effects);
+        }
+        for blocks in runs.iter().map(|run| self.map.block_range(run)).collect::<Vec<_>>() {
+            let record = match self.map.recorded(extent) {
+                Recorded::No => MapRecord::Mapped { extent, place, blocks },
+                _ => MapRecord::Written { extent, blocks },
+            };
+            self.issue(record, effects);
+        }
+    }
+
+    /// Issues the record that `extent` has no data any more, and frees its place.
+    pub(super) fn record_freed(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) -> Option<RecordNumber> {
+        (self.map.recorded(extent) != Recorded::No).then(|| {
+            let number = self.issue(MapRecord::Freed { extent }, effects);
+            self.durability.harden(effects);
+            number
+        })
+    }
+
+    /// Handles a flush of the host. It waits for a flush of every device with completed writes that no flush covers
+    /// yet. If a device has failed, the flush fails but still makes durable what it can.
+    pub(super) fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
+        for index in 0..self.health.devices().len() {
+            let device = DeviceIndex(index as u16);
+            if self.health.has_failed(device) {
+                self.hosts.note(tag, index as u64, DeviceError::Failed);
+                continue;
+            }
+            self.flush_for(tag, device, request, effects);
+        }
+    }
+
+    /// Makes the host's request `tag` wait until the writes that have completed on `device` are durable. A flush that
+    /// this takes is like `request`.
+    pub(super) fn flush_for(&mut self, tag: Tag, device: DeviceIndex, request: Request, effects: &mut Vec<Effect>) {
+        match self.durability.wait_for_flush(device, tag) {
+            Waiting::Nothing => return,
+            Waiting::UnderWay => {}
+            Waiting::NewFlush => self.send_flush(device, Some(tag), request, effects),
+        }
+        self.hosts.wait(tag);
+    }
+
+    fn send_flush(&mut self, device: DeviceIndex, tag: Option<Tag>, like: Request, effects: &mut Vec<Effect>) {
+        let io = IoId(self.ios.insert(Io::Flush { device }));
+        self.durability.flush_begun(device, io, tag);
+        let request = Request { kind: RequestKind::Flush, start: Lba(0), length: Bytes::ZERO, ..like };
+        effects.push(Effect::Io { io, host: None, device, request, data: DataRef::None });
+    }
+
+    /// Whether places become free by flushes of the engine.
+    pub(super) fn frees_by_flush(&self) -> bool {
+        let places = self.leaving.unrecorded().filter_map(|extent| self.map.place(extent));
+        places.into_iter().any(|place| !self.health.has_failed(place.device))
+    }
+
+    /// Flushes what keeps places from becoming free.
+    pub(super) fn flush_for_space(&mut self, effects: &mut Vec<Effect>) {
+        let places = self.leaving.unrecorded().filter_map(|extent| self.map.place(extent));
+        let devices: BTreeSet<DeviceIndex> = places.map(|place| place.device).collect();
+        for device in devices {
+            if !self.health.has_failed(device) && self.durability.lacks_flush(device) {
+                let like = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+                self.send_flush(device, None, like, effects);
+            }
+        }
+        self.durability.harden(effects);
+    }
+
+    pub(super) fn flush_ended(
+        &mut self,
+        io: IoId,
+        device: DeviceIndex,
+        result: Result<(), DeviceError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let (hosts, mut durable) = self.durability.flush_ended(device, io, result.is_ok());
+        durable.sort();
+        // Blocks beside each other are one record.
+        let joined = durable.chunk_by(|one, next| {
+            (one.extent, one.place) == (next.extent, next.place) && one.blocks.end() == next.blocks.first
+        });
+        for blocks in joined {
+            let WrittenBlocks { extent, place, blocks: BlockRange { first, .. } } = blocks[0];
+            assert_eq!(self.map.place(extent), Some(place), "what has gone is forgotten");
+            let count = blocks.iter().map(|written| written.blocks.count).sum();
+            let runs = self.map.blocks.unrecorded(self.map.range(extent, BlockRange { first, count }));
+            self.record(extent, &runs, effects);
+        }
+        if hosts.is_empty() {
+            self.durability.harden(effects);
+        }
+        for host in hosts {
+            self.child_ended(host, u64::from(device.0), result, effects);
+        }
+    }
+
+    /// Whether a record says that the blocks `range` of `extent` are where they are.
+    pub(super) fn is_recorded(&self, extent: LogicalExtent, range: Range<usize>) -> bool {
+        self.map.recorded(extent) == Recorded::Here && !self.map.blocks.any_unrecorded(range)
+    }
+
+    /// Before a record spoke of what `hosts` are flushing, a redirected write to `device` has replaced it. The old data
+    /// will never be found again, so the new ones have to be durable.
+    pub(super) fn flush_redirected(&mut self, hosts: Vec<Tag>, device: DeviceIndex, effects: &mut Vec<Effect>) {
+        #[cfg(test)]
+        if self.has_fault(super::tests::Fault::ForgetsRedirected) {
+            return;
+        }
+        for host in hosts {
+            self.flush_for(host, device, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), effects);
+        }
+    }
+}
