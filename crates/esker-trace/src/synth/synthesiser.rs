@@ -264,7 +264,7 @@ mod tests {
         assert!(matches!(refused(r#"{ "requests": 1, "alignment": "1000B" }"#), E::Alignment { .. }));
         assert!(matches!(refused(r#"{ "requests": 1, "footprint": "2KiB" }"#), E::Footprint { .. }));
         assert!(matches!(refused(r#"{ "requests": 1, "footprint": "2GiB" }"#), E::Capacity { .. }));
-        let area = r#"{ "requests": 1, "footprint": "64KiB", "write_size": "8KiB", "write_area": "10%" }"#;
+        let area = r#"{ "requests": 1, "footprint": "64KiB", "write_size": "16KiB", "write_area": "10%" }"#;
         assert!(matches!(refused(area), E::Area { .. }));
         assert!(matches!(refused(r#"{ "requests": 1, "write_area": "100%" }"#), E::Area { .. }));
         assert!(matches!(refused(r#"{ "requests": 1, "write_area": "101%" }"#), E::Share { .. }));
