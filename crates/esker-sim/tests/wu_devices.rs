@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use esker_results::RunResults;
 use esker_sim::{Experiment, RunOptions, run};
 
-/// Table V: MB/s with one process and with ten. The text below it says that its processes replay the NetApp traces; its
-/// mean latencies say so, too: 0.2 ms an operation at 12.4 MB/s are 2.5 kB an operation, as tables III and IV have it for
-/// these traces (dbench: 5.4 kB).
+/// Table V: MB/s with one process and with ten. The text below it says that its processes replay the NetApp traces;
+/// its mean latencies say so, too: 0.2 ms an operation at 12.4 MB/s are 2.5 kB an operation, as tables III and IV have
+/// it for these traces (dbench: 5.4 kB).
 const TABLE_V: [(&str, &str, [f64; 2]); 2] =
     [("fujitsu-mba3073np-73g", "none", [12.3106, 25.9799]), ("intel-x25m-80g", "steady", [12.413, 23.6754])];
 
@@ -45,8 +45,8 @@ fn each_device_alone_meets_table_v() {
     }
 }
 
-/// Section II.D: writes of the slow drive are slower than those of a disk and its reads faster. The fast drive is faster
-/// in both.
+/// Section II.D: writes of the slow drive are slower than those of a disk and its reads faster. The fast drive is
+/// faster in both.
 #[test]
 fn the_slow_drive_and_the_fast_one_are_told_from_a_disk() {
     let [slow, disk, fast] = ["transcend-ts16gssd25s-16g", "samsung-sp2504c-250g", "memoright-gt-32g"]

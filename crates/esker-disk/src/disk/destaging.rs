@@ -10,9 +10,9 @@ const IDLE: Nanos = Nanos::from_millis(20);
 
 /// Writes that have completed in the buffer and still have to go to the medium.
 ///
-/// Without batches they get the arm when no other command wants it, when a flush waits for them, and at every other turn
-/// while writes wait for room in the buffer. With batches they wait until there is no room, and then so much goes at a
-/// time that the arm need not return for each.
+/// Without batches they get the arm when no other command wants it, when a flush waits for them, and at every other
+/// turn while writes wait for room in the buffer. With batches they wait until there is no room, and then so much goes
+/// at a time that the arm need not return for each.
 pub(super) struct Destaging {
     waiting: Box<dyn Scheduler>,
     /// Bytes of a batch.

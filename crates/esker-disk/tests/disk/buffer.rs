@@ -78,11 +78,13 @@ fn the_least_recently_used_segment_goes() {
 fn batches_leave_the_arm_to_others_until_there_is_no_room() {
     let mut batches = buffered();
     batches.cache.as_mut().unwrap().write_batch = Some(Bytes(8 * 512));
-    // The head passes sector 30 at 3 ms. By itself, the write takes the arm until 5.4 ms, and the read waits for a turn.
+    // The head passes sector 30 at 3 ms. By itself, the write takes the arm until 5.4 ms, and the read waits for a
+    // turn.
     let both = [write(0, 50, 4), read(1_000, 30, 4)];
     assert_eq!(responses(&buffered(), &both), [0, 12_400]);
     assert_eq!(responses(&batches, &both), [0, 2_400]);
-    // The third write finds no room: the batch writes 50 to 53 until 5.4 ms and then 54 to 57. Only then comes the read.
+    // The third write finds no room: the batch writes 50 to 53 until 5.4 ms and then 54 to 57. Only then comes the
+    // read.
     let full = [write(0, 50, 4), write(0, 70, 4), write(0, 54, 4), read(2_000, 30, 4)];
     assert_eq!(responses(&batches, &full), [0, 0, 5_400, 11_400]);
     // While nobody asks for anything, the buffer is emptied.
