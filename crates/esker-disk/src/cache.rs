@@ -24,6 +24,11 @@ pub struct CacheSettings {
     /// Waiting data are written when no request wants the arm, when a flush waits for them, and at every other turn of
     /// the arm while writes wait for room.
     pub write_back: Bytes,
+    /// How much of the waiting data is written to the medium at a time: a batch begins when a write finds no room, and
+    /// goes before other commands. Without requests for 20 ms, all waiting data are written. Default: no batches; each
+    /// write goes by itself, as said above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_batch: Option<Bytes>,
 }
 
 /// Content of the buffer. A read is answered from it if one segment holds all of its sectors.

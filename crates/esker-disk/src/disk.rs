@@ -1,5 +1,6 @@
 //! The disk as a device: controller, queue, arm, buffer and link.
 
+mod destaging;
 mod flushes;
 mod link;
 mod measured;
@@ -11,12 +12,13 @@ use esker_core::{
 };
 use esker_results::{DeviceReport, Report, Reporting};
 
+use self::destaging::Destaging;
 use self::flushes::{Flush, Flushes};
 use self::link::Link;
 use self::measured::Measured;
 use crate::cache::Cache;
 use crate::scheduler::ByPriority;
-use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Scheduler, Waiting};
+use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Waiting};
 
 /// A disk with one arm.
 ///
@@ -38,9 +40,7 @@ pub struct Disk {
     mechanics: Mechanics,
     /// Commands that the host waits for.
     scheduler: ByPriority,
-    /// Writes that have completed in the buffer and still have to go to the medium. They get the arm when no other
-    /// command wants it, when a flush waits for them, and at every other turn while writes wait for room in the buffer.
-    destaging: Box<dyn Scheduler>,
+    destaging: Destaging,
     cache: Option<Cache>,
     link: Link,
     flushes: Flushes,
@@ -59,8 +59,6 @@ pub struct Disk {
     /// Writes that wait for room in the buffer. In order of arrival while a flush waits, because the flush may wait for
     /// any of them.
     full: WaitingLine<Waiting>,
-    /// Whether the arm last served `destaging`.
-    destaged: bool,
     in_flight: u32,
     sequence: u64,
     next_event: Nanos,
@@ -130,7 +128,10 @@ impl Disk {
             write_back: settings.cache.map_or(0, |cache| cache.write_back.0),
             mechanics,
             scheduler: ByPriority::new(scheduler.build, settings.priority_aging),
-            destaging: (scheduler.build)(),
+            destaging: Destaging::new(
+                (scheduler.build)(),
+                settings.cache.and_then(|cache| cache.write_batch).map(|batch| batch.0),
+            ),
             cache: settings.cache.map(|cache| Cache::new(&cache, sectors)).transpose()?,
             link: Link::new(settings.bus_rate),
             flushes: Flushes::default(),
@@ -142,7 +143,6 @@ impl Disk {
             arm_free: Nanos::ZERO,
             dirty: 0,
             full: WaitingLine::new(settings.priority_aging),
-            destaged: false,
             in_flight: 0,
             sequence: 0,
             next_event: Nanos::NEVER,
@@ -193,19 +193,19 @@ impl Disk {
         if self.cache.is_none() {
             return self.scheduler.pop(now, mechanics, flush_waits);
         }
-        let buffer_first = flush_waits || !self.full.is_empty() && !self.destaged;
-        let (next, from_buffer) = if buffer_first {
-            match self.destaging.pop(now, mechanics) {
+        let no_room = !self.full.is_empty();
+        let (next, from_buffer) = if self.destaging.goes_first(flush_waits, no_room) {
+            match self.destaging.pop(now, mechanics, false, no_room) {
                 Some(next) => (next, true),
                 None => (self.scheduler.pop(now, mechanics, flush_waits)?, false),
             }
         } else {
             match self.scheduler.pop(now, mechanics, flush_waits) {
                 Some(next) => (next, false),
-                None => (self.destaging.pop(now, mechanics)?, true),
+                None => (self.destaging.pop(now, mechanics, true, no_room)?, true),
             }
         };
-        self.destaged = from_buffer;
+        self.destaging.served = from_buffer;
         Some(next)
     }
 
@@ -270,7 +270,9 @@ impl Disk {
         if served.waiting.write {
             self.flushes.write_ends(served.waiting.sequence);
             if served.ended {
-                self.dirty -= served.sectors * Bytes::SECTOR.0;
+                let bytes = served.sectors * Bytes::SECTOR.0;
+                self.dirty -= bytes;
+                self.destaging.written(bytes);
                 self.admit_writes(now);
             }
             self.end_flushes(now);
@@ -296,7 +298,7 @@ impl Disk {
         let arm = match (self.serving.is_some(), self.cache.is_some()) {
             (true, false) => self.arm_free,
             (true, true) => self.arm_free.min(self.arriving.next()),
-            (false, _) => self.arriving.next(),
+            (false, _) => self.arriving.next().min(self.destaging.next_event()),
         };
         self.next_event = arm.min(self.ending.next());
     }
@@ -385,6 +387,7 @@ impl Device for Disk {
         assert!(now <= self.next_event, "an event of {} at {} was skipped at {now}", self.name, self.next_event);
         self.measured.clock(now);
         self.in_flight += 1;
+        self.destaging.command_came(now);
         let sequence = self.sequence;
         self.sequence += 1;
         let overhead = if request.kind.is_write() { self.write_overhead } else { self.read_overhead };

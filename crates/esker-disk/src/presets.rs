@@ -30,6 +30,14 @@ pub static PRESETS: &[Preset] = &[
         "a 20 TB nearline disk, 7,200 rpm (2022 class): data-sheet rates, zones and seek curve assumed"
     ),
     preset!("sas-10k-2400g", "a 2.4 TB disk of 10,000 rpm (2017 class): all but the speed assumed"),
+    preset!(
+        "fujitsu-mba3073np-73g",
+        "a stand-in for Fujitsu's MBA3073NP, 73 GB, 15,000 rpm (2007): fitted to Wu 2011, table V"
+    ),
+    preset!(
+        "samsung-sp2504c-250g",
+        "a stand-in for Samsung's SP2504C, 250 GB, 7,200 rpm (2005): the disk of Wu 2011, chapter II; mostly assumed"
+    ),
 ];
 
 #[cfg(test)]
@@ -66,6 +74,8 @@ mod tests {
             ("seagate-cheetah-15k5-146g", 3.8),
             ("nearline-7200-20t", 7.4),
             ("sas-10k-2400g", 4.2),
+            ("fujitsu-mba3073np-73g", 3.4),
+            ("samsung-sp2504c-250g", 8.9),
         ] {
             let preset = PRESETS.iter().find(|preset| preset.name == name).unwrap();
             let settings: DiskSettings = toml::from_str(preset.toml).unwrap();

@@ -14,6 +14,7 @@
 mod by_priority;
 mod c_look;
 mod fcfs;
+mod sptf;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -62,4 +63,4 @@ pub trait Scheduler: Send {
 pub type SchedulerEntry = Entry<fn() -> Box<dyn Scheduler>>;
 
 /// Every scheduler, in the order in which lists show them. A new one is a file beside these and a line here.
-pub static SCHEDULERS: &[SchedulerEntry] = &[fcfs::ENTRY, c_look::ENTRY];
+pub static SCHEDULERS: &[SchedulerEntry] = &[fcfs::ENTRY, c_look::ENTRY, sptf::ENTRY];

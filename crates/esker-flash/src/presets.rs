@@ -36,6 +36,18 @@ pub static PRESETS: &[Preset] = &[
     preset!("tlc-consumer-512g", "512 GiB of 3D TLC flash around 2020, four channels, once its SLC cache is full"),
     preset!("qlc-data-centre-2t", "a quarter of 8 TiB of 3D QLC flash around 2022, mapped in units of 16 KiB"),
     preset!("z-nand-240g", "288 GiB of low-latency SLC flash around 2018, Z-NAND class"),
+    preset!(
+        "intel-x25m-80g",
+        "a stand-in for Intel's X25-M of 80 GB (2008): streams as published, fitted to Wu 2011, table V"
+    ),
+    preset!(
+        "memoright-gt-32g",
+        "a stand-in for MemoRight's GT of 32 GB (2008), the faster drive of Wu 2011, chapter II; mostly assumed"
+    ),
+    preset!(
+        "transcend-ts16gssd25s-16g",
+        "a stand-in for Transcend's TS16GSSD25S-S of 16 GB (2008), whose random writes are slow; mostly assumed"
+    ),
     #[cfg(test)]
     preset!("worked-example", "a made-up drive of 8 GB, in the tests alone"),
 ];

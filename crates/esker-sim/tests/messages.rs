@@ -56,6 +56,19 @@ fn message_of(text: &str) -> String {
 }
 
 #[test]
+fn workloads_are_presets_with_keys_laid_over_them() {
+    let text = GOOD.replace("size = \"4KiB\"", "preset = \"wu-iozone-1r3w\", write_area = \"50%\"");
+    let resolved = Experiment::from_str(&text, "x.toml").unwrap().resolved();
+    let synthetic = &resolved["workload"]["synthetic"];
+    assert_eq!((&synthetic["requests"], &synthetic["write_area"]), (&10.into(), &"50%".into()), "{synthetic}");
+    assert_eq!((&synthetic["read_fraction"], synthetic.get("preset")), (&"25%".into(), None), "{synthetic}");
+    let wrong = text.replace("wu-iozone-1r3w", "wu-dbnch");
+    let error = Experiment::from_str(&wrong, "x.toml").unwrap_err();
+    let found = format!("{error} {}", error.hint().unwrap_or_default());
+    assert!(found.starts_with("x.toml:3:") && found.contains("wu-dbench"), "{found}");
+}
+
+#[test]
 fn the_file_without_mistakes_runs() {
     let results = run(&Experiment::from_str(GOOD, "x.toml").unwrap(), &RunOptions::default()).unwrap();
     assert_eq!(results.requests.all.count, 10);

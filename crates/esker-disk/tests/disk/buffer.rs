@@ -13,6 +13,7 @@ fn buffered() -> DiskSettings {
         read_ahead: Bytes(10 * 512),
         read_ahead_on_hit: false,
         write_back: Bytes(8 * 512),
+        write_batch: None,
     };
     DiskSettings { cache: Some(cache), ..round_numbers() }
 }
@@ -71,6 +72,24 @@ fn the_least_recently_used_segment_goes() {
         responses(&buffered(), &[later(0, 0), later(1, 500), later(2, 0), later(3, 900), later(4, 0), later(5, 500)]);
     assert_eq!((times[2], times[4]), (0, 0));
     assert!(times[5] > 0);
+}
+
+#[test]
+fn batches_leave_the_arm_to_others_until_there_is_no_room() {
+    let mut batches = buffered();
+    batches.cache.as_mut().unwrap().write_batch = Some(Bytes(8 * 512));
+    // The head passes sector 30 at 3 ms. By itself, the write takes the arm until 5.4 ms, and the read waits for a
+    // turn.
+    let both = [write(0, 50, 4), read(1_000, 30, 4)];
+    assert_eq!(responses(&buffered(), &both), [0, 12_400]);
+    assert_eq!(responses(&batches, &both), [0, 2_400]);
+    // The third write finds no room: the batch writes 50 to 53 until 5.4 ms and then 54 to 57. Only then comes the
+    // read.
+    let full = [write(0, 50, 4), write(0, 70, 4), write(0, 54, 4), read(2_000, 30, 4)];
+    assert_eq!(responses(&batches, &full), [0, 0, 5_400, 11_400]);
+    // While nobody asks for anything, the buffer is emptied.
+    assert_eq!(responses(&batches, &[write(0, 50, 8), write(19_000, 70, 8)]), [0, 6_800]);
+    assert_eq!(responses(&batches, &[write(0, 50, 8), write(60_000, 70, 8)]), [0, 0]);
 }
 
 #[test]

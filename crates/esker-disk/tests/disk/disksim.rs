@@ -106,6 +106,7 @@ pub(crate) fn cache(specs: &Path) -> CacheSettings {
         read_ahead: sectors("Maximum read-ahead (blks)"),
         read_ahead_on_hit: first(&specs, "Read-ahead on idle hit") > 0.0,
         write_back: Bytes(sectors("Segment size (in blks)").0 * writes as u64),
+        write_batch: None,
     }
 }
 

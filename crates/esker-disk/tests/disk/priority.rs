@@ -82,6 +82,7 @@ const BUFFER: CacheSettings = CacheSettings {
     read_ahead: Bytes(0),
     read_ahead_on_hit: false,
     write_back: Bytes(4096),
+    write_batch: None,
 };
 
 /// When the last of the requests that `which` picks ended.

@@ -89,6 +89,8 @@ prop_compose! {
                 read_ahead: Bytes(read_ahead),
                 read_ahead_on_hit,
                 write_back: Bytes(write_back),
+                // Every other disk writes in batches.
+                write_batch: (segments % 2 == 0).then_some(Bytes(write_back / 2)),
             }),
             scheduler: scheduler.to_string(),
             priority_aging,

@@ -118,6 +118,21 @@ fn known_preset(
     Err(Finding::of(at, key, NotFound::new("preset", name, fitting).into()))
 }
 
+/// Lays the table `node`, at the dotted `path`, over the settings of the preset of `presets` that it names, if any.
+pub(super) fn over_preset(node: &mut Node, path: &str, presets: &'static [Preset]) -> Result<(), Finding> {
+    let Some(entry) = node.as_table().and_then(|table| table.get("preset")) else { return Ok(()) };
+    let Some(name) = entry.node.as_str() else { return Ok(()) };
+    let Some(preset) = presets.iter().find(|preset| preset.name == name) else {
+        let problem = NotFound::new("preset", name, presets.iter().map(|preset| preset.name)).into();
+        return Err(Finding::of(&entry.node.at, join(path, "preset"), problem));
+    };
+    let mut merged = preset_node(preset, &entry.node.at);
+    node.move_keys(&["preset"], &mut Node::empty_table(0..0));
+    merged.overlay(node.clone());
+    *node = merged;
+    Ok(())
+}
+
 /// A preset's parameters as a node. Errors in them point to where the user named the preset.
 pub(super) fn preset_node(preset: &Preset, at: &Span) -> Node {
     let node = Node::parse(preset.toml);

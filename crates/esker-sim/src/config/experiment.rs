@@ -7,8 +7,9 @@ use std::sync::Arc;
 use esker_core::registry::NotFound;
 use serde_json::json;
 
-use super::device::read_device;
+use super::device::{over_preset, read_device};
 use esker_core::Problem;
+use esker_trace::WORKLOADS;
 
 use super::error::ConfigError;
 use super::read::{Document, Finding, join, key_positions, located, read};
@@ -227,7 +228,7 @@ fn read_tables(raw: &Node) -> Result<Tables, Finding> {
         let missing = || Finding::new(&raw.at, "", format!("the table `[{name}]` is missing"));
         table.get(name).map(|entry| &entry.node).ok_or_else(missing)
     };
-    let workload = read(part("workload")?, "workload")?;
+    let workload = read_workload(part("workload")?)?;
     let run = read_run(part("run")?)?;
     let devices = part("device")?;
     let Some(devices) = devices.as_table() else {
@@ -242,6 +243,17 @@ fn read_tables(raw: &Node) -> Result<Tables, Finding> {
         Ok((name.clone(), read_device(&entry.node, &path)?))
     });
     Ok((workload, devices.collect::<Result<_, _>>()?, run))
+}
+
+/// Reads the table `[workload]`, of which `synthetic` may name a preset.
+fn read_workload(node: &Node) -> Result<WorkloadSettings, Finding> {
+    let mut node = node.clone();
+    if let Value::Table(table) = &mut node.value
+        && let Some(synthetic) = table.get_mut("synthetic")
+    {
+        over_preset(&mut synthetic.node, "workload.synthetic", WORKLOADS)?;
+    }
+    read(&node, "workload")
 }
 
 /// Reads the table `[run]`: the target device, and the settings of the run.

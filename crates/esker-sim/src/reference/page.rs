@@ -1,6 +1,7 @@
 //! `docs/experiments.md`: every key of an experiment file.
 
 use esker_core::registry::{Described, described, plain};
+use esker_trace::WORKLOADS;
 use schemars::JsonSchema;
 
 use super::choices::{ChoiceCapability, ChoiceEntry, Choices, choices};
@@ -53,6 +54,8 @@ with an empty table.
 pub fn experiments_page() -> String {
     let mut page = HEAD.to_string();
     table::<WorkloadSettings>(&mut page, "## `[workload]`");
+    page += "\nWorkloads that `synthetic.preset` can name:\n\n| preset | |\n|---|---|\n";
+    WORKLOADS.iter().for_each(|preset| page += &format!("| `{}` | {} |\n", preset.name, cell(preset.summary)));
     page += VOLUMES;
     heading::<RunSettings>(&mut page, "## `[run]`");
     let run = [described(&schema_of::<RunTarget>().to_value()), described(&schema_of::<RunSettings>().to_value())];

@@ -43,7 +43,7 @@ pub struct Workload {
 #[derive(Debug)]
 enum Source {
     Recorded(Box<Recorded>),
-    Synthetic { settings: SyntheticSettings, seed: u64 },
+    Synthetic { settings: Box<SyntheticSettings>, seed: u64 },
 }
 
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl Workload {
     /// to stop early with [`RunError::Cancelled`].
     pub fn open(settings: &WorkloadSettings, folder: &Path, seed: u64, cancel: &AtomicBool) -> Result<Self, RunError> {
         if let Some(synthetic) = &settings.synthetic {
-            let source = Source::Synthetic { settings: synthetic.clone(), seed };
+            let source = Source::Synthetic { settings: Box::new(synthetic.clone()), seed };
             let marks = Marks::new(settings, &[]).map_err(ConfigError::from)?;
             return Ok(Self { source, marks, head: settings.head.unwrap_or(u64::MAX).min(synthetic.requests) });
         }

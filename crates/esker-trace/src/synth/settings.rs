@@ -6,12 +6,16 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::named::NameOrTable;
+use super::presets::names;
 use super::{AddressPattern, ArrivalPattern, SizePattern};
 
 /// A synthetic workload, as in `synthetic = { requests = 1_000_000, read_fraction = "70%", size = "4KiB" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticSettings {
+    /// A workload of this name, for all keys that the table does not contain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// Number of requests.
     pub requests: u64,
     /// Share of reads.
@@ -23,6 +27,9 @@ pub struct SyntheticSettings {
     /// Size of a request, or a list of `{ size, weight }`.
     #[serde(default = "four_kib")]
     pub size: SizePattern,
+    /// Size of a write, likewise, if it is not that of reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_size: Option<SizePattern>,
     /// Where requests go.
     #[serde(default = "uniform")]
     #[schemars(with = "NameOrTable<AddressPattern>")]
@@ -30,6 +37,10 @@ pub struct SyntheticSettings {
     /// Share of requests that begin where the one before ended.
     #[serde(default)]
     pub sequential_fraction: Ratio,
+    /// Writes and trims go to this share of the footprint alone, at its end, and reads to the rest. Each of the two
+    /// areas has `address` and runs of its own. Default: all requests go everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_area: Option<Ratio>,
     /// Requests end at or below this address. Default: the capacity of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint: Option<Bytes>,
@@ -49,18 +60,32 @@ impl SyntheticSettings {
     /// So many requests, everything else by default.
     pub fn new(requests: u64) -> Self {
         Self {
+            preset: None,
             requests,
             read_fraction: half(),
             trim_fraction: Ratio::ZERO,
             size: four_kib(),
+            write_size: None,
             address: uniform(),
             sequential_fraction: Ratio::ZERO,
+            write_area: None,
             footprint: None,
             alignment: None,
             arrivals: None,
             seed: None,
         }
     }
+}
+
+/// The largest size that is drawn.
+fn largest_of(sizes: &SizePattern) -> Result<Bytes, SyntheticError> {
+    let sizes = sizes.weighted();
+    let possible = |size: Bytes| (512..=1 << 31).contains(&size.0) && size.0.is_multiple_of(512);
+    if let Some(wrong) = sizes.iter().find(|size| !possible(size.size)) {
+        return Err(SyntheticError::Size { size: wrong.size });
+    }
+    let drawn = sizes.iter().filter(|size| size.weight > 0).map(|size| size.size);
+    drawn.max().ok_or(SyntheticError::NoSize)
 }
 
 fn half() -> Ratio {
@@ -76,6 +101,12 @@ fn uniform() -> AddressPattern {
 /// Errors in the settings of a synthetic workload.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SyntheticError {
+    /// A preset that was not replaced by its settings.
+    #[error("there is no preset `{name}`")]
+    Preset {
+        /// Its name.
+        name: String,
+    },
     /// A share above one.
     #[error("`{key}` is {value}, which is more than the whole")]
     Share {
@@ -106,6 +137,18 @@ pub enum SyntheticError {
     Alignment {
         /// The alignment.
         alignment: Bytes,
+    },
+    /// No place is left for reads, or none for writes.
+    #[error("`write_area` {share} of a footprint of {footprint} leaves an area of {area} for requests of {size}")]
+    Area {
+        /// The setting.
+        share: Ratio,
+        /// The footprint.
+        footprint: Bytes,
+        /// The smaller area.
+        area: Bytes,
+        /// The largest size in it.
+        size: Bytes,
     },
     /// The largest request does not fit.
     #[error("requests of {size} do not fit into a footprint of {footprint}")]
@@ -145,6 +188,10 @@ impl Hint for SyntheticError {
             Self::Footprint { size, .. } => {
                 Some(format!("set `footprint` to at least {size}, or make requests smaller"))
             }
+            Self::Area { .. } => {
+                Some("choose a share that leaves room for the largest request on both sides".to_string())
+            }
+            Self::Preset { .. } => Some(format!("the presets are {}", names().join(", "))),
             Self::Capacity { capacity, .. } => Some(format!("set `footprint` to at most {capacity}, or leave it out")),
             Self::EmptyBursts { .. } => {
                 Some("make `on` longer or `rate` higher, or use kind = \"poisson\"".to_string())
@@ -169,7 +216,11 @@ impl SyntheticSettings {
             ("read_fraction", self.read_fraction),
             ("trim_fraction", self.trim_fraction),
             ("sequential_fraction", self.sequential_fraction),
+            ("write_area", self.write_area.unwrap_or(Ratio::ZERO)),
         ];
+        if let Some(name) = &self.preset {
+            return Err(SyntheticError::Preset { name: name.clone() });
+        }
         if let Some(&(key, value)) = shares.iter().find(|(_, value)| *value > Ratio::ONE) {
             return Err(SyntheticError::Share { key, value });
         }
@@ -177,13 +228,7 @@ impl SyntheticSettings {
         if trim > read.complement() {
             return Err(SyntheticError::Fractions { read, trim });
         }
-        let sizes = self.size.weighted();
-        let possible = |size: Bytes| (512..=1 << 31).contains(&size.0) && size.0.is_multiple_of(512);
-        if let Some(wrong) = sizes.iter().find(|size| !possible(size.size)) {
-            return Err(SyntheticError::Size { size: wrong.size });
-        }
-        let largest = sizes.iter().filter(|size| size.weight > 0).map(|size| size.size).max();
-        let largest = largest.ok_or(SyntheticError::NoSize)?;
+        let (read, write) = (largest_of(&self.size)?, self.write_size.as_ref().map(largest_of).transpose()?);
         if let Some(alignment) = self.alignment
             && (alignment.0 == 0 || !alignment.0.is_multiple_of(512))
         {
@@ -193,10 +238,29 @@ impl SyntheticSettings {
         if footprint > capacity {
             return Err(SyntheticError::Capacity { footprint, capacity });
         }
-        if largest > footprint {
-            return Err(SyntheticError::Footprint { size: largest, footprint });
-        }
+        self.check_areas(footprint, read, write.unwrap_or(read))?;
         self.check_patterns()
+    }
+
+    /// Checks that the largest `read` and the largest `write` fit where they go.
+    fn check_areas(&self, footprint: Bytes, read: Bytes, write: Bytes) -> Result<(), SyntheticError> {
+        let size = read.max(write);
+        if size > footprint {
+            return Err(SyntheticError::Footprint { size, footprint });
+        }
+        let Some(share) = self.write_area else { return Ok(()) };
+        let writes_from = self.writes_from(footprint).0;
+        let areas = [(writes_from, read), (footprint.0 - writes_from, write)];
+        match areas.into_iter().find(|&(area, size)| area < size.0) {
+            Some((area, size)) => Err(SyntheticError::Area { share, footprint, area: Bytes(area), size }),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the area of writes begins; zero if they go everywhere.
+    pub(super) fn writes_from(&self, footprint: Bytes) -> Bytes {
+        let from = self.write_area.map_or(0, |share| footprint.0 - share.of(footprint.0));
+        Bytes(from / self.alignment() * self.alignment())
     }
 
     fn check_patterns(&self) -> Result<(), SyntheticError> {
@@ -228,8 +292,8 @@ impl SyntheticSettings {
     pub(super) fn alignment(&self) -> u64 {
         self.alignment.map_or_else(
             || {
-                let zeros = self.size.weighted().iter().map(|size| size.size.0.trailing_zeros()).min().unwrap_or(12);
-                1 << zeros.min(12)
+                let sizes = std::iter::once(&self.size).chain(&self.write_size).flat_map(SizePattern::weighted);
+                1 << sizes.map(|size| size.size.0.trailing_zeros()).min().unwrap_or(12).min(12)
             },
             |alignment| alignment.0,
         )

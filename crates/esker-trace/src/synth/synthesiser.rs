@@ -2,7 +2,7 @@
 
 use esker_core::{Bytes, Nanos, Ratio, Rng};
 
-use super::address::AddressDraw;
+use super::area::Area;
 use super::arrivals::ArrivalDraw;
 use super::size::SizeDraw;
 use super::{AddressPattern, SyntheticError, SyntheticSettings};
@@ -23,17 +23,16 @@ use crate::{Operation, Record, VolumeIndex};
 #[derive(Clone, Debug)]
 pub struct Synthesiser {
     left: u64,
-    footprint: u64,
-    alignment: u64,
-    places: u64,
     sequential: Ratio,
     read_below: u64,
     trim_below: u64,
     sizes: SizeDraw,
-    addresses: AddressDraw,
+    /// Sizes of writes and trims, if they have their own.
+    write_sizes: Option<SizeDraw>,
+    area: Area,
+    /// Where writes and trims go, if not to the same area.
+    write_area: Option<Area>,
     arrivals: Option<ArrivalDraw>,
-    /// End of the last request.
-    end: u64,
     rngs: Rngs,
 }
 
@@ -61,10 +60,14 @@ impl Synthesiser {
         settings.check(capacity)?;
         let seed = settings.seed.unwrap_or(run_seed);
         let footprint = settings.footprint_on(capacity).0;
-        let alignment = settings.alignment();
-        // A place is where a request may begin. The last places are too close to the end for large requests, see
-        // `address`.
-        let places = (footprint / alignment).max(1);
+        let writes_from = settings.writes_from(Bytes(footprint)).0;
+        let area = |from, to, scatter| {
+            Area::new(from..to, settings.alignment(), settings.address, Rng::derive(seed, scatter).next_u64())
+        };
+        let (area, write_area) = match settings.write_area {
+            None => (area(0, footprint, "scatter"), None),
+            Some(_) => (area(0, writes_from, "scatter"), Some(area(writes_from, footprint, "scatter of writes"))),
+        };
         let read_below = settings.read_fraction.as_parts_per_billion();
         let sequential = match settings.address {
             AddressPattern::Sequential {} => Ratio::ONE,
@@ -72,16 +75,14 @@ impl Synthesiser {
         };
         Ok(Self {
             left: settings.requests,
-            footprint,
-            alignment,
-            places,
             sequential,
             read_below,
             trim_below: read_below + settings.trim_fraction.as_parts_per_billion(),
             sizes: SizeDraw::new(&settings.size.weighted()),
-            addresses: AddressDraw::new(settings.address, places, Rng::derive(seed, "scatter").next_u64()),
+            write_sizes: settings.write_size.as_ref().map(|sizes| SizeDraw::new(&sizes.weighted())),
+            area,
+            write_area,
             arrivals: settings.arrivals.map(ArrivalDraw::new),
-            end: 0,
             rngs: Rngs {
                 operation: Rng::derive(seed, "operation"),
                 size: Rng::derive(seed, "size"),
@@ -90,22 +91,6 @@ impl Synthesiser {
                 arrival: Rng::derive(seed, "arrival"),
             },
         })
-    }
-
-    fn address(&mut self, length: u64) -> u64 {
-        let last_start = self.footprint - length;
-        if self.sequential > Ratio::ZERO && self.rngs.sequential.chance(self.sequential.as_parts_per_billion(), WHOLE) {
-            return if self.end <= last_start { self.end } else { 0 };
-        }
-        match &self.addresses {
-            // Exactly uniform over the places where this request fits.
-            AddressDraw::Uniform => self.rngs.address.below(last_start / self.alignment + 1) * self.alignment,
-            // Places at the end where the request does not fit are moved to the last one where it does.
-            draw => {
-                let place = draw.draw(self.places, &mut self.rngs.address);
-                place.min(last_start / self.alignment) * self.alignment
-            }
-        }
     }
 }
 
@@ -120,9 +105,13 @@ impl Iterator for Synthesiser {
             draw if draw < self.trim_below => Operation::Trim,
             _ => Operation::Write,
         };
-        let length = self.sizes.draw(&mut self.rngs.size);
-        let offset = self.address(u64::from(length));
-        self.end = offset + u64::from(length);
+        let read = operation == Operation::Read;
+        let sizes = if read { &self.sizes } else { self.write_sizes.as_ref().unwrap_or(&self.sizes) };
+        let length = sizes.draw(&mut self.rngs.size);
+        let goes_on =
+            self.sequential > Ratio::ZERO && self.rngs.sequential.chance(self.sequential.as_parts_per_billion(), WHOLE);
+        let area = if read { &mut self.area } else { self.write_area.as_mut().unwrap_or(&mut self.area) };
+        let offset = area.place(u64::from(length), goes_on, &mut self.rngs.address);
         let at = self.arrivals.as_mut().map_or(Nanos::ZERO, |arrivals| arrivals.draw(&mut self.rngs.arrival));
         Some(Record { at, offset, length, volume: VolumeIndex(0), operation, response: None })
     }
@@ -233,6 +222,25 @@ mod tests {
     }
 
     #[test]
+    fn writes_have_sizes_and_an_area_of_their_own() {
+        let all = records(
+            r#"{ "requests": 40000, "read_fraction": "60%", "size": "64KiB", "write_size": "12KiB",
+                 "sequential_fraction": "50%", "footprint": "10MiB", "write_area": "25%" }"#,
+        );
+        let (reads, writes): (Vec<&Record>, Vec<&Record>) =
+            all.iter().partition(|record| record.operation == Operation::Read);
+        assert!(reads.iter().all(|read| read.length == 64 << 10 && read.end() <= 15 << 19));
+        assert!(writes.iter().all(|write| write.length == 12 << 10 && write.offset >= 15 << 19));
+        assert!(writes.iter().any(|write| write.offset == 15 << 19), "the first place of writes is used");
+        near(reads.len() as f64, 24_000.0, 400.0);
+        // Runs go on within each area, whatever comes in between.
+        for area in [&reads, &writes] {
+            let runs = area.windows(2).filter(|pair| pair[0].end() == pair[1].offset).count();
+            near(runs as f64 / area.len() as f64, 0.5, 0.02);
+        }
+    }
+
+    #[test]
     fn requests_stay_inside_odd_footprints() {
         for address in [r#""uniform""#, r#"{ "kind": "zipf", "exponent": 0.5 }"#] {
             let all = records(&format!(
@@ -256,6 +264,12 @@ mod tests {
         assert!(matches!(refused(r#"{ "requests": 1, "alignment": "1000B" }"#), E::Alignment { .. }));
         assert!(matches!(refused(r#"{ "requests": 1, "footprint": "2KiB" }"#), E::Footprint { .. }));
         assert!(matches!(refused(r#"{ "requests": 1, "footprint": "2GiB" }"#), E::Capacity { .. }));
+        let area = r#"{ "requests": 1, "footprint": "64KiB", "write_size": "16KiB", "write_area": "10%" }"#;
+        assert!(matches!(refused(area), E::Area { .. }));
+        assert!(matches!(refused(r#"{ "requests": 1, "write_area": "100%" }"#), E::Area { .. }));
+        assert!(matches!(refused(r#"{ "requests": 1, "write_area": "101%" }"#), E::Share { .. }));
+        assert!(matches!(refused(r#"{ "requests": 1, "write_size": "100B" }"#), E::Size { .. }));
+        assert!(matches!(refused(r#"{ "requests": 1, "preset": "wu-dbench" }"#), E::Preset { .. }));
         let zipf = r#"{ "requests": 1, "address": { "kind": "zipf", "exponent": -1.0 } }"#;
         assert!(matches!(refused(zipf), E::Exponent(_)));
         let rate = r#"{ "requests": 1, "arrivals": { "kind": "fixed", "rate": "0/s" } }"#;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use esker_core::{Bytes, ReadError};
-use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader};
+use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader, WORKLOADS};
 
 use super::ending::format_of;
 use super::{ReadProgress, TraceOutput, read_options};
@@ -81,6 +81,7 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
     if let Some(requests) = arguments.requests {
         table.insert("requests".into(), i64::try_from(requests).unwrap_or(i64::MAX).into());
     }
+    let table = over_preset(table)?;
     if !table.contains_key("requests") {
         return Err(
             Failure::input("how many requests?").with_hint("say --requests N, or --like TRACE for as many as it has")
@@ -88,6 +89,20 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
     }
     let table = serde_json::to_value(table).expect("a table of settings is JSON, too");
     esker_core::read(&table).map_err(|error: ReadError| error.into())
+}
+
+/// Lays `table` over the preset that it names, if any.
+fn over_preset(mut table: toml::Table) -> Result<toml::Table, Failure> {
+    let Some(name) = table.remove("preset") else { return Ok(table) };
+    let name = name.as_str().ok_or_else(|| Failure::input("`preset` is not a name"))?.to_string();
+    let Some(preset) = WORKLOADS.iter().find(|preset| preset.name == name) else {
+        let known: Vec<&str> = WORKLOADS.iter().map(|preset| preset.name).collect();
+        let hint = format!("the presets are {}", known.join(", "));
+        return Err(Failure::input(format!("there is no preset `{name}`")).with_hint(hint));
+    };
+    let mut whole: toml::Table = preset.toml.parse().expect("presets are TOML");
+    whole.extend(table);
+    Ok(whole)
 }
 
 fn write(

@@ -188,6 +188,7 @@ const HDD: &[Key] = &[
     key("cache.segment_size", SIZES),
     key("cache.read_ahead", SIZES),
     key("cache.write_back", SIZES),
+    key("cache.write_batch", SIZES),
 ];
 
 const STATION: &[Key] =

@@ -1,0 +1,74 @@
+//! Writes that have completed in the buffer, and when they go to the medium.
+
+use esker_core::Nanos;
+
+use crate::{Mechanics, Scheduler, Waiting};
+
+/// With batches, how long no command must have come for waiting writes to go to the medium without a batch. Firmware
+/// does not publish its own figure; this is a few turns of the platters.
+const IDLE: Nanos = Nanos::from_millis(20);
+
+/// Writes that have completed in the buffer and still have to go to the medium.
+///
+/// Without batches they get the arm when no other command wants it, when a flush waits for them, and at every other
+/// turn while writes wait for room in the buffer. With batches they wait until there is no room, and then so much goes
+/// at a time that the arm need not return for each.
+pub(super) struct Destaging {
+    waiting: Box<dyn Scheduler>,
+    /// Bytes of a batch.
+    batch: Option<u64>,
+    /// Bytes that this batch still writes.
+    left: u64,
+    /// Whether the arm last served these writes.
+    pub(super) served: bool,
+    /// When the last command came from the host.
+    last_command: Nanos,
+}
+
+impl Destaging {
+    pub(super) fn new(waiting: Box<dyn Scheduler>, batch: Option<u64>) -> Self {
+        Self { waiting, batch, left: 0, served: false, last_command: Nanos::ZERO }
+    }
+
+    pub(super) fn push(&mut self, write: Waiting) {
+        self.waiting.push(write);
+    }
+
+    pub(super) fn command_came(&mut self, now: Nanos) {
+        self.last_command = now;
+    }
+
+    /// Whether these writes go before other commands. `no_room`: a write waits for room in the buffer.
+    pub(super) fn goes_first(&self, flush_waits: bool, no_room: bool) -> bool {
+        flush_waits || self.left > 0 || no_room && !self.served
+    }
+
+    /// The next write, for an arm that no other command wants if `only`.
+    pub(super) fn pop(&mut self, now: Nanos, mechanics: &Mechanics, only: bool, no_room: bool) -> Option<Waiting> {
+        if only && !no_room && self.left == 0 && now < self.waits_until() {
+            return None;
+        }
+        let next = self.waiting.pop(now, mechanics);
+        match self.batch {
+            _ if next.is_none() => self.left = 0,
+            Some(batch) if no_room && self.left == 0 => self.left = batch,
+            _ => {}
+        }
+        next
+    }
+
+    /// Notes that a write of so many bytes went to the medium.
+    pub(super) fn written(&mut self, bytes: u64) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+
+    /// When these writes may have an arm that nobody else wants.
+    fn waits_until(&self) -> Nanos {
+        if self.batch.is_some() { self.last_command + IDLE } else { Nanos::ZERO }
+    }
+
+    /// When an arm that is free now is next given to one of these writes without a batch.
+    pub(super) fn next_event(&self) -> Nanos {
+        if self.batch.is_some() && !self.waiting.is_empty() { self.waits_until() } else { Nanos::NEVER }
+    }
+}
