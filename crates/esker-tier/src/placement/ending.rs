@@ -64,6 +64,7 @@ impl PlacementEngine {
             ok: result.is_ok(),
         };
         self.notify_policy(now, Event::Completed(done));
+        self.under_way[usize::from(device.0)] -= 1;
         self.first_writes -= u32::from(part.first_write);
         if part.redirect {
             self.redirect_ended(part, result, effects);

@@ -74,6 +74,8 @@ pub struct PlacementEngine {
     /// Redirected writes that are under way.
     redirects: u32,
     drains: Vec<Drain>,
+    /// Parts of host requests under way to each device.
+    under_way: Vec<u32>,
     snapshot: Option<Snapshot>,
     /// Writes of the host that wait for places to become free.
     waiting_for_space: VecDeque<(Tag, Request)>,
@@ -164,6 +166,7 @@ impl PlacementEngine {
             first_writes: 0,
             redirects: 0,
             drains: Vec::new(),
+            under_way: vec![0; count],
             snapshot: None,
             waiting_for_space: VecDeque::new(),
             waiting_for_writes: VecDeque::new(),

@@ -70,6 +70,7 @@ impl PlacementEngine {
         let extents = self.extents_of(capacity, self.all_extents())?;
         self.map.add_device(extents);
         self.health.add_device();
+        self.under_way.push(0);
         self.durability.add_device();
         self.policy.devices_joined(self.health.devices().len());
         Ok(())

@@ -266,6 +266,7 @@ impl PlacementEngine {
         };
         let io = IoId(self.ios.insert(Io::Part(part)));
         self.hosts.wait(tag);
+        self.under_way[usize::from(place.device.0)] += 1;
         effects.push(Effect::Io { io, host: Some(tag), device: place.device, request: child, data });
     }
 
@@ -309,7 +310,8 @@ impl PlacementEngine {
         self.views.clear();
         for (device, &state) in self.health.devices().iter().enumerate() {
             let drained = self.is_drained(DeviceIndex(device as u16));
-            self.views.push(DeviceView { free_extents: self.map.free_extents(device), state, drained });
+            let (free_extents, under_way) = (self.map.free_extents(device), self.under_way[device]);
+            self.views.push(DeviceView { free_extents, state, drained, under_way });
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Policies: they choose the device for each extent.
 
 mod fast_first;
+mod homes;
 mod measured_windows;
 mod migration;
 mod pinned;
+mod rates;
 mod size_threshold;
 mod static_split;
 #[cfg(test)]
 mod tests;
+mod throughput;
 mod wardrop;
 
 use std::fmt::Debug;
@@ -24,8 +27,15 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 pub use static_split::{StaticSplit, StaticSplitSettings};
 
 /// Every policy, in the order in which lists show them.
-pub static PLACEMENTS: &[PlacementEntry] =
-    &[static_split::ENTRY, fast_first::ENTRY, size_threshold::ENTRY, pinned::ENTRY, migration::ENTRY, wardrop::ENTRY];
+pub static PLACEMENTS: &[PlacementEntry] = &[
+    static_split::ENTRY,
+    fast_first::ENTRY,
+    size_threshold::ENTRY,
+    pinned::ENTRY,
+    migration::ENTRY,
+    wardrop::ENTRY,
+    throughput::ENTRY,
+];
 
 /// One policy of the registry.
 pub type PlacementEntry = Entry<BuildPlacement>;
@@ -212,6 +222,8 @@ pub struct DeviceView {
     pub state: DeviceState,
     /// Whether its data are moved away, so that it can be removed.
     pub drained: bool,
+    /// Parts of host requests that are under way there. When a policy hears of the end of one, it still counts.
+    pub under_way: u32,
 }
 
 impl DeviceView {

@@ -22,7 +22,8 @@ fn mistakes_are_named() {
 fn chosen(table: &str, room: &[u32], sizes: &[u64]) -> Vec<u16> {
     let settings: PolicySettings = serde_json::from_str(table).unwrap();
     let mut policy = settings.build(room.len()).unwrap();
-    let online = |&free_extents: &u32| DeviceView { free_extents, state: DeviceState::Online, drained: false };
+    let online =
+        |&free_extents: &u32| DeviceView { free_extents, state: DeviceState::Online, drained: false, under_way: 0 };
     let mut views: Vec<DeviceView> = room.iter().map(online).collect();
     let mut place = |(number, &size): (u32, &u64)| {
         let write = Request::write(Lba(0), Bytes(size));

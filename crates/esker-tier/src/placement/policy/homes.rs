@@ -1,0 +1,150 @@
+//! Devices that extents belong to, by shares of the requests.
+
+use esker_core::Nanos;
+
+use super::{Completed, DeviceView, MoveOutcome, WishedMove, Wishes};
+use crate::extent::{DeviceIndex, LogicalExtent};
+
+/// Extents that are moved at a time.
+const MOVES_MAX: usize = 4;
+/// The least share at first, so that a device with the weight 0 is measured.
+pub(super) const LEAST_FIRST: f64 = 0.001;
+
+/// Gives each device a share of the extents, drawn by the extent's number: an extent belongs to the device with the
+/// lowest score, and a device whose share grows takes extents from all others alike (rendezvous hashing). So the shares
+/// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
+/// where it belongs moves when it is used.
+#[derive(Debug)]
+pub(super) struct Homes {
+    pub(super) shares: Vec<f64>,
+    /// The least of them, at the last change.
+    pub(super) least: f64,
+    probe_per_s: f64,
+    interval: Nanos,
+    moving: Vec<LogicalExtent>,
+    next_move: Nanos,
+}
+
+impl Homes {
+    /// Shares by `weights`. Each device keeps a share of `probe_per_s` requests per second; from one move to the next
+    /// pass `interval`.
+    pub(super) fn new(weights: &[u32], probe_per_s: f64, interval: Nanos) -> Self {
+        let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+        let mut homes = Self {
+            shares: weights.iter().map(|&weight| f64::from(weight) / total).collect(),
+            least: 0.0,
+            probe_per_s,
+            interval,
+            moving: Vec::new(),
+            next_move: Nanos::ZERO,
+        };
+        // The rate of the host is not known yet.
+        homes.give_least(LEAST_FIRST);
+        homes
+    }
+
+    /// The device that `extent` belongs to.
+    pub(super) fn home(&self, extent: LogicalExtent) -> DeviceIndex {
+        let score = |device: usize| -draw(extent, device).ln() / self.shares[device];
+        let scores = (0..self.shares.len()).map(|device| (score(device), device));
+        let (_, device) = scores.min_by(|one, other| one.0.total_cmp(&other.0)).expect("there are devices");
+        DeviceIndex(device as u16)
+    }
+
+    /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not.
+    pub(super) fn move_home(
+        &mut self,
+        now: Nanos,
+        done: &Completed,
+        devices: &[DeviceView],
+        wishes: &mut Wishes,
+    ) -> bool {
+        let mut astray = false;
+        for extent in (done.first.0..done.first.0 + done.extents).map(LogicalExtent) {
+            let home = self.home(extent);
+            if home == done.device || !devices[home.0 as usize].has_room() {
+                continue;
+            }
+            astray = true;
+            if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.moving.contains(&extent) {
+                self.moving.push(extent);
+                self.next_move = now + self.interval;
+                wishes.moves.push(WishedMove::among_requests(extent, home));
+            }
+        }
+        astray
+    }
+
+    /// Notes how a move has ended.
+    pub(super) fn moved(&mut self, now: Nanos, extent: LogicalExtent, outcome: MoveOutcome) {
+        self.moving.retain(|&moving| moving != extent);
+        if outcome == MoveOutcome::NoRoom {
+            // What is full now is not asked again at once.
+            self.next_move = now + Nanos(self.interval.0.saturating_mul(100));
+        }
+    }
+
+    /// Gives each device its probes, of `rate_per_s` requests per second.
+    pub(super) fn keep_probing(&mut self, rate_per_s: f64) {
+        self.give_least(self.probe_per_s / rate_per_s);
+    }
+
+    /// Makes the shares add up to one. None is less than `least`, or half of an equal share if that is less.
+    pub(super) fn give_least(&mut self, least: f64) {
+        let least = least.min(0.5 / self.shares.len() as f64);
+        self.least = least;
+        let total: f64 = self.shares.iter().sum();
+        self.shares.iter_mut().for_each(|share| *share = (*share / total).max(least));
+        let total: f64 = self.shares.iter().sum();
+        self.shares.iter_mut().for_each(|share| *share /= total);
+    }
+
+    /// New devices begin with their probes.
+    pub(super) fn devices_joined(&mut self, devices: usize) {
+        self.shares.resize(devices, 0.0);
+        self.give_least(self.least.max(LEAST_FIRST));
+    }
+}
+
+/// A number above 0 and up to 1, always the same for this extent and device.
+fn draw(extent: LogicalExtent, device: usize) -> f64 {
+    // SplitMix64.
+    let mut bits = (u64::from(extent.0) << 16 | device as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^= bits >> 31;
+    ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn homes(shares: &[f64]) -> Vec<u16> {
+        let mut homes = Homes::new(&vec![1; shares.len()], 10.0, Nanos::from_millis(1));
+        homes.shares = shares.to_vec();
+        (0..100_000).map(|extent| homes.home(LogicalExtent(extent)).0).collect()
+    }
+
+    #[test]
+    fn extents_are_shared_out_by_the_shares() {
+        let homes = homes(&[0.7, 0.25, 0.05]);
+        let share = |device: u16| homes.iter().filter(|&&home| home == device).count() as f64 / 1e5;
+        assert!((share(0) - 0.7).abs() < 0.005 && (share(2) - 0.05).abs() < 0.003, "{} {}", share(0), share(2));
+    }
+
+    #[test]
+    fn a_device_without_weight_is_measured_all_the_same() {
+        let homes = Homes::new(&[1, 0], 10.0, Nanos::from_millis(1));
+        assert!((homes.shares[1] - LEAST_FIRST).abs() < 1e-5 && homes.shares.iter().all(|share| *share > 0.0));
+    }
+
+    /// A change of the shares moves no extent that need not move.
+    #[test]
+    fn a_share_that_grows_takes_extents_and_nothing_else_moves() {
+        let (before, after) = (homes(&[0.5, 0.3, 0.2]), homes(&[0.6, 0.24, 0.16]));
+        let moved: Vec<(&u16, &u16)> = before.iter().zip(&after).filter(|(one, other)| one != other).collect();
+        assert!(moved.iter().all(|(_, to)| **to == 0));
+        assert!((moved.len() as f64 / 1e5 - 0.1).abs() < 0.005, "{}", moved.len());
+    }
+}

@@ -1,0 +1,208 @@
+//! What devices do at each number of requests under way, and what that makes of a closed queueing network.
+
+use esker_core::Nanos;
+
+use super::DeviceView;
+use crate::extent::DeviceIndex;
+
+/// More requests under way than this are taken for as many.
+const DEPTH_MAX: usize = 256;
+
+/// So many ends make a rate that is known.
+const ENDS_MIN: f64 = 16.0;
+
+/// Time and ends of requests of one device, by the number of its requests under way.
+#[derive(Clone, Debug)]
+struct Depths {
+    seconds: Vec<f64>,
+    ends: Vec<f64>,
+}
+
+/// Measured rates of all devices.
+#[derive(Debug)]
+pub(super) struct Rates {
+    devices: Vec<Depths>,
+    last: Nanos,
+    /// Requests under way, times time.
+    population_seconds: f64,
+    busy_seconds: f64,
+}
+
+impl Rates {
+    pub(super) fn new(devices: usize) -> Self {
+        let mut rates = Self { devices: Vec::new(), last: Nanos::ZERO, population_seconds: 0.0, busy_seconds: 0.0 };
+        rates.resize(devices);
+        rates
+    }
+
+    pub(super) fn resize(&mut self, devices: usize) {
+        let none = Depths { seconds: vec![0.0; DEPTH_MAX + 1], ends: vec![0.0; DEPTH_MAX + 1] };
+        self.devices.resize(devices, none);
+    }
+
+    /// Counts the time since the last event, in which `views` tells how many requests were under way; now one of
+    /// `ended` ends.
+    pub(super) fn time_passes(&mut self, now: Nanos, views: &[DeviceView], ended: Option<DeviceIndex>) {
+        let seconds = now.saturating_sub(self.last).as_secs_f64();
+        self.last = now;
+        let mut population = 0;
+        for (depths, view) in self.devices.iter_mut().zip(views) {
+            depths.seconds[(view.under_way as usize).min(DEPTH_MAX)] += seconds;
+            population += view.under_way;
+        }
+        if population > 0 {
+            self.population_seconds += f64::from(population) * seconds;
+            self.busy_seconds += seconds;
+        }
+        if let Some(device) = ended {
+            let device = usize::from(device.0);
+            self.devices[device].ends[(views[device].under_way as usize).min(DEPTH_MAX)] += 1.0;
+        }
+    }
+
+    /// Makes all that was counted so far count less.
+    pub(super) fn forget(&mut self, memory: f64) {
+        for depths in &mut self.devices {
+            depths.seconds.iter_mut().chain(&mut depths.ends).for_each(|sum| *sum *= memory);
+        }
+        self.population_seconds *= memory;
+        self.busy_seconds *= memory;
+    }
+
+    /// Mean number of requests under way while there are any; at least one.
+    pub(super) fn population(&self) -> f64 {
+        if self.busy_seconds == 0.0 { 1.0 } else { (self.population_seconds / self.busy_seconds).clamp(1.0, 256.0) }
+    }
+
+    /// For each device its requests per second with 1, 2, ... `most` under way. What was not seen often enough is taken
+    /// to go on as before: with as much more as the last one more brought, and from one alone in proportion. So a device
+    /// is tried rather than given up.
+    pub(super) fn of_devices(&self, most: usize) -> Vec<Vec<f64>> {
+        self.devices.iter().map(|depths| depths.rates(most)).collect()
+    }
+}
+
+impl Depths {
+    fn rates(&self, most: usize) -> Vec<f64> {
+        let known = |depth: usize| {
+            let (seconds, ends) = (self.seconds[depth], self.ends[depth]);
+            (ends >= ENDS_MIN && seconds > 0.0).then(|| ends / seconds)
+        };
+        let points: Vec<(f64, f64)> = (1..=DEPTH_MAX).filter_map(|depth| Some((depth as f64, known(depth)?))).collect();
+        (1..=most).map(|depth| rate_at(&points, depth as f64).max(f64::MIN_POSITIVE)).collect()
+    }
+}
+
+/// The rate at `depth`, from rates at rising depths.
+fn rate_at(points: &[(f64, f64)], depth: f64) -> f64 {
+    let after = points.partition_point(|(known, _)| *known < depth);
+    let line = |(x, y): (f64, f64), (u, v): (f64, f64)| y + (v - y) * (depth - x) / (u - x);
+    match (after.checked_sub(1).map(|before| points[before]), points.get(after)) {
+        (None, None) => 1.0,
+        (None, Some(&next)) => line((0.0, 0.0), next),
+        (Some(before), Some(&next)) => line(before, next),
+        // It does not fall: a device that thrashes shows that when it is there.
+        (Some(last), None) => {
+            let earlier = after.checked_sub(2).map_or((0.0, 0.0), |index| points[index]);
+            line(earlier, last).max(last.1)
+        }
+    }
+}
+
+/// Requests per second of a closed network with `population` requests, each of which goes to a device by `shares`:
+/// G(n - 1) / G(n) of Buzen's convolution. Between whole numbers it is interpolated.
+pub(super) fn throughput(rates: &[Vec<f64>], shares: &[f64], population: f64) -> f64 {
+    let most = population.ceil() as usize;
+    // Scaled, so that nothing overflows: all rates as multiples of the largest one.
+    let scale = rates.iter().flatten().fold(0.0, |largest: f64, &rate| largest.max(rate));
+    let mut sums = vec![0.0; most + 1];
+    sums[0] = 1.0;
+    for (rates, share) in rates.iter().zip(shares) {
+        let mut weights = vec![1.0; most + 1];
+        for depth in 1..=most {
+            weights[depth] = weights[depth - 1] * share * scale / rates[depth - 1];
+        }
+        sums = (0..=most).map(|total| (0..=total).map(|own| sums[total - own] * weights[own]).sum()).collect();
+    }
+    let at = |population: usize| sums[population - 1] / sums[population] * scale;
+    let below = population.floor() as usize;
+    let part = population - below as f64;
+    if part == 0.0 { at(below) } else { at(below) * (1.0 - part) + at(below + 1) * part }
+}
+
+/// The shares with which the throughput is largest: for each pair of devices in turn, the best way to share what both
+/// have.
+pub(super) fn best_shares(rates: &[Vec<f64>], population: f64) -> Vec<f64> {
+    let devices = rates.len();
+    let mut shares = vec![1.0 / devices as f64; devices];
+    let rounds = if devices > 2 { 8 } else { 1 };
+    for _ in 0..rounds {
+        for one in 0..devices {
+            for other in one + 1..devices {
+                share_between(rates, population, &mut shares, (one, other));
+            }
+        }
+    }
+    shares
+}
+
+/// Shares what `one` and `other` have so that the throughput is largest: the best of 33 ways, and then finer ones
+/// around it.
+fn share_between(rates: &[Vec<f64>], population: f64, shares: &mut [f64], (one, other): (usize, usize)) {
+    let both = shares[one] + shares[other];
+    let (mut middle, mut width) = (0.5, 0.5);
+    for _ in 0..3 {
+        let tries = (0..=32).map(|step| (middle + width * (f64::from(step) / 16.0 - 1.0)).clamp(0.0, 1.0));
+        let value = |part: f64, shares: &mut [f64]| {
+            (shares[one], shares[other]) = (both * part, both * (1.0 - part));
+            throughput(rates, shares, population)
+        };
+        let best = tries.map(|part| (value(part, shares), part)).max_by(|a, b| a.0.total_cmp(&b.0));
+        middle = best.expect("there are ways").1;
+        width /= 16.0;
+    }
+    (shares[one], shares[other]) = (both * middle, both * (1.0 - middle));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device of `servers` servers, each with `rate` requests per second.
+    fn servers(rate: f64, servers: usize, most: usize) -> Vec<f64> {
+        (1..=most).map(|depth| rate * depth.min(servers) as f64).collect()
+    }
+
+    /// Two single servers with rates 2 and 1, half of the requests each: with weights (share / rate)^n, G(n) is a
+    /// geometric sum.
+    #[test]
+    fn the_throughput_is_that_of_a_closed_network() {
+        let rates = [servers(2.0, 1, 4), servers(1.0, 1, 4)];
+        let sum = |n: i32| (0..=n).map(|own| 0.25f64.powi(own) * 0.5f64.powi(n - own)).sum::<f64>();
+        for population in 1..=4 {
+            let expected = sum(population - 1) / sum(population);
+            assert!((throughput(&rates, &[0.5, 0.5], f64::from(population)) - expected).abs() < 1e-12);
+        }
+        let between = (throughput(&rates, &[0.5, 0.5], 2.0) + throughput(&rates, &[0.5, 0.5], 3.0)) / 2.0;
+        assert!((throughput(&rates, &[0.5, 0.5], 2.5) - between).abs() < 1e-12);
+    }
+
+    #[test]
+    fn alone_a_request_goes_to_the_fastest_and_many_share_by_the_rates() {
+        let rates = [servers(2.0, 1, 200), servers(1.0, 1, 200)];
+        assert!(best_shares(&rates, 1.0)[0] > 0.999);
+        assert!((best_shares(&rates, 200.0)[0] - 2.0 / 3.0).abs() < 0.01);
+        let three = [servers(3.0, 1, 200), servers(1.0, 2, 200), servers(1.0, 1, 200)];
+        let shares = best_shares(&three, 200.0);
+        assert!((shares[0] - 0.5).abs() < 0.02 && (shares[1] - 1.0 / 3.0).abs() < 0.02, "{shares:?}");
+    }
+
+    #[test]
+    fn rates_that_were_not_seen_go_on_as_before() {
+        let points = [(1.0, 100.0), (3.0, 160.0)];
+        let at = |depth| rate_at(&points, depth);
+        assert_eq!((at(1.0), at(2.0), at(3.0), at(4.0)), (100.0, 130.0, 160.0, 190.0));
+        assert_eq!((rate_at(&points[..1], 2.0), rate_at(&[], 5.0)), (200.0, 1.0));
+        assert_eq!(rate_at(&[(1.0, 100.0), (2.0, 80.0)], 5.0), 80.0);
+    }
+}
