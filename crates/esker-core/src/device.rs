@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Bytes, Completion, Nanos, Ratio, Request, Tag};
+use crate::{Bytes, Change, Completion, Nanos, Ratio, Request, Tag};
 
 /// Serves block requests. Times are nanoseconds since the start of the run; a device has no clock of its own.
 ///
@@ -39,6 +39,15 @@ pub trait Device: Send {
     /// while no request is under way, except for `PauseWearLevelling`.
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported>;
 
+    /// Makes a change to `device`: this one or one below it, by its name in reports. Comes at `now <= next_event()`,
+    /// like a request, and requests may be under way. Returns false if it is for none of these devices. Composite
+    /// devices make the changes that they understand, of themselves or of a child, and pass all others on to their
+    /// children.
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        let _ = (now, device, change);
+        Ok(false)
+    }
+
     /// What a policy may know about the device, and how busy each kind of resource has been.
     fn telemetry(&self) -> Telemetry;
 }
@@ -65,6 +74,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         (**self).control(now, command)
+    }
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        (**self).change(now, device, change)
     }
     fn telemetry(&self) -> Telemetry {
         (**self).telemetry()

@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 use esker_core::Problem;
 
 use super::error::ConfigError;
-use crate::device::DeviceSettings;
+use crate::device::{ChildName, DeviceSettings};
+
+/// Counts multiply from level to level; this limit stops a typing error from filling the memory.
+pub(crate) const DEVICES_MAX: usize = 10_000;
 
 /// A tree of devices, one of which serves the workload.
 #[derive(Clone, Debug)]
@@ -98,6 +101,22 @@ impl System {
     /// Returns the device that serves the workload.
     pub fn target(&self) -> &str {
         &self.target
+    }
+
+    /// Returns the names in results of the target and of all devices under it, of the first ten thousand.
+    pub(crate) fn instances(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        // A device and, for one of several, what tells it from the others.
+        let mut pending = vec![(self.target.clone(), String::new())];
+        while let Some((device, suffix)) = pending.pop().filter(|_| names.len() < DEVICES_MAX) {
+            for ChildName { device: child, count, .. } in self.devices[&device].settings.children() {
+                let several = (0..count.unwrap_or(0)).take(DEVICES_MAX).map(|index| format!("{suffix}.{index}"));
+                let one = count.is_none().then(|| suffix.clone());
+                pending.extend(several.chain(one).map(|suffix| (child.clone(), suffix)));
+            }
+            names.push(device + &suffix);
+        }
+        names
     }
 
     /// Returns the target and the devices under it as tables `[device.NAME]` of an experiment file, with every default

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
+    Bytes, Change, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
     TagMap, Telemetry, Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, LatencySummary, PlacementReport, Report, Reporting};
@@ -207,6 +207,10 @@ impl<E: Engine> Device for EngineDevice<E> {
             | Control::PauseWearLevelling(_) => {}
         }
         self.children.control(now, command)
+    }
+
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        self.children.change(now, device, change)
     }
 
     fn telemetry(&self) -> Telemetry {

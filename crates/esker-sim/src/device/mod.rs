@@ -18,6 +18,7 @@ mod constant;
 mod engine;
 mod hdd;
 mod hybrid;
+mod slowed;
 mod ssd;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
 pub use hybrid::{Allocate, HybridSettings};
+pub(crate) use slowed::Slowed;
 
 /// Every kind of device, in the order in which lists show them.
 pub static DEVICE_KINDS: &[DeviceKind] = &[
