@@ -50,6 +50,11 @@ pub trait Device: Send {
 
     /// What a policy may know about the device, and how busy each kind of resource has been.
     fn telemetry(&self) -> Telemetry;
+
+    /// Composite devices: how fast each child has answered since measuring started, in order of the children.
+    fn child_responses(&self) -> Vec<ChildResponses> {
+        Vec::new()
+    }
 }
 
 /// A boxed device is a device, so that drivers which are generic over one take a device tree too.
@@ -80,6 +85,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn telemetry(&self) -> Telemetry {
         (**self).telemetry()
+    }
+    fn child_responses(&self) -> Vec<ChildResponses> {
+        (**self).child_responses()
     }
 }
 
@@ -174,6 +182,16 @@ pub struct BusyTime {
     pub busy: Nanos,
     /// The largest busy time of a single resource.
     pub busiest: Nanos,
+}
+
+/// How fast a child of a composite device has answered the host's requests; without what serves no single one of them,
+/// such as copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChildResponses {
+    /// Requests that ended.
+    pub requests: u64,
+    /// Sum of their response times in nanoseconds, each from sending the request to the child until its end.
+    pub nanoseconds: u128,
 }
 
 /// What a policy may know about a device.

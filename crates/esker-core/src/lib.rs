@@ -31,7 +31,9 @@ pub mod words;
 
 pub use change::{Change, ScheduledChange};
 pub use children::Children;
-pub use device::{BusyTime, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported};
+pub use device::{
+    BusyTime, ChildResponses, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported,
+};
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;
 pub use line::WaitingLine;

@@ -129,7 +129,8 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let mut watch = |ended| go_on(warmed + ended);
     let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut watch });
     if run.series.is_some() {
-        measured = measured.with_series(replay_settings.start, &*device);
+        let children = experiment.system.child_names();
+        measured = measured.with_series(replay_settings.start, &*device).with_children(children);
         replay_settings.sample_every = run.series;
     }
     let Schedule { changes, .. } = Schedule::new(&run.events, replay_settings.start);

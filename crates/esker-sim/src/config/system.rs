@@ -109,14 +109,30 @@ impl System {
         // A device and, for one of several, what tells it from the others.
         let mut pending = vec![(self.target.clone(), String::new())];
         while let Some((device, suffix)) = pending.pop().filter(|_| names.len() < DEVICES_MAX) {
-            for ChildName { device: child, count, .. } in self.devices[&device].settings.children() {
-                let several = (0..count.unwrap_or(0)).take(DEVICES_MAX).map(|index| format!("{suffix}.{index}"));
-                let one = count.is_none().then(|| suffix.clone());
-                pending.extend(several.chain(one).map(|suffix| (child.clone(), suffix)));
-            }
+            pending.extend(self.children_of(&device, &suffix).into_iter().rev());
             names.push(device + &suffix);
         }
         names
+    }
+
+    /// Returns the names in results of the target's children, in their order.
+    pub(crate) fn child_names(&self) -> Vec<String> {
+        self.children_of(&self.target, "").into_iter().map(|(device, suffix)| device + &suffix).collect()
+    }
+
+    /// Returns the children of a device, each with what tells it from others of its table.
+    fn children_of(&self, device: &str, suffix: &str) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for ChildName { device, count, .. } in self.devices[device].settings.children() {
+            match count {
+                None => all.push((device, suffix.to_string())),
+                Some(count) => {
+                    let several = (0..count).take(DEVICES_MAX);
+                    all.extend(several.map(|index| (device.clone(), format!("{suffix}.{index}"))));
+                }
+            }
+        }
+        all
     }
 
     /// Returns the target and the devices under it as tables `[device.NAME]` of an experiment file, with every default

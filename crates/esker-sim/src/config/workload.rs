@@ -49,8 +49,9 @@ pub struct WorkloadSettings {
     pub queue_depth: Option<NonZeroU32>,
     /// Closed loop of independent processes, so many: each sends a request, waits until it has ended, thinks, and sends
     /// its next one. Only for `synthetic` requests. Each process draws its own with these settings: its own runs of
-    /// sequential addresses, its own hot places. `requests` is the number of all processes together. With one process
-    /// and no `think_time` it is `queue_depth = 1`.
+    /// sequential addresses (the first one of process k of N begins at k/N of the footprint, counted from 0), its own
+    /// hot places. `requests` and `head` count those of all processes together; who is faster sends more of them. With
+    /// one process and no `think_time` it is `queue_depth = 1`.
     #[schemars(range(min = 1, max = 65_536))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<NonZeroU32>,

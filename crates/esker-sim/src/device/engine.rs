@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
+    Bytes, Change, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
     TagMap, Telemetry, Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, LatencySummary, PlacementReport, Report, Reporting};
@@ -216,6 +216,11 @@ impl<E: Engine> Device for EngineDevice<E> {
     fn telemetry(&self) -> Telemetry {
         let children = self.children.telemetry();
         Telemetry { state: self.engine.state().max(children.state), queued: self.hosts.len(), ..children }
+    }
+
+    fn child_responses(&self) -> Vec<ChildResponses> {
+        let of = |times: &LatencyHistogram| ChildResponses { requests: times.count(), nanoseconds: times.sum() };
+        self.responses.iter().map(of).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 mod tests;
 
 use esker_core::{
-    BusyTime, Bytes, Change, Completion, Control, Device, Nanos, Ratio, Request, Tag, Telemetry, Unsupported,
+    BusyTime, Bytes, Change, ChildResponses, Completion, Control, Device, Nanos, Ratio, Request, Tag, Telemetry, Unsupported,
 };
 use esker_results::{Report, Reporting};
 
@@ -156,6 +156,10 @@ impl Device for Slowed {
 
     fn telemetry(&self) -> Telemetry {
         Telemetry { busy: self.busy(), ..self.device.telemetry() }
+    }
+
+    fn child_responses(&self) -> Vec<ChildResponses> {
+        self.device.child_responses()
     }
 }
 

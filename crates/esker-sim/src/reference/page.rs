@@ -4,7 +4,7 @@ use esker_core::registry::{Described, described, plain};
 use schemars::JsonSchema;
 
 use super::choices::{ChoiceCapability, ChoiceEntry, Choices, choices};
-use crate::config::{CommonSettings, RunSettings, RunTarget, WorkloadSettings};
+use crate::config::{CommonSettings, RunEvent, RunSettings, RunTarget, WorkloadSettings};
 use crate::device::{DEVICE_KINDS, schema_of};
 
 const HEAD: &str = r#"# Experiment files
@@ -44,9 +44,9 @@ const SWEEP: &str = r#"
 
 Each key is the dotted key of a setting, and its value a list of values to try:
 `"device.flash.cleaning.threshold" = ["5%", "10%"]`. All combinations are run, the first key varying slowest, on all
-cores. The results of a combination are one file, named after a hash of its resolved configuration. While that file
-exists, the combination is not run again. A summary has one row per combination. If a `kind` is swept, each value starts
-with an empty table.
+cores. An item of a list is set by its number, from 0: `"run.events.0.slow" = [1, 10]`. The results of a combination are
+one file, named after a hash of its resolved configuration. While that file exists, the combination is not run again. A
+summary has one row per combination. If a `kind` is swept, each value starts with an empty table.
 "#;
 
 /// Returns the page in Markdown.
@@ -57,6 +57,7 @@ pub fn experiments_page() -> String {
     heading::<RunSettings>(&mut page, "## `[run]`");
     let run = [described(&schema_of::<RunTarget>().to_value()), described(&schema_of::<RunSettings>().to_value())];
     rows(&mut page, "key", &run.concat());
+    table::<RunEvent>(&mut page, "### `[[run.events]]`");
     page += DEVICES;
     table::<CommonSettings>(&mut page, "### Every kind");
     for kind in DEVICE_KINDS {

@@ -31,7 +31,8 @@ impl Workload {
                 _ => Rng::derive(first_seed, &format!("process {process}")).next_u64(),
             };
             let settings = SyntheticSettings { seed: Some(seed), ..settings.clone() };
-            let records = Records::Synthetic(Box::new(synthesiser(&settings, capacity, seed)?));
+            let records = synthesiser(&settings, capacity, seed)?.beginning_at(process, count.get());
+            let records = Records::Synthetic(Box::new(records));
             let arrivals = Arrivals {
                 // Any process may come to send all of them.
                 records: records.take(usize::try_from(self.head).unwrap_or(usize::MAX)),
