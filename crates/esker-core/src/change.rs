@@ -7,7 +7,7 @@ use crate::{Nanos, Ratio};
 pub enum Change {
     /// From now on the device's clock runs at `1 / factor` of its speed, so that everything in it takes `factor` times
     /// as long as its settings say. Work under way goes on at the new speed. Factors do not multiply: one restores the
-    /// speed of the settings.
+    /// speed of the settings. Of a composite device it changes each device below.
     Slow {
         /// Greater than zero.
         factor: Ratio,

@@ -106,15 +106,14 @@ impl<D: Device, K: Copy> Children<D, K> {
         Ok(())
     }
 
-    /// Passes a change on to the child that is called `device` or has it below; returns false if there is none.
+    /// Passes a change of `device` on to all children; returns false if it was for none of them.
     pub fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        let mut made = false;
         for (index, state) in self.list.iter_mut().enumerate() {
-            if state.device.change(now, device, change)? {
-                self.timetable.set(index, state.device.next_event());
-                return Ok(true);
-            }
+            made |= state.device.change(now, device, change)?;
+            self.timetable.set(index, state.device.next_event());
         }
-        Ok(false)
+        Ok(made)
     }
 
     /// Telemetry of all children together: busy times and counters are sums, the state is the worst one, and the used

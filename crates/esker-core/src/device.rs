@@ -39,10 +39,10 @@ pub trait Device: Send {
     /// while no request is under way, except for `PauseWearLevelling`.
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported>;
 
-    /// Makes a change to `device`: this one or one below it, by its name in reports. Comes at `now <= next_event()`,
-    /// like a request, and requests may be under way. Returns false if it is for none of these devices. Composite
-    /// devices make the changes that they understand, of themselves or of a child, and pass all others on to their
-    /// children.
+    /// Makes a change to `device`, by its name in reports: this one, one below it or one above it. Comes at
+    /// `now <= next_event()`, like a request, and requests may be under way. Returns false if it is nothing to this
+    /// device and those below it. Composite devices make the changes that they understand, of themselves or of a child,
+    /// and pass all others on to their children.
     fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
         let _ = (now, device, change);
         Ok(false)

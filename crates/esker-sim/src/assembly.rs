@@ -46,7 +46,7 @@ impl System {
     pub fn assemble_for(&self, seed: u64, events: &[RunEvent]) -> Result<Assembly, AssemblyError> {
         let (names, precondition_time) = (BTreeSet::new(), Duration::ZERO);
         let mut builder = Builder { system: self, seed, events, names, precondition_time };
-        let target = builder.build(self.target(), "")?;
+        let target = builder.build(self.target(), "", &[])?;
         Ok(Assembly { device: target.device, precondition_time: builder.precondition_time })
     }
 }
@@ -74,27 +74,31 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// Builds the device called `device`. If its parent has several of the kind, `suffix` tells them apart: `disk.0`,
-    /// `disk.1`; below them again: `part.0.0`.
-    fn build(&mut self, device: &str, suffix: &str) -> Result<Child, AssemblyError> {
+    /// `disk.1`; below them again: `part.0.0`. `slowed_above` are the devices above it that change their speed.
+    fn build(&mut self, device: &str, suffix: &str, slowed_above: &[String]) -> Result<Child, AssemblyError> {
         let description = &self.system.devices()[device];
         let fault = |fault| AssemblyError { device: device.to_string(), fault };
         if self.names.len() > DEVICES_MAX {
             return Err(fault(DeviceFault::new(format!("the tree has more than {DEVICES_MAX} devices"))));
         }
+        let name = format!("{device}{suffix}");
+        let mut slowed = slowed_above.to_vec();
+        slowed
+            .extend(self.events.iter().any(|event| event.device == name && event.slow.is_some()).then(|| name.clone()));
         let mut children = Vec::new();
         for child in description.settings.children() {
             match child.count {
-                None => children.push(self.build(&child.device, suffix)?),
+                None => children.push(self.build(&child.device, suffix, &slowed)?),
                 Some(count) => {
                     for index in 0..count {
-                        children.push(self.build(&child.device, &format!("{suffix}.{index}"))?);
+                        children.push(self.build(&child.device, &format!("{suffix}.{index}"), &slowed)?);
                     }
                 }
             }
         }
-        let name = format!("{device}{suffix}");
         assert!(self.names.insert(name.clone()), "devices have one parent, so no name comes twice");
         let seed = Rng::derive(self.seed, &name).next_u64();
+        let is_leaf = children.is_empty();
         let instance = Instance { name: name.clone(), seed, children };
         let mut device = description.settings.build(instance).map_err(fault)?;
         if let Some(condition) = condition(description, seed) {
@@ -105,8 +109,8 @@ impl Builder<'_> {
             answer.map_err(|unsupported| fault(DeviceFault::new(unsupported.to_string()).at(["precondition"])))?;
         }
         // Only these pay for a clock of their own.
-        if self.events.iter().any(|event| event.device == name && event.slow.is_some()) {
-            device = Box::new(Slowed::new(&name, device));
+        if is_leaf && !slowed.is_empty() {
+            device = Box::new(Slowed::new(&name, slowed, device));
         }
         Ok(Child { name, device })
     }

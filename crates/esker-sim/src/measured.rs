@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    Bytes, ChildResponses, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request, RequestKind,
-    ResourceKind, Verdict,
+    Bytes, ChildResponses, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request,
+    RequestKind, ResourceKind, Verdict,
 };
 use esker_results::{RequestResults, RequestStatistics, SeriesChild, SeriesPoint, Throughput, WorkloadResults};
 

@@ -81,7 +81,9 @@ fn one_of_several_devices_of_one_table_can_be_slow() {
         }
     }
     // Each child works on its own: nothing but its utilisation changes in the report.
-    assert!(results.devices["station.2"].utilisation["server"] > 5.0 * results.devices["station.1"].utilisation["server"]);
+    assert!(
+        results.devices["station.2"].utilisation["server"] > 5.0 * results.devices["station.1"].utilisation["server"]
+    );
     assert_eq!(results.devices.len(), 5);
 }
 
@@ -91,6 +93,22 @@ fn a_whole_tree_can_be_slow() {
     let results = results(&experiment(SPARSE, 3000, ARRAY, &keys));
     let means: Vec<f64> = results.series.iter().map(|point| point.mean_us).collect();
     assert_eq!(means, [100.0, 250.0, 250.0]);
+    for child in results.series[2].children.values() {
+        assert_eq!(child.mean_us, 250.0);
+    }
+}
+
+/// For each device the last factor counts, whether it came with its own name or with that of a device above.
+#[test]
+fn factors_of_a_tree_and_of_its_parts_do_not_multiply() {
+    let keys = "target = \"raid\"\nseries = \"10s\"\n".to_string()
+        + &event("10s", "station.0", "5")
+        + &event("20s", "raid", "2")
+        + &event("30s", "station.0", "1");
+    let results = results(&experiment(SPARSE, 4000, ARRAY, &keys));
+    let means = |point: &SeriesPoint| ["station.0", "station.3"].map(|name| point.children[name].mean_us);
+    let found: Vec<[f64; 2]> = results.series.iter().map(means).collect();
+    assert_eq!(found, [[100.0, 100.0], [500.0, 100.0], [200.0, 200.0], [100.0, 200.0]]);
 }
 
 /// The time of an event is counted from the end of the warm-up.
@@ -133,8 +151,7 @@ fn keys_of_events_can_be_swept() {
     let folder = tempfile::tempdir().unwrap();
     let done = sweep(&experiment(SPARSE, 1000, "", &keys), &SweepOptions::new(folder.path())).unwrap();
     let rows = done.table.to_json();
-    let means: Vec<f64> =
-        rows.as_array().unwrap().iter().map(|row| row["mean_us"].as_f64().unwrap()).collect();
+    let means: Vec<f64> = rows.as_array().unwrap().iter().map(|row| row["mean_us"].as_f64().unwrap()).collect();
     assert_eq!(means, [100.0, 200.0, 550.0]);
 }
 

@@ -147,8 +147,7 @@ fn processes_send_a_think_time_after_their_answer() {
 #[test]
 fn processes_go_on_where_they_stopped_and_end_with_their_requests() {
     let mut all = processes(0, 3);
-    let expected =
-        ["0 request 0", "0 request 1", "5 end 0", "5 request 10", "10 sample", "10 end 1", "15 end 10"];
+    let expected = ["0 request 0", "0 request 1", "5 end 0", "5 request 10", "10 sample", "10 end 1", "15 end 10"];
     assert_eq!(run(&mut all, &[]).1, expected);
     all.limit(1);
     assert_eq!(run(&mut all, &[]).1, ["0 request 20", "5 end 20"]);

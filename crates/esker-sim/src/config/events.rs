@@ -8,12 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::error::ConfigError;
 use super::system::System;
 
-/// One change of one device in the middle of the run; as many tables as there are changes, in any order. Each has a
-/// time, a device and one of the changes.
-///
-/// At its instant a change is the first thing that happens: before requests end or arrive. Changes of the same instant
-/// are made in the order of the file. Those after the end of the last request are not made, which a remark says.
-/// `run.settle` continues with the devices as they are then.
+/// One change of one device in the middle of the run: its time, the device, and one of the changes. As many tables as
+/// there are changes, in any order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunEvent {
@@ -22,10 +18,7 @@ pub struct RunEvent {
     pub at: Nanos,
     /// The target or a device below it, by its name in results: `disk.0` for the first of several of one table.
     pub device: String,
-    /// Factor for the time that everything in the device takes from then on, with all devices below it: its clock runs
-    /// at one tenth of its speed for 10. Requests under way go on at the new speed, those that wait keep their order. 1
-    /// restores the speed of the settings; factors do not multiply. What the device reports about itself (seeks, flash
-    /// operations, idle times) is in the time of its own clock, but for its utilisation.
+    /// Change: from then on, everything in the device takes this many times as long as its settings say. 1 restores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<Ratio>,
 }

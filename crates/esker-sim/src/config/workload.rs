@@ -259,8 +259,16 @@ impl WorkloadSettings {
                 "processes need requests of their own, but a `trace` is one stream; keep several of its requests under \
                  way with `queue_depth`, or use a `synthetic` workload",
             ),
-            ("queue_depth", self.queue_depth.is_some(), "it excludes `processes`, each of which has one request under way"),
-            ("time_scale", self.time_scale.is_some(), "it means nothing in a closed loop, and `processes` asks for one"),
+            (
+                "queue_depth",
+                self.queue_depth.is_some(),
+                "it excludes `processes`, each of which has one request under way",
+            ),
+            (
+                "time_scale",
+                self.time_scale.is_some(),
+                "it means nothing in a closed loop, and `processes` asks for one",
+            ),
             (
                 "synthetic.arrivals",
                 self.synthetic.as_ref().is_some_and(|synthetic| synthetic.arrivals.is_some()),

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
-    TagMap, Telemetry, Unsupported,
+    Bytes, Change, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos,
+    Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, LatencySummary, PlacementReport, Report, Reporting};
 use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber};

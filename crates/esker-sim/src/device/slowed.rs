@@ -4,19 +4,23 @@
 mod tests;
 
 use esker_core::{
-    BusyTime, Bytes, Change, ChildResponses, Completion, Control, Device, Nanos, Ratio, Request, Tag, Telemetry, Unsupported,
+    BusyTime, Bytes, Change, Completion, Control, Device, Nanos, Ratio, Request, Tag, Telemetry, Unsupported,
 };
 use esker_results::{Report, Reporting};
 
 use crate::measured::resource_name;
 
-/// A device with a clock of its own. Until the first change it is the same as the device alone.
+/// A device with a clock of its own. Until the first change it is the same as the device alone. Put around devices
+/// without children: others take no time of their own.
 ///
 /// The device's time is a whole number of nanoseconds, too. A request that comes while the device works may therefore
 /// reach it a little later than it was sent, by less than the factor in nanoseconds. Into an idle device it comes
 /// exactly.
 pub(crate) struct Slowed {
+    /// Its name in reports.
     name: String,
+    /// The devices whose changes of speed are for this one: itself, or those above it.
+    follows: Vec<String>,
     device: Box<dyn Reporting>,
     clock: Clock,
     /// Time of the device's next event, by the clock of the run.
@@ -32,11 +36,12 @@ pub(crate) struct Slowed {
 }
 
 impl Slowed {
-    /// `device`, which is called `name` in reports.
-    pub(crate) fn new(name: &str, device: Box<dyn Reporting>) -> Self {
+    /// `device`, which is called `name` in reports and changes its speed with any device of `follows`.
+    pub(crate) fn new(name: &str, follows: Vec<String>, device: Box<dyn Reporting>) -> Self {
         let next = device.next_event();
         Self {
             name: name.to_string(),
+            follows,
             device,
             clock: Clock::default(),
             next,
@@ -141,7 +146,7 @@ impl Device for Slowed {
 
     fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
         match change {
-            Change::Slow { factor } if device == self.name => {
+            Change::Slow { factor } if self.follows.iter().any(|name| name == device) => {
                 self.set_factor(now, factor);
                 Ok(true)
             }
@@ -156,10 +161,6 @@ impl Device for Slowed {
 
     fn telemetry(&self) -> Telemetry {
         Telemetry { busy: self.busy(), ..self.device.telemetry() }
-    }
-
-    fn child_responses(&self) -> Vec<ChildResponses> {
-        self.device.child_responses()
     }
 }
 

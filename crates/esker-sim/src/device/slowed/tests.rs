@@ -21,7 +21,7 @@ fn station(service_time: Nanos, servers: u32) -> Constant {
 }
 
 fn slowed(service_time: Nanos, servers: u32) -> Slowed {
-    Slowed::new("d", Box::new(station(service_time, servers)))
+    Slowed::new("d", vec!["d".to_string()], Box::new(station(service_time, servers)))
 }
 
 fn slow(at: Nanos, factor: Ratio) -> ScheduledChange {
@@ -93,7 +93,8 @@ fn work_under_way_goes_on_at_the_new_speed() {
     let arrivals = [0, 10, 20].map(Nanos::from_micros);
     let mut device = slowed(Nanos::from_micros(100), 1);
     let (slower, normal) = (slow(Nanos::from_micros(40), TEN), slow(Nanos::from_micros(1140), Ratio::ONE));
-    let ends: Vec<u64> = times(&mut device, &arrivals, &[slower, normal]).iter().map(|times| times[2].0 / 1000).collect();
+    let ends: Vec<u64> =
+        times(&mut device, &arrivals, &[slower, normal]).iter().map(|times| times[2].0 / 1000).collect();
     // 40 us done, 60 us in 600; 50 us in 500, 50 us at full speed; 100 us.
     assert_eq!(ends, [640, 1190, 1290]);
     let busy = device.telemetry().busy[0];
@@ -176,7 +177,7 @@ proptest! {
     #[test]
     fn every_kind_keeps_the_contract_whatever_its_clock_does(seed: u64) {
         for kind in DEVICE_KINDS {
-            let wrapped = || Slowed::new("example", device(kind));
+            let wrapped = || Slowed::new("example", vec!["example".to_string()], device(kind));
             let alone = drive(&mut *device(kind), 300, seed);
             let mut same = wrapped();
             prop_assert_eq!(&drive(&mut same, 300, seed), &alone, "{} without a change", kind.name);
