@@ -107,6 +107,7 @@ impl<D: Device, K: Copy> Children<D, K> {
     }
 
     /// Passes a change of `device` on to all children; returns false if it was for none of them.
+    #[cold]
     pub fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
         let mut made = false;
         for (index, state) in self.list.iter_mut().enumerate() {

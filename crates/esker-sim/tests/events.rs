@@ -161,8 +161,8 @@ fn mistakes_in_events_are_one_line_with_their_place() {
     let good = format!("[[run.events]]\nat = \"1s\"\n{device}\nslow = 2\n");
     let message = |event: &str| {
         let text = format!(
-            "[workload]\nsynthetic = {{ requests = 1 }}\n[device.station]\nkind = \"constant\"\nservice_time = \"1ms\"\n\
-             capacity = \"1GiB\"\n[device.other]\nkind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n\
+            "[workload]\nsynthetic = {{ requests = 1 }}\n[device.station]\nkind = \"constant\"\nservice_time = \"1ms\"\
+             \ncapacity = \"1GiB\"\n[device.other]\nkind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n\
              {ARRAY}[run]\ntarget = \"raid\"\n{event}"
         );
         match Experiment::from_str(&text, "x.toml") {

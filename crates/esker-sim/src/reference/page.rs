@@ -45,15 +45,15 @@ slow = 1
 ```
 
 - At its instant an event is the first thing that happens: before the device's own events, and before requests end or
-  arrive. Events of the same instant come in the order of the file. An interval of `series` that ends then has nothing of
-  it.
+  arrive. Events of the same instant come in the order of the file. An interval of `series` that ends then has nothing
+  of it.
 - An event after the end of the last request never happens; `remarks` in the results say so. `run.settle` goes on with
   the devices as they are at the end of the run.
-- `slow = 10`: the device's clock runs at a tenth of its speed. Requests in service keep what was done and need ten times
-  as long for the rest; those that wait keep their order. What the device does on its own (cleaning, rotation, refill of
-  credits) is as slow. A station of 100 us is exactly one of 1 ms from then on. Factors below 1 make it faster.
-- `slow` of a device with others below it is one of each of those: arrays and hybrids take no time of their own. Factors
-  do not multiply: for each device, the last one counts.
+- `slow = 10`: the device's clock runs at a tenth of its speed. Requests in service keep what was done and need ten
+  times as long for the rest; those that wait keep their order. What the device does on its own (cleaning, rotation,
+  refill of credits) is as slow. A station of 100 us is exactly one of 1 ms then. Factors below 1 make it faster.
+- `slow` of a device with others below it is one of each of those: arrays and hybrids take no time of their own.
+  Factors do not multiply: for each device, the last one counts.
 - The device's clock shows whole nanoseconds: a request to a device that works reaches it at the next tick of its clock,
   less than `slow` nanoseconds later. One to an idle device reaches it at once.
 - Response times and utilisation are by the clock of the run (work counts in full when it begins, at the speed of then).

@@ -92,8 +92,8 @@ impl Synthesiser {
         })
     }
 
-    /// Begins the first sequential run at `part / parts` of the footprint instead of its beginning, at a multiple of the
-    /// alignment. So several sequences of records share the footprint.
+    /// Begins the first sequential run at `part / parts` of the footprint instead of its beginning, at a multiple of
+    /// the alignment. So several sequences of records share the footprint.
     pub fn beginning_at(mut self, part: u32, parts: u32) -> Self {
         let place = u128::from(self.places) * u128::from(part) / u128::from(parts.max(1));
         self.end = place as u64 * self.alignment;

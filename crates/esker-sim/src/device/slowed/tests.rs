@@ -131,7 +131,7 @@ fn a_device_that_is_too_slow_ends_the_run_with_an_error_unless_it_recovers() {
         let arrivals = [Arrival { at: Nanos(2), request }];
         replay_changing(&mut device, Stream::new(arrivals, None), &ReplaySettings::OPEN, changes, &mut Times::default())
     };
-    let error = run(Nanos::from_secs(1), &[never.clone()]).unwrap_err().to_string();
+    let error = run(Nanos::from_secs(1), std::slice::from_ref(&never)).unwrap_err().to_string();
     assert!(error.starts_with("after 0 requests the next ends later than 292 years"), "{error}");
     let recovered = run(Nanos::from_secs(1), &[never, slow(Nanos::from_secs(60), Ratio::ONE)]).unwrap();
     assert_eq!((recovered.completed, recovered.changes), (1, 2));
