@@ -2,7 +2,7 @@
 
 use super::feed::Feed;
 use super::little::Little;
-use super::{Observer, ROUNDS_MAX, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict};
+use super::{Arrival, Observer, ROUNDS_MAX, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict};
 use crate::{Completion, Device, Nanos, Request, ScheduledChange, TagSlab, Unsupported, WaitingLine};
 
 pub(super) struct Driver<'a, D, F: Feed, O> {
@@ -14,19 +14,13 @@ pub(super) struct Driver<'a, D, F: Feed, O> {
     changes: &'a [ScheduledChange],
     /// Time of the first of them.
     next_change: Nanos,
-    waiting: WaitingLine<Sent<F::Sender>>,
-    in_flight: TagSlab<(Nanos, Sent<F::Sender>)>,
+    waiting: WaitingLine<(F::Sender, Request)>,
+    in_flight: TagSlab<(F::Sender, Arrival)>,
     done: Vec<Completion>,
     waiting_since: Nanos,
     next_sample: Nanos,
     summary: Replay,
     little: Little,
-}
-
-#[derive(Clone, Copy)]
-struct Sent<S> {
-    sender: S,
-    request: Request,
 }
 
 impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
@@ -166,13 +160,13 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
             }
         }
         for completion in self.done.drain(..) {
-            let (arrival, sent) = self.in_flight.remove(completion.tag);
+            let (sender, arrival) = self.in_flight.remove(completion.tag);
             debug_assert_eq!(completion.at, now, "a completion came at another time than it says");
-            debug_assert!(completion.service_start >= arrival && completion.service_start <= completion.at);
+            debug_assert!(completion.service_start >= arrival.at && completion.service_start <= completion.at);
             self.summary.completed += 1;
-            self.little.left(completion.at - arrival);
-            self.feed.ended(sent.sender, now);
-            if self.observer.completed(arrival, &sent.request, &completion) == Verdict::Stop {
+            self.little.left(completion.at - arrival.at);
+            self.feed.ended(sender, now);
+            if self.observer.completed(arrival.at, &arrival.request, &completion) == Verdict::Stop {
                 return Ok(Verdict::Stop);
             }
         }
@@ -190,7 +184,7 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
             if self.waiting.is_empty() {
                 self.waiting_since = now;
             }
-            self.waiting.push(now, request.priority, Sent { sender, request });
+            self.waiting.push(now, request.priority, (sender, request));
             if let Some(upcoming) = self.feed.upcoming() {
                 self.device.expect(upcoming);
             }
@@ -200,9 +194,9 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
     #[inline]
     fn submit(&mut self, now: Nanos) {
         while !self.waiting.is_empty() && self.device.free_slots() > 0 {
-            let (arrival, sent) = self.waiting.pop(now).expect("it is not empty");
-            let tag = self.in_flight.insert((arrival, sent));
-            self.device.submit(now, tag, sent.request);
+            let (at, (sender, request)) = self.waiting.pop(now).expect("it is not empty");
+            let tag = self.in_flight.insert((sender, Arrival { at, request }));
+            self.device.submit(now, tag, request);
         }
     }
 
