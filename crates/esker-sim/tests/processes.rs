@@ -91,7 +91,8 @@ fn each_process_has_requests_of_its_own() {
         let mut feed = &mut processes;
         feed.begin(Nanos::ZERO);
         let mut taken = vec![Vec::new(); 4];
-        while let Some((process, request)) = feed.take(Nanos::ZERO, 0) {
+        while feed.is_due(Nanos::ZERO, 0) {
+            let (process, request) = feed.take().unwrap();
             taken[process as usize].push(request);
             feed.ended(process, Nanos::ZERO);
         }
@@ -122,7 +123,8 @@ fn sequential_processes_share_the_footprint() {
     let mut feed = &mut processes;
     feed.begin(Nanos::ZERO);
     let mut starts = Vec::new();
-    while let Some((process, request)) = feed.take(Nanos::ZERO, 0) {
+    while feed.is_due(Nanos::ZERO, 0) {
+        let (process, request) = feed.take().unwrap();
         starts.push(request.start.byte_offset() >> 16);
         feed.ended(process, Nanos::ZERO);
     }

@@ -177,7 +177,10 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
     fn take_arrivals(&mut self, now: Nanos) {
         // A whole trace may arrive at one instant: take no more of it than is needed to exceed the limit.
         while !(self.feed.is_open() && self.waiting.len() > self.settings.backlog_limit) {
-            let Some((sender, request)) = self.feed.take(now, self.in_flight.len() + self.waiting.len()) else { break };
+            if !self.feed.is_due(now, self.present()) {
+                break;
+            }
+            let Some((sender, request)) = self.feed.take() else { continue };
             self.little.came();
             self.summary.arrived += 1;
             self.summary.last_arrival = now;

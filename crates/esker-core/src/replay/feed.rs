@@ -22,8 +22,11 @@ pub trait Feed {
     /// Returns true if arrivals do not wait for the ends of earlier requests.
     fn is_open(&self) -> bool;
 
-    /// Takes one request that arrives at `now`.
-    fn take(&mut self, now: Nanos, present: usize) -> Option<(Self::Sender, Request)>;
+    /// Returns true if a request arrives at `now`.
+    fn is_due(&self, now: Nanos, present: usize) -> bool;
+
+    /// Takes the request that arrives now; `None` if its sender has no more.
+    fn take(&mut self) -> Option<(Self::Sender, Request)>;
 
     /// The next request, if it is known already.
     fn upcoming(&self) -> Option<&Request>;
@@ -78,14 +81,20 @@ impl<I: Iterator<Item = Arrival>> Feed for Stream<I> {
     }
 
     #[inline]
-    fn take(&mut self, now: Nanos, present: usize) -> Option<((), Request)> {
-        let arrival = self.upcoming?;
-        match self.queue_depth {
-            None if arrival.at <= now => assert!(arrival.at == now, "arrivals are in order of time"),
-            Some(depth) if present < depth => {}
-            _ => return None,
+    fn is_due(&self, now: Nanos, present: usize) -> bool {
+        match (&self.upcoming, self.queue_depth) {
+            (Some(arrival), None) => {
+                assert!(arrival.at >= now, "arrivals are in order of time");
+                arrival.at == now
+            }
+            (Some(_), Some(depth)) => present < depth,
+            (None, _) => false,
         }
-        self.upcoming = self.arrivals.next();
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<((), Request)> {
+        let arrival = std::mem::replace(&mut self.upcoming, self.arrivals.next())?;
         Some(((), arrival.request))
     }
 
@@ -158,16 +167,19 @@ impl<I: Iterator<Item = Request>> Feed for &mut Processes<I> {
     }
 
     #[inline]
-    fn take(&mut self, now: Nanos, _: usize) -> Option<(u32, Request)> {
-        while self.left > 0 {
-            let (_, process) = self.thinking.pop_front_if(|(at, _)| *at <= now)?;
-            if let Some(request) = self.requests[process as usize].next() {
-                self.left -= 1;
-                return Some((process, request));
-            }
+    fn is_due(&self, now: Nanos, _: usize) -> bool {
+        self.left > 0 && self.thinking.front().is_some_and(|(at, _)| *at <= now)
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<(u32, Request)> {
+        let (_, process) = self.thinking.pop_front()?;
+        let Some(request) = self.requests[process as usize].next() else {
             self.alive[process as usize] = false;
-        }
-        None
+            return None;
+        };
+        self.left -= 1;
+        Some((process, request))
     }
 
     #[inline]
