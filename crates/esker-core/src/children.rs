@@ -2,7 +2,7 @@
 //! slot, and their telemetry added up.
 
 use crate::{
-    BusyTime, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported,
+    BusyTime, Change, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported,
     WaitingLine,
 };
 
@@ -104,6 +104,17 @@ impl<D: Device, K: Copy> Children<D, K> {
             self.timetable.set(index, state.device.next_event());
         }
         Ok(())
+    }
+
+    /// Passes a change of `device` on to all children; returns false if it was for none of them.
+    #[cold]
+    pub fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        let mut made = false;
+        for (index, state) in self.list.iter_mut().enumerate() {
+            made |= state.device.change(now, device, change)?;
+            self.timetable.set(index, state.device.next_event());
+        }
+        Ok(made)
     }
 
     /// Telemetry of all children together: busy times and counters are sums, the state is the worst one, and the used

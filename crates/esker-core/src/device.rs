@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Bytes, Completion, Nanos, Ratio, Request, Tag};
+use crate::{Bytes, Change, Completion, Nanos, Ratio, Request, Tag};
 
 /// Serves block requests. Times are nanoseconds since the start of the run; a device has no clock of its own.
 ///
@@ -39,8 +39,22 @@ pub trait Device: Send {
     /// while no request is under way, except for `PauseWearLevelling`.
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported>;
 
+    /// Makes a change to `device`, by its name in reports: this one, one below it or one above it. Comes at
+    /// `now <= next_event()`, like a request, and requests may be under way. Returns false if it is nothing to this
+    /// device and those below it. Composite devices make the changes that they understand, of themselves or of a child,
+    /// and pass all others on to their children.
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        let _ = (now, device, change);
+        Ok(false)
+    }
+
     /// What a policy may know about the device, and how busy each kind of resource has been.
     fn telemetry(&self) -> Telemetry;
+
+    /// Composite devices: how fast each child has answered since measuring started, in order of the children.
+    fn child_responses(&self) -> Vec<ChildResponses> {
+        Vec::new()
+    }
 }
 
 /// A boxed device is a device, so that drivers which are generic over one take a device tree too.
@@ -66,8 +80,14 @@ impl<D: Device + ?Sized> Device for Box<D> {
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         (**self).control(now, command)
     }
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        (**self).change(now, device, change)
+    }
     fn telemetry(&self) -> Telemetry {
         (**self).telemetry()
+    }
+    fn child_responses(&self) -> Vec<ChildResponses> {
+        (**self).child_responses()
     }
 }
 
@@ -162,6 +182,16 @@ pub struct BusyTime {
     pub busy: Nanos,
     /// The largest busy time of a single resource.
     pub busiest: Nanos,
+}
+
+/// How fast a child of a composite device has answered the host's requests; without what serves no single one of them,
+/// such as copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChildResponses {
+    /// Requests that ended.
+    pub requests: u64,
+    /// Sum of their response times in nanoseconds, each from sending the request to the child until its end.
+    pub nanoseconds: u128,
 }
 
 /// What a policy may know about a device.

@@ -8,6 +8,7 @@
 //! ```
 
 pub mod bits;
+mod change;
 mod children;
 mod device;
 mod hint;
@@ -28,8 +29,11 @@ mod slab;
 mod units;
 pub mod words;
 
+pub use change::{Change, ScheduledChange};
 pub use children::Children;
-pub use device::{BusyTime, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported};
+pub use device::{
+    BusyTime, ChildResponses, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported,
+};
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;
 pub use line::WaitingLine;
@@ -39,7 +43,10 @@ pub use quantity::{QuantityError, deserialize_quantity, parse_quantity, write_qu
 pub use queue::{EventQueue, Timetable};
 pub use rates::unlikely_rate;
 pub use reading::{Branch, Problem, ReadError, Step, Tree, read};
-pub use replay::{Arrival, Observer, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict, replay};
+pub use replay::{
+    Arrival, Feed, Observer, Processes, Replay, ReplayEnd, ReplayError, ReplaySettings, Stream, Verdict, replay,
+    replay_changing,
+};
 pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};
 pub use rng::{Rng, mix64};
 pub use slab::{TagMap, TagSlab};

@@ -117,7 +117,7 @@ impl Product {
 
     /// Builds the device of `capacity` with few blocks, to find settings that contradict each other.
     pub(crate) fn try_to_build(&self, capacity: Bytes) -> Result<(), DeviceFault> {
-        let instance = || Instance { name: self.name.clone(), seed: 1, children: Vec::new() };
+        let instance = || Instance { name: self.name.clone(), seed: 1, children: Vec::new(), joining: 0 };
         if let Some(mut settings) = self.ssd_settings(capacity) {
             let geometry = &mut settings.geometry;
             geometry.blocks_per_plane = geometry.blocks_per_plane.min(BLOCKS_LEAST as u32);

@@ -136,6 +136,22 @@ pub struct SeriesPoint {
     /// "throughput" of a cloud volume), the mean for each kind. Work counts in full when it begins, so a value can
     /// exceed 1 if work goes on after the end of the interval, or if a cloud volume lets through what it had saved.
     pub utilisation: BTreeMap<String, f64>,
+    /// If the target is a composite device: its children in this interval, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<String, SeriesChild>,
+}
+
+/// One child of the target in one interval of the series. Counts the host's requests alone, without what serves no
+/// single one of them (copies, shared flushes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesChild {
+    /// Requests to this child that completed in the interval.
+    pub requests: u64,
+    /// Their share of those of all children.
+    pub share: f64,
+    /// Mean time from sending a request to this child until its end; zero if there was none.
+    pub mean_us: f64,
 }
 
 /// What the simulation cost. Covers the measured phase, not preconditioning.

@@ -7,8 +7,8 @@ use esker_core::{Control, Device, Hint, Nanos, Precondition, Rng};
 use esker_results::Reporting;
 use thiserror::Error;
 
-use crate::config::{ConfigError, DeviceDescription, Experiment, PreconditionKind, System};
-use crate::device::{Child, DeviceFault, Instance};
+use crate::config::{ConfigError, DEVICES_MAX, DeviceDescription, Experiment, PreconditionKind, RunEvent, System};
+use crate::device::{Child, DeviceFault, Instance, Slowed};
 use esker_core::Problem;
 
 /// A built tree of devices, ready to serve requests.
@@ -39,8 +39,14 @@ impl System {
     /// Builds the target's tree from its leaves. Each device is preconditioned before its parent takes it over, and has
     /// a seed of its own, derived from `seed`.
     pub fn assemble(&self, seed: u64) -> Result<Assembly, AssemblyError> {
-        let mut builder = Builder { system: self, seed, names: BTreeSet::new(), precondition_time: Duration::ZERO };
-        let target = builder.build(self.target(), "")?;
+        self.assemble_for(seed, &[])
+    }
+
+    /// Like [`System::assemble`], ready for `events` in the middle of a run.
+    pub fn assemble_for(&self, seed: u64, events: &[RunEvent]) -> Result<Assembly, AssemblyError> {
+        let (names, precondition_time) = (BTreeSet::new(), Duration::ZERO);
+        let mut builder = Builder { system: self, seed, events, names, precondition_time };
+        let target = builder.build(self.target(), "", &[])?;
         Ok(Assembly { device: target.device, precondition_time: builder.precondition_time })
     }
 }
@@ -49,7 +55,7 @@ impl Experiment {
     /// Builds the system of this experiment. Errors have the position of the first key of the fault that the file
     /// contains.
     pub fn assemble(&self) -> Result<Assembly, ConfigError> {
-        self.system.assemble(self.run.seed).map_err(|AssemblyError { device, fault }| {
+        self.system.assemble_for(self.run.seed, &self.run.events).map_err(|AssemblyError { device, fault }| {
             let DeviceFault { keys, message, hint } = fault;
             let table = format!("device.{device}");
             let named = keys.iter().map(|key| format!("{table}.{key}")).find(|key| self.has_key(key));
@@ -61,37 +67,46 @@ impl Experiment {
 struct Builder<'a> {
     system: &'a System,
     seed: u64,
+    events: &'a [RunEvent],
     names: BTreeSet<String>,
     precondition_time: Duration,
 }
 
-/// Counts multiply from level to level; this limit stops a typing error from filling the memory.
-const DEVICES_MAX: usize = 10_000;
-
 impl Builder<'_> {
     /// Builds the device called `device`. If its parent has several of the kind, `suffix` tells them apart: `disk.0`,
-    /// `disk.1`; below them again: `part.0.0`.
-    fn build(&mut self, device: &str, suffix: &str) -> Result<Child, AssemblyError> {
+    /// `disk.1`; below them again: `part.0.0`. `slowed_above` are the devices above it that change their speed.
+    fn build(&mut self, device: &str, suffix: &str, slowed_above: &[String]) -> Result<Child, AssemblyError> {
         let description = &self.system.devices()[device];
         let fault = |fault| AssemblyError { device: device.to_string(), fault };
         if self.names.len() > DEVICES_MAX {
             return Err(fault(DeviceFault::new(format!("the tree has more than {DEVICES_MAX} devices"))));
         }
+        let name = format!("{device}{suffix}");
+        let mut slowed = slowed_above.to_vec();
+        slowed
+            .extend(self.events.iter().any(|event| event.device == name && event.slow.is_some()).then(|| name.clone()));
         let mut children = Vec::new();
         for child in description.settings.children() {
             match child.count {
-                None => children.push(self.build(&child.device, suffix)?),
+                None => children.push(self.build(&child.device, suffix, &slowed)?),
                 Some(count) => {
                     for index in 0..count {
-                        children.push(self.build(&child.device, &format!("{suffix}.{index}"))?);
+                        children.push(self.build(&child.device, &format!("{suffix}.{index}"), &slowed)?);
                     }
                 }
             }
         }
-        let name = format!("{device}{suffix}");
         assert!(self.names.insert(name.clone()), "devices have one parent, so no name comes twice");
         let seed = Rng::derive(self.seed, &name).next_u64();
-        let instance = Instance { name: name.clone(), seed, children };
+        let is_leaf = children.is_empty();
+        let joins = |child: &Child| self.events.iter().any(|event| event.join && event.device == child.name);
+        let joining = children.iter().filter(|child| joins(child)).count();
+        if let Some(child) = children[..children.len() - joining].iter().find(|child| joins(child)) {
+            let message =
+                format!("`{}` joins later, but children come after it that are there from the start", child.name);
+            return Err(fault(DeviceFault::new(message).at(["children"])));
+        }
+        let instance = Instance { name: name.clone(), seed, children, joining };
         let mut device = description.settings.build(instance).map_err(fault)?;
         if let Some(condition) = condition(description, seed) {
             #[expect(clippy::disallowed_methods, reason = "what preconditioning costs the user, not the device")]
@@ -99,6 +114,10 @@ impl Builder<'_> {
             let answer = device.control(Nanos::ZERO, Control::Precondition(condition));
             self.precondition_time += begin.elapsed();
             answer.map_err(|unsupported| fault(DeviceFault::new(unsupported.to_string()).at(["precondition"])))?;
+        }
+        // Only these pay for a clock of their own.
+        if is_leaf && !slowed.is_empty() {
+            device = Box::new(Slowed::new(&name, slowed, device));
         }
         Ok(Child { name, device })
     }

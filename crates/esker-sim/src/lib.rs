@@ -7,6 +7,7 @@ mod measured;
 mod node;
 mod reference;
 mod remarks;
+mod requests;
 mod run;
 mod run_error;
 mod settle;
@@ -16,7 +17,7 @@ mod workload;
 pub use assembly::{Assembly, AssemblyError};
 pub use config::{
     BeyondCapacity, CommonSettings, ConfigError, ConfigText, DeviceDescription, Dimension, Experiment, OneOrMore,
-    Position, PreconditionKind, RequestPriority, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
+    Position, PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
     VolumeSettings, WorkloadSettings,
 };
 pub use device::{

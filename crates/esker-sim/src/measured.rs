@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    Bytes, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request, RequestKind,
-    ResourceKind, Verdict,
+    Bytes, ChildResponses, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request,
+    RequestKind, ResourceKind, Verdict,
 };
-use esker_results::{RequestResults, RequestStatistics, SeriesPoint, Throughput, WorkloadResults};
+use esker_results::{RequestResults, RequestStatistics, SeriesChild, SeriesPoint, Throughput, WorkloadResults};
 
 /// A callback that may stop a replay, called every [`Watch::EVERY`] completions.
 pub struct Watch<'a> {
@@ -58,6 +58,8 @@ struct Series {
     bytes: u64,
     response: LatencyHistogram,
     busy_before: Vec<(ResourceKind, Nanos)>,
+    /// Names of the device's children, and what they had done before the interval.
+    children: Vec<(String, ChildResponses)>,
     points: Vec<SeriesPoint>,
     /// Whether there were more than [`SERIES_POINTS_MAX`] points.
     too_long: bool,
@@ -81,9 +83,18 @@ impl<'a> RunMeasurements<'a> {
             bytes: 0,
             response: LatencyHistogram::default(),
             busy_before: busy(device).into_iter().map(|(kind, _, busy)| (kind, busy)).collect(),
+            children: Vec::new(),
             points: Vec::new(),
             too_long: false,
         });
+        self
+    }
+
+    /// Also records each child of the device in the series; `names` are in their order.
+    pub fn with_children(mut self, names: Vec<String>) -> Self {
+        if let Some(series) = &mut self.series {
+            series.children = names.into_iter().map(|name| (name, ChildResponses::default())).collect();
+        }
         self
     }
 
@@ -239,6 +250,7 @@ impl Series {
                 utilisation.insert(resource_name(kind).to_string(), busy.saturating_sub(before).0 as f64 / whole);
             }
         }
+        let children = self.children(device);
         self.points.push(SeriesPoint {
             start_s: self.begin.as_secs_f64(),
             requests: self.requests,
@@ -247,11 +259,30 @@ impl Series {
             p99_us: self.response.quantile(0.99).as_micros_f64(),
             backlog_requests: backlog as u64,
             utilisation,
+            children,
         });
         self.begin = now;
         (self.requests, self.bytes) = (0, 0);
         self.response = LatencyHistogram::default();
         self.busy_before = busy.into_iter().map(|(kind, _, busy)| (kind, busy)).collect();
+    }
+}
+
+impl Series {
+    /// What the children did in the interval that ends.
+    fn children(&mut self, device: &dyn Device) -> BTreeMap<String, SeriesChild> {
+        let responses = device.child_responses();
+        let since = |(now, (_, before)): (&ChildResponses, &(String, ChildResponses))| now.requests - before.requests;
+        let all: u64 = responses.iter().zip(&self.children).map(since).sum();
+        let mut children = BTreeMap::new();
+        for (now, (name, before)) in responses.into_iter().zip(&mut self.children) {
+            let requests = now.requests - before.requests;
+            let mean_us = (now.nanoseconds - before.nanoseconds) as f64 / 1e3 / requests.max(1) as f64;
+            let share = requests as f64 / all.max(1) as f64;
+            children.insert(name.clone(), SeriesChild { requests, share, mean_us });
+            *before = now;
+        }
+        children
     }
 }
 

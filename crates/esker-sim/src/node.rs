@@ -190,6 +190,11 @@ impl Node {
             // A bare name is short for a table with only its kind.
             *self = Self::empty_table(key_at.clone());
         }
+        if let (Value::Array(items), Ok(index)) = (&mut self.value, key.parse::<usize>()) {
+            let count = items.len();
+            let item = items.get_mut(index).ok_or_else(|| format!("there is no item {index} of {count}, from 0 on"))?;
+            return item.set(rest, key_at, node);
+        }
         let Value::Table(table) = &mut self.value else {
             return Err(format!("`{key}` cannot be set in {type_name}"));
         };

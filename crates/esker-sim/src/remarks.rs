@@ -3,7 +3,7 @@
 use esker_core::words;
 use esker_results::RunResults;
 
-use crate::config::Experiment;
+use crate::config::{Experiment, RunEvent, RunSettings};
 use crate::workload::Workload;
 
 /// Returns remarks on a run, in sentences.
@@ -35,6 +35,16 @@ pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &Ru
     }
     remarks.extend(esker_results::remarks(&results.devices));
     remarks
+}
+
+/// Returns a remark for each event of the run that was not made; the first `made` were, in order of time.
+pub(crate) fn unmade_events(run: &RunSettings, made: usize) -> Vec<String> {
+    let mut events: Vec<&RunEvent> = run.events.iter().collect();
+    events.sort_by_key(|event| event.at);
+    let remark = |event: &&RunEvent| {
+        format!("The event of `{}` at {} never happened: the run ended before it.", event.device, event.at)
+    };
+    events.iter().skip(made).map(remark).collect()
 }
 
 fn several(count: u64) -> String {

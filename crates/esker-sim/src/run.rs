@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use esker_core::{
-    Arrival, Bytes, Control, Device, Nanos, Replay, ReplayEnd, ReplayError, RequestKind, Stretch, replay,
+    Arrival, Bytes, Control, Device, Nanos, Replay, ReplayEnd, ReplayError, Request, RequestKind, Stretch,
 };
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
 use crate::assembly::Assembly;
-use crate::config::{ConfigError, Experiment, SettleSettings, WorkloadSettings};
+use crate::config::{ConfigError, Experiment, Schedule, SettleSettings, WorkloadSettings};
 use crate::measured::{RunMeasurements, SERIES_POINTS_MAX, Watch};
-use crate::remarks::remarks;
+use crate::remarks::{remarks, unmade_events};
+use crate::requests::Requests;
 use crate::run_error::RunError;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
 use esker_core::Problem;
@@ -54,18 +55,23 @@ pub fn run_workload(
     options: &RunOptions,
 ) -> Result<RunResults, RunError> {
     let mut results = simulate(experiment, workload, options).map_err(|error| match error {
-        RunError::Replay(error) => too_late(experiment, error),
+        RunError::Replay(error) => located(experiment, error),
         error => error,
     })?;
-    results.remarks = remarks(experiment, workload, &results);
+    let remarks = remarks(experiment, workload, &results);
+    results.remarks.extend(remarks);
     Ok(results)
 }
 
-/// The error for a time that is out of bounds, with the key that causes it.
-fn too_late(experiment: &Experiment, error: ReplayError) -> RunError {
+/// The error of a replay with the key that causes it.
+fn located(experiment: &Experiment, error: ReplayError) -> RunError {
     let settings = &experiment.workload;
     let (key, hint) = match error {
         ReplayError::Livelock(_) => return error.into(),
+        ReplayError::Change { index, .. } => {
+            let key = Schedule::new(&experiment.run.events, Nanos::ZERO).key(index);
+            return experiment.located(ConfigError::new(key, Problem::new(error.to_string()))).into();
+        }
         ReplayError::ArrivesTooLate { .. } if settings.time_scale.is_some() => {
             ("workload.time_scale".to_string(), "take a smaller factor")
         }
@@ -88,7 +94,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let capacity = device.capacity();
     let settings = &experiment.workload;
     let left_out = Cell::new(LeftOut::default());
-    let mut arrivals = arrivals(experiment, workload, capacity, &left_out)?.peekable();
+    let mut requests = requests(experiment, workload, capacity, &left_out)?;
 
     let begin = Stopwatch::start();
     let go_on = |ended| {
@@ -105,8 +111,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     if run.warm_up_requests > 0 {
         let mut watch = |ended| go_on(ended);
         let mut ignored = RunMeasurements::new().with_watch(Watch { go_on: &mut watch });
-        let count = usize::try_from(run.warm_up_requests).unwrap_or(usize::MAX);
-        let end = replay(&mut device, arrivals.by_ref().take(count), &replay_settings, &mut ignored)?;
+        let end = requests.replay_some(&mut device, run.warm_up_requests, &replay_settings, &mut ignored)?;
         check_end(&end, &ignored)?;
         warmed = end.completed;
         replay_settings.start = end.last_event;
@@ -115,21 +120,21 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
             let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
             let mut results = finish_results(experiment, &mut ignored, &end, &*device, cost);
             results.workload.left_out = left_out.get();
+            results.remarks = unmade_events(run, end.changes);
             return Ok(results);
         }
     }
     device.control(replay_settings.start, Control::StartMeasuring)?;
-    // The warm-up may end after the next arrival; then all later ones move back by the difference.
-    let late = arrivals.peek().map_or(Nanos::ZERO, |next| replay_settings.start.saturating_sub(next.at));
-    let arrivals = arrivals.map(|Arrival { at, request }| Arrival { at: at + late, request });
 
     let mut watch = |ended| go_on(warmed + ended);
     let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut watch });
     if run.series.is_some() {
-        measured = measured.with_series(replay_settings.start, &*device);
+        let children = experiment.system.child_names();
+        measured = measured.with_series(replay_settings.start, &*device).with_children(children);
         replay_settings.sample_every = run.series;
     }
-    let end = replay(&mut device, arrivals, &replay_settings, &mut measured)?;
+    let Schedule { changes, .. } = Schedule::new(&run.events, replay_settings.start);
+    let end = requests.replay_rest(&mut device, &replay_settings, &changes, &mut measured)?;
     if measured.series_too_long() {
         let message = format!("the run has more than {SERIES_POINTS_MAX} of these intervals");
         let problem = Problem::with_hint(message, "take longer ones");
@@ -139,10 +144,27 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let cost = options.cost.then(|| begin.cost(end.completed, precondition_time));
     let mut results = finish_results(experiment, &mut measured, &end, &*device, cost);
     results.workload.left_out = left_out.get();
+    results.remarks = unmade_events(run, end.changes);
     if let (Some(settle), None) = (&run.settle, &results.saturated) {
         results.settled = Some(settled(experiment, workload, &mut device, end.last_event, settle, options)?);
     }
     Ok(results)
+}
+
+/// The requests of the run, which come as the workload's settings say.
+fn requests<'a>(
+    experiment: &Experiment,
+    workload: &'a Workload,
+    capacity: Bytes,
+    left_out: &'a Cell<LeftOut>,
+) -> Result<Requests<impl Iterator<Item = Arrival> + use<'a>, impl Iterator<Item = Request> + use<'a>>, ConfigError> {
+    let settings = &experiment.workload;
+    let Some(count) = settings.processes else {
+        return Ok(Requests::Stream(arrivals(experiment, workload, capacity, left_out)?.peekable()));
+    };
+    let processes = workload.processes(capacity, count, settings.think_time.unwrap_or_default(), left_out);
+    let processes = processes.map_err(|error| of_target(experiment, error))?;
+    Ok(Requests::Processes { processes, left: workload.len() })
 }
 
 fn arrivals<'a>(
@@ -154,10 +176,13 @@ fn arrivals<'a>(
     let WorkloadSettings { beyond_capacity, .. } = experiment.workload;
     let layout =
         TargetLayout { beyond_capacity, time_scale: experiment.workload.time_scale(), ..TargetLayout::default() };
-    workload.arrivals(capacity, &layout, left_out).map_err(|error| {
-        let message = format!("{} (target `{}`)", error.message, experiment.system.target());
-        experiment.located(WorkloadError { message, ..error }.into())
-    })
+    workload.arrivals(capacity, &layout, left_out).map_err(|error| of_target(experiment, error))
+}
+
+/// The error for a workload that does not fit the target.
+fn of_target(experiment: &Experiment, error: WorkloadError) -> ConfigError {
+    let message = format!("{} (target `{}`)", error.message, experiment.system.target());
+    experiment.located(WorkloadError { message, ..error }.into())
 }
 
 /// Repeats writes after the measured run, which ended at `now`.

@@ -46,6 +46,7 @@ fn no_example_is_forgotten() {
             "hybrid-policies.toml",
             "hybrid.toml",
             "raid-0.toml",
+            "slow-disk.toml",
             "sweep.toml",
             "translation-layers.toml",
             "wu-pair.toml"
@@ -104,6 +105,17 @@ fn raid_0() {
     });
     let speed = results.throughput.requests_per_s / one.throughput.requests_per_s;
     assert!((2.0..4.5).contains(&speed), "four disks serve {speed} times as much as one");
+}
+
+#[test]
+fn slow_disk() {
+    let results = run_example("slow-disk.toml", |_| {});
+    let minute = |number: usize| &results.series[6 * number + 1..6 * number + 6];
+    let rate = |number: usize| minute(number).iter().map(|point| point.requests).sum::<u64>() as f64 / 50.0;
+    let (before, during, after) = (rate(0), rate(1), rate(2));
+    assert!(during < 0.6 * before && (after / before - 1.0).abs() < 0.05, "{before}, {during}, {after} per second");
+    let disk = |number: usize, name: &str| minute(number)[2].children[name].mean_us;
+    assert!(disk(1, "disk.0") > 8.0 * disk(0, "disk.0") && disk(1, "disk.1") <= disk(0, "disk.1"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use esker_core::Problem;
 use esker_trace::WORKLOADS;
 
 use super::error::ConfigError;
+use super::events;
 use super::read::{Document, Finding, join, key_positions, located, read};
 use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
@@ -51,6 +52,11 @@ impl Experiment {
     pub fn of(system: System, workload: WorkloadSettings, run: RunSettings) -> Result<Self, ConfigError> {
         run.check()?;
         workload.check()?;
+        events::check(&run.events, &system)?;
+        if run.settle.is_some() && workload.processes.is_some() {
+            let message = "it repeats one stream of requests, but `workload.processes` asks for several";
+            return Err(ConfigError::new("run.settle", Problem::new(message)));
+        }
         Ok(Self { system, workload, run, folder: PathBuf::new(), file: File::none() })
     }
 

@@ -2,6 +2,7 @@
 
 mod device;
 mod error;
+mod events;
 mod experiment;
 mod read;
 mod run;
@@ -12,10 +13,13 @@ mod workload;
 
 pub use device::CommonSettings;
 pub use error::{ConfigError, Position};
+pub use events::RunEvent;
+pub(crate) use events::Schedule;
 pub use experiment::Experiment;
 pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
+pub(crate) use system::DEVICES_MAX;
 pub use system::{DeviceDescription, PreconditionKind, System};
 pub use text::ConfigText;
 pub use workload::{

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use esker_core::Problem;
 
 use super::error::ConfigError;
+use super::events::RunEvent;
 
 /// The target in `[run]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +48,9 @@ pub struct RunSettings {
     /// results; all other results are of the measured run only. `{}` takes every default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<SettleSettings>,
+    /// Changes of devices in the middle of the run, see below.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<RunEvent>,
 }
 
 /// When write amplification counts as settled, and for how long to try.
@@ -86,6 +90,7 @@ impl Default for RunSettings {
             wait_limit: None,
             backlog_limit: million(),
             settle: None,
+            events: Vec::new(),
         }
     }
 }

@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 use esker_core::Problem;
 
 use super::error::ConfigError;
-use crate::device::DeviceSettings;
+use crate::device::{ChildName, DeviceSettings};
+
+/// Counts multiply from level to level; this limit stops a typing error from filling the memory.
+pub(crate) const DEVICES_MAX: usize = 10_000;
 
 /// A tree of devices, one of which serves the workload.
 #[derive(Clone, Debug)]
@@ -98,6 +101,51 @@ impl System {
     /// Returns the device that serves the workload.
     pub fn target(&self) -> &str {
         &self.target
+    }
+
+    /// Returns the names in results of the target and of all devices under it, of the first ten thousand.
+    pub(crate) fn instances(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        // A device and, for one of several, what tells it from the others.
+        let mut pending = vec![(self.target.clone(), String::new())];
+        while let Some((device, suffix)) = pending.pop().filter(|_| names.len() < DEVICES_MAX) {
+            pending.extend(self.children_of(&device, &suffix).into_iter().rev());
+            names.push(device + &suffix);
+        }
+        names
+    }
+
+    /// Whether the parent of the device with this name in results can do without it.
+    pub(crate) fn parent_changes_children(&self, name: &str) -> bool {
+        let mut pending = vec![(self.target.clone(), String::new())];
+        while let Some((device, suffix)) = pending.pop() {
+            let children = self.children_of(&device, &suffix);
+            if children.iter().any(|(child, suffix)| format!("{child}{suffix}") == name) {
+                return self.devices[&device].settings.changes_children();
+            }
+            pending.extend(children);
+        }
+        false
+    }
+
+    /// Returns the names in results of the target's children, in their order.
+    pub(crate) fn child_names(&self) -> Vec<String> {
+        self.children_of(&self.target, "").into_iter().map(|(device, suffix)| device + &suffix).collect()
+    }
+
+    /// Returns the children of a device, each with what tells it from others of its table.
+    fn children_of(&self, device: &str, suffix: &str) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for ChildName { device, count, .. } in self.devices[device].settings.children() {
+            match count {
+                None => all.push((device, suffix.to_string())),
+                Some(count) => {
+                    let several = (0..count).take(DEVICES_MAX);
+                    all.extend(several.map(|index| (device.clone(), format!("{suffix}.{index}"))));
+                }
+            }
+        }
+        all
     }
 
     /// Returns the target and the devices under it as tables `[device.NAME]` of an experiment file, with every default

@@ -47,6 +47,17 @@ pub struct WorkloadSettings {
     /// times or, if the workload has none, one request at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<NonZeroU32>,
+    /// Closed loop of independent processes, so many: each sends a request, waits until it has ended, thinks, and sends
+    /// its next one. Only for `synthetic` requests. Each process draws its own with these settings: its own runs of
+    /// sequential addresses (the first one of process k of N begins at k/N of the footprint, counted from 0), its own
+    /// hot places. `requests` and `head` count those of all processes together; who is faster sends more of them. With
+    /// one process and no `think_time` it is `queue_depth = 1`.
+    #[schemars(range(min = 1, max = 65_536))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<NonZeroU32>,
+    /// Time between the end of a process's request and its next one (default: none).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<Nanos>,
     /// Only the first requests, this many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
@@ -75,6 +86,9 @@ pub struct WorkloadSettings {
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+/// More must be a typing error.
+const PROCESSES_MAX: u32 = 65_536;
 
 /// Whether somebody waits for a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -228,7 +242,41 @@ impl WorkloadSettings {
             let message = "it means nothing in a closed loop, and `queue_depth` asks for one";
             return Some(("time_scale", message.to_string()));
         }
-        None
+        self.contradiction_of_processes().map(|(key, message)| (key, message.to_string()))
+    }
+
+    fn contradiction_of_processes(&self) -> Option<(&'static str, &'static str)> {
+        let Some(processes) = self.processes else {
+            return self.think_time.map(|_| ("think_time", "it goes with `processes`, which think between requests"));
+        };
+        if processes.get() > PROCESSES_MAX {
+            return Some(("processes", "there are at most 65536"));
+        }
+        let faults = [
+            (
+                "processes",
+                self.trace.is_some(),
+                "processes need requests of their own, but a `trace` is one stream; keep several of its requests under \
+                 way with `queue_depth`, or use a `synthetic` workload",
+            ),
+            (
+                "queue_depth",
+                self.queue_depth.is_some(),
+                "it excludes `processes`, each of which has one request under way",
+            ),
+            (
+                "time_scale",
+                self.time_scale.is_some(),
+                "it means nothing in a closed loop, and `processes` asks for one",
+            ),
+            (
+                "synthetic.arrivals",
+                self.synthetic.as_ref().is_some_and(|synthetic| synthetic.arrivals.is_some()),
+                "it means nothing with `processes`, which send when their last request has ended; give them a \
+                 `think_time`",
+            ),
+        ];
+        faults.into_iter().find(|(_, given, _)| *given).map(|(key, _, message)| (key, message))
     }
 }
 

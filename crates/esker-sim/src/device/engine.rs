@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos, Precondition, Request, Tag,
-    TagMap, Telemetry, Unsupported,
+    Bytes, Change, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos,
+    Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, LatencySummary, PlacementReport, Report, Reporting};
-use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber, Reshape};
 
 use super::Instance;
 
@@ -21,6 +21,8 @@ pub struct EngineDevice<E> {
     engine: E,
     children: Children<Box<dyn Reporting>, ChildIo>,
     names: Vec<String>,
+    /// What the engine is to use of the last children, which have not joined yet.
+    joining: VecDeque<Bytes>,
     /// For each child, times from sending a host's request until its end, including the wait for a free slot.
     responses: Vec<LatencyHistogram>,
     hosts: TagMap<Host>,
@@ -74,6 +76,7 @@ impl<E: Engine> EngineDevice<E> {
             responses: names.iter().map(|_| LatencyHistogram::default()).collect(),
             children,
             names,
+            joining: VecDeque::new(),
             hosts: TagMap::default(),
             effects: Vec::new(),
             ended: Vec::new(),
@@ -90,6 +93,12 @@ impl<E: Engine> EngineDevice<E> {
         }
     }
 
+    /// Leaves the last children out until they join: so many, with what is used of each.
+    pub(super) fn with_joining(mut self, joining: VecDeque<Bytes>) -> Self {
+        self.joining = joining;
+        self
+    }
+
     /// Calls `log` for every effect, in the order in which they are performed.
     pub fn with_log(mut self, log: EffectLog) -> Self {
         self.log = Some(log);
@@ -100,6 +109,12 @@ impl<E: Engine> EngineDevice<E> {
     #[inline]
     fn handle(&mut self, now: Nanos, input: Input) {
         self.engine.on(now, input, &mut self.effects);
+        self.perform(now);
+    }
+
+    /// Performs the effects.
+    #[inline]
+    fn perform(&mut self, now: Nanos) {
         // Effects are large: they are read where they are.
         for effect in &self.effects {
             if let Some(log) = &mut self.log {
@@ -153,7 +168,7 @@ impl<E: Engine> EngineDevice<E> {
     /// Tells the engine the telemetry of all its devices.
     fn tell_telemetry(&mut self, now: Nanos) {
         self.telemetry_at = self.engine.telemetry_period().map_or(Nanos::NEVER, |period| now + period);
-        for child in 0..self.names.len() {
+        for child in 0..self.names.len() - self.joining.len() {
             let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
             self.handle(now, Input::Device { device, telemetry });
         }
@@ -231,9 +246,38 @@ impl<E: Engine> Device for EngineDevice<E> {
         self.children.control(now, command)
     }
 
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        let Some(child) = self.names.iter().position(|name| name == device) else {
+            return self.children.change(now, device, change);
+        };
+        let index = DeviceIndex(child as u16);
+        let reshape = match change {
+            Change::Join if child + self.joining.len() == self.names.len() => {
+                Reshape::Join { capacity: self.joining.pop_front().expect("one is left") }
+            }
+            Change::Join => return Err(Unsupported("children that join twice, or in another order than their list")),
+            Change::Drain => Reshape::Drain { device: index },
+            Change::Slow { .. } => return self.children.change(now, device, change),
+        };
+        if self.engine.reshape(now, reshape, &mut self.effects).is_err() {
+            return Err(Unsupported("this change: the devices that stay have no room for the data"));
+        }
+        self.perform(now);
+        self.settle(now);
+        if !self.immediate.is_empty() {
+            self.immediate_at = now;
+        }
+        Ok(true)
+    }
+
     fn telemetry(&self) -> Telemetry {
         let children = self.children.telemetry();
         Telemetry { state: self.engine.state().max(children.state), queued: self.hosts.len(), ..children }
+    }
+
+    fn child_responses(&self) -> Vec<ChildResponses> {
+        let of = |times: &LatencyHistogram| ChildResponses { requests: times.count(), nanoseconds: times.sum() };
+        self.responses.iter().map(of).collect()
     }
 }
 

@@ -18,6 +18,7 @@ mod constant;
 mod engine;
 mod hdd;
 mod hybrid;
+mod slowed;
 mod ssd;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
 pub use hybrid::{Allocate, HybridSettings};
+pub(crate) use slowed::Slowed;
 
 /// Every kind of device, in the order in which lists show them.
 pub static DEVICE_KINDS: &[DeviceKind] = &[
@@ -72,6 +74,11 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
     /// Returns the kind of device.
     fn kind(&self) -> &'static DeviceKind;
 
+    /// Whether its children may join and be drained in the middle of a run.
+    fn changes_children(&self) -> bool {
+        false
+    }
+
     /// Returns the children of the device, in order.
     fn children(&self) -> Vec<ChildName> {
         Vec::new()
@@ -103,6 +110,8 @@ pub struct Instance {
     pub seed: u64,
     /// Its children, in order.
     pub children: Vec<Child>,
+    /// So many of the last children are not there yet: they join in the middle of the run.
+    pub joining: usize,
 }
 
 /// A built child.

@@ -25,7 +25,7 @@ fn experiment(kind: &DeviceKind) -> Experiment {
     Experiment::from_str(&text, kind.name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn device(kind: &DeviceKind) -> Box<dyn Reporting> {
+pub(super) fn device(kind: &DeviceKind) -> Box<dyn Reporting> {
     experiment(kind).assemble().unwrap_or_else(|error| panic!("{error}")).device
 }
 
@@ -89,7 +89,7 @@ struct UnderWay {
 
 /// Sends random requests to a device in bursts and after pauses; a few of them reach beyond its end. Returns those that
 /// ended, or as an error the first broken rule of the contract.
-fn drive(device: &mut dyn Device, requests: u64, seed: u64) -> Result<Vec<(u64, Completion)>, String> {
+pub(super) fn drive(device: &mut dyn Device, requests: u64, seed: u64) -> Result<Vec<(u64, Completion)>, String> {
     let (mut rng, mut tags) = (Rng::new(seed), TagSlab::default());
     let mut under_way: BTreeMap<Tag, (u64, UnderWay)> = BTreeMap::new();
     let (mut now, mut sent, mut completions, mut done) = (Nanos::ZERO, 0, Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Children, Completion, Control, Device, Nanos, Request, Tag, Telemetry, Unsupported};
+use esker_core::{Bytes, Change, Children, Completion, Control, Device, Nanos, Request, Tag, Telemetry, Unsupported};
 use esker_results::{DeviceReport, Report, Reporting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,10 @@ impl Device for Wire {
             self.requests = 0;
         }
         self.children.control(now, command)
+    }
+
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+        self.children.change(now, device, change)
     }
 
     fn telemetry(&self) -> Telemetry {

@@ -5,7 +5,7 @@ use esker_trace::WORKLOADS;
 use schemars::JsonSchema;
 
 use super::choices::{ChoiceCapability, ChoiceEntry, Choices, choices};
-use crate::config::{CommonSettings, RunSettings, RunTarget, WorkloadSettings};
+use crate::config::{CommonSettings, RunEvent, RunSettings, RunTarget, WorkloadSettings};
 use crate::device::{DEVICE_KINDS, schema_of};
 
 const HEAD: &str = r#"# Experiment files
@@ -32,6 +32,35 @@ so that a trim never drops bytes that nobody trimmed. (A drive drops whole pages
 on to their devices.)
 "#;
 
+const EVENTS: &str = r#"
+```toml
+[[run.events]]
+at = "60s"
+device = "disk.0"
+slow = 10
+
+[[run.events]]
+at = "2min"
+device = "disk.0"
+slow = 1
+```
+
+- At its instant an event is the first thing that happens: before the device's own events, and before requests end or
+  arrive. Events of the same instant come in the order of the file. An interval of `series` that ends then has nothing
+  of it.
+- An event after the end of the last request never happens; `remarks` in the results say so. `run.settle` goes on with
+  the devices as they are at the end of the run.
+- `slow = 10`: the device's clock runs at a tenth of its speed. Requests in service keep what was done and need ten
+  times as long for the rest; those that wait keep their order. What the device does on its own (cleaning, rotation,
+  refill of credits) is as slow. A station of 100 us is exactly one of 1 ms then. Factors below 1 make it faster.
+- `slow` of a device with others below it is one of each of those: arrays and hybrids take no time of their own.
+  Factors do not multiply: for each device, the last one counts.
+- The device's clock shows whole nanoseconds: a request to a device that works reaches it at the next tick of its clock,
+  less than `slow` nanoseconds later. One to an idle device reaches it at once.
+- Response times and utilisation are by the clock of the run (work counts in full when it begins, at the speed of then).
+  What else the device reports about itself, such as times of seeks and of flash operations, is by its own clock.
+"#;
+
 const DEVICES: &str = r#"
 ## `[device.NAME]`
 
@@ -45,9 +74,9 @@ const SWEEP: &str = r#"
 
 Each key is the dotted key of a setting, and its value a list of values to try:
 `"device.flash.cleaning.threshold" = ["5%", "10%"]`. All combinations are run, the first key varying slowest, on all
-cores. The results of a combination are one file, named after a hash of its resolved configuration. While that file
-exists, the combination is not run again. A summary has one row per combination. If a `kind` is swept, each value starts
-with an empty table.
+cores. An item of a list is set by its number, from 0: `"run.events.0.slow" = [1, 10]`. The results of a combination are
+one file, named after a hash of its resolved configuration. While that file exists, the combination is not run again. A
+summary has one row per combination. If a `kind` is swept, each value starts with an empty table.
 "#;
 
 /// Returns the page in Markdown.
@@ -60,6 +89,8 @@ pub fn experiments_page() -> String {
     heading::<RunSettings>(&mut page, "## `[run]`");
     let run = [described(&schema_of::<RunTarget>().to_value()), described(&schema_of::<RunSettings>().to_value())];
     rows(&mut page, "key", &run.concat());
+    heading::<RunEvent>(&mut page, "### `[[run.events]]`");
+    page += EVENTS;
     page += DEVICES;
     table::<CommonSettings>(&mut page, "### Every kind");
     for kind in DEVICE_KINDS {

@@ -5,6 +5,7 @@ mod address;
 mod arrivals;
 mod marks;
 mod passes;
+mod processes;
 mod read;
 mod together;
 
@@ -217,11 +218,7 @@ impl Workload {
                 (Records::Recorded(Box::new(records)), addresses)
             }
             Source::Synthetic { settings, seed } => {
-                let records = Synthesiser::new(settings, capacity, *seed).map_err(|error| WorkloadError {
-                    key: "synthetic",
-                    message: error.to_string(),
-                    hint: error.hint(),
-                })?;
+                let records = synthesiser(settings, capacity, *seed)?;
                 (Records::Synthetic(Box::new(records)), Addresses::AsTheyAre)
             }
         };
@@ -229,6 +226,15 @@ impl Workload {
         let marks = &self.marks;
         Ok(Arrivals { records, shifts, time_scale, addresses, capacity, marks, left_out, rest: None })
     }
+}
+
+/// Prepares the requests of synthetic `settings` for a target of `capacity`.
+fn synthesiser(settings: &SyntheticSettings, capacity: Bytes, seed: u64) -> Result<Synthesiser, WorkloadError> {
+    Synthesiser::new(settings, capacity, seed).map_err(|error| WorkloadError {
+        key: "synthetic",
+        message: error.to_string(),
+        hint: error.hint(),
+    })
 }
 
 impl Recorded {

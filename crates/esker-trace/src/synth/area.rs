@@ -28,6 +28,12 @@ impl Area {
         Self { range, alignment, places, addresses: AddressDraw::new(pattern, places, seed), end: 0 }
     }
 
+    /// Lets the first request that goes on begin at `part / parts` of the area, at a multiple of the alignment.
+    pub(super) fn begin_at(&mut self, part: u32, parts: u32) {
+        let place = u128::from(self.places) * u128::from(part) / u128::from(parts.max(1));
+        self.end = place as u64 * self.alignment;
+    }
+
     /// The address of a request of `length` bytes, which fits into the area. It begins where the last one ended if it
     /// `goes_on`, and at the start of the area if it does not fit there.
     pub(super) fn place(&mut self, length: u64, goes_on: bool, rng: &mut Rng) -> u64 {

@@ -92,6 +92,14 @@ impl Synthesiser {
             },
         })
     }
+
+    /// Begins the first sequential run at `part / parts` of each area instead of its beginning, at a multiple of the
+    /// alignment. So several sequences of records share the footprint.
+    pub fn beginning_at(mut self, part: u32, parts: u32) -> Self {
+        self.area.begin_at(part, parts);
+        self.write_area.iter_mut().for_each(|area| area.begin_at(part, parts));
+        self
+    }
 }
 
 impl Iterator for Synthesiser {

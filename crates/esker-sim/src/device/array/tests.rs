@@ -33,7 +33,7 @@ fn array(children: u32, stripe: u64, capacity: Bytes, child_depth: u32, depth: O
         stripe: Bytes(stripe),
         queue_depth: depth,
     };
-    settings.build(Instance { name: "a".to_string(), seed: 1, children: list }).unwrap()
+    settings.build(Instance { name: "a".to_string(), seed: 1, children: list, joining: 0 }).unwrap()
 }
 
 #[derive(Default)]

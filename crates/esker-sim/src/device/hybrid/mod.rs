@@ -81,6 +81,10 @@ impl DeviceSettings for HybridSettings {
         &KIND
     }
 
+    fn changes_children(&self) -> bool {
+        true
+    }
+
     fn children(&self) -> Vec<ChildName> {
         let child = |(index, device): (usize, &String)| ChildName {
             key: format!("children[{index}]"),
@@ -102,15 +106,17 @@ impl DeviceSettings for HybridSettings {
             let fault = DeviceFault::new("`capacity` and `reserve` exclude each other; give one of them");
             return Err(fault.at(["capacity", "reserve"]));
         }
-        let mut engine = self.engine(&instance.children)?;
+        let (present, joining) = instance.children.split_at(instance.children.len() - instance.joining);
+        let mut engine = self.engine(present)?;
         if self.allocate == Allocate::AtStart {
             if let Some(unmet) = engine.unmet_share() {
-                let capacities: Vec<Bytes> = instance.children.iter().map(|child| child.device.capacity()).collect();
+                let capacities: Vec<Bytes> = present.iter().map(|child| child.device.capacity()).collect();
                 return Err(self.unmet(&unmet, &capacities, engine.capacity()));
             }
             engine.fill(Ratio::ONE);
         }
-        Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth)))
+        let joining = joining.iter().map(|child| self.part(child.device.capacity())).collect();
+        Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining)))
     }
 }
 
@@ -119,20 +125,29 @@ fn fault_of(error: &SettingsError) -> DeviceFault {
 }
 
 impl HybridSettings {
+    /// Share of each child that is used.
+    fn used(&self) -> Ratio {
+        self.reserve.unwrap_or(Ratio::ZERO).complement()
+    }
+
+    /// What is used of a child of this capacity.
+    fn part(&self, capacity: Bytes) -> Bytes {
+        let extents = capacity.0.checked_div(self.extent.0).unwrap_or(capacity.0);
+        self.reserve.map_or(capacity, |_| Bytes(self.used().of(extents) * self.extent.0))
+    }
+
     /// Builds the engine over `children`, with no extent placed yet.
     pub fn engine(&self, children: &[Child]) -> Result<PlacementEngine, DeviceFault> {
-        let used = self.reserve.unwrap_or(Ratio::ZERO).complement();
-        if used == Ratio::ZERO {
+        if self.used() == Ratio::ZERO {
             let fault = DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%");
             return Err(fault.at(["reserve"]));
         }
-        let whole = |capacity: Bytes| capacity.0.checked_div(self.extent.0).map_or(capacity.0, |extents| extents);
-        let part = |capacity: Bytes| match self.reserve {
-            Some(_) => Bytes(used.of(whole(capacity)) * self.extent.0),
-            None => capacity,
-        };
-        let devices = children.iter().map(|child| part(child.device.capacity())).collect();
-        let policy = self.policy.clone();
+        let devices = children.iter().map(|child| self.part(child.device.capacity())).collect();
+        let mut policy = self.policy.clone();
+        // Devices that join have no weight of their own.
+        if let Some(serde_json::Value::Array(weights)) = policy.options.get_mut("weights") {
+            weights.truncate(children.len());
+        }
         let settings = PlacementSettings { extent: self.extent, devices, policy, free_on_trim: false };
         let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error))?;
         if let Some(capacity) = self.capacity {

@@ -1,0 +1,30 @@
+//! Changes of devices in the middle of a run.
+
+use crate::{Nanos, Ratio};
+
+/// What changes at a device. Made by [`crate::Device::change`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// From now on the device's clock runs at `1 / factor` of its speed, so that everything in it takes `factor` times
+    /// as long as its settings say. Work under way goes on at the new speed. Factors do not multiply: one restores the
+    /// speed of the settings. Of a composite device it changes each device below.
+    Slow {
+        /// Greater than zero.
+        factor: Ratio,
+    },
+    /// The device, a child that was left out so far, is used by its parent from now on.
+    Join,
+    /// The parent of the device moves all data away from it, in the background.
+    Drain,
+}
+
+/// A change, and when it is made to which device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduledChange {
+    /// Time since the start of the run.
+    pub at: Nanos,
+    /// The device's name in reports.
+    pub device: String,
+    /// What changes.
+    pub change: Change,
+}

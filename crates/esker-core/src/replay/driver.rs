@@ -1,0 +1,213 @@
+//! Steps from arrival or internal event to the next one, whichever is earlier.
+
+use super::feed::Feed;
+use super::little::Little;
+use super::{Arrival, Observer, ROUNDS_MAX, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict};
+use crate::{Completion, Device, Nanos, Request, ScheduledChange, TagSlab, Unsupported, WaitingLine};
+
+pub(super) struct Driver<'a, D, F: Feed, O> {
+    device: &'a mut D,
+    feed: F,
+    settings: &'a ReplaySettings,
+    observer: &'a mut O,
+    /// Those that are still to come.
+    changes: &'a [ScheduledChange],
+    /// Time of the first of them.
+    next_change: Nanos,
+    waiting: WaitingLine<(F::Sender, Request)>,
+    in_flight: TagSlab<(F::Sender, Arrival)>,
+    done: Vec<Completion>,
+    waiting_since: Nanos,
+    next_sample: Nanos,
+    summary: Replay,
+    little: Little,
+}
+
+impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
+    pub(super) fn new(
+        device: &'a mut D,
+        mut feed: F,
+        settings: &'a ReplaySettings,
+        changes: &'a [ScheduledChange],
+        observer: &'a mut O,
+    ) -> Self {
+        let first_arrival = feed.begin(settings.start);
+        Self {
+            device,
+            feed,
+            settings,
+            observer,
+            changes,
+            next_change: changes.first().map_or(Nanos::NEVER, |change| change.at),
+            waiting: WaitingLine::default(),
+            in_flight: TagSlab::default(),
+            done: Vec::new(),
+            waiting_since: Nanos::NEVER,
+            next_sample: settings.sample_every.map_or(Nanos::NEVER, |every| settings.start + every),
+            summary: Replay {
+                end: ReplayEnd::Complete,
+                first_arrival,
+                last_arrival: settings.start,
+                last_event: settings.start,
+                arrived: 0,
+                completed: 0,
+                backlog_max: 0,
+                changes: 0,
+            },
+            little: Little::default(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Replay, ReplayError> {
+        let mut now = self.settings.start;
+        self.little.advance(now);
+        loop {
+            // What the device still does on its own afterwards (such as cleaning) is not part of the run.
+            if self.feed.is_exhausted() && self.in_flight.is_empty() && self.waiting.is_empty() {
+                break;
+            }
+            let arrives = self.feed.next(now, self.present());
+            let next = arrives.min(self.device.next_event()).min(self.next_change);
+            if next == Nanos::NEVER {
+                self.summary.end = ReplayEnd::Stalled { in_flight: self.present() };
+                break;
+            }
+            assert!(next >= now, "time went back from {now} to {next}");
+            if next > Nanos::LAST {
+                return Err(self.too_late(arrives == next));
+            }
+            if self.sample_until(next) == Verdict::Stop {
+                self.summary.end = ReplayEnd::Stopped;
+                break;
+            }
+            now = next;
+            self.little.advance(now);
+            if self.next_change == now {
+                // It may move the device's next event.
+                self.change(now)?;
+                continue;
+            }
+            if self.step(now)? == Verdict::Stop {
+                self.summary.end = ReplayEnd::Stopped;
+                break;
+            }
+            self.take_arrivals(now);
+            self.submit(now);
+            self.summary.backlog_max = self.summary.backlog_max.max(self.waiting.len());
+            if let Some(end) = self.saturated(now) {
+                self.summary.end = end;
+                break;
+            }
+        }
+        self.summary.last_event = now;
+        if self.summary.end == ReplayEnd::Complete {
+            self.little.check();
+        }
+        Ok(self.summary)
+    }
+
+    /// Requests under way or waiting.
+    #[inline]
+    fn present(&self) -> usize {
+        self.in_flight.len() + self.waiting.len()
+    }
+
+    #[inline]
+    fn sample_until(&mut self, next: Nanos) -> Verdict {
+        while self.next_sample <= next {
+            let at = self.next_sample;
+            if self.observer.sample(at, self.waiting.len(), &*self.device) == Verdict::Stop {
+                return Verdict::Stop;
+            }
+            self.next_sample += self.settings.sample_every.expect("sampling is on");
+        }
+        Verdict::Continue
+    }
+
+    /// Makes the next change.
+    #[cold]
+    fn change(&mut self, now: Nanos) -> Result<(), ReplayError> {
+        let (first, rest) = self.changes.split_first().expect("a change is due");
+        let made = match self.device.change(now, &first.device, first.change) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Unsupported("this change")),
+            Err(unsupported) => Err(unsupported),
+        };
+        made.map_err(|unsupported| ReplayError::Change { index: self.summary.changes, at: now, unsupported })?;
+        self.summary.changes += 1;
+        self.changes = rest;
+        self.next_change = rest.first().map_or(Nanos::NEVER, |change| change.at);
+        Ok(())
+    }
+
+    #[cold]
+    fn too_late(&self, arrives: bool) -> ReplayError {
+        if arrives {
+            return ReplayError::ArrivesTooLate { request: self.summary.arrived + 1 };
+        }
+        ReplayError::EndsTooLate { completed: self.summary.completed }
+    }
+
+    /// Performs the internal events of this instant, then passes completions upward.
+    #[inline]
+    fn step(&mut self, now: Nanos) -> Result<Verdict, ReplayError> {
+        let mut rounds = 0;
+        while self.device.next_event() == now {
+            self.device.advance(now, &mut self.done);
+            rounds += 1;
+            if rounds > ROUNDS_MAX {
+                return Err(ReplayError::Livelock(now));
+            }
+        }
+        for completion in self.done.drain(..) {
+            let (sender, arrival) = self.in_flight.remove(completion.tag);
+            debug_assert_eq!(completion.at, now, "a completion came at another time than it says");
+            debug_assert!(completion.service_start >= arrival.at && completion.service_start <= completion.at);
+            self.summary.completed += 1;
+            self.little.left(completion.at - arrival.at);
+            self.feed.ended(sender, now);
+            if self.observer.completed(arrival.at, &arrival.request, &completion) == Verdict::Stop {
+                return Ok(Verdict::Stop);
+            }
+        }
+        Ok(Verdict::Continue)
+    }
+
+    #[inline]
+    fn take_arrivals(&mut self, now: Nanos) {
+        // A whole trace may arrive at one instant: take no more of it than is needed to exceed the limit.
+        while !(self.feed.is_open() && self.waiting.len() > self.settings.backlog_limit) {
+            if !self.feed.is_due(now, self.present()) {
+                break;
+            }
+            let Some((sender, request)) = self.feed.take() else { continue };
+            self.little.came();
+            self.summary.arrived += 1;
+            self.summary.last_arrival = now;
+            if self.waiting.is_empty() {
+                self.waiting_since = now;
+            }
+            self.waiting.push(now, request.priority, (sender, request));
+            if let Some(upcoming) = self.feed.upcoming() {
+                self.device.expect(upcoming);
+            }
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Nanos) {
+        while !self.waiting.is_empty() && self.device.free_slots() > 0 {
+            let (at, (sender, request)) = self.waiting.pop(now).expect("it is not empty");
+            let tag = self.in_flight.insert((sender, Arrival { at, request }));
+            self.device.submit(now, tag, request);
+        }
+    }
+
+    #[inline]
+    fn saturated(&self, now: Nanos) -> Option<ReplayEnd> {
+        let oldest = self.waiting.oldest()?;
+        let too_long = now.saturating_sub(oldest) > self.settings.wait_limit;
+        (too_long || self.waiting.len() > self.settings.backlog_limit)
+            .then_some(ReplayEnd::Saturated { since: self.waiting_since, backlog: self.waiting.len() })
+    }
+}
