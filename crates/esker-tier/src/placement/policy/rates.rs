@@ -9,7 +9,7 @@ use crate::extent::DeviceIndex;
 const DEPTH_MAX: usize = 256;
 
 /// So many ends make a rate that is known.
-const ENDS_MIN: f64 = 16.0;
+const ENDS_MIN: f64 = 64.0;
 
 /// Time and ends of requests of one device, by the number of its requests under way.
 #[derive(Clone, Debug)]
@@ -82,29 +82,57 @@ impl Rates {
     }
 }
 
+/// The rate at a number of requests under way, and how far it may be off (one standard deviation).
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    depth: f64,
+    rate: f64,
+    error: f64,
+}
+
 impl Depths {
     fn rates(&self, most: usize) -> Vec<f64> {
-        let known = |depth: usize| {
-            let (seconds, ends) = (self.seconds[depth], self.ends[depth]);
-            (ends >= ENDS_MIN && seconds > 0.0).then(|| ends / seconds)
-        };
-        let points: Vec<(f64, f64)> = (1..=DEPTH_MAX).filter_map(|depth| Some((depth as f64, known(depth)?))).collect();
+        let points = self.known();
         (1..=most).map(|depth| rate_at(&points, depth as f64).max(f64::MIN_POSITIVE)).collect()
+    }
+
+    /// Rates at 1, 2, 3 to 4, 5 to 8, ... requests under way, as far as they were seen often enough. Single depths would
+    /// be too noisy.
+    fn known(&self) -> Vec<Known> {
+        let mut points = Vec::new();
+        let (mut first, mut last) = (1, 1);
+        while first <= DEPTH_MAX {
+            let depths = first..=last.min(DEPTH_MAX);
+            let seconds: f64 = self.seconds[depths.clone()].iter().sum();
+            let ends: f64 = self.ends[depths.clone()].iter().sum();
+            if ends >= ENDS_MIN && seconds > 0.0 {
+                let depth = depths.map(|depth| depth as f64 * self.seconds[depth]).sum::<f64>() / seconds;
+                points.push(Known { depth, rate: ends / seconds, error: ends.sqrt() / seconds });
+            }
+            (first, last) = (last + 1, last * 2);
+        }
+        points
     }
 }
 
 /// The rate at `depth`, from rates at rising depths.
-fn rate_at(points: &[(f64, f64)], depth: f64) -> f64 {
-    let after = points.partition_point(|(known, _)| *known < depth);
-    let line = |(x, y): (f64, f64), (u, v): (f64, f64)| y + (v - y) * (depth - x) / (u - x);
-    match (after.checked_sub(1).map(|before| points[before]), points.get(after)) {
+fn rate_at(points: &[Known], depth: f64) -> f64 {
+    const ORIGIN: Known = Known { depth: 0.0, rate: 0.0, error: 0.0 };
+    let after = points.partition_point(|known| known.depth < depth);
+    let before = after.checked_sub(1).map(|index| points[index]);
+    let rise = |from: Known, to: Known| (to.rate - from.rate) / (to.depth - from.depth);
+    match (before, points.get(after)) {
         (None, None) => 1.0,
-        (None, Some(&next)) => line((0.0, 0.0), next),
-        (Some(before), Some(&next)) => line(before, next),
-        // It does not fall: a device that thrashes shows that when it is there.
+        (from, Some(&to)) => {
+            let from = from.unwrap_or(ORIGIN);
+            from.rate + rise(from, to) * (depth - from.depth)
+        }
+        // It rises by as much as can be told from noise. It does not fall: a device that thrashes shows that when it is
+        // there.
         (Some(last), None) => {
-            let earlier = after.checked_sub(2).map_or((0.0, 0.0), |index| points[index]);
-            line(earlier, last).max(last.1)
+            let earlier = after.checked_sub(2).map_or(ORIGIN, |index| points[index]);
+            let noise = 2.0 * earlier.error.hypot(last.error) / (last.depth - earlier.depth);
+            last.rate + (rise(earlier, last) - noise).max(0.0) * (depth - last.depth)
         }
     }
 }
@@ -199,10 +227,13 @@ mod tests {
 
     #[test]
     fn rates_that_were_not_seen_go_on_as_before() {
-        let points = [(1.0, 100.0), (3.0, 160.0)];
+        let known = |depth, rate| Known { depth, rate, error: 5.0 };
+        let points = [known(1.0, 100.0), known(3.0, 160.0)];
         let at = |depth| rate_at(&points, depth);
-        assert_eq!((at(1.0), at(2.0), at(3.0), at(4.0)), (100.0, 130.0, 160.0, 190.0));
-        assert_eq!((rate_at(&points[..1], 2.0), rate_at(&[], 5.0)), (200.0, 1.0));
-        assert_eq!(rate_at(&[(1.0, 100.0), (2.0, 80.0)], 5.0), 80.0);
+        assert_eq!((at(0.5), at(1.0), at(2.0), at(3.0)), (50.0, 100.0, 130.0, 160.0));
+        // The rise of 30 for each more is known to 7 (two standard deviations).
+        assert!((at(4.0) - 190.0 + 2.0 * 50f64.sqrt() / 2.0).abs() < 1e-9);
+        assert_eq!((rate_at(&points[..1], 2.0), rate_at(&[], 5.0)), (190.0, 1.0));
+        assert_eq!(rate_at(&[known(1.0, 100.0), known(2.0, 102.0)], 5.0), 102.0);
     }
 }
