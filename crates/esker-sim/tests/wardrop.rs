@@ -2,9 +2,9 @@
 //! volume, too.
 
 use esker_results::RunResults;
-use esker_sim::{Experiment, RunOptions, run};
+use esker_sim::{ConfigError, Experiment, RunOptions, run};
 
-/// How service times are distributed, and Poisson arrivals per second.
+/// How service times are distributed, and Poisson arrivals per second; without any, twelve processes.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     service: &'static str,
@@ -14,6 +14,22 @@ struct Load {
 /// The second half of `requests` requests, all over a volume of `capacity` on stations with these service times. At
 /// first their shares are those of what they can serve.
 fn second_half(load: Load, micros: &[u32], capacity: &str, requests: u64) -> RunResults {
+    run(&volume(load, micros, capacity, (requests / 2, requests), ""), &RunOptions::default()).unwrap()
+}
+
+/// A volume on stations with these service times. `requests`: those of the warm-up, and all.
+fn volume(load: Load, micros: &[u32], capacity: &str, requests: (u64, u64), events: &str) -> Experiment {
+    volume_or_error(load, micros, capacity, requests, events).unwrap()
+}
+
+fn volume_or_error(
+    load: Load,
+    micros: &[u32],
+    capacity: &str,
+    requests: (u64, u64),
+    events: &str,
+) -> Result<Experiment, ConfigError> {
+    let (warm_up, requests) = requests;
     let device = |(index, micros): (usize, &u32)| {
         format!(
             "[device.d{index}]\n\
@@ -29,9 +45,9 @@ fn second_half(load: Load, micros: &[u32], capacity: &str, requests: u64) -> Run
     let children: Vec<String> = (0..micros.len()).map(|index| format!("d{index}")).collect();
     let weights: Vec<u32> = micros.iter().map(|micros| 10_000 / micros).collect();
     let text = format!(
-        "[workload.synthetic]\n\
-         requests = {requests}\n\
-         arrivals = {{ kind = \"poisson\", rate = \"{}/s\" }}\n\
+        "[workload]\n\
+         {}\n\
+         synthetic.requests = {requests}\n\
          {devices}\
          [device.volume]\n\
          kind = \"hybrid\"\n\
@@ -41,11 +57,71 @@ fn second_half(load: Load, micros: &[u32], capacity: &str, requests: u64) -> Run
          policy = {{ kind = \"wardrop\", weights = {weights:?} }}\n\
          [run]\n\
          target = \"volume\"\n\
-         warm_up_requests = {}\n",
-        load.per_s,
-        requests / 2
+         warm_up_requests = {warm_up}\n\
+         {events}",
+        match load.per_s {
+            0.0 => "processes = 12".to_string(),
+            per_s => format!("synthetic.arrivals = {{ kind = \"poisson\", rate = \"{per_s}/s\" }}"),
+        },
     );
-    run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+    Experiment::from_str(&text, "x.toml")
+}
+
+/// Mean response times of the children in the last tenth of the series, and all that was moved, per byte of the host.
+fn last_tenth(experiment: &Experiment) -> (Vec<f64>, f64, RunResults) {
+    let results = run(experiment, &RunOptions::default()).unwrap();
+    let (_, _, moved) = outcome(&results);
+    let tail = &results.series[results.series.len() * 9 / 10..];
+    let mean = |name: &String| {
+        let of = tail.iter().map(|point| &point.children[name]);
+        let requests: u64 = of.clone().map(|child| child.requests).sum();
+        of.map(|child| child.mean_us * child.requests as f64).sum::<f64>() / requests as f64
+    };
+    (results.devices["volume"].children.keys().map(mean).collect(), moved, results)
+}
+
+/// One of three devices becomes ten times slower than it was: it gets its probes alone, and the others are balanced
+/// again.
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
+fn a_device_that_becomes_slow_is_left() {
+    let events = "series = \"2s\"\n[[run.events]]\nat = \"30s\"\ndevice = \"d2\"\nslow = 10\n";
+    let load = Load { service: "exponential", per_s: 0.0 };
+    let requests = if esker_testkit::soak() > 1 { 8_000_000 } else { 3_000_000 };
+    let (means, moved, results) = last_tenth(&volume(load, &[100, 200, 200], "1GiB", (0, requests), events));
+    let last = results.series.last().unwrap();
+    println!("{means:?} us, moved {moved}, last shares {:?}", last.children);
+    assert!((means[0] / means[1] - 1.0).abs() < 0.1, "{means:?}");
+    assert!(last.children["d2"].share < 0.005 && results.series[5].children["d2"].share > 0.1);
+}
+
+/// A third device joins two: it takes its share.
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
+fn a_device_that_joins_takes_its_share() {
+    let events = "series = \"2s\"\n[[run.events]]\nat = \"30s\"\ndevice = \"d2\"\njoin = true\n";
+    let load = Load { service: "fixed", per_s: 12_000.0 };
+    let requests = if esker_testkit::soak() > 1 { 8_000_000 } else { 4_000_000 };
+    let (means, moved, results) = last_tenth(&volume(load, &[100, 200, 200], "1GiB", (0, requests), events));
+    let (before, last) = (&results.series[5], results.series.last().unwrap());
+    println!("{means:?} us, moved {moved}, last shares {:?}", last.children);
+    assert_eq!(before.children["d2"].requests, 0);
+    let mean = means.iter().sum::<f64>() / 3.0;
+    assert!(means.iter().all(|one| (one / mean - 1.0).abs() < 0.1), "{means:?}");
+    assert!(last.mean_us < 0.9 * before.mean_us, "{} before, {} us then", before.mean_us, last.mean_us);
+}
+
+/// A device is drained while requests are served.
+#[test]
+fn a_device_is_drained_in_the_middle_of_a_run() {
+    let events = "[[run.events]]\nat = \"10s\"\ndevice = \"d1\"\ndrain = true\n";
+    let load = Load { service: "fixed", per_s: 5_000.0 };
+    let results = run(&volume(load, &[100, 200], "1GiB", (0, 400_000), events), &RunOptions::default()).unwrap();
+    let drained = results.devices["volume"].children["d1"].drained_at_s.unwrap();
+    assert!((10.0..40.0).contains(&drained), "{drained}");
+    let alone = "[[run.events]]\nat = \"10s\"\ndevice = \"volume\"\ndrain = true\n";
+    let message = volume_or_error(load, &[100, 200], "1GiB", (0, 10), alone).unwrap_err().to_string();
+    assert!(message.contains("`volume` is not a child of a hybrid"), "{message}");
 }
 
 /// Shares of the children, their mean response times in microseconds, and moved bytes per byte of the host.

@@ -282,7 +282,7 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
     let mut go_on = |ended| hooks.simulated(ended);
     let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
     if workload.has_times() {
-        measured = measured.with_series(Nanos::ZERO, &*device);
+        measured = measured.with_series(Nanos::ZERO, &*device).with_children(experiment.system.child_names());
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {
             let from = Nanos::from_secs_f64(hour.start_s);
             measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));

@@ -1,5 +1,5 @@
-//! The placement engine on a volume of 2 TiB in extents of 128 KiB: requests per second of CPU time, memory, allocations
-//! per request, and checkpoints.
+//! The placement engine on a volume of 2 TiB in extents of 128 KiB: requests per second of CPU time, memory,
+//! allocations per request, and checkpoints.
 
 use std::time::Instant;
 
@@ -30,8 +30,8 @@ fn engine(policy: &str) -> PlacementEngine {
     engine
 }
 
-/// Reads and writes of 8 KiB, half and half, anywhere; eight under way. The first device answers in 100 us, the second in
-/// 150 us.
+/// Reads and writes of 8 KiB, half and half, anywhere; eight under way. The first device answers in 100 us, the second
+/// in 150 us.
 struct Host {
     rng: Rng,
     now: Nanos,

@@ -1,11 +1,15 @@
 //! Stores whose flushes fail now and then and drop their data. Some stores answer late and out of order, and extents
 //! move meanwhile. No flush that succeeded may have lost data.
 
+mod faulty;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+
+use faulty::{CachedFile, Late, Retrying};
 
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
@@ -13,121 +17,14 @@ use esker_tier::{
     PlacementEngine, PlacementSettings, RecordNumber, Reshape, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
-    Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, Ended, FileBackend, Journal,
-    MemoryJournal, Operation, RealDriver, Store,
+    Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, Journal, MemoryJournal,
+    RealDriver, Store,
 };
 
 const SECTOR: usize = 512;
 const EXTENT: Bytes = Bytes::kib(8);
 const SECTORS: u64 = EXTENT.0 / SECTOR as u64;
 const DEVICES: [Bytes; 2] = [Bytes::kib(48), Bytes::kib(32)];
-
-/// A file behind a page cache like that of Linux. Dirty sectors reach the file when it is flushed, and some sooner. A
-/// flush that fails leaves some of them out, but marks all of them clean, and they still read as before: the next flush
-/// finds nothing to do and succeeds.
-struct CachedFile {
-    file: FileBackend,
-    cache: BTreeMap<u64, Vec<u8>>,
-    dirty: BTreeSet<u64>,
-    /// One in this many flushes fails; none if 0.
-    failures: u64,
-    rng: Rng,
-}
-
-impl CachedFile {
-    fn write_back(&mut self, sector: u64) -> io::Result<()> {
-        self.file.write(sector * SECTOR as u64, &self.cache[&sector], false)
-    }
-}
-
-impl BlockingBackend for CachedFile {
-    fn capacity(&self) -> Bytes {
-        self.file.capacity()
-    }
-    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read(offset, buffer)?;
-        for (sector, part) in (offset / SECTOR as u64..).zip(buffer.chunks_mut(SECTOR)) {
-            if let Some(cached) = self.cache.get(&sector) {
-                part.copy_from_slice(cached);
-            }
-        }
-        Ok(())
-    }
-    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
-        for (sector, part) in (offset / SECTOR as u64..).zip(data.chunks(SECTOR)) {
-            self.cache.insert(sector, part.to_vec());
-            self.dirty.insert(sector);
-            if self.rng.chance(1, 8) {
-                self.dirty.remove(&sector);
-                self.write_back(sector)?;
-            }
-        }
-        if durable { self.flush() } else { Ok(()) }
-    }
-    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.write(offset, &vec![0; length as usize], durable)
-    }
-    fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        let fails = !self.dirty.is_empty() && self.failures > 0 && self.rng.chance(1, self.failures);
-        for sector in std::mem::take(&mut self.dirty) {
-            if !fails || self.rng.chance(1, 2) {
-                self.write_back(sector)?;
-            }
-        }
-        if fails { Err(io::Error::other("input/output error")) } else { Ok(()) }
-    }
-}
-
-/// Tries a failed flush again: the fault that this test has to find.
-struct Retrying(CachedFile);
-
-impl BlockingBackend for Retrying {
-    fn capacity(&self) -> Bytes {
-        self.0.capacity()
-    }
-    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, buffer)
-    }
-    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
-        self.0.write(offset, data, false)?;
-        if durable { self.flush() } else { Ok(()) }
-    }
-    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.write(offset, &vec![0; length as usize], durable)
-    }
-    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        self.0.trim(offset, length)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().or_else(|_| self.0.flush())
-    }
-}
-
-/// A store that performs its operations later, and in any order.
-struct Late {
-    store: Box<dyn BlockingBackend>,
-    waiting: Vec<(u64, Operation)>,
-    rng: Rng,
-}
-
-impl Backend for Late {
-    fn capacity(&self) -> Bytes {
-        self.store.capacity()
-    }
-    fn submit(&mut self, id: u64, operation: Operation) {
-        self.waiting.push((id, operation));
-    }
-    fn take_ended(&mut self, ended: &mut Vec<Ended>) {
-        while !self.waiting.is_empty() && self.rng.chance(1, 3) {
-            let next = self.rng.below(self.waiting.len() as u64) as usize;
-            let (id, operation) = self.waiting.swap_remove(next);
-            ended.push(operation.perform(id, &mut *self.store));
-        }
-    }
-}
 
 /// A journal that answers late.
 struct LateJournal {

@@ -61,7 +61,7 @@ impl Placement for Restless {
         DeviceIndex((new.extent.0 % 3) as u16)
     }
     fn redirect(&mut self, write: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
-        (write.extent.0 % 2 == 0).then_some(DeviceIndex(((write.from.0) + 1) % 3))
+        write.extent.0.is_multiple_of(2).then_some(DeviceIndex((write.from.0 + 1) % 3))
     }
     fn redirects(&self) -> bool {
         true

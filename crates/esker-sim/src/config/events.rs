@@ -24,8 +24,8 @@ pub struct RunEvent {
     /// Change: the device, one of the last children of a hybrid, was not part of it so far and joins it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub join: bool,
-    /// Change: the hybrid above the device moves all data away from it, in the background. `drained_at_s` in the results
-    /// tells when that was done.
+    /// Change: the hybrid above the device moves all data away from it, in the background. `drained_at_s` in the
+    /// results tells when that was done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
 }

@@ -129,7 +129,7 @@ impl System {
     }
 
     /// Returns the names in results of the target's children, in their order.
-    pub(crate) fn child_names(&self) -> Vec<String> {
+    pub fn child_names(&self) -> Vec<String> {
         self.children_of(&self.target, "").into_iter().map(|(device, suffix)| device + &suffix).collect()
     }
 

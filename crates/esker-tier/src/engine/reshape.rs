@@ -26,7 +26,7 @@ pub enum Reshape {
         capacity: Bytes,
     },
     /// All data of a device move to the others, in the background. When it is empty, the engine says so with
-    /// [`Effect::Drained`](super::Effect::Drained). Until then it may still be full of data that have no room elsewhere.
+    /// [`Effect::Drained`](super::Effect::Drained). Until then it may still hold data that have no room elsewhere.
     Drain {
         /// The device.
         device: DeviceIndex,

@@ -189,7 +189,11 @@ mod tests {
     proptest! {
         /// Against a set of numbers, while the device grows.
         #[test]
-        fn free_space_is_a_set_of_extents(seed: u64, window in 0u32..7, sizes in prop::collection::vec(0u32..9000, 1..4)) {
+        fn free_space_is_a_set_of_extents(
+            seed: u64,
+            window in 0u32..7,
+            sizes in prop::collection::vec(0u32..9000, 1..4),
+        ) {
             let window = 1 << window;
             let (mut space, mut model, mut rng) = (FreeSpace::new(1, window), BTreeSet::from([0]), Rng::new(seed));
             for grown in sizes {
@@ -199,10 +203,16 @@ mod tests {
                 for _ in 0..200 {
                     let extent = rng.below(u64::from(size)) as u32;
                     prop_assert_eq!(space.is_free(extent), model.contains(&extent));
-                    if model.remove(&extent) { space.take(extent) } else { space.release(extent); model.insert(extent); }
+                    if model.remove(&extent) {
+                        space.take(extent);
+                    } else {
+                        space.release(extent);
+                        model.insert(extent);
+                    }
                     let used = (extent..size).find(|extent| !model.contains(extent));
                     prop_assert_eq!((space.count(), space.next_used(extent)), (model.len() as u32, used));
-                    prop_assert_eq!(space.free.next(extent as usize), model.range(extent..).next().map(|&e| e as usize));
+                    let next = model.range(extent..).next().map(|&next| next as usize);
+                    prop_assert_eq!(space.free.next(extent as usize), next);
                 }
                 // Takes most of it, in long pieces.
                 for _ in 0..40 {
@@ -211,7 +221,8 @@ mod tests {
                         if model.remove(&extent) { space.take(extent); }
                     }
                     let whole = (0..size / window).map(|index| index * window);
-                    let mut whole = whole.filter(|start| (*start..start + window).all(|extent| model.contains(&extent)));
+                    let is_free = |start: &u32| (*start..start + window).all(|extent| model.contains(&extent));
+                    let mut whole = whole.filter(is_free);
                     prop_assert_eq!(space.roomy(), whole.next().or(model.first().copied()));
                 }
             }

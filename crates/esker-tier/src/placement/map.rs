@@ -177,8 +177,8 @@ impl ExtentMap {
 
     /// Changes the number of logical extents. No extent past the new end may be mapped (asserted).
     pub(super) fn resize(&mut self, extents: u32) {
-        let beyond = self.entries.iter().skip(extents as usize);
-        assert!(beyond.into_iter().all(|entry| entry.device == NOWHERE), "data would lie past the end");
+        let mut beyond = self.entries.iter().skip(extents as usize);
+        assert!(beyond.all(|entry| entry.device == NOWHERE), "data would lie past the end");
         self.entries.resize(extents as usize, ABSENT);
         self.entries.shrink_to_fit();
         self.blocks.resize(extents as usize * self.blocks_per_extent);
@@ -292,7 +292,8 @@ impl ExtentMap {
         self.entries[extent.0 as usize] = Entry { extent: place.extent.0, device: place.device.0, ..ABSENT };
     }
 
-    /// Takes a free place of `device` for `extent`, beside its neighbours if there is one; `None` if the device is full.
+    /// Takes a free place of `device` for `extent`, beside its neighbours if there is one; `None` if the device is
+    /// full.
     pub(super) fn take_near(&mut self, extent: LogicalExtent, device: DeviceIndex) -> Option<ExtentPlace> {
         let beside = self.place_beside(extent, device);
         let free = &mut self.devices[device.0 as usize].free;
@@ -373,8 +374,7 @@ impl ExtentMap {
         self.devices[place.device.0 as usize].free.release(place.extent.0);
     }
 
-    /// Asserts that every place is free, used by one logical extent, or in `taken`, and that no request is said to be
-    /// under way to an extent without a place. For tests: takes time proportional to the map.
+    /// Asserts that every place is free, used by one logical extent, or in `taken`. For tests: looks at the whole map.
     pub(super) fn check(&self, taken: impl Iterator<Item = ExtentPlace>) {
         let mut owners: Vec<Vec<u32>> = self.sizes().map(|size| vec![0; size as usize]).collect();
         taken.for_each(|place| owners[place.device.0 as usize][place.extent.0 as usize] += 1);

@@ -1,5 +1,6 @@
 //! Policies: they choose the device for each extent.
 
+mod climb;
 mod fast_first;
 mod homes;
 mod measured_windows;

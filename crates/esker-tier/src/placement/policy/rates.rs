@@ -75,8 +75,8 @@ impl Rates {
     }
 
     /// For each device its requests per second with 1, 2, ... `most` under way. What was not seen often enough is taken
-    /// to go on as before: with as much more as the last one more brought, and from one alone in proportion. So a device
-    /// is tried rather than given up.
+    /// to go on as before: with as much more as the last one more brought, and from one alone in proportion. So a
+    /// device is tried rather than given up.
     pub(super) fn of_devices(&self, most: usize) -> Vec<Vec<f64>> {
         self.devices.iter().map(|depths| depths.rates(most)).collect()
     }
@@ -96,8 +96,8 @@ impl Depths {
         (1..=most).map(|depth| rate_at(&points, depth as f64).max(f64::MIN_POSITIVE)).collect()
     }
 
-    /// Rates at 1, 2, 3 to 4, 5 to 8, ... requests under way, as far as they were seen often enough. Single depths would
-    /// be too noisy.
+    /// Rates at 1, 2, 3 to 4, 5 to 8, ... requests under way, as far as they were seen often enough. Single depths
+    /// would be too noisy.
     fn known(&self) -> Vec<Known> {
         let mut points = Vec::new();
         let (mut first, mut last) = (1, 1);

@@ -5,6 +5,7 @@ use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::climb::Climb;
 use super::homes::Homes;
 use super::rates::{Rates, best_shares, throughput};
 use super::static_split::checked_weights;
@@ -16,8 +17,8 @@ use crate::extent::DeviceIndex;
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "throughput",
-    summary: "Splits requests so that as many as possible end per second, by what the devices do at each queue depth",
-    source: "Ours: a closed queueing network with load-dependent rates (Buzen 1973), measured in operation",
+    summary: "Splits requests so that they are answered fastest on the whole: by a model, then by trying",
+    source: "Ours: a closed queueing network with measured, load-dependent rates (Buzen 1973); then a search",
     parameters: ParameterSource::Schema(schema_of::<ThroughputSettings>),
     capabilities: &[],
     build,
@@ -43,8 +44,12 @@ impl Default for ThroughputSettings {
     }
 }
 
-/// Requests between two looks at the shares, at least.
+/// Requests that end between two looks at the model.
 const WINDOW: u64 = 2048;
+/// Looks at the model before better shares are searched by trying.
+const LOOKS_MAX: u32 = 12;
+/// Requests of a batch of the search.
+const BATCH: u64 = 256;
 /// Shares change when that promises this part more requests per second.
 const GAIN_MIN: f64 = 0.01;
 /// Part of the requests of a window that may go to extents that still have to move, for it to count.
@@ -59,17 +64,23 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     }
     let weights = checked_weights(&weights, devices)?;
     let homes = Homes::new(&weights, 1.0 / probe.as_secs_f64(), interval);
-    Ok(Box::new(Throughput { homes, rates: Rates::new(devices), window: Window::default() }))
+    Ok(Box::new(Throughput { homes, rates: Rates::new(devices), window: Window::default(), looks: 0, climb: None }))
 }
 
 /// Measures how many requests each device ends per second when it has one, two, three... of them under way, and
 /// computes the shares with which most would end. Equal response times ([`super::wardrop`]) are not that: with few
 /// requests under way, a slow device makes them wait that could be answered elsewhere.
+///
+/// The model knows nothing of caches that are emptied in between, or of neighbours that are read together. So better
+/// shares are searched from there on, by the mean response time of all requests: in a closed loop, it is least where
+/// most requests end (Little).
 #[derive(Debug)]
 struct Throughput {
     homes: Homes,
     rates: Rates,
     window: Window,
+    looks: u32,
+    climb: Option<Climb>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,25 +88,51 @@ struct Window {
     began: Nanos,
     requests: u64,
     astray: u64,
+    /// Sum of response times, in nanoseconds.
+    times: f64,
+}
+
+impl Window {
+    /// Whether the shares are those that were asked for.
+    fn is_settled(&self) -> bool {
+        self.astray as f64 <= ASTRAY_MAX * self.requests as f64
+    }
+
+    fn per_s(&self, now: Nanos) -> f64 {
+        self.requests as f64 / now.saturating_sub(self.began).as_secs_f64().max(1e-9)
+    }
 }
 
 impl Throughput {
-    /// Changes the shares, if that promises enough.
-    fn improve(&mut self, now: Nanos) {
+    /// Takes the end of a window.
+    fn window_ended(&mut self, now: Nanos) {
         let window = std::mem::replace(&mut self.window, Window { began: now, ..Window::default() });
-        let population = self.rates.population();
-        let settled = window.astray as f64 <= ASTRAY_MAX * window.requests as f64;
-        let seconds = now.saturating_sub(window.began).as_secs_f64();
-        if settled && seconds > 0.0 {
-            let rates = self.rates.of_devices(population.ceil() as usize);
-            let best = best_shares(&rates, population);
-            let promise = throughput(&rates, &best, population) / throughput(&rates, &self.homes.shares, population);
-            if promise > 1.0 + GAIN_MIN {
-                self.homes.shares = best;
-                self.homes.keep_probing(window.requests as f64 / seconds);
-            }
+        let shares = match (&mut self.climb, window.is_settled()) {
+            (_, false) => None,
+            (Some(climb), true) => climb.batch(window.times / window.requests as f64),
+            (None, true) => self.look_at_model(),
+        };
+        if let Some(shares) = shares {
+            self.homes.shares = shares;
+            self.homes.keep_probing(window.per_s(now));
         }
-        self.rates.forget(MEMORY);
+        if self.climb.is_none() {
+            self.rates.forget(MEMORY);
+        }
+    }
+
+    /// The shares that the model promises to be better. If there are none, trying begins.
+    fn look_at_model(&mut self) -> Option<Vec<f64>> {
+        self.looks += 1;
+        let population = self.rates.population();
+        let rates = self.rates.of_devices(population.ceil() as usize);
+        let best = best_shares(&rates, population);
+        let promise = throughput(&rates, &best, population) / throughput(&rates, &self.homes.shares, population);
+        let is_better = promise > 1.0 + GAIN_MIN && self.looks < LOOKS_MAX;
+        if !is_better {
+            self.climb = Some(Climb::new(&self.homes.shares));
+        }
+        is_better.then_some(best)
     }
 }
 
@@ -113,9 +150,10 @@ impl Placement for Throughput {
                     let astray = self.homes.move_home(now, &done, devices, wishes);
                     self.window.requests += 1;
                     self.window.astray += u64::from(astray);
+                    self.window.times += done.at.saturating_sub(done.sent).0 as f64;
                 }
-                if self.window.requests >= WINDOW {
-                    self.improve(now);
+                if self.window.requests >= if self.climb.is_some() { BATCH } else { WINDOW } {
+                    self.window_ended(now);
                 }
             }
             Event::Moved { extent, outcome } => self.homes.moved(now, extent, outcome),
@@ -138,6 +176,7 @@ impl Placement for Throughput {
 
     fn devices_joined(&mut self, devices: usize) {
         self.homes.devices_joined(devices);
-        self.rates.resize(devices);
+        self.rates = Rates::new(devices);
+        (self.looks, self.climb) = (0, None);
     }
 }

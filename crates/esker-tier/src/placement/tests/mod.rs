@@ -1,6 +1,7 @@
 //! The engine against an array of sectors, with effects performed in random order and with crashes; and single cases.
 
 mod cases;
+mod changes;
 mod moves;
 mod properties;
 mod redirects;

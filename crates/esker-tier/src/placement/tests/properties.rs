@@ -142,9 +142,9 @@ fn losses(runs: u64, failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
     (0..runs).filter(loses).count()
 }
 
-/// Faulty engines lose what they promised, or show data that are not the host's: one that tries a failed flush again and
-/// believes the second result, one that overlooks writes of the host while an extent is copied, one that uses a place
-/// again before its record is durable, and those of [`Fault`]. The properties above would find each of them.
+/// Faulty engines lose what they promised, or show data that are not the host's: one that tries a failed flush again
+/// and believes the second result, one that overlooks writes of the host while an extent is copied, one that uses a
+/// place again before its record is durable, and those of [`Fault`]. The properties above would find each of them.
 #[test]
 fn wrong_engines_are_found_out() {
     assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ())), (0, 0));

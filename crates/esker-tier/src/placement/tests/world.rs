@@ -141,8 +141,8 @@ impl World {
         }
     }
 
-    /// Hands an input to the engine. Checks that every record it issues is of blocks whose data are durable, and that it
-    /// writes nothing to a failed device.
+    /// Hands an input to the engine. Checks that every record it issues is of blocks whose data are durable, and that
+    /// it writes nothing to a failed device.
     pub(super) fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.engine.on(Nanos(self.step), input, &mut effects);
@@ -185,61 +185,6 @@ impl World {
             let known = &self.values[sector];
             store.survivors[to + sector - from].iter().all(|value| known.contains(value))
         })
-    }
-
-    /// Changes the devices or the capacity as an administrator would. What cannot be done changes nothing.
-    pub(super) fn reshape(&mut self, kind: u64, device: u64) {
-        let index = DeviceIndex((device % self.stores.len() as u64) as u16);
-        let capacity = self.settings.devices[index.0 as usize];
-        let reshape = match kind % 5 {
-            0 if self.stores.len() < 5 => Reshape::Join { capacity: Bytes(EXTENT * 512 * (1 + device % 4)) },
-            1 if capacity.0 < 200 * 512 => Reshape::Grow { device: index, capacity: Bytes(capacity.0 + 20 * 512) },
-            2 => Reshape::Offer { capacity: Bytes(self.engine.capacity().0 + EXTENT * 512) },
-            3 => Reshape::Drain { device: index },
-            _ => Reshape::Keep { device: index },
-        };
-        let mut effects = Vec::new();
-        if self.engine.reshape(Nanos(self.step), reshape, &mut effects).is_err() {
-            assert!(effects.is_empty());
-            return;
-        }
-        match reshape {
-            Reshape::Join { capacity } => {
-                self.settings.devices.push(capacity);
-                self.stores.push(Store::new(capacity.0 / 512));
-                self.settings.policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
-            }
-            Reshape::Grow { device, capacity } => {
-                self.settings.devices[device.0 as usize] = capacity;
-                self.stores[device.0 as usize].grow(capacity.0 / 512);
-            }
-            Reshape::Offer { capacity } => {
-                let sectors = capacity.0 as usize / 512;
-                self.history.resize(sectors, vec![Written { value: 0, acknowledged: Some(0) }]);
-                self.values.resize(sectors, BTreeSet::from([0]));
-                self.busy.resize(sectors, false);
-            }
-            Reshape::Drain { .. } => self.was_drained = true,
-            Reshape::Keep { device } => drop(self.drained.remove(&device.0)),
-        }
-        self.take(effects);
-        self.engine.check();
-        self.take_replies();
-    }
-
-    /// Begins a checkpoint or adds some extents to it. A complete one is the map that the records before it make.
-    pub(super) fn step_checkpoint(&mut self, most: u64) {
-        let Some(mut checkpoint) = self.checkpoint.take() else {
-            self.checkpoint = Some(self.engine.begin_checkpoint());
-            return;
-        };
-        if self.engine.continue_checkpoint(most as u32, &mut checkpoint) {
-            let mut records = self.issued[..checkpoint.through.0 as usize].iter().copied();
-            let replayed = PlacementEngine::restore(&self.settings, Checkpoint::default(), &mut records).unwrap();
-            assert_eq!(checkpoint, replayed.checkpoint());
-        } else {
-            self.checkpoint = Some(checkpoint);
-        }
     }
 
     pub(super) fn range(request: &Request) -> std::ops::Range<usize> {
@@ -438,45 +383,5 @@ impl World {
     pub(super) fn drain(&mut self) {
         while self.perform_one() {}
         assert!(self.pending.is_empty(), "requests without an answer");
-    }
-
-    /// Loses power, restores the engine from what survived, and reads everything. The error names a sector that is
-    /// wrong.
-    pub(super) fn crash_and_check(mut self) -> Result<(), String> {
-        let mut through = self.hardened.0;
-        while self.journal.contains_key(&RecordNumber(through + 1)) && self.rng.chance(1, 2) {
-            through += 1;
-        }
-        let records: Vec<MapRecord> = (1..=through).map(|n| self.journal[&RecordNumber(n)]).collect();
-        // Half of the records are applied through a checkpoint.
-        let half = PlacementEngine::restore(
-            &self.settings,
-            Checkpoint::default(),
-            &mut records[..records.len() / 2].iter().copied(),
-        );
-        let checkpoint = half.unwrap().checkpoint();
-        let rest = &mut records[records.len() / 2..].iter().copied();
-        let mut engine = PlacementEngine::restore(&self.settings, checkpoint, rest).unwrap();
-        engine.check();
-        let mut rng = self.rng.clone();
-        self.stores.iter_mut().for_each(|store| store.lose_power(&mut rng));
-        for sector in 0..self.history.len().min(engine.capacity().0 as usize / 512) {
-            let mut effects = Vec::new();
-            let tag = Tag { slot: 0, generation: sector as u32 };
-            let request = Request::read(Lba(sector as u64), Bytes(512));
-            engine.on(Nanos::ZERO, Input::Host { tag, request }, &mut effects);
-            let mut value = 0;
-            for effect in std::mem::take(&mut effects) {
-                if let Effect::Io { io, device, request, .. } = effect {
-                    value = self.stores[device.0 as usize].live[request.start.0 as usize];
-                    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }, &mut effects);
-                }
-            }
-            let allowed = &self.history[sector];
-            if allowed.iter().all(|written| written.value != value) {
-                return Err(format!("sector {sector}: {value}, not in {allowed:?}"));
-            }
-        }
-        Ok(())
     }
 }

@@ -1,0 +1,43 @@
+//! The policy `throughput` in closed loops, against every fixed split. With `ESKER_SOAK=2` with more processes, too.
+
+use esker_sim::{Experiment, RunOptions, run};
+
+/// Requests per second of the last quarter of `requests` requests, on two stations with exponential service times, the
+/// second one three times as slow.
+fn per_s(processes: u32, policy: &str, requests: u64) -> f64 {
+    let device = |name: &str, micros: u32| {
+        format!(
+            "[device.{name}]\nkind = \"constant\"\nservice_time = \"{micros}us\"\nservice = \"exponential\"\n\
+             capacity = \"1GiB\"\n"
+        )
+    };
+    let text = format!(
+        "[workload]\nprocesses = {processes}\nsynthetic = {{ requests = {requests} }}\n{}{}\
+         [device.volume]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\nextent = \"128KiB\"\n\
+         capacity = \"512MiB\"\npolicy = {policy}\n\
+         [run]\ntarget = \"volume\"\nwarm_up_requests = {}\n",
+        device("fast", 100),
+        device("slow", 300),
+        requests * 3 / 4
+    );
+    let results = run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    results.throughput.requests_per_s
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
+fn it_comes_near_the_best_fixed_split() {
+    let (processes, requests): (&[u32], _) =
+        if esker_testkit::soak() > 1 { (&[1, 2, 4, 10, 32], 4_000_000) } else { (&[1, 2, 4], 800_000) };
+    for &processes in processes {
+        let fixed = (0..=8).map(|slow| {
+            let policy = format!("{{ kind = \"static-split\", weights = [{}, {slow}] }}", 20 - slow);
+            per_s(processes, &policy, 200_000)
+        });
+        let best = fixed.fold(0.0, f64::max);
+        let part = |policy: &str| per_s(processes, &format!("{{ kind = \"{policy}\" }}"), requests) / best;
+        let (throughput, wardrop) = (part("throughput"), part("wardrop"));
+        println!("{processes} processes: {throughput:.3} of the best fixed split; wardrop {wardrop:.3}");
+        assert!(throughput > 0.96, "{processes} processes: {throughput}");
+    }
+}
