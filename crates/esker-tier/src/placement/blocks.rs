@@ -42,6 +42,11 @@ impl Blocks {
         bits::all_set(&self.written, range)
     }
 
+    /// Whether all blocks of `range` are written and recorded.
+    pub(super) fn all_recorded(&self, range: Range<usize>) -> bool {
+        self.all_written(range.clone()) && bits::all_set(&self.recorded, range)
+    }
+
     /// Whether no block of `range` is written or being written for the first time.
     pub(super) fn all_fresh(&self, range: Range<usize>) -> bool {
         bits::none_set(&self.written, range.clone()) && bits::none_set(&self.recorded, range)

@@ -7,7 +7,7 @@ use super::map::Recorded;
 use crate::engine::Checkpoint;
 use crate::extent::{BlockRange, ExtentPlace, LogicalExtent};
 
-/// What the journal knows of an extent: its place, and the blocks that were written.
+/// What the journal knows of an extent: its place, and the blocks that were written; none for all of them.
 type RecordedExtent = (ExtentPlace, Vec<BlockRange>);
 
 /// A checkpoint that is taken in steps. It shows the map of the moment at which it began: what a record changes before
@@ -27,24 +27,25 @@ impl PlacementEngine {
             Recorded::Here => self.map.place(extent),
             Recorded::Elsewhere => self.leaving.recorded_place(extent),
         }?;
-        let runs = self.map.blocks.recorded(self.map.blocks_of(extent));
+        let blocks = self.map.blocks_of(extent);
+        if self.map.blocks.all_recorded(blocks.clone()) {
+            return Some((place, Vec::new()));
+        }
+        let runs = self.map.blocks.recorded(blocks);
         Some((place, runs.iter().map(|run| self.map.block_range(run)).collect()))
     }
 
-    fn add_to_checkpoint(&self, extent: LogicalExtent, recorded: Option<RecordedExtent>, into: &mut Checkpoint) {
+    fn add_to_checkpoint(extent: LogicalExtent, recorded: Option<RecordedExtent>, into: &mut Checkpoint) {
         let Some((place, runs)) = recorded else { return };
         into.extents.push((extent, place));
-        let whole = self.map.block_range(&self.map.blocks_of(extent));
-        if runs != [whole] {
-            into.partly_written.extend(runs.into_iter().map(|run| (extent, run)));
-        }
+        into.partly_written.extend(runs.into_iter().map(|run| (extent, run)));
     }
 
     /// The map as the journal knows it, in one piece.
     pub(super) fn whole_checkpoint(&self) -> Checkpoint {
         let mut checkpoint = Checkpoint { through: self.durability.issued(), ..Checkpoint::default() };
         for extent in (0..self.map.len()).map(LogicalExtent) {
-            self.add_to_checkpoint(extent, self.recorded_extent(extent), &mut checkpoint);
+            Self::add_to_checkpoint(extent, self.recorded_extent(extent), &mut checkpoint);
         }
         checkpoint
     }
@@ -61,7 +62,7 @@ impl PlacementEngine {
         let end = snapshot.next.saturating_add(most).min(snapshot.end);
         for extent in (snapshot.next..end).map(LogicalExtent) {
             let recorded = snapshot.kept.remove(&extent).unwrap_or_else(|| self.recorded_extent(extent));
-            self.add_to_checkpoint(extent, recorded, into);
+            Self::add_to_checkpoint(extent, recorded, into);
         }
         snapshot.next = end;
         let complete = end == snapshot.end;
