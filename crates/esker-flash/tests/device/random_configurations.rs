@@ -479,7 +479,13 @@ proptest! {
                     && settings.cleaning.gradual.is_none()
                 {
                     let settings =
-                        SsdSettings { over_provisioning: Some(remedy), spare_factor: None, ecc: None, ..settings.clone() };
+                        SsdSettings {
+                            over_provisioning: Some(remedy),
+                            spare_factor: None,
+                            ecc: None,
+                            queue_depth: settings.queue_depth.max(1),
+                            ..settings.clone()
+                        };
                     let again = Ssd::new("flash", &settings, seed);
                     prop_assert!(again.is_ok(), "the remedy does not help: {}", again.unwrap_err());
                 }
