@@ -64,3 +64,50 @@ fn fast_first_uses_one_device_while_it_has_room() {
     let pinned = results(pinned, 5_000);
     assert!((share(&pinned, "slow") - 0.5).abs() < 0.03, "{}", share(&pinned, "slow"));
 }
+
+/// With a cache, a read fetches its whole extent, and the next ones to it take no time. A write to it can take the
+/// extent to the device that the policy wants it on, without a read.
+#[test]
+fn cached_extents_answer_reads_and_move_with_writes() {
+    let volume = |cached_extents: u32, footprint: &str, policy: &str| {
+        let text = format!(
+            "[workload]\n\
+             queue_depth = 4\n\
+             synthetic = {{ requests = 60_000, footprint = \"{footprint}\", read_fraction = \"60%\" }}\n\
+             [device.fast]\n\
+             kind = \"constant\"\n\
+             service_time = \"100us\"\n\
+             capacity = \"64MiB\"\n\
+             [device.slow]\n\
+             kind = \"constant\"\n\
+             service_time = \"1ms\"\n\
+             capacity = \"64MiB\"\n\
+             [device.volume]\n\
+             kind = \"hybrid\"\n\
+             children = [\"fast\", \"slow\"]\n\
+             extent = \"64KiB\"\n\
+             capacity = \"64MiB\"\n\
+             cached_extents = {cached_extents}\n\
+             policy = {{ kind = \"{policy}\" }}\n\
+             [run]\n\
+             target = \"volume\"\n"
+        );
+        run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+    };
+    // 256 extents fit into 256.
+    let all = volume(256, "16MiB", "static-split");
+    let cache = all.devices["volume"].memory_cache.unwrap();
+    assert_eq!((cache.misses, cache.fetched_bytes), (256, 16 << 20));
+    assert!(cache.hit_ratio > 0.99 && all.devices["volume"].placement.unwrap().moved_bytes == 0);
+    // Every fourth one fits: uniform reads find one of four there.
+    let some = volume(64, "16MiB", "static-split");
+    let cache = some.devices["volume"].memory_cache.unwrap();
+    assert!((cache.hit_ratio - 0.25).abs() < 0.05, "{cache:?}");
+    assert_eq!(cache.fetched_bytes, cache.misses * (64 << 10));
+    let none = volume(0, "16MiB", "wardrop");
+    assert_eq!(none.devices["volume"].memory_cache, None);
+    let moving = volume(64, "16MiB", "wardrop");
+    let (cache, placement) =
+        (moving.devices["volume"].memory_cache.unwrap(), moving.devices["volume"].placement.unwrap());
+    assert!(cache.widened_writes > 20 && placement.redirected_writes == cache.widened_writes, "{cache:?}");
+}

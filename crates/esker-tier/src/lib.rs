@@ -8,12 +8,13 @@ mod placement;
 mod stripe;
 
 pub use engine::{
-    Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber, Reshape, ReshapeError,
+    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber,
+    Reshape, ReshapeError,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use placement::{
-    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEngine,
-    PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, Rewrite, SettingsError,
-    StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
+    BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,
+    PlacementEngine, PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, Rewrite,
+    SettingsError, StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
 };
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

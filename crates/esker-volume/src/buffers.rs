@@ -1,7 +1,7 @@
-//! Buffers of requests under way: those of the host, and those of copies.
+//! Buffers of requests under way, of the host and of copies; and of a cache.
 
 use esker_core::{Bytes, RequestKind, Tag, TagMap};
-use esker_tier::DataRef;
+use esker_tier::{CacheStep, DataRef};
 
 use crate::backend::Operation;
 
@@ -12,6 +12,13 @@ pub(crate) struct Buffers {
     hosts: TagMap<Vec<u8>>,
     /// Buffers of copies, by slot.
     scratch: Vec<Vec<u8>>,
+    /// Buffers of a cache, by slot.
+    cached: Vec<Vec<u8>>,
+}
+
+/// The bytes from `start` on, so many.
+fn range(start: Bytes, length: Bytes) -> std::ops::Range<usize> {
+    start.0 as usize..(start.0 + length.0) as usize
 }
 
 impl Buffers {
@@ -25,11 +32,36 @@ impl Buffers {
         self.hosts.remove(tag)
     }
 
+    /// Performs one step of a cache.
+    pub(crate) fn step_cache(&mut self, step: CacheStep) {
+        match step {
+            CacheStep::Clear { slot, length } => {
+                let slot = slot as usize;
+                if self.cached.len() <= slot {
+                    self.cached.resize_with(slot + 1, Vec::new);
+                }
+                self.cached[slot].clear();
+                self.cached[slot].resize(length.0 as usize, 0);
+            }
+            CacheStep::Keep { slot, at, tag, offset, length } => {
+                let data = &self.hosts.get(tag)[range(offset, length)];
+                self.cached[slot as usize][range(at, length)].copy_from_slice(data);
+            }
+            CacheStep::Serve { slot, at, tag, offset, length } => {
+                let data = &self.cached[slot as usize][range(at, length)];
+                self.hosts.get_mut(tag)[range(offset, length)].copy_from_slice(data);
+            }
+        }
+    }
+
     /// Builds the operation for `length` bytes from `offset` on, with the data that it writes.
     pub(crate) fn operation(&mut self, kind: RequestKind, offset: u64, length: Bytes, data: DataRef) -> Operation {
         let bytes = match (kind, data) {
             (RequestKind::Read, _) => vec![0; length.0 as usize],
             (RequestKind::Write { .. }, DataRef::Scratch { slot }) => std::mem::take(&mut self.scratch[slot as usize]),
+            (RequestKind::Write { .. }, DataRef::Cached { slot, at }) => {
+                self.cached[slot as usize][range(at, length)].to_vec()
+            }
             (RequestKind::Write { .. }, DataRef::Host { tag, .. } | DataRef::Striped { tag, .. }) => {
                 let host = self.hosts.get(tag);
                 data.pieces(length)
@@ -61,6 +93,9 @@ impl Buffers {
                     self.scratch.resize_with(slot + 1, Vec::new);
                 }
                 self.scratch[slot] = bytes;
+            }
+            DataRef::Cached { slot, at } => {
+                self.cached[slot as usize][range(at, Bytes(bytes.len() as u64))].copy_from_slice(&bytes);
             }
             DataRef::Host { tag, .. } | DataRef::Striped { tag, .. } => {
                 let host = self.hosts.get_mut(tag);

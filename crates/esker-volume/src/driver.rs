@@ -266,6 +266,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
             Effect::Io { io, host: _, device: DeviceIndex(device), request, data } => {
                 self.stores[device as usize].submit(self.now, io, request, data, &mut self.buffers);
             }
+            Effect::Cache(step) => self.buffers.step_cache(step),
             Effect::Record { number, record } => self.journal.append(number, record),
             Effect::Harden { through } => {
                 self.hardening += 1;

@@ -13,7 +13,7 @@ use faulty::{CachedFile, Late, Retrying};
 
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
-    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, NewExtent, Placement,
+    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, MemoryCache, NewExtent, Placement,
     PlacementEngine, PlacementSettings, RecordNumber, Reshape, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
@@ -98,6 +98,8 @@ impl BlockingJournal for SharedJournal {
     }
 }
 
+type Driver = RealDriver<Box<dyn Engine>, NoClock>;
+
 struct NoClock;
 impl Clock for NoClock {
     fn now(&self) -> Nanos {
@@ -114,11 +116,7 @@ fn paths(folder: &Path) -> [PathBuf; 2] {
     [folder.join("0"), folder.join("1")]
 }
 
-fn serve(
-    driver: &mut RealDriver<PlacementEngine, NoClock>,
-    request: Request,
-    data: Vec<u8>,
-) -> Result<Vec<u8>, esker_core::DeviceError> {
+fn serve(driver: &mut Driver, request: Request, data: Vec<u8>) -> Result<Vec<u8>, esker_core::DeviceError> {
     driver.submit(Tag { slot: 0, generation: 0 }, request, data);
     let reply = (0..100_000).find_map(|_| {
         driver.step();
@@ -141,12 +139,7 @@ struct Host {
 
 impl Host {
     /// Submits one random request.
-    fn ask(
-        &mut self,
-        driver: &mut RealDriver<PlacementEngine, NoClock>,
-        rng: &mut Rng,
-        value: u64,
-    ) -> Result<(), String> {
+    fn ask(&mut self, driver: &mut Driver, rng: &mut Rng, value: u64) -> Result<(), String> {
         let start = rng.below(self.allowed.len() as u64);
         let start = if rng.chance(1, 2) { start / SECTORS * SECTORS } else { start };
         let sectors = 1 + rng.below((self.allowed.len() as u64 - start).min(3 * SECTORS));
@@ -242,7 +235,12 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
         let (journal, rng) = (DirectJournal::new(journal.clone()), Rng::new(seed + 5));
         records = Box::new(LateJournal { journal, hardening: VecDeque::new(), rng });
     }
-    let mut driver = RealDriver::new(engine, stores.collect(), records, NoClock);
+    // Half of the volumes have three of their ten extents in memory.
+    let engine: Box<dyn Engine> = match seed % 2 {
+        0 => Box::new(engine),
+        _ => Box::new(MemoryCache::new(engine, 3)),
+    };
+    let mut driver = Driver::new(engine, stores.collect(), records, NoClock);
     let mut host =
         Host { allowed: vec![vec![(0, true)]; driver.capacity().0 as usize / SECTOR], failed: false, drained: false };
     for value in 1..=rng.below(60) {
@@ -267,7 +265,7 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
     let stores = paths(folder.path()).map(|path| Store::new(Box::new(Direct::new(FileBackend::open(&path).unwrap()))));
     let journal = SharedJournal { inner: journal.inner.clone(), ..SharedJournal::default() };
     let journal = Box::new(DirectJournal::new(journal));
-    let mut driver = RealDriver::new(engine, stores.into(), journal, NoClock);
+    let mut driver = Driver::new(Box::new(engine), stores.into(), journal, NoClock);
     let all = Request::read(Lba(0), driver.capacity());
     let data = serve(&mut driver, all, Vec::new()).map_err(|error| error.to_string())?;
     host.check(0..host.allowed.len(), &data)?;
@@ -308,7 +306,8 @@ fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
     });
     let stores = stores.collect();
     let engine = PlacementEngine::new(&settings()).unwrap();
-    let mut driver = RealDriver::new(engine, stores, Box::new(DirectJournal::new(MemoryJournal::default())), NoClock);
+    let journal = Box::new(DirectJournal::new(MemoryJournal::default()));
+    let mut driver = Driver::new(Box::new(engine), stores, journal, NoClock);
     let write = |extent: u64| Request::write(Lba(extent * SECTORS), EXTENT);
     for extent in 0..2 {
         serve(&mut driver, write(extent), vec![7; EXTENT.0 as usize]).unwrap();

@@ -86,6 +86,9 @@ pub struct DeviceReport {
     /// For devices that place extents: hybrids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementReport>,
+    /// For hybrids with cached extents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_cache: Option<MemoryCacheReport>,
     /// For composite devices: the children and their requests, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, ChildReport>,

@@ -1,4 +1,4 @@
-//! Results of placement: extents that were moved or freed.
+//! Results of placement: extents that were moved or freed, and what a memory cache did.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,4 +19,20 @@ pub struct PlacementReport {
     pub abandoned_moves: u64,
     /// Extents that the host trimmed, whose places were freed.
     pub freed_extents: u64,
+}
+
+/// What a cache of extents in memory did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryCacheReport {
+    /// Reads of extents, or of parts of them, that were in memory or on their way there.
+    pub hits: u64,
+    /// All other reads of extents.
+    pub misses: u64,
+    /// Hits, as a part of both.
+    pub hit_ratio: f64,
+    /// Bytes of the extents that were fetched, unwritten ones included.
+    pub fetched_bytes: u64,
+    /// Writes that became writes of all that their extent holds, and so moved it.
+    pub widened_writes: u64,
 }

@@ -6,8 +6,8 @@ use esker_core::{
     Bytes, Change, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos,
     Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
 };
-use esker_results::{ChildReport, DeviceReport, LatencySummary, PlacementReport, Report, Reporting};
-use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber, Reshape};
+use esker_results::{ChildReport, DeviceReport, LatencySummary, MemoryCacheReport, PlacementReport, Report, Reporting};
+use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber, Reshape};
 
 use super::Instance;
 
@@ -43,6 +43,8 @@ pub struct EngineDevice<E> {
     requests: u64,
     /// Movements before measuring started.
     moved_before: Movements,
+    /// Counts of a memory cache before measuring started.
+    cached_before: CacheCounts,
     log: Option<EffectLog>,
 }
 
@@ -89,6 +91,7 @@ impl<E: Engine> EngineDevice<E> {
             last_event: Nanos::ZERO,
             requests: 0,
             moved_before: Movements::default(),
+            cached_before: CacheCounts::default(),
             log: None,
         }
     }
@@ -124,7 +127,7 @@ impl<E: Engine> EngineDevice<E> {
                 Effect::Io { io, host, device, request, data: _ } => {
                     self.children.submit(now, device.0 as usize, ChildIo { io, host, sent: now }, request);
                 }
-                Effect::Record { .. } => {}
+                Effect::Record { .. } | Effect::Cache(_) => {}
                 Effect::Harden { through } => self.hardened.push_back(through),
                 Effect::Reply { tag, result } => self.immediate.push((tag, result)),
                 Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
@@ -234,6 +237,7 @@ impl<E: Engine> Device for EngineDevice<E> {
             Control::StartMeasuring => {
                 self.requests = 0;
                 self.moved_before = self.engine.movements().unwrap_or_default();
+                self.cached_before = self.engine.cache_counts().unwrap_or_default();
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
             Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
@@ -298,6 +302,7 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 capacity_bytes: self.capacity().0,
                 requests: self.requests,
                 placement: self.engine.movements().map(|now| since(&self.moved_before, &now)),
+                memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
                 children: children.collect(),
                 ..DeviceReport::default()
             },
@@ -313,5 +318,16 @@ fn since(before: &Movements, now: &Movements) -> PlacementReport {
         redirected_writes: now.redirected - before.redirected,
         abandoned_moves: now.abandoned - before.abandoned,
         freed_extents: now.freed - before.freed,
+    }
+}
+
+fn cached_since(before: &CacheCounts, now: &CacheCounts) -> MemoryCacheReport {
+    let (hits, misses) = (now.hits - before.hits, now.misses - before.misses);
+    MemoryCacheReport {
+        hits,
+        misses,
+        hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
+        fetched_bytes: now.fetched_bytes - before.fetched_bytes,
+        widened_writes: now.widened - before.widened,
     }
 }

@@ -95,6 +95,13 @@ pub enum DataRef {
         /// Distance from the end of one piece to the end of the next.
         round: Bytes,
     },
+    /// A buffer of a cache, from `at` on. Nothing changes it while the request is under way.
+    Cached {
+        /// Number of the buffer.
+        slot: u32,
+        /// Offset in it.
+        at: Bytes,
+    },
     /// A buffer of the driver, as long as the request. Data are read into it and written from it later. The engine uses
     /// a slot again only after the last request with that slot has ended.
     Scratch {
@@ -111,12 +118,12 @@ impl DataRef {
             Self::Striped { offset, head, unit, round, .. } => (offset.0, head.0, unit.0, round.0),
             Self::Host { offset, .. } => (offset.0, length.0, 1, 1),
             Self::Padded { offset, head, tail, .. } => (offset.0, length.0 - head.0 - tail.0, 1, 1),
-            Self::None | Self::Scratch { .. } => (0, 0, 1, 1),
+            Self::None | Self::Cached { .. } | Self::Scratch { .. } => (0, 0, 1, 1),
         };
         let mut left = match self {
             Self::Host { .. } | Self::Striped { .. } => length.0,
             Self::Padded { .. } => head,
-            Self::None | Self::Scratch { .. } => 0,
+            Self::None | Self::Cached { .. } | Self::Scratch { .. } => 0,
         };
         let mut next = (offset, head);
         std::iter::from_fn(move || {
@@ -167,7 +174,8 @@ pub enum Input {
 }
 
 /// What an engine asks its driver to do. Effects may be performed in any order: an effect that depends on another one
-/// is issued only after the engine was told that the other one has ended. The ends of one device's flushes and durable
+/// is issued only after the engine was told that the other one has ended. Steps of a cache alone are performed at once,
+/// before any effect behind them. The ends of one device's flushes and durable
 /// writes have to be told in the order in which they were performed: if one fails, those after it have nothing left to
 /// report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,6 +194,8 @@ pub enum Effect {
         /// The bytes that it moves.
         data: DataRef,
     },
+    /// Change or read a buffer of a cache.
+    Cache(CacheStep),
     /// Append a record to the journal. It need not be durable yet.
     Record {
         /// Its number.
@@ -210,6 +220,44 @@ pub enum Effect {
     WakeAt(Nanos),
     /// No data are left on this device, which was to be drained: it can be taken away.
     Drained(DeviceIndex),
+}
+
+/// What happens to a buffer of a cache in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheStep {
+    /// It holds zeroes now.
+    Clear {
+        /// Number of the buffer.
+        slot: u32,
+        /// Its length.
+        length: Bytes,
+    },
+    /// It takes part of what a request of the host writes.
+    Keep {
+        /// Number of the buffer.
+        slot: u32,
+        /// Offset in it.
+        at: Bytes,
+        /// The host's request.
+        tag: Tag,
+        /// Offset in the request's buffer.
+        offset: Bytes,
+        /// How much.
+        length: Bytes,
+    },
+    /// It gives part of what a request of the host reads.
+    Serve {
+        /// Number of the buffer.
+        slot: u32,
+        /// Offset in it.
+        at: Bytes,
+        /// The host's request.
+        tag: Tag,
+        /// Offset in the request's buffer.
+        offset: Bytes,
+        /// How much.
+        length: Bytes,
+    },
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use esker_core::{Bytes, DeviceState, Nanos, Ratio};
 
 pub use checkpoint::Checkpoint;
 pub(crate) use durability::{Durability, Waiting, WrittenBlocks};
-pub use effect::{DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
+pub use effect::{CacheStep, DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
 pub use reshape::{Reshape, ReshapeError};
@@ -91,8 +91,26 @@ pub trait Engine: Debug + Send {
         None
     }
 
+    /// Counts of a memory cache; `None` for an engine without one.
+    fn cache_counts(&self) -> Option<CacheCounts> {
+        None
+    }
+
     /// Asserts the invariants. For tests: takes time proportional to the map.
     fn check(&self) {}
+}
+
+/// Counts of a cache of extents in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Reads of extents (or of parts of them) that were in memory, or on their way there.
+    pub hits: u64,
+    /// All other reads of extents.
+    pub misses: u64,
+    /// Bytes of the extents that were fetched.
+    pub fetched_bytes: u64,
+    /// Writes that became writes of all that their extent holds, so that it moves.
+    pub widened: u64,
 }
 
 /// Counts of extents that were moved or freed.
@@ -145,6 +163,9 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn movements(&self) -> Option<Movements> {
         (**self).movements()
+    }
+    fn cache_counts(&self) -> Option<CacheCounts> {
+        (**self).cache_counts()
     }
     fn check(&self) {
         (**self).check();

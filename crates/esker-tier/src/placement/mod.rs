@@ -2,6 +2,7 @@
 //! extents go, and which ones move.
 
 mod blocks;
+mod cache;
 mod capacity;
 mod copies;
 mod ending;
@@ -37,6 +38,7 @@ use map::{ExtentMap, Recorded};
 use reshape::Drain;
 use snapshot::Snapshot;
 
+pub use cache::MemoryCache;
 pub use capacity::UnmetShare;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEntry,
@@ -73,6 +75,8 @@ pub struct PlacementEngine {
     first_writes: u32,
     /// Redirected writes that are under way.
     redirects: u32,
+    /// Where the write of an extent that is the next input is redirected to.
+    promised: Option<(LogicalExtent, DeviceIndex)>,
     drains: Vec<Drain>,
     /// Parts of host requests under way to each device.
     under_way: Vec<u32>,
@@ -165,6 +169,7 @@ impl PlacementEngine {
             leaving: LeavingPlaces::default(),
             first_writes: 0,
             redirects: 0,
+            promised: None,
             drains: Vec::new(),
             under_way: vec![0; count],
             snapshot: None,

@@ -1,6 +1,6 @@
 //! Redirected writes: a write that replaces all that an extent holds need not go where the extent is.
 
-use esker_core::{DeviceError, Request};
+use esker_core::{Bytes, DeviceError, Lba, Request};
 
 use super::blocks::BLOCK;
 use super::leaving::WaitsFor;
@@ -11,14 +11,24 @@ use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
     /// The place on another device to which the part of the host's write `request` that touches `extent`, now at
-    /// `from`, goes; `None` if it goes to `from`. Extents leave devices that fail, take no more writes, or are drained;
-    /// else the policy decides.
+    /// `from`, goes; `None` if it goes to `from`.
     pub(super) fn redirected_place(
         &mut self,
         extent: LogicalExtent,
         from: ExtentPlace,
         request: &Request,
     ) -> Option<ExtentPlace> {
+        let promised = self.promised.take().filter(|(promised, _)| *promised == extent);
+        let to = promised.map_or_else(|| self.redirects_to(extent, from, request), |(_, to)| Some(to))?;
+        let place = self.map.take_near(extent, to)?;
+        self.map.set_work(extent, Work::Redirect);
+        self.redirects += 1;
+        Some(place)
+    }
+
+    /// The device to which that part goes. Extents leave devices that fail, take no more writes, or are drained; else
+    /// the policy decides.
+    fn redirects_to(&mut self, extent: LogicalExtent, from: ExtentPlace, request: &Request) -> Option<DeviceIndex> {
         let leaves = !self.takes_writes(from) || self.is_drained(from.device);
         if !leaves && !self.policy.redirects() {
             return None;
@@ -46,11 +56,24 @@ impl PlacementEngine {
             self.policy.redirect(&rewrite, &self.views).map(|device| device.0 as usize)
         }?;
         assert!(to < self.views.len(), "the policy named a device that is not there");
-        let wanted = to != from.device.0 as usize && self.views[to].has_room();
-        let to = wanted.then(|| self.map.take_near(extent, DeviceIndex(to as u16)))??;
-        self.map.set_work(extent, Work::Redirect);
-        self.redirects += 1;
-        Some(to)
+        (to != from.device.0 as usize && self.views[to].has_room()).then_some(DeviceIndex(to as u16))
+    }
+
+    /// `request`, a write of the host within one extent, as a write of all that the extent holds, if that is going to be
+    /// redirected. It has to be the next input: at the old place it could undo other writes to the extent.
+    pub(super) fn widened(&mut self, request: &Request) -> Option<Request> {
+        let first = request.start.byte_offset() / self.extent;
+        if (request.end_byte() - 1) / self.extent != first {
+            return None;
+        }
+        let extent = LogicalExtent(first as u32);
+        let from = self.map.place(extent)?;
+        let held = self.map.blocks.span(self.map.blocks_of(extent))?;
+        let blocks = Self::request_blocks(request);
+        let (start, end) = (held.start.min(blocks.start) as u64 * BLOCK, held.end.max(blocks.end) as u64 * BLOCK);
+        let widened = Request { start: Lba::containing(start), length: Bytes(end - start), ..*request };
+        self.promised = self.redirects_to(extent, from, &widened).map(|to| (extent, to));
+        self.promised.map(|_| widened)
     }
 
     /// Handles the end of a redirected write.

@@ -3,7 +3,7 @@
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Hint, Ratio, ReadError};
 use esker_results::Reporting;
-use esker_tier::{Engine, PlacementEngine, PlacementSettings, PolicySettings, SettingsError, UnmetShare};
+use esker_tier::{Engine, MemoryCache, PlacementEngine, PlacementSettings, PolicySettings, SettingsError, UnmetShare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,11 @@ pub struct HybridSettings {
     /// When extents are placed.
     #[serde(default)]
     pub allocate: Allocate,
+    /// Extents that are kept in memory as a whole, those read last: a read of any other one fetches all of it, writes
+    /// go through, and a write to one of them can move it at no further cost (default: none). Wu 2011 has 100.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 1_000_000))]
+    pub cached_extents: u32,
     /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -63,6 +68,14 @@ pub enum Allocate {
     AtStart,
     /// Each with its first write. Unwritten extents read as zeroes in no time.
     OnWrite,
+}
+
+/// The largest number of cached extents.
+const CACHED_MAX: u32 = 1_000_000;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 const fn default_extent() -> Bytes {
@@ -106,6 +119,10 @@ impl DeviceSettings for HybridSettings {
             let fault = DeviceFault::new("`capacity` and `reserve` exclude each other; give one of them");
             return Err(fault.at(["capacity", "reserve"]));
         }
+        if self.cached_extents > CACHED_MAX {
+            let message = format!("`cached_extents` is {}; a cache takes up to {CACHED_MAX}", self.cached_extents);
+            return Err(DeviceFault::new(message).at(["cached_extents"]));
+        }
         let (present, joining) = instance.children.split_at(instance.children.len() - instance.joining);
         let mut engine = self.engine(present)?;
         if self.allocate == Allocate::AtStart {
@@ -116,7 +133,13 @@ impl DeviceSettings for HybridSettings {
             engine.fill(Ratio::ONE);
         }
         let joining = joining.iter().map(|child| self.part(child.device.capacity())).collect();
-        Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining)))
+        Ok(match self.cached_extents {
+            0 => Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining)),
+            extents => {
+                let engine = MemoryCache::new(engine, extents);
+                Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining))
+            }
+        })
     }
 }
 

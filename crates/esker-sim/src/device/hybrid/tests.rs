@@ -33,7 +33,16 @@ fn settings(children: usize, allocate: Allocate) -> HybridSettings {
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
     let children = (0..children).map(|index| format!("c{index}")).collect();
     let (capacity, reserve) = (None, None);
-    HybridSettings { children, policy, extent: EXTENT, capacity, reserve, allocate, queue_depth: Some(1000) }
+    HybridSettings {
+        children,
+        policy,
+        extent: EXTENT,
+        capacity,
+        reserve,
+        allocate,
+        cached_extents: 0,
+        queue_depth: Some(1000),
+    }
 }
 
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! The engine against an array of sectors, with effects performed in random order and with crashes; and single cases.
 
+mod cached;
 mod cases;
 mod changes;
 mod moves;

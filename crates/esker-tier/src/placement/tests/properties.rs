@@ -6,15 +6,34 @@ use esker_core::Rng;
 use proptest::prelude::*;
 
 use super::redirects::Redirecting;
-use super::world::World;
+use super::world::{UnderTest, World};
 use super::*;
+use crate::placement::cache::{self, MemoryCache};
 
 /// A world on two devices, whose policy redirects writes.
 fn redirecting(seed: u64) -> World {
     let mut world = World::new(settings(&[64, 96], "[1, 1]"), seed);
     let policy = Redirecting::new(1, 2, seed);
-    world.engine = PlacementEngine::new(&world.settings).unwrap().with_policy(Box::new(policy));
+    let engine = PlacementEngine::new(&world.settings).unwrap().with_policy(Box::new(policy));
+    world.engine = UnderTest::Plain(engine);
     world
+}
+
+/// The same with `extents` extents in memory.
+fn cached(extents: u32, seed: u64) -> World {
+    let mut world = redirecting(seed);
+    let UnderTest::Plain(engine) = world.engine else { panic!("it has no cache") };
+    world.engine = UnderTest::Cached(MemoryCache::new(engine, extents));
+    world
+}
+
+/// Ends everything, and reads every sector.
+fn read_everything(world: &mut World) {
+    world.drain();
+    for sector in 0..world.history.len() as u64 {
+        world.submit(Request::read(Lba(sector), Bytes(512)));
+    }
+    world.drain();
 }
 
 /// (kind, start, sectors, fua, effects to perform afterwards)
@@ -59,15 +78,24 @@ proptest! {
     #[test]
     fn reads_return_the_last_write_in_whatever_order_effects_are_performed(operations in operations(), seed: u64) {
         let mut world = World::new(settings(&[80, 132, 32], "[2, 1, 1]"), seed);
-        let capacity = world.history.len() as u64;
         for operation in operations {
             submit(&mut world, operation);
         }
-        world.drain();
-        for sector in 0..capacity {
-            world.submit(Request::read(Lba(sector), Bytes(512)));
-        }
-        world.drain();
+        read_everything(&mut world);
+    }
+
+    #[test]
+    fn a_cache_returns_the_last_write_and_what_was_promised_survives(
+        extents in 0u32..6,
+        operations in operations(),
+        seed: u64,
+        failures in prop_oneof![Just(0u64), 2u64..20],
+    ) {
+        let mut world = World { failures, ..cached(extents, seed) };
+        let (before, after) = operations.split_at(operations.len() / 2);
+        before.iter().for_each(|&operation| submit(&mut world, operation));
+        read_everything(&mut world);
+        until_a_crash(world, after.to_vec()).unwrap();
     }
 
     /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds that value or
@@ -124,9 +152,17 @@ fn until_a_crash(mut world: World, operations: Vec<Operation>) -> Result<(), Str
 
 /// In how many of `runs` runs an engine breaks a promise after `spoil` has introduced a fault.
 fn losses(runs: u64, failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
-    let loses = |seed: &u64| {
-        let mut world = World { failures, ..redirecting(*seed) };
+    losses_of(runs, |seed| {
+        let mut world = World { failures, ..redirecting(seed) };
         spoil(&mut world.engine);
+        world
+    })
+}
+
+/// In how many of `runs` runs the engine that `make` makes breaks a promise.
+fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
+    let loses = |seed: &u64| {
+        let world = make(*seed);
         let mut rng = Rng::new(*seed);
         let mut next = |below| rng.below(below);
         let operation = |_| {
@@ -157,5 +193,23 @@ fn wrong_engines_are_found_out() {
         losses(300, 0, |engine| engine.fault = Some(Fault::TrustsDurableWrites)),
         losses(300, 0, |engine| engine.fault = Some(Fault::RecordsRedirectsEarly)),
     ];
+    assert!(found.iter().all(|&found| found >= 5), "{found:?}");
+}
+
+/// Faulty caches show old data: one that keeps what was fetched during a write, one that forgets trims, and one whose
+/// writes do not change what is cached.
+#[test]
+fn wrong_caches_are_found_out() {
+    let spoiled = |fault: Option<cache::Fault>| {
+        losses_of(2000, |seed| {
+            let mut world = cached(4, seed);
+            let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
+            cache.fault = fault;
+            world
+        })
+    };
+    assert_eq!(spoiled(None), 0);
+    let faults = [cache::Fault::OverlooksWrites, cache::Fault::OverlooksTrims, cache::Fault::WritesAround];
+    let found = faults.map(|fault| spoiled(Some(fault)));
     assert!(found.iter().all(|&found| found >= 5), "{found:?}");
 }

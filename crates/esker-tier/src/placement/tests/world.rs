@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use esker_core::Rng;
 
 use super::*;
-use crate::engine::RecordNumber;
+use crate::engine::{CacheStep, RecordNumber};
+use crate::placement::cache::MemoryCache;
 
 /// A device with a volatile cache: its content, and what each sector may hold after losing power. A failed flush
 /// forgets to write some of the sectors that it could not write; they still read as before.
@@ -63,6 +64,54 @@ impl Store {
     }
 }
 
+/// An engine, with or without a cache before it.
+pub(super) enum UnderTest {
+    Plain(PlacementEngine),
+    Cached(MemoryCache),
+}
+
+impl UnderTest {
+    fn outermost(&mut self) -> &mut dyn Engine {
+        match self {
+            Self::Plain(engine) => engine,
+            Self::Cached(cache) => cache,
+        }
+    }
+    pub(super) fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        self.outermost().on(now, input, effects);
+    }
+    pub(super) fn reshape(
+        &mut self,
+        now: Nanos,
+        reshape: Reshape,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), ReshapeError> {
+        self.outermost().reshape(now, reshape, effects)
+    }
+    pub(super) fn check(&mut self) {
+        self.outermost().check();
+    }
+}
+
+impl std::ops::Deref for UnderTest {
+    type Target = PlacementEngine;
+    fn deref(&self) -> &PlacementEngine {
+        match self {
+            Self::Plain(engine) => engine,
+            Self::Cached(cache) => &cache.engine,
+        }
+    }
+}
+
+impl std::ops::DerefMut for UnderTest {
+    fn deref_mut(&mut self) -> &mut PlacementEngine {
+        match self {
+            Self::Plain(engine) => engine,
+            Self::Cached(cache) => &mut cache.engine,
+        }
+    }
+}
+
 /// A value that was written to a sector, and the step at which its write was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
@@ -79,7 +128,7 @@ pub(super) struct Pending {
 /// A host, its volume, and what the host may rely on.
 pub(super) struct World {
     pub(super) settings: PlacementSettings,
-    pub(super) engine: PlacementEngine,
+    pub(super) engine: UnderTest,
     pub(super) stores: Vec<Store>,
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
     /// All records, whether they have come to the journal or not.
@@ -99,6 +148,8 @@ pub(super) struct World {
     pub(super) busy: Vec<bool>,
     /// Buffers of copies.
     pub(super) scratch: BTreeMap<u32, Vec<u64>>,
+    /// Buffers of the cache.
+    pub(super) cached: BTreeMap<u32, Vec<u64>>,
     /// One in this many flushes, durable writes and hardenings of the journal fails; none if 0.
     pub(super) failures: u64,
     pub(super) journal_failed: bool,
@@ -113,7 +164,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(settings: PlacementSettings, seed: u64) -> Self {
-        let engine = PlacementEngine::new(&settings).unwrap();
+        let engine = UnderTest::Plain(PlacementEngine::new(&settings).unwrap());
         let sectors = (engine.capacity().0 / 512) as usize;
         Self {
             stores: settings.devices.iter().map(|device| Store::new(device.0 / 512)).collect(),
@@ -131,6 +182,7 @@ impl World {
             tags: TagSlab::default(),
             busy: vec![false; sectors],
             scratch: BTreeMap::new(),
+            cached: BTreeMap::new(),
             failures: 0,
             journal_failed: false,
             was_drained: false,
@@ -167,11 +219,27 @@ impl World {
                     assert_eq!(self.engine.map.mapped(device.0.into()), 0);
                     assert!(self.drained.insert(device.0), "told twice");
                 }
+                Effect::Cache(step) => self.step_cache(step),
                 _ => {}
             }
         }
-        effects.retain(|effect| !matches!(effect, Effect::Drained(_)));
+        effects.retain(|effect| !matches!(effect, Effect::Drained(_) | Effect::Cache(_)));
         self.effects.append(&mut effects);
+    }
+
+    fn step_cache(&mut self, step: CacheStep) {
+        let sectors = |bytes: Bytes| (bytes.0 / 512) as usize;
+        match step {
+            CacheStep::Clear { slot, length } => drop(self.cached.insert(slot, vec![0; sectors(length)])),
+            CacheStep::Keep { slot, at, tag, offset, length } => {
+                let buffer = &self.pending[&tag].buffer[sectors(offset)..][..sectors(length)];
+                self.cached.get_mut(&slot).unwrap()[sectors(at)..][..sectors(length)].copy_from_slice(buffer);
+            }
+            CacheStep::Serve { slot, at, tag, offset, length } => {
+                let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[sectors(offset)..][..sectors(length)];
+                buffer.copy_from_slice(&self.cached[&slot][sectors(at)..][..sectors(length)]);
+            }
+        }
     }
 
     /// Whether after a crash only values that the host has written could be read where `record` says.
@@ -310,6 +378,15 @@ impl World {
                         RequestKind::Write { fua } => store.write(sector, *slot, fua),
                         kind => panic!("{kind:?} has no data"),
                     }
+                }
+            }
+            (RequestKind::Read, DataRef::Cached { slot, at }) => {
+                let buffer = &mut self.cached.get_mut(&slot).unwrap()[at.0 as usize / 512..];
+                buffer[..range.len()].copy_from_slice(&store.live[range]);
+            }
+            (RequestKind::Write { fua }, DataRef::Cached { slot, at }) => {
+                for (sector, value) in range.zip(&self.cached[&slot][at.0 as usize / 512..]) {
+                    store.write(sector, *value, fua);
                 }
             }
             (RequestKind::Read, DataRef::Scratch { slot }) => {

@@ -1,0 +1,394 @@
+//! A cache in memory before a placement engine: it holds the extents that were read last, as a whole, and every write
+//! goes through it (Wu 2011, section III.B, figures 11 and 12).
+
+mod slots;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
+
+use super::PlacementEngine;
+use crate::engine::{
+    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Hosts, Input, Movements, Reshape, ReshapeError,
+};
+use crate::extent::{DeviceIndex, LogicalExtent};
+use slots::{Found, Slots, Waiter};
+
+/// Serves reads of cached extents from memory, and fetches the whole extent for any other. A write to a cached extent
+/// that the policy wants elsewhere becomes a write of all that the extent holds, which the engine below redirects: the
+/// extent has moved, and nothing was read for that.
+///
+/// What is in memory is what the volume holds, or what a write under way is about to make of it. An extent is dropped
+/// when that cannot be told: after a failed write, or while writes to the same bytes are under way together.
+#[derive(Debug)]
+pub struct MemoryCache {
+    pub(super) engine: PlacementEngine,
+    extent: u64,
+    slots: Slots,
+    hosts: Hosts,
+    /// Requests to the engine below.
+    requests: TagSlab<Below>,
+    /// Extents with writes under way.
+    writes: BTreeMap<LogicalExtent, Writes>,
+    effects: Vec<Effect>,
+    counts: CacheCounts,
+    /// A fault for tests.
+    #[cfg(test)]
+    pub(super) fault: Option<Fault>,
+}
+
+/// Ways in which a cache can be made faulty, so that the properties have to find it.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A fetch during a write is kept.
+    OverlooksWrites,
+    /// What a trim empties stays in the cache.
+    OverlooksTrims,
+    /// A write does not change what is cached.
+    WritesAround,
+}
+
+/// Writes to an extent under way.
+#[derive(Clone, Debug)]
+struct Writes {
+    count: u32,
+    /// The bytes of the volume from the first to the last one that any of them has touched.
+    bytes: Range<u64>,
+}
+
+/// A request to the engine below.
+#[derive(Clone, Copy, Debug)]
+enum Below {
+    /// A request of the host, as it came.
+    Whole { host: Tag, request: Request },
+    /// Part of a host's read, past the cache.
+    Part { host: Tag, offset: u64 },
+    /// A read of a whole extent into a buffer.
+    Fetch { slot: u32 },
+    /// A host's write, as a write of all that its extent holds. Its data begin at `at` of the buffer.
+    Widened { host: Tag, slot: u32, at: u64, request: Request },
+}
+
+impl MemoryCache {
+    /// A cache of `extents` extents before `engine`, which has not taken any input yet.
+    pub fn new(engine: PlacementEngine, extents: u32) -> Self {
+        Self {
+            extent: engine.extent,
+            engine,
+            slots: Slots::new(extents),
+            hosts: Hosts::default(),
+            requests: TagSlab::default(),
+            writes: BTreeMap::new(),
+            effects: Vec::new(),
+            counts: CacheCounts::default(),
+            #[cfg(test)]
+            fault: None,
+        }
+    }
+
+    fn host(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
+        self.hosts.begin(tag, request.kind);
+        let lies_within = request.length > Bytes::ZERO && request.end_byte() <= self.engine.capacity().0;
+        match request.kind {
+            RequestKind::Read if lies_within => self.read(now, tag, &request, effects),
+            RequestKind::Write { .. } if lies_within && self.widen(now, tag, &request, effects) => {}
+            RequestKind::Write { .. } if lies_within => self.write(now, tag, request, effects),
+            RequestKind::Trim | RequestKind::WriteZeroes { .. } if lies_within => {
+                self.note_writes(&request);
+                #[cfg(test)]
+                if self.fault == Some(Fault::OverlooksTrims) {
+                    return self.send(now, Below::Whole { host: tag, request }, request, effects);
+                }
+                self.extents(&request).for_each(|(extent, _)| self.slots.drop_extent(extent));
+                self.send(now, Below::Whole { host: tag, request }, request, effects);
+            }
+            _ => self.send(now, Below::Whole { host: tag, request }, request, effects),
+        }
+    }
+
+    /// The extents that `request` touches, each with these bytes of the volume.
+    fn extents(&self, request: &Request) -> impl Iterator<Item = (LogicalExtent, Range<u64>)> + use<> {
+        let (start, end, extent) = (request.start.byte_offset(), request.end_byte(), self.extent);
+        (start / extent..=(end - 1) / extent).map(move |number| {
+            (LogicalExtent(number as u32), start.max(number * extent)..end.min((number + 1) * extent))
+        })
+    }
+
+    fn read(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) {
+        // The host is answered when all its parts have ended, and its own is the last one to begin.
+        self.hosts.wait(tag);
+        for (extent, bytes) in self.extents(request) {
+            let part = Waiter {
+                host: tag,
+                offset: bytes.start - request.start.byte_offset(),
+                at: bytes.start % self.extent,
+                length: bytes.end - bytes.start,
+            };
+            match self.slots.find(extent) {
+                Found::Here(slot) | Found::Lent(slot) => {
+                    self.counts.hits += 1;
+                    self.slots.touch(slot);
+                    effects.push(Self::serve(slot, &part));
+                }
+                Found::Fetched(slot) => {
+                    self.counts.hits += 1;
+                    self.slots.wait(slot, part);
+                    self.hosts.wait(tag);
+                }
+                Found::Nothing => {
+                    self.counts.misses += 1;
+                    self.hosts.wait(tag);
+                    self.fetch(now, request, extent, part, effects);
+                }
+            }
+        }
+        self.part_ended(tag, 0, Ok(()), effects);
+    }
+
+    /// Reads the extent of `part` into a buffer, or if that may not be, `part` alone.
+    fn fetch(&mut self, now: Nanos, request: &Request, extent: LogicalExtent, part: Waiter, effects: &mut Vec<Effect>) {
+        let start = u64::from(extent.0) * self.extent;
+        let read = |at: u64, length: u64| Request { start: Lba::containing(at), length: Bytes(length), ..*request };
+        let is_written = self.writes.contains_key(&extent);
+        #[cfg(test)]
+        let is_written = is_written && self.fault != Some(Fault::OverlooksWrites);
+        match if is_written { None } else { self.slots.fetch(extent, part) } {
+            Some(slot) => {
+                let length = Bytes(self.extent);
+                effects.push(Effect::Cache(CacheStep::Clear { slot, length }));
+                self.send(now, Below::Fetch { slot }, read(start, self.extent), effects);
+            }
+            None => {
+                let Waiter { host, offset, at, length } = part;
+                self.send(now, Below::Part { host, offset }, read(start + at, length), effects);
+            }
+        }
+    }
+
+    const fn serve(slot: u32, part: &Waiter) -> Effect {
+        let Waiter { host, offset, at, length } = *part;
+        let (offset, at, length) = (Bytes(offset), Bytes(at), Bytes(length));
+        Effect::Cache(CacheStep::Serve { slot, at, tag: host, offset, length })
+    }
+
+    const fn keep(slot: u32, at: u64, tag: Tag, offset: u64, length: u64) -> Effect {
+        let (offset, at, length) = (Bytes(offset), Bytes(at), Bytes(length));
+        Effect::Cache(CacheStep::Keep { slot, at, tag, offset, length })
+    }
+
+    fn write(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
+        for (extent, bytes) in self.extents(&request) {
+            let overlaps = |writes: &Writes| writes.bytes.start < bytes.end && bytes.start < writes.bytes.end;
+            match self.slots.find(extent) {
+                #[cfg(test)]
+                Found::Here(_) if self.fault == Some(Fault::WritesAround) => {}
+                Found::Here(slot) if !self.writes.get(&extent).is_some_and(overlaps) => {
+                    let offset = bytes.start - request.start.byte_offset();
+                    effects.push(Self::keep(slot, bytes.start % self.extent, tag, offset, bytes.end - bytes.start));
+                }
+                #[cfg(test)]
+                Found::Fetched(_) if self.fault == Some(Fault::OverlooksWrites) => {}
+                _ => self.slots.drop_extent(extent),
+            }
+        }
+        self.note_writes(&request);
+        self.send(now, Below::Whole { host: tag, request }, request, effects);
+    }
+
+    /// Makes `request` a write of all that its extent holds, if that is cached and the policy wants it elsewhere.
+    /// Returns whether it was.
+    fn widen(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) -> bool {
+        let extent = LogicalExtent((request.start.byte_offset() / self.extent) as u32);
+        let Found::Here(slot) = self.slots.find(extent) else { return false };
+        if self.writes.contains_key(&extent) {
+            return false;
+        }
+        let Some(widened) = self.engine.widened(request) else { return false };
+        let start = u64::from(extent.0) * self.extent;
+        let at = request.start.byte_offset() - start;
+        effects.push(Self::keep(slot, at, tag, 0, request.length.0));
+        self.slots.lend(slot);
+        self.counts.widened += 1;
+        self.note_writes(&widened);
+        let below = Below::Widened { host: tag, slot, at: widened.start.byte_offset() - start, request: widened };
+        self.send(now, below, widened, effects);
+        true
+    }
+
+    fn note_writes(&mut self, request: &Request) {
+        for (extent, bytes) in self.extents(request) {
+            let writes = self.writes.entry(extent).or_insert(Writes { count: 0, bytes: bytes.clone() });
+            writes.count += 1;
+            writes.bytes = writes.bytes.start.min(bytes.start)..writes.bytes.end.max(bytes.end);
+        }
+    }
+
+    /// Notes the end of a write. If it has failed, nobody knows what the volume holds.
+    fn end_writes(&mut self, request: &Request, ok: bool) {
+        let changes = !matches!(request.kind, RequestKind::Read | RequestKind::Flush);
+        if !changes || request.length == Bytes::ZERO || request.end_byte() > self.engine.capacity().0 {
+            return;
+        }
+        for (extent, _) in self.extents(request) {
+            let writes = self.writes.get_mut(&extent).expect("it was noted");
+            writes.count -= 1;
+            if writes.count == 0 {
+                self.writes.remove(&extent);
+            }
+            if !ok {
+                self.slots.drop_extent(extent);
+            }
+        }
+    }
+
+    /// Sends `request` to the engine below.
+    fn send(&mut self, now: Nanos, below: Below, request: Request, effects: &mut Vec<Effect>) {
+        match below {
+            Below::Whole { host, .. } | Below::Widened { host, .. } => self.hosts.wait(host),
+            Below::Fetch { .. } => self.counts.fetched_bytes += request.length.0,
+            Below::Part { .. } => {}
+        }
+        let tag = self.requests.insert(below);
+        self.tell(now, Input::Host { tag, request }, effects);
+    }
+
+    /// Hands `input` to the engine below, and passes on its effects.
+    fn tell(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        let mut own = std::mem::take(&mut self.effects);
+        self.engine.on(now, input, &mut own);
+        self.pass_on(&mut own, effects);
+        self.effects = own;
+    }
+
+    fn pass_on(&mut self, own: &mut Vec<Effect>, effects: &mut Vec<Effect>) {
+        for effect in own.drain(..) {
+            match effect {
+                Effect::Io { io, host: Some(tag), device, request, data } => {
+                    let (host, data) = self.above(tag, data);
+                    effects.push(Effect::Io { io, host: Some(host), device, request, data });
+                }
+                Effect::Reply { tag, result } => {
+                    let below = self.requests.remove(tag);
+                    let ok = result.is_ok();
+                    match below {
+                        Below::Whole { host, request } => {
+                            self.end_writes(&request, ok);
+                            self.part_ended(host, 0, result, effects);
+                        }
+                        Below::Part { host, offset } => self.part_ended(host, offset, result, effects),
+                        Below::Widened { host, slot, request, .. } => {
+                            self.slots.give_back(slot);
+                            self.end_writes(&request, ok);
+                            self.part_ended(host, 0, result, effects);
+                        }
+                        Below::Fetch { slot } => {
+                            for part in self.slots.fetched(slot, ok) {
+                                if ok {
+                                    effects.push(Self::serve(slot, &part));
+                                }
+                                self.part_ended(part.host, part.offset, result, effects);
+                            }
+                        }
+                    }
+                }
+                effect => effects.push(effect),
+            }
+        }
+    }
+
+    /// The host's request that `tag` of the engine below is for, and where `data` are.
+    fn above(&mut self, tag: Tag, data: DataRef) -> (Tag, DataRef) {
+        let below = *self.requests.get_mut(tag);
+        let host = match below {
+            Below::Whole { host, .. } | Below::Part { host, .. } | Below::Widened { host, .. } => host,
+            Below::Fetch { slot } => self.slots.fetches_for(slot),
+        };
+        let data = match (data, below) {
+            (DataRef::None, _) => DataRef::None,
+            (DataRef::Host { offset, .. }, Below::Whole { .. }) => DataRef::Host { tag: host, offset },
+            (DataRef::Padded { offset, head, tail, .. }, Below::Whole { .. }) => {
+                DataRef::Padded { tag: host, offset, head, tail }
+            }
+            (DataRef::Host { offset, .. }, Below::Part { offset: own, .. }) => {
+                DataRef::Host { tag: host, offset: Bytes(offset.0 + own) }
+            }
+            (DataRef::Host { offset, .. }, Below::Fetch { slot }) => DataRef::Cached { slot, at: offset },
+            (DataRef::Host { offset, .. }, Below::Widened { slot, at, .. }) => {
+                DataRef::Cached { slot, at: Bytes(offset.0 + at) }
+            }
+            (data, below) => unreachable!("{below:?} has no {data:?}"),
+        };
+        (host, data)
+    }
+
+    fn part_ended(&mut self, host: Tag, order: u64, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
+        if self.hosts.child_ended(host, order, result) {
+            let result = self.hosts.result(host);
+            self.hosts.reply(host, result, effects);
+        }
+    }
+}
+
+impl Engine for MemoryCache {
+    fn capacity(&self) -> Bytes {
+        self.engine.capacity()
+    }
+
+    fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        match input {
+            Input::Host { tag, request } => self.host(now, tag, request, effects),
+            input => self.tell(now, input, effects),
+        }
+    }
+
+    fn device_state(&self, device: DeviceIndex) -> DeviceState {
+        self.engine.device_state(device)
+    }
+
+    fn state(&self) -> DeviceState {
+        self.engine.state()
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        self.engine.checkpoint()
+    }
+
+    fn begin_checkpoint(&mut self) -> Checkpoint {
+        self.engine.begin_checkpoint()
+    }
+
+    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
+        self.engine.continue_checkpoint(most, into)
+    }
+
+    fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
+        let mut own = std::mem::take(&mut self.effects);
+        let result = self.engine.reshape(now, reshape, &mut own);
+        self.pass_on(&mut own, effects);
+        self.effects = own;
+        result
+    }
+
+    fn telemetry_period(&self) -> Option<Nanos> {
+        self.engine.telemetry_period()
+    }
+
+    fn fill(&mut self, share: Ratio) {
+        self.engine.fill(share);
+    }
+
+    fn movements(&self) -> Option<Movements> {
+        self.engine.movements()
+    }
+
+    fn cache_counts(&self) -> Option<CacheCounts> {
+        Some(self.counts)
+    }
+
+    fn check(&self) {
+        self.engine.check();
+        self.slots.check();
+    }
+}

@@ -1,0 +1,102 @@
+//! A cache before the engine, as single cases.
+
+use super::*;
+use crate::engine::CacheStep;
+use crate::placement::cache::MemoryCache;
+
+/// Places extents on the first device, and wants those that are written anew on the second: at every other question.
+#[derive(Debug)]
+struct Wavering(bool);
+
+impl Placement for Wavering {
+    fn place(&mut self, _: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
+        DeviceIndex(0)
+    }
+    fn redirect(&mut self, _: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
+        self.0 = !self.0;
+        self.0.then_some(DeviceIndex(1))
+    }
+    fn redirects(&self) -> bool {
+        true
+    }
+    fn devices_joined(&mut self, _: usize) {}
+}
+
+/// Hands `input` to `cache` and ends every request to a device at once. Returns all effects.
+fn serve(cache: &mut MemoryCache, input: Input) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    cache.on(Nanos::ZERO, input, &mut effects);
+    let mut next = 0;
+    while next < effects.len() {
+        if let Effect::Io { io, .. } = effects[next] {
+            cache.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }, &mut effects);
+        }
+        next += 1;
+    }
+    cache.check();
+    effects
+}
+
+fn volume(extents: u32, policy: impl Placement + 'static) -> MemoryCache {
+    let mut engine = engine().with_policy(Box::new(policy));
+    engine.offer(Bytes(6 * EXTENT * 512)).unwrap();
+    engine.fill(Ratio::ONE);
+    MemoryCache::new(engine, extents)
+}
+
+fn read(sector: u64) -> Input {
+    host(0, Request::read(Lba(sector), Bytes(512)))
+}
+
+#[test]
+fn a_read_fetches_the_whole_extent_and_the_next_one_needs_no_device() {
+    let mut cache = volume(2, StaticSplit::new(&[1, 1]));
+    let first = ios(&serve(&mut cache, read(3)));
+    assert_eq!(first.iter().map(|(.., request)| request.length.0).collect::<Vec<_>>(), [EXTENT * 512]);
+    let again = serve(&mut cache, read(9));
+    let tag = Tag { slot: 0, generation: 0 };
+    let (slot, at, offset, length) = (0, Bytes(9 * 512), Bytes(0), Bytes(512));
+    let serves = Effect::Cache(CacheStep::Serve { slot, at, tag, offset, length });
+    assert_eq!(again, [serves, Effect::Reply { tag, result: Ok(()) }]);
+    let counts = cache.cache_counts().unwrap();
+    assert_eq!((counts.hits, counts.misses, counts.fetched_bytes), (1, 1, EXTENT * 512));
+}
+
+#[test]
+fn the_extent_that_was_not_used_for_longest_makes_room() {
+    let mut cache = volume(2, StaticSplit::new(&[1, 1]));
+    let needs_device = |cache: &mut MemoryCache, extent: u64| !ios(&serve(cache, read(extent * EXTENT))).is_empty();
+    let needs = [0, 1, 0, 2, 0, 1, 2].map(|extent| needs_device(&mut cache, extent));
+    assert_eq!(needs, [true, true, false, true, false, true, true]);
+}
+
+/// A write to part of a cached extent takes all of it to the other device: by what the policy has said when it was
+/// asked, and not by a second answer.
+#[test]
+fn a_write_to_a_cached_extent_moves_it() {
+    let mut cache = volume(2, Wavering(false));
+    serve(&mut cache, read(0));
+    let write = Request::write(Lba(5), Bytes(512));
+    let effects = serve(&mut cache, host(0, write));
+    let [(_, DeviceIndex(1), request)] = ios(&effects)[..] else { panic!("{effects:?}") };
+    assert_eq!(request.length, Bytes(EXTENT * 512));
+    let from_cache =
+        |effect: &Effect| matches!(effect, Effect::Io { data: DataRef::Cached { slot: 0, at: Bytes(0) }, .. });
+    assert!(effects.iter().any(from_cache), "{effects:?}");
+    assert_eq!(cache.movements().unwrap().redirected, 1);
+    assert_eq!(cache.cache_counts().unwrap().widened, 1);
+    // What is not in memory is not widened.
+    let [(_, _, request)] = ios(&serve(&mut cache, host(0, Request::write(Lba(5 + EXTENT), Bytes(512)))))[..] else {
+        panic!("one write")
+    };
+    assert_eq!(request.length, Bytes(512));
+}
+
+/// A volume without a cache reads past it.
+#[test]
+fn no_extents_are_no_cache() {
+    let mut cache = volume(0, StaticSplit::new(&[1, 1]));
+    for _ in 0..2 {
+        assert_eq!(ios(&serve(&mut cache, read(3))).len(), 1);
+    }
+}
