@@ -70,6 +70,9 @@ struct StripeIo {
     kind: RequestKind,
     /// Decides which of several errors is reported: the offset in the host's request, or for a flush the device.
     order: u64,
+    /// Whether it is all that the host's request needs: then its end is the host's answer, and `hosts` knows nothing of
+    /// it.
+    alone: bool,
 }
 
 impl StripeEngine {
@@ -93,8 +96,15 @@ impl StripeEngine {
 
     #[inline]
     fn host(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
-        self.hosts.begin(tag, request.kind);
         let capacity = self.capacity();
+        let has_range = request.kind != RequestKind::Flush && request.length > Bytes::ZERO;
+        if has_range
+            && request.end_byte() <= capacity.0
+            && let Some(piece) = self.stripes.only_piece(request.start.byte_offset(), request.length.0)
+        {
+            return self.send_alone(tag, piece, request, effects);
+        }
+        self.hosts.begin(tag, request.kind);
         if request.kind == RequestKind::Flush {
             for index in 0..self.health.devices().len() {
                 let device = DeviceIndex(index as u16);
@@ -121,6 +131,20 @@ impl StripeEngine {
         }
     }
 
+    /// Sends a request of the host that lies in one unit.
+    #[inline]
+    fn send_alone(&mut self, tag: Tag, piece: Piece, request: Request, effects: &mut Vec<Effect>) {
+        let (kind, device) = (request.kind, DeviceIndex(piece.child as u16));
+        if kind != RequestKind::Read && self.health.has_failed(device) {
+            effects.push(Effect::Reply { tag, result: Err(DeviceError::Failed) });
+            return;
+        }
+        let data = if kind.has_data() { DataRef::Host { tag, offset: Bytes::ZERO } } else { DataRef::None };
+        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind, order: 0, alone: true }));
+        let request = Request { start: piece.start, ..request };
+        effects.push(Effect::Io { io, host: Some(tag), device, request, data });
+    }
+
     #[inline]
     fn send(
         &mut self,
@@ -134,7 +158,7 @@ impl StripeEngine {
         if request.kind != RequestKind::Read && self.health.has_failed(device) {
             return self.hosts.note(tag, order, DeviceError::Failed);
         }
-        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind: request.kind, order }));
+        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind: request.kind, order, alone: false }));
         self.hosts.wait(tag);
         effects.push(Effect::Io { io, host: Some(tag), device, request, data });
     }
@@ -150,9 +174,11 @@ impl Engine for StripeEngine {
         match input {
             Input::Host { tag, request } => self.host(tag, request, effects),
             Input::Done { io, at: _, result } => {
-                let StripeIo { host, device, kind, order } = self.ios.remove(io.0);
+                let StripeIo { host, device, kind, order, alone } = self.ios.remove(io.0);
                 let result = self.health.judge(device, kind, result);
-                if self.hosts.child_ended(host, order, result) {
+                if alone {
+                    effects.push(Effect::Reply { tag: host, result });
+                } else if self.hosts.child_ended(host, order, result) {
                     let result = self.hosts.result(host);
                     self.hosts.reply(host, result, effects);
                 }

@@ -53,13 +53,25 @@ impl Stripes {
         }
     }
 
+    /// The piece of `length` bytes (at least one) from byte `start`, if they lie in one unit, as most requests do.
+    #[inline]
+    pub(super) fn only_piece(&self, start: u64, length: u64) -> Option<Piece> {
+        let unit = start / self.unit;
+        let within = start - unit * self.unit;
+        (within + length <= self.unit).then(|| Piece {
+            child: (unit % self.children) as usize,
+            start: Lba::containing(unit / self.children * self.unit + within),
+            length: Bytes(length),
+            offset: 0,
+        })
+    }
+
     /// The pieces of `length` bytes (at least one) from byte `start`, at most one for each child, by the address of
     /// their first bytes. Units of a range on one child follow each other there, so each piece is one range.
     #[inline]
     pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = Piece> {
         let (end, first) = (start + length, start / self.unit);
-        // Most requests lie in one unit: divisions cost.
-        let last = if end <= (first + 1) * self.unit { first } else { (end - 1) / self.unit };
+        let last = (end - 1) / self.unit;
         (first..=last.min(first + self.children - 1)).map(move |unit| {
             let (round, child) = (unit / self.children, unit % self.children);
             let begin = start.max(unit * self.unit);
@@ -102,6 +114,7 @@ mod tests {
             for sector in 0..sectors {
                 let pieces: Vec<_> = stripes.split(sector * 512, 512).collect();
                 prop_assert_eq!(pieces.len(), 1);
+                prop_assert_eq!(stripes.only_piece(sector * 512, 512), Some(pieces[0]));
                 prop_assert!(pieces[0].start.0 < unit * units);
                 prop_assert_eq!(seen.insert((pieces[0].child, pieces[0].start), sector), None);
             }

@@ -1,5 +1,5 @@
-//! Improves shares by trying: a little more for one device and less for another, kept where requests are answered
-//! faster.
+//! Improves shares by trying: others that promise something, then a little more for one device and less for another,
+//! kept where requests are answered faster.
 
 /// The first step, as a share of all requests, and the largest and the least one.
 const STEP_FIRST: f64 = 0.1;
@@ -9,10 +9,12 @@ const STEP_MIN: f64 = 0.02;
 const BASE: usize = 32;
 const TRIAL_MIN: usize = 8;
 const TRIAL_MAX: usize = 128;
-/// Standard errors of a difference after which a trial is good, or bad, before its last batch.
+/// Standard errors of a difference after which a trial is good, or bad, before its last batch; and how many the
+/// difference has to be after it.
 const GOOD: f64 = 3.0;
 const BAD: f64 = 1.5;
-/// What the last batch of a trial has to show.
+const GOOD_AT_LAST: f64 = 1.5;
+/// A smaller part of the mean response time is not worth a change.
 const GAIN_MIN: f64 = 0.003;
 /// At rest the mean response time is looked at in so many batches; if it has changed by this much, trying begins anew.
 const WATCHED: usize = 512;
@@ -43,8 +45,8 @@ impl Measured {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Measures the shares to begin with.
-    Base,
+    /// Measures the best shares so far, until there are so many batches of them.
+    Base(usize),
     /// Measures other shares.
     Trial,
     /// Nothing was better: watches.
@@ -55,75 +57,111 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Climb {
     stage: Stage,
-    /// The best shares so far.
+    /// The best shares so far, and what requests take with them.
     shares: Vec<f64>,
     best: Measured,
-    current: Measured,
+    /// The shares that are tried, and what requests take with them.
+    trial: Option<Vec<f64>>,
+    tried: Measured,
+    /// Shares to try before any step.
+    promising: Option<Vec<f64>>,
     step: f64,
     /// The pair of devices, one of which gets more, by the number of the pair.
     direction: usize,
     /// Trials that were no better, one after the other.
     failures: usize,
+    lost: bool,
 }
 
 impl Climb {
-    pub(super) fn new(shares: &[f64]) -> Self {
+    /// A search from `shares` on, which tries the `promising` ones first.
+    pub(super) fn new(shares: &[f64], promising: Vec<f64>) -> Self {
+        let differs = shares.iter().zip(&promising).any(|(one, other)| (one - other).abs() > STEP_MIN);
         Self {
-            stage: Stage::Base,
+            stage: Stage::Base(BASE),
             shares: shares.to_vec(),
             best: Measured::default(),
-            current: Measured::default(),
+            trial: None,
+            tried: Measured::default(),
+            promising: differs.then_some(promising),
             step: STEP_FIRST,
             direction: 0,
             failures: 0,
+            lost: false,
         }
+    }
+
+    /// Whether response times at rest have changed so much that the search should begin anew.
+    pub(super) fn has_lost_its_way(&self) -> bool {
+        self.lost
     }
 
     /// Takes the mean response time of a batch of requests. Returns the shares to go on with, if they change.
     pub(super) fn batch(&mut self, mean: f64) -> Option<Vec<f64>> {
-        self.current.add(mean);
-        let count = self.current.count as usize;
         match self.stage {
-            Stage::Base if count >= BASE => {
-                self.best = std::mem::take(&mut self.current);
-                self.next_trial()
-            }
-            Stage::Trial if count >= TRIAL_MIN => {
-                let gain = self.best.mean - self.current.mean;
-                let error = (self.best.variance() + self.current.variance()).sqrt();
-                let is_last = count >= TRIAL_MAX;
-                if gain > GOOD * error || is_last && gain > GAIN_MIN * self.best.mean {
-                    self.keep()
-                } else if gain < -BAD * error || is_last {
-                    self.failures += 1;
-                    self.direction += 1;
-                    self.next_trial()
-                } else {
-                    None
+            Stage::Base(goal) => {
+                self.best.add(mean);
+                if self.best.count < goal as f64 {
+                    return None;
+                }
+                match &self.trial {
+                    Some(trial) => {
+                        self.stage = Stage::Trial;
+                        Some(trial.clone())
+                    }
+                    None => self.next_trial(),
                 }
             }
-            Stage::Rest if count >= WATCHED => {
-                let watched = std::mem::take(&mut self.current);
-                if (watched.mean / self.best.mean - 1.0).abs() > CHANGED {
-                    *self = Self::new(&self.shares);
+            Stage::Trial => {
+                self.tried.add(mean);
+                self.judge()
+            }
+            Stage::Rest => {
+                self.tried.add(mean);
+                if self.tried.count >= WATCHED as f64 {
+                    let watched = std::mem::take(&mut self.tried);
+                    self.lost = (watched.mean / self.best.mean - 1.0).abs() > CHANGED;
                 }
                 None
             }
-            _ => None,
+        }
+    }
+
+    /// Ends the trial if it can be judged. A trial that cannot is interrupted when the best shares were measured less
+    /// than it was.
+    fn judge(&mut self) -> Option<Vec<f64>> {
+        let count = self.tried.count as usize;
+        if count < TRIAL_MIN {
+            return None;
+        }
+        let gain = self.best.mean - self.tried.mean;
+        let error = (self.best.variance() + self.tried.variance()).sqrt();
+        let is_last = count >= TRIAL_MAX;
+        if gain > GOOD * error || is_last && gain > (GOOD_AT_LAST * error).max(GAIN_MIN * self.best.mean) {
+            self.keep()
+        } else if gain < -BAD * error || is_last {
+            self.failures += 1;
+            self.direction += 1;
+            self.next_trial()
+        } else if count as f64 >= 2.0 * self.best.count {
+            self.stage = Stage::Base(count);
+            Some(self.shares.clone())
+        } else {
+            None
         }
     }
 
     /// Keeps the shares of this trial, and goes on in the same direction.
     fn keep(&mut self) -> Option<Vec<f64>> {
-        self.shares = self.tried().expect("they were tried");
-        self.best = std::mem::take(&mut self.current);
+        self.shares = self.trial.take().expect("they were tried");
+        self.best = std::mem::take(&mut self.tried);
         self.step = (self.step * 1.5).min(STEP_MAX);
         self.failures = 0;
         self.next_trial()
     }
 
     /// The shares with a step in this direction; `None` if there is nothing to take away.
-    fn tried(&self) -> Option<Vec<f64>> {
+    fn next_step(&self) -> Option<Vec<f64>> {
         let devices = self.shares.len();
         let pair = self.direction % (devices * (devices - 1));
         let (to, from) = (pair / (devices - 1), pair % (devices - 1));
@@ -136,13 +174,20 @@ impl Climb {
     }
 
     fn next_trial(&mut self) -> Option<Vec<f64>> {
-        self.current = Measured::default();
+        self.tried = Measured::default();
+        self.trial = self.promising.take().or_else(|| self.next_of_all_steps());
+        self.stage = if self.trial.is_some() { Stage::Trial } else { Stage::Rest };
+        Some(self.trial.clone().unwrap_or_else(|| self.shares.clone()))
+    }
+
+    /// The next step that can be taken, of any size; `None` if all were tried.
+    fn next_of_all_steps(&mut self) -> Option<Vec<f64>> {
         let directions = self.shares.len() * self.shares.len().saturating_sub(1);
         while self.step >= STEP_MIN && directions > 0 {
             while self.failures < directions {
-                if let Some(shares) = self.tried() {
-                    self.stage = Stage::Trial;
-                    return Some(shares);
+                let step = self.next_step();
+                if step.is_some() {
+                    return step;
                 }
                 self.failures += 1;
                 self.direction += 1;
@@ -150,8 +195,7 @@ impl Climb {
             self.failures = 0;
             self.step /= 2.0;
         }
-        self.stage = Stage::Rest;
-        Some(self.shares.clone())
+        None
     }
 }
 
@@ -163,7 +207,7 @@ mod tests {
 
     /// Climbs on a valley of response times with noise. Returns the shares in the end, and how many batches it took.
     fn climbed(start: &[f64], best: &[f64], noise: f64) -> (Vec<f64>, usize) {
-        let mut climb = Climb::new(start);
+        let mut climb = Climb::new(start, start.to_vec());
         let (mut shares, mut rng) = (start.to_vec(), Rng::new(1));
         for batches in 0..20_000 {
             let away: f64 = shares.iter().zip(best).map(|(one, other)| (one - other).powi(2)).sum();
@@ -192,13 +236,28 @@ mod tests {
 
     #[test]
     fn a_change_of_the_response_times_makes_it_try_again() {
-        let mut climb = Climb::new(&[0.5, 0.5]);
+        let mut climb = Climb::new(&[0.5, 0.5], vec![0.5, 0.5]);
         while climb.stage != Stage::Rest {
             climb.batch(100.0);
         }
         (0..WATCHED).for_each(|_| drop(climb.batch(101.0)));
-        assert_eq!(climb.stage, Stage::Rest);
+        assert!(!climb.has_lost_its_way());
         (0..WATCHED).for_each(|_| drop(climb.batch(200.0)));
-        assert_eq!(climb.stage, Stage::Base);
+        assert!(climb.has_lost_its_way());
+    }
+
+    #[test]
+    fn shares_that_promise_much_are_tried_first_and_kept_only_if_they_are_better() {
+        for (promising, kept) in [([0.2, 0.8], true), ([0.9, 0.1], false)] {
+            let mut climb = Climb::new(&[0.5, 0.5], promising.to_vec());
+            let mut shares = vec![0.5, 0.5];
+            let mut batches = 0..;
+            while climb.promising.is_some() || climb.trial.as_deref() == Some(&promising) {
+                let noise = f64::from(batches.next().unwrap() % 7);
+                let mean = 100.0 + 100.0 * (shares[0] - 0.2) + noise;
+                shares = climb.batch(mean).unwrap_or(shares);
+            }
+            assert_eq!(climb.shares == promising, kept, "{:?}", climb.shares);
+        }
     }
 }

@@ -9,11 +9,16 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 const MOVES_MAX: usize = 4;
 /// The least share at first, so that a device with the weight 0 is measured.
 pub(super) const LEAST_FIRST: f64 = 0.001;
+/// When extents of more than this share have another home, all of them are looked for, used or not: on a large volume
+/// the use of extents alone would take too long to show what the new shares do.
+const SWEEP_MIN: f64 = 0.01;
+/// Extents that are looked at for one that has to move, at a time.
+const SWEEP_STEP: u32 = 256;
 
 /// Gives each device a share of the extents, drawn by the extent's number: an extent belongs to the device with the
 /// lowest score, and a device whose share grows takes extents from all others alike (rendezvous hashing). So the shares
 /// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
-/// where it belongs moves when it is used.
+/// where it belongs moves when it is used, or after a large change of the shares, when its turn comes.
 #[derive(Debug)]
 pub(super) struct Homes {
     pub(super) shares: Vec<f64>,
@@ -23,6 +28,19 @@ pub(super) struct Homes {
     interval: Nanos,
     moving: Vec<LogicalExtent>,
     next_move: Nanos,
+    /// Extents that were heard of: those up to the highest number.
+    extents: u32,
+    /// The shares by which all extents were moved last.
+    swept: Vec<f64>,
+    sweep: Option<Sweep>,
+}
+
+/// Goes through all extents, in order, and moves those whose home has changed.
+#[derive(Debug)]
+struct Sweep {
+    next: u32,
+    /// The shares before; `None` if the extents follow several.
+    before: Option<Vec<f64>>,
 }
 
 impl Homes {
@@ -37,18 +55,25 @@ impl Homes {
             interval,
             moving: Vec::new(),
             next_move: Nanos::ZERO,
+            extents: 0,
+            swept: Vec::new(),
+            sweep: None,
         };
         // The rate of the host is not known yet.
         homes.give_least(LEAST_FIRST);
+        homes.swept.clone_from(&homes.shares);
         homes
     }
 
     /// The device that `extent` belongs to.
     pub(super) fn home(&self, extent: LogicalExtent) -> DeviceIndex {
-        let score = |device: usize| -draw(extent, device).ln() / self.shares[device];
-        let scores = (0..self.shares.len()).map(|device| (score(device), device));
-        let (_, device) = scores.min_by(|one, other| one.0.total_cmp(&other.0)).expect("there are devices");
-        DeviceIndex(device as u16)
+        home(extent, &self.shares)
+    }
+
+    /// The same for an extent that gets its first place.
+    pub(super) fn home_of_new(&mut self, extent: LogicalExtent) -> DeviceIndex {
+        self.extents = self.extents.max(extent.0 + 1);
+        self.home(extent)
     }
 
     /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not.
@@ -60,6 +85,7 @@ impl Homes {
         wishes: &mut Wishes,
     ) -> bool {
         let mut astray = false;
+        self.extents = self.extents.max(done.first.0 + done.extents);
         for extent in (done.first.0..done.first.0 + done.extents).map(LogicalExtent) {
             let home = self.home(extent);
             if home == done.device || !devices[home.0 as usize].has_room() {
@@ -67,20 +93,46 @@ impl Homes {
             }
             astray = true;
             if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.moving.contains(&extent) {
-                self.moving.push(extent);
-                self.next_move = now + self.interval;
-                wishes.moves.push(WishedMove::among_requests(extent, home));
+                self.wish(now, extent, home, wishes);
             }
         }
+        self.sweep(now, devices, wishes);
         astray
+    }
+
+    fn wish(&mut self, now: Nanos, extent: LogicalExtent, home: DeviceIndex, wishes: &mut Wishes) {
+        self.moving.push(extent);
+        self.next_move = now + self.interval;
+        wishes.moves.push(WishedMove::among_requests(extent, home));
+    }
+
+    /// Looks for the next extent whose home has changed, if one may move now.
+    fn sweep(&mut self, now: Nanos, devices: &[DeviceView], wishes: &mut Wishes) {
+        if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
+            return;
+        }
+        let Some(Sweep { next, before }) = self.sweep.take() else { return };
+        let end = next.saturating_add(SWEEP_STEP).min(self.extents);
+        let moves = |extent: &LogicalExtent| {
+            let now = self.home(*extent);
+            before.as_ref().is_none_or(|before| home(*extent, before) != now) && devices[now.0 as usize].has_room()
+        };
+        let found = (next..end).map(LogicalExtent).find(moves);
+        if let Some(extent) = found.filter(|extent| !self.moving.contains(extent)) {
+            self.wish(now, extent, self.home(extent), wishes);
+        }
+        let next = found.map_or(end, |extent| extent.0 + 1);
+        self.sweep = (next < self.extents).then_some(Sweep { next, before });
     }
 
     /// Notes how a move has ended.
     pub(super) fn moved(&mut self, now: Nanos, extent: LogicalExtent, outcome: MoveOutcome) {
         self.moving.retain(|&moving| moving != extent);
-        if outcome == MoveOutcome::NoRoom {
+        match outcome {
             // What is full now is not asked again at once.
-            self.next_move = now + Nanos(self.interval.0.saturating_mul(100));
+            MoveOutcome::NoRoom => self.next_move = now + Nanos(self.interval.0.saturating_mul(100)),
+            MoveOutcome::NothingToDo => self.next_move = now,
+            _ => {}
         }
     }
 
@@ -97,13 +149,34 @@ impl Homes {
         self.shares.iter_mut().for_each(|share| *share = (*share / total).max(least));
         let total: f64 = self.shares.iter().sum();
         self.shares.iter_mut().for_each(|share| *share /= total);
+        self.begin_sweep();
+    }
+
+    /// Has all extents moved, if many of them have another home than when that was done last.
+    fn begin_sweep(&mut self) {
+        let gained = |(share, before): (&f64, &f64)| (share - before).max(0.0);
+        let changed: f64 = self.shares.iter().zip(&self.swept).map(gained).sum();
+        if changed > SWEEP_MIN {
+            let before = std::mem::replace(&mut self.swept, self.shares.clone());
+            let before = self.sweep.is_none().then_some(before);
+            self.sweep = Some(Sweep { next: 0, before });
+        }
     }
 
     /// New devices begin with their probes.
     pub(super) fn devices_joined(&mut self, devices: usize) {
         self.shares.resize(devices, 0.0);
+        self.swept.resize(devices, 0.0);
         self.give_least(self.least.max(LEAST_FIRST));
     }
+}
+
+/// The device that `extent` belongs to by `shares`.
+fn home(extent: LogicalExtent, shares: &[f64]) -> DeviceIndex {
+    let score = |device: usize| -draw(extent, device).ln() / shares[device];
+    let scores = (0..shares.len()).map(|device| (score(device), device));
+    let (_, device) = scores.min_by(|one, other| one.0.total_cmp(&other.0)).expect("there are devices");
+    DeviceIndex(device as u16)
 }
 
 /// A number above 0 and up to 1, always the same for this extent and device.
@@ -131,6 +204,33 @@ mod tests {
         let homes = homes(&[0.7, 0.25, 0.05]);
         let share = |device: u16| homes.iter().filter(|&&home| home == device).count() as f64 / 1e5;
         assert!((share(0) - 0.7).abs() < 0.005 && (share(2) - 0.05).abs() < 0.003, "{} {}", share(0), share(2));
+    }
+
+    /// After a change of the shares all extents that belong elsewhere are moved, used or not, one in each interval.
+    #[test]
+    fn a_large_change_moves_what_is_never_used() {
+        let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
+        let before: Vec<_> = (0..10_000).map(|extent| homes.home_of_new(LogicalExtent(extent))).collect();
+        homes.shares = vec![0.7, 0.3];
+        homes.give_least(0.001);
+        let differs = |&extent: &u32| homes.home(LogicalExtent(extent)) != before[extent as usize];
+        let expected: Vec<u32> = (0..10_000).filter(differs).collect();
+        let room = DeviceView { free_extents: 9, state: esker_core::DeviceState::Online, drained: false, under_way: 0 };
+        let mut moved = Vec::new();
+        for millis in 0..4_000u64 {
+            let mut wishes = Wishes::default();
+            homes.sweep(Nanos::from_millis(millis), &[room; 2], &mut wishes);
+            for wished in wishes.moves {
+                moved.push(wished.extent.0);
+                homes.moved(Nanos::from_millis(millis), wished.extent, MoveOutcome::Done);
+            }
+        }
+        assert_eq!(moved, expected);
+        assert!(homes.sweep.is_none() && moved.len() > 1_500);
+        // A small one is left to the use of extents.
+        homes.shares = vec![0.705, 0.295];
+        homes.give_least(0.001);
+        assert!(homes.sweep.is_none());
     }
 
     #[test]

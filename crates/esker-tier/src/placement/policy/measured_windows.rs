@@ -185,7 +185,8 @@ impl Windows {
         None
     }
 
-    fn requests(&self) -> u64 {
+    /// Requests in the window, of all devices.
+    pub(super) fn requests(&self) -> u64 {
         self.closed.iter().flatten().map(|sum| sum.requests).sum()
     }
 

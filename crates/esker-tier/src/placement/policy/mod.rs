@@ -1,5 +1,6 @@
 //! Policies: they choose the device for each extent.
 
+mod balance;
 mod climb;
 mod fast_first;
 mod homes;
@@ -68,7 +69,7 @@ pub trait Placement: Debug + Send {
     }
 
     /// Another device for a write that replaces all that an extent holds; `None` if it goes where the extent is. The
-    /// device needs room.
+    /// device needs room. This may be asked without a write that follows.
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         let _ = (write, devices);
         None

@@ -5,20 +5,22 @@ use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::balance::{Balance, Shown};
 use super::climb::Climb;
 use super::homes::Homes;
-use super::rates::{Rates, best_shares, throughput};
+use super::rates::{Rates, best_shares};
 use super::static_split::checked_weights;
 use super::{
-    DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite, Wishes, schema_of,
+    Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite,
+    Wishes, schema_of,
 };
 use crate::extent::DeviceIndex;
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "throughput",
-    summary: "Splits requests so that they are answered fastest on the whole: by a model, then by trying",
-    source: "Ours: a closed queueing network with measured, load-dependent rates (Buzen 1973); then a search",
+    summary: "Splits requests so that they are answered fastest on the whole: balances devices, then tries other shares",
+    source: "Ours: the equilibrium, a closed queueing network with measured rates (Buzen 1973), and a search",
     parameters: ParameterSource::Schema(schema_of::<ThroughputSettings>),
     capabilities: &[],
     build,
@@ -44,18 +46,17 @@ impl Default for ThroughputSettings {
     }
 }
 
-/// Requests that end between two looks at the model.
-const WINDOW: u64 = 2048;
-/// Looks at the model before better shares are searched by trying.
-const LOOKS_MAX: u32 = 12;
+/// Requests without a difference between the devices after which they are balanced, and requests after which their
+/// balance is looked for no longer.
+const BALANCED: u64 = 1 << 14;
+const BALANCING_MAX: u64 = 150_000;
 /// Requests of a batch of the search.
 const BATCH: u64 = 256;
-/// Shares change when that promises this part more requests per second.
-const GAIN_MIN: f64 = 0.01;
 /// Part of the requests of a window that may go to extents that still have to move, for it to count.
 const ASTRAY_MAX: f64 = 0.02;
-/// What the windows before count beside a new one.
+/// What the rates measured before count when this many requests have ended since.
 const MEMORY: f64 = 0.8;
+const MEMORY_AFTER: u64 = 2048;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
     let ThroughputSettings { weights, probe, interval } = settings.options()?;
@@ -64,23 +65,37 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     }
     let weights = checked_weights(&weights, devices)?;
     let homes = Homes::new(&weights, 1.0 / probe.as_secs_f64(), interval);
-    Ok(Box::new(Throughput { homes, rates: Rates::new(devices), window: Window::default(), looks: 0, climb: None }))
+    let (rates, window, stage) = (Rates::new(devices), Window::default(), Stage::first(devices));
+    Ok(Box::new(Throughput { homes, rates, window, stage }))
 }
 
-/// Measures how many requests each device ends per second when it has one, two, three... of them under way, and
-/// computes the shares with which most would end. Equal response times ([`super::wardrop`]) are not that: with few
-/// requests under way, a slow device makes them wait that could be answered elsewhere.
-///
-/// The model knows nothing of caches that are emptied in between, or of neighbours that are read together. So better
-/// shares are searched from there on, by the mean response time of all requests: in a closed loop, it is least where
-/// most requests end (Little).
+/// Searches the shares with which requests end fastest. Equal response times ([`super::wardrop`]) are a good place to
+/// begin, and with many requests under way the best one; with few, a slow device makes them wait that could be answered
+/// elsewhere. A model tells where that could be: it is measured how many requests each device ends per second when it
+/// has one, two, three... of them under way, and computed with which shares most would end. The model knows nothing of
+/// caches that are emptied in between, or of neighbours that are read together, so its shares are tried first, and then
+/// small steps, by the mean response time of all requests: in a closed loop, it is least where most requests end
+/// (Little).
 #[derive(Debug)]
 struct Throughput {
     homes: Homes,
     rates: Rates,
     window: Window,
-    looks: u32,
-    climb: Option<Climb>,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Looks for equal response times.
+    Balancing { balance: Balance, requests: u64 },
+    /// Tries other shares.
+    Searching(Climb),
+}
+
+impl Stage {
+    fn first(devices: usize) -> Self {
+        Self::Balancing { balance: Balance::new(devices), requests: 0 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,53 +107,56 @@ struct Window {
     times: f64,
 }
 
-impl Window {
-    /// Whether the shares are those that were asked for.
-    fn is_settled(&self) -> bool {
-        self.astray as f64 <= ASTRAY_MAX * self.requests as f64
-    }
-
-    fn per_s(&self, now: Nanos) -> f64 {
-        self.requests as f64 / now.saturating_sub(self.began).as_secs_f64().max(1e-9)
-    }
-}
-
 impl Throughput {
-    /// Takes the end of a window.
-    fn window_ended(&mut self, now: Nanos) {
-        let window = std::mem::replace(&mut self.window, Window { began: now, ..Window::default() });
-        let shares = match (&mut self.climb, window.is_settled()) {
-            (_, false) => None,
-            (Some(climb), true) => climb.batch(window.times / window.requests as f64),
-            (None, true) => self.look_at_model(),
-        };
-        if let Some(shares) = shares {
-            self.homes.shares = shares;
-            self.homes.keep_probing(window.per_s(now));
-        }
-        if self.climb.is_none() {
-            self.rates.forget(MEMORY);
+    /// Takes the end of a request of the host, `astray` if its extents were not at home.
+    fn ended(&mut self, now: Nanos, done: &Completed, astray: bool) {
+        match &mut self.stage {
+            Stage::Balancing { balance, requests } => {
+                *requests += 1;
+                if requests.is_multiple_of(MEMORY_AFTER) {
+                    self.rates.forget(MEMORY);
+                }
+                let shown = balance.record(now, done, astray, &mut self.homes);
+                let balanced = matches!(shown, Shown::NoDifference(requests) if requests >= BALANCED);
+                if balanced || *requests >= BALANCING_MAX {
+                    self.begin_search(now);
+                }
+            }
+            Stage::Searching(climb) => {
+                self.window.requests += 1;
+                self.window.astray += u64::from(astray);
+                self.window.times += done.at.saturating_sub(done.sent).0 as f64;
+                if self.window.requests < BATCH {
+                    return;
+                }
+                let window = std::mem::replace(&mut self.window, Window { began: now, ..Window::default() });
+                if window.astray as f64 > ASTRAY_MAX * window.requests as f64 {
+                    return;
+                }
+                let shares = climb.batch(window.times / window.requests as f64);
+                if climb.has_lost_its_way() {
+                    self.stage = Stage::first(self.homes.shares.len());
+                } else if let Some(shares) = shares {
+                    self.homes.shares = shares;
+                    let seconds = now.saturating_sub(window.began).as_secs_f64().max(1e-9);
+                    self.homes.keep_probing(window.requests as f64 / seconds);
+                }
+            }
         }
     }
 
-    /// The shares that the model promises to be better. If there are none, trying begins.
-    fn look_at_model(&mut self) -> Option<Vec<f64>> {
-        self.looks += 1;
+    fn begin_search(&mut self, now: Nanos) {
         let population = self.rates.population();
         let rates = self.rates.of_devices(population.ceil() as usize);
-        let best = best_shares(&rates, population);
-        let promise = throughput(&rates, &best, population) / throughput(&rates, &self.homes.shares, population);
-        let is_better = promise > 1.0 + GAIN_MIN && self.looks < LOOKS_MAX;
-        if !is_better {
-            self.climb = Some(Climb::new(&self.homes.shares));
-        }
-        is_better.then_some(best)
+        let promising = best_shares(&rates, population);
+        self.window = Window { began: now, ..Window::default() };
+        self.stage = Stage::Searching(Climb::new(&self.homes.shares, promising));
     }
 }
 
 impl Placement for Throughput {
     fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
-        self.homes.home(new.extent)
+        self.homes.home_of_new(new.extent)
     }
 
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
@@ -148,12 +166,7 @@ impl Placement for Throughput {
                 self.rates.time_passes(now, devices, Some(done.device));
                 if done.ok && done.kind.has_data() {
                     let astray = self.homes.move_home(now, &done, devices, wishes);
-                    self.window.requests += 1;
-                    self.window.astray += u64::from(astray);
-                    self.window.times += done.at.saturating_sub(done.sent).0 as f64;
-                }
-                if self.window.requests >= if self.climb.is_some() { BATCH } else { WINDOW } {
-                    self.window_ended(now);
+                    self.ended(now, &done, astray);
                 }
             }
             Event::Moved { extent, outcome } => self.homes.moved(now, extent, outcome),
@@ -176,7 +189,6 @@ impl Placement for Throughput {
 
     fn devices_joined(&mut self, devices: usize) {
         self.homes.devices_joined(devices);
-        self.rates = Rates::new(devices);
-        (self.looks, self.climb) = (0, None);
+        (self.rates, self.stage) = (Rates::new(devices), Stage::first(devices));
     }
 }

@@ -1,0 +1,75 @@
+//! Shifts shares until all devices answer equally fast.
+
+use esker_core::Nanos;
+
+use super::Completed;
+use super::homes::Homes;
+use super::measured_windows::{Difference, Windows};
+
+/// The first step goes this part of the way that equation 3.1 would go with an alpha of one over the mean.
+const GAIN_FIRST: f64 = 0.5;
+const GAIN_MIN: f64 = 0.02;
+/// In one step a share becomes at most this many times larger or smaller.
+const STEP_MAX: f64 = 3.0;
+/// A measured share that differs by more than this from the one asked for differs for a reason: a device is full, or
+/// some extents are far hotter than others.
+const SHARE_NOISE: f64 = 0.25;
+
+/// Shifts the shares of [`Homes`] by equation 3.1, P = Q + alpha (R - R_i) Q for each device i, but only when the
+/// difference of the response times is no noise, and when the last change of the shares has arrived in the requests.
+#[derive(Debug)]
+pub(super) struct Balance {
+    windows: Windows,
+    gain: f64,
+    /// The slowest device at the last change of the shares.
+    slowest: Option<usize>,
+}
+
+/// What a request has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Nothing yet.
+    Nothing,
+    /// That the shares had to change.
+    Difference,
+    /// That so many requests tell no difference between the devices, or that only one of them is worth its while.
+    NoDifference(u64),
+}
+
+impl Balance {
+    pub(super) fn new(devices: usize) -> Self {
+        Self { windows: Windows::new(devices), gain: GAIN_FIRST, slowest: None }
+    }
+
+    /// Takes the end of a request, `astray` if its extents were not at home. Changes the shares by what the devices
+    /// took to answer, if that can be told from noise.
+    pub(super) fn record(&mut self, now: Nanos, done: &Completed, astray: bool, homes: &mut Homes) -> Shown {
+        if !self.windows.record(now, done.device, done.at.saturating_sub(done.sent), astray) {
+            return Shown::Nothing;
+        }
+        let least = homes.least * 1.01;
+        let is_least = |device: usize| homes.shares[device] <= least;
+        let requests = self.windows.requests();
+        let Some(Difference { devices: found, slowest, certain }) = self.windows.difference(is_least) else {
+            return Shown::NoDifference(requests);
+        };
+        let mean: f64 = found.iter().map(|device| device.share * device.mean).sum();
+        // Whoever was too slow and is now too fast was changed by too much.
+        self.gain = match self.slowest.replace(slowest) {
+            Some(before) if before != slowest => (self.gain / 2.0).max(GAIN_MIN),
+            Some(_) => (self.gain * 1.2).min(1.0),
+            None => self.gain,
+        };
+        // What may be noise moves nothing.
+        let gain = self.gain * certain;
+        for (share, device) in homes.shares.iter_mut().zip(&found) {
+            let factor = 1.0 + gain * (mean - device.mean) / mean;
+            // A share that was asked for is known better than the measured one, unless it could not be had.
+            let had = if (device.share / *share - 1.0).abs() < SHARE_NOISE { *share } else { device.share };
+            *share = had * factor.clamp(1.0 / STEP_MAX, STEP_MAX);
+        }
+        homes.keep_probing(self.windows.rate_per_s());
+        self.windows.restart();
+        Shown::Difference
+    }
+}
