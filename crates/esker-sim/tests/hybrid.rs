@@ -69,11 +69,11 @@ fn fast_first_uses_one_device_while_it_has_room() {
 /// extent to the device that the policy wants it on, without a read.
 #[test]
 fn cached_extents_answer_reads_and_move_with_writes() {
-    let volume = |cached_extents: u32, footprint: &str, policy: &str| {
+    let volume = |cached_extents: u32, policy: &str| {
         let text = format!(
             "[workload]\n\
              queue_depth = 4\n\
-             synthetic = {{ requests = 60_000, footprint = \"{footprint}\", read_fraction = \"60%\" }}\n\
+             synthetic = {{ requests = 60_000, footprint = \"16MiB\", read_fraction = \"60%\" }}\n\
              [device.fast]\n\
              kind = \"constant\"\n\
              service_time = \"100us\"\n\
@@ -88,25 +88,27 @@ fn cached_extents_answer_reads_and_move_with_writes() {
              extent = \"64KiB\"\n\
              capacity = \"64MiB\"\n\
              cached_extents = {cached_extents}\n\
-             policy = {{ kind = \"{policy}\" }}\n\
+             policy = {policy}\n\
              [run]\n\
              target = \"volume\"\n"
         );
         run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
     };
     // 256 extents fit into 256.
-    let all = volume(256, "16MiB", "static-split");
+    let all = volume(256, "{ kind = \"static-split\" }");
     let cache = all.devices["volume"].memory_cache.unwrap();
-    assert_eq!((cache.misses, cache.fetched_bytes), (256, 16 << 20));
+    // A few are written while they are fetched, and so fetched again.
+    assert!((256..300).contains(&cache.misses) && cache.fetched_bytes <= cache.misses << 16, "{cache:?}");
     assert!(cache.hit_ratio > 0.99 && all.devices["volume"].placement.unwrap().moved_bytes == 0);
     // Every fourth one fits: uniform reads find one of four there.
-    let some = volume(64, "16MiB", "static-split");
+    let some = volume(64, "{ kind = \"static-split\" }");
     let cache = some.devices["volume"].memory_cache.unwrap();
     assert!((cache.hit_ratio - 0.25).abs() < 0.05, "{cache:?}");
-    assert_eq!(cache.fetched_bytes, cache.misses * (64 << 10));
-    let none = volume(0, "16MiB", "wardrop");
+    assert!(cache.fetched_bytes <= cache.misses << 16 && cache.fetched_bytes > (cache.misses << 16) / 2, "{cache:?}");
+    let none = volume(0, "{ kind = \"wardrop\" }");
     assert_eq!(none.devices["volume"].memory_cache, None);
-    let moving = volume(64, "16MiB", "wardrop");
+    // Copies alone would move ten extents a second.
+    let moving = volume(64, "{ kind = \"wardrop\", interval = \"100ms\" }");
     let (cache, placement) =
         (moving.devices["volume"].memory_cache.unwrap(), moving.devices["volume"].placement.unwrap());
     assert!(cache.widened_writes > 20 && placement.redirected_writes == cache.widened_writes, "{cache:?}");

@@ -21,8 +21,8 @@ const SHARE_NOISE: f64 = 0.25;
 pub(super) struct Balance {
     windows: Windows,
     gain: f64,
-    /// The slowest device at the last change of the shares.
-    slowest: Option<usize>,
+    /// By how much each device was slower than the mean, as a part of it, at the last change of the shares.
+    before: Vec<f64>,
 }
 
 /// What a request has shown.
@@ -38,7 +38,7 @@ pub(super) enum Shown {
 
 impl Balance {
     pub(super) fn new(devices: usize) -> Self {
-        Self { windows: Windows::new(devices), gain: GAIN_FIRST, slowest: None }
+        Self { windows: Windows::new(devices), gain: GAIN_FIRST, before: Vec::new() }
     }
 
     /// Takes the end of a request, `astray` if its extents were not at home. Changes the shares by what the devices
@@ -50,16 +50,21 @@ impl Balance {
         let least = homes.least * 1.01;
         let is_least = |device: usize| homes.shares[device] <= least;
         let requests = self.windows.requests();
-        let Some(Difference { devices: found, slowest, certain }) = self.windows.difference(is_least) else {
+        let Some(Difference { devices: found, certain }) = self.windows.difference(is_least) else {
             return Shown::NoDifference(requests);
         };
         let mean: f64 = found.iter().map(|device| device.share * device.mean).sum();
-        // Whoever was too slow and is now too fast was changed by too much.
-        self.gain = match self.slowest.replace(slowest) {
-            Some(before) if before != slowest => (self.gain / 2.0).max(GAIN_MIN),
-            Some(_) => (self.gain * 1.2).min(1.0),
-            None => self.gain,
+        // Devices that were too slow and are now too fast were changed by too much.
+        let slower: Vec<f64> = found.iter().map(|device| device.mean / mean - 1.0).collect();
+        let along = |((share, before), now): ((f64, &f64), &f64)| share * before * now;
+        let shares = found.iter().map(|device| device.share);
+        let goes_on: f64 = shares.zip(&self.before).zip(&slower).map(along).sum();
+        self.gain = match self.before.is_empty() {
+            true => self.gain,
+            false if goes_on < 0.0 => (self.gain / 2.0).max(GAIN_MIN),
+            false => (self.gain * 1.3).min(1.0),
         };
+        self.before = slower;
         // What may be noise moves nothing.
         let gain = self.gain * certain;
         for (share, device) in homes.shares.iter_mut().zip(&found) {

@@ -9,8 +9,9 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 const MOVES_MAX: usize = 4;
 /// The least share at first, so that a device with the weight 0 is measured.
 pub(super) const LEAST_FIRST: f64 = 0.001;
-/// When extents of more than this share have another home, all of them are looked for, used or not: on a large volume
-/// the use of extents alone would take too long to show what the new shares do.
+/// When extents of more than this share have another home, all of them are looked for, used or not, whenever their
+/// devices have nothing else to do: on a large volume the use of extents alone would take too long to show what the new
+/// shares do.
 const SWEEP_MIN: f64 = 0.01;
 /// Extents that are looked at for one that has to move, at a time.
 const SWEEP_STEP: u32 = 256;
@@ -18,7 +19,7 @@ const SWEEP_STEP: u32 = 256;
 /// Gives each device a share of the extents, drawn by the extent's number: an extent belongs to the device with the
 /// lowest score, and a device whose share grows takes extents from all others alike (rendezvous hashing). So the shares
 /// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
-/// where it belongs moves when it is used, or after a large change of the shares, when its turn comes.
+/// where it belongs moves when it is used, or after a large change of the shares in idle moments.
 #[derive(Debug)]
 pub(super) struct Homes {
     pub(super) shares: Vec<f64>,
@@ -76,7 +77,8 @@ impl Homes {
         self.home(extent)
     }
 
-    /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not.
+    /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not, or
+    /// whether another one moves: response times of now say less of the shares.
     pub(super) fn move_home(
         &mut self,
         now: Nanos,
@@ -93,36 +95,47 @@ impl Homes {
             }
             astray = true;
             if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.moving.contains(&extent) {
-                self.wish(now, extent, home, wishes);
+                self.wish(now, WishedMove::among_requests(extent, home), wishes);
             }
         }
-        self.sweep(now, devices, wishes);
-        astray
+        astray | self.sweep(now, done.device, devices, wishes)
     }
 
-    fn wish(&mut self, now: Nanos, extent: LogicalExtent, home: DeviceIndex, wishes: &mut Wishes) {
-        self.moving.push(extent);
+    fn wish(&mut self, now: Nanos, wished: WishedMove, wishes: &mut Wishes) {
+        self.moving.push(wished.extent);
         self.next_move = now + self.interval;
-        wishes.moves.push(WishedMove::among_requests(extent, home));
+        wishes.moves.push(wished);
     }
 
-    /// Looks for the next extent whose home has changed, if one may move now.
-    fn sweep(&mut self, now: Nanos, devices: &[DeviceView], wishes: &mut Wishes) {
+    /// Moves the next extent whose home has changed, if it may move now and its devices have nothing else to do: `ended`
+    /// has just ended a request. Returns whether it does.
+    fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
         if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
-            return;
+            return false;
         }
-        let Some(Sweep { next, before }) = self.sweep.take() else { return };
+        let Some(Sweep { next, before }) = self.sweep.take() else { return false };
         let end = next.saturating_add(SWEEP_STEP).min(self.extents);
+        let homes = |extent: LogicalExtent| (before.as_ref().map(|before| home(extent, before)), self.home(extent));
         let moves = |extent: &LogicalExtent| {
-            let now = self.home(*extent);
-            before.as_ref().is_none_or(|before| home(*extent, before) != now) && devices[now.0 as usize].has_room()
+            let (before, now) = homes(*extent);
+            before != Some(now) && devices[usize::from(now.0)].has_room() && !self.moving.contains(extent)
         };
         let found = (next..end).map(LogicalExtent).find(moves);
-        if let Some(extent) = found.filter(|extent| !self.moving.contains(extent)) {
-            self.wish(now, extent, self.home(extent), wishes);
-        }
-        let next = found.map_or(end, |extent| extent.0 + 1);
+        let is_idle = |device: DeviceIndex| devices[usize::from(device.0)].under_way <= u32::from(device == ended);
+        let may_move = found.filter(|extent| {
+            let (before, now) = homes(*extent);
+            is_idle(now) && before.is_none_or(is_idle)
+        });
+        let next = match (found, may_move) {
+            (Some(waits), None) => waits.0,
+            (Some(moves), Some(_)) => moves.0 + 1,
+            (None, _) => end,
+        };
         self.sweep = (next < self.extents).then_some(Sweep { next, before });
+        if let Some(extent) = may_move {
+            self.wish(now, WishedMove::in_background(extent, self.home(extent)), wishes);
+        }
+        may_move.is_some()
     }
 
     /// Notes how a move has ended.
@@ -219,7 +232,7 @@ mod tests {
         let mut moved = Vec::new();
         for millis in 0..4_000u64 {
             let mut wishes = Wishes::default();
-            homes.sweep(Nanos::from_millis(millis), &[room; 2], &mut wishes);
+            homes.sweep(Nanos::from_millis(millis), DeviceIndex(0), &[room; 2], &mut wishes);
             for wished in wishes.moves {
                 moved.push(wished.extent.0);
                 homes.moved(Nanos::from_millis(millis), wished.extent, MoveOutcome::Done);

@@ -62,9 +62,7 @@ pub(super) struct Found {
 pub(super) struct Difference {
     /// One entry per device.
     pub(super) devices: Vec<Found>,
-    /// The slowest device that has more than the least share.
-    pub(super) slowest: usize,
-    /// The part of the largest difference that remains after two standard errors are taken off.
+    /// The part of the largest difference that remains after a standard error is taken off.
     pub(super) certain: f64,
 }
 
@@ -176,8 +174,8 @@ impl Windows {
             false => SIGNIFICANT_OF_MANY,
         };
         if difference > significant * noise && difference > TOLERANCE * mean {
-            let certain = (difference - 2.0 * noise) / difference;
-            return Some(Difference { devices, slowest, certain });
+            let certain = (difference - noise) / difference;
+            return Some(Difference { devices, certain });
         }
         if self.batches >= WINDOW_MAX {
             self.restart();
