@@ -50,7 +50,7 @@ fn highest(experiment: &Experiment, settle: (f64, u64), ladder: &Ladder) -> (f64
 }
 
 fn ladder(first_per_s: f64, factor: f64) -> Ladder {
-    let measured = if esker_testkit::soak() > 1 { 60_000 } else { 24_000 };
+    let measured = if esker_testkit::soak() > 1 { 60_000 } else { 40_000 };
     Ladder { first_per_s, last_per_s: 1_000.0, factor, warm_up: 6_000, measured, limit_ms: 50.0 }
 }
 

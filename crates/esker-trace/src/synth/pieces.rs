@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::area::Area;
-use super::{AddressPattern, Permutation, SyntheticError};
+use super::{AddressPattern, Permutation};
 
 /// The footprint in pieces of equal size, each of one of several kinds. Kinds lie scattered over the footprint, and
 /// differ in how many of the reads and of the writes go to them.
@@ -32,28 +32,8 @@ pub struct PieceKind {
 }
 
 impl PieceSettings {
-    /// Checks them for a footprint that is drawn from with this alignment, and whose largest request has `largest`
-    /// bytes.
-    pub(super) fn check(&self, footprint: Bytes, alignment: u64, largest: Bytes) -> Result<(), SyntheticError> {
-        let Self { size, kinds } = self;
-        if *size < largest || !size.0.is_multiple_of(alignment) {
-            return Err(SyntheticError::PieceSize { size: *size, largest, alignment: Bytes(alignment) });
-        }
-        let of = |weight: fn(&PieceKind) -> u32| kinds.iter().map(|kind| u64::from(weight(kind))).sum::<u64>();
-        if of(|kind| kind.reads) == 0 || of(|kind| kind.writes) == 0 || of(|kind| kind.pieces) == 0 {
-            return Err(SyntheticError::PieceWeights);
-        }
-        let bounds = self.bounds(footprint.0);
-        let used = |kind: &PieceKind| kind.reads > 0 || kind.writes > 0;
-        let empty = kinds.iter().zip(bounds.windows(2)).position(|(kind, pair)| used(kind) && pair[0] == pair[1]);
-        match empty {
-            Some(index) => Err(SyntheticError::NoPieces { index, pieces: footprint.0 / size.0 }),
-            None => Ok(()),
-        }
-    }
-
     /// Where each kind's pieces begin among all, and the end of the last one's.
-    fn bounds(&self, footprint: u64) -> Vec<u64> {
+    pub(super) fn bounds(&self, footprint: u64) -> Vec<u64> {
         let pieces = u128::from(footprint / self.size.0);
         let all: u128 = self.kinds.iter().map(|kind| u128::from(kind.pieces)).sum();
         let mut before = 0u128;

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::named::NameOrTable;
 use super::presets::names;
-use super::{AddressPattern, ArrivalPattern, PieceSettings, SizePattern};
+use super::{AddressPattern, ArrivalPattern, PieceKind, PieceSettings, SizePattern};
 
 /// A synthetic workload, as in `synthetic = { requests = 1_000_000, read_fraction = "70%", size = "4KiB" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -280,19 +280,35 @@ impl SyntheticSettings {
         if size > footprint {
             return Err(SyntheticError::Footprint { size, footprint });
         }
-        if let Some(pieces) = &self.pieces {
-            pieces.check(footprint, self.alignment(), size)?;
-        }
+        self.check_pieces(footprint, size)?;
         let Some(share) = self.write_area else { return Ok(()) };
-        if self.pieces.is_some() {
-            return Err(SyntheticError::PiecesAndArea);
-        }
         let writes_from = self.writes_from(footprint).0;
         let areas = [(writes_from, read), (footprint.0 - writes_from, write)];
         match areas.into_iter().find(|&(area, size)| area < size.0) {
             Some((area, size)) => Err(SyntheticError::Area { share, footprint, area: Bytes(area), size }),
             None => Ok(()),
         }
+    }
+
+    /// Checks the pieces for requests of up to `largest` bytes.
+    fn check_pieces(&self, footprint: Bytes, largest: Bytes) -> Result<(), SyntheticError> {
+        let Some(pieces) = &self.pieces else { return Ok(()) };
+        if self.write_area.is_some() {
+            return Err(SyntheticError::PiecesAndArea);
+        }
+        let PieceSettings { size, ref kinds } = *pieces;
+        let alignment = self.alignment();
+        if size < largest || !size.0.is_multiple_of(alignment) {
+            return Err(SyntheticError::PieceSize { size, largest, alignment: Bytes(alignment) });
+        }
+        let of = |weight: fn(&PieceKind) -> u32| kinds.iter().any(|kind| weight(kind) > 0);
+        if !(of(|kind| kind.pieces) && of(|kind| kind.reads) && of(|kind| kind.writes)) {
+            return Err(SyntheticError::PieceWeights);
+        }
+        let bounds = pieces.bounds(footprint.0);
+        let used = |kind: &PieceKind| kind.reads > 0 || kind.writes > 0;
+        let empty = kinds.iter().zip(bounds.windows(2)).position(|(kind, pair)| used(kind) && pair[0] == pair[1]);
+        empty.map_or(Ok(()), |index| Err(SyntheticError::NoPieces { index, pieces: footprint.0 / size.0 }))
     }
 
     /// Where the area of writes begins; zero if they go everywhere.

@@ -1,6 +1,6 @@
 //! Wu 2011, figure 9: IOzone with four processes, of which 0 to 4 read: the Transcend hybrid against two disks.
 
-use super::volume::{MIGRATION, Part, SLOW, STRIPING, Volume};
+use super::volume::{Part, SLOW, STRIPING, Volume, WARY_MIGRATION};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
@@ -21,12 +21,10 @@ const STAND_IN: &str = "four processes that all have the same mix, on files of t
                         the devices are stand-ins, too";
 
 fn measure(item: &Item, context: &Context<'_>, scale: f64) -> Result<ItemOutcome, ReproduceError> {
-    // More tokens than under SPECsfs: chunks move for minutes instead of hours.
-    let migration = MIGRATION.replace("300ms", "100ms");
     let systems = [
         ("two disks", Volume::two_disks()),
         ("striping", Volume::hybrid(SLOW, STRIPING)),
-        ("migration", Volume::hybrid(SLOW, &migration)),
+        ("migration", Volume::hybrid(SLOW, WARY_MIGRATION)),
     ];
     let mut found: Vec<Vec<f64>> = Vec::new();
     for (_, volume) in &systems {

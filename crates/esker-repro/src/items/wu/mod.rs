@@ -1,4 +1,5 @@
-//! Wu, "Improving Performance of Solid State Drives in Enterprise Environment", dissertation, Texas A&M University, 2011.
+//! Wu, "Improving Performance of Solid State Drives in Enterprise Environment", dissertation, Texas A&M University,
+//! 2011.
 
 pub(super) mod figure_2;
 pub(super) mod figure_5;

@@ -1,7 +1,7 @@
 //! Wu 2011, table II: two processes of Postmark with files of up to 500,000 bytes. Migration-2 leaves chunks alone that
 //! are used by large requests.
 
-use super::volume::{FAST, MIGRATION, Part, SLOW, STRIPING, Volume};
+use super::volume::{FAST, Part, SLOW, STRIPING, Volume, WARY_MIGRATION};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
@@ -32,11 +32,10 @@ const STAND_IN: &str = "reads of 128 KiB and writes of 16 KiB without metadata a
                         mix; the devices are stand-ins, too";
 
 fn measure(item: &Item, context: &Context<'_>, scale: f64) -> Result<ItemOutcome, ReproduceError> {
-    let first = MIGRATION.replace("300ms", "100ms");
-    let second = first.replace(" }", ", request_max = \"64KiB\" }");
+    let second = WARY_MIGRATION.replace(" }", ", request_max = \"64KiB\" }");
     let mut volumes: Vec<Volume<'_>> = Vec::new();
     for flash in [SLOW, FAST] {
-        volumes.extend([STRIPING, &first, &second].map(|policy| Volume::hybrid(flash, policy)));
+        volumes.extend([STRIPING, WARY_MIGRATION, &second].map(|policy| Volume::hybrid(flash, policy)));
     }
     volumes.push(Volume::two_disks());
     let mut found = Vec::new();

@@ -26,6 +26,10 @@ pub(super) const FLASH_ONLY: &str = "{ kind = \"fast-first\" }";
 pub(super) const DISK_ONLY: &str = "{ kind = \"fast-first\", order = [1] }";
 /// Migration with the paper's delta. Its rate of tokens is not published: three a second.
 pub(super) const MIGRATION: &str = "{ kind = \"migration\", delta = \"100%\", interval = \"300ms\" }";
+/// The same for workloads whose chunks all have the same mix: after four accesses, the default, a chunk looks like any
+/// mix, and chunks move for nothing.
+pub(super) const WARY_MIGRATION: &str =
+    "{ kind = \"migration\", delta = \"100%\", interval = \"300ms\", accesses_min = 16 }";
 
 /// Devices as one volume.
 #[derive(Clone, Copy, Debug)]
@@ -88,13 +92,16 @@ impl Part<'_> {
     }
 
     /// Reports progress within this run; returns false if the user wants to stop.
-    fn go_on(&self, done: f64) -> bool {
+    pub(super) fn go_on(&self, done: f64) -> bool {
         (self.context.progress)((self.index as f64 + done.clamp(0.0, 1.0)) / self.runs as f64);
         !self.context.cancel.load(Ordering::Relaxed)
     }
 
     /// The results of `experiment` as it is.
     pub(super) fn run(&self, experiment: &Experiment) -> Result<RunResults, ReproduceError> {
+        if !self.go_on(0.0) {
+            return Err(ReproduceError::Cancelled);
+        }
         let progress = |ended: u64, all: u64| _ = self.go_on(ended as f64 / all.max(1) as f64);
         let options = RunOptions { progress: Some(&progress), cancel: Some(self.context.cancel), cost: false };
         let results = esker_sim::run(experiment, &options).map_err(|fault| self.error(fault))?;
@@ -143,7 +150,14 @@ impl Part<'_> {
         let settle = self.requests(if volume.policy.contains("migration") { 400_000 } else { 20_000 });
         let ladder = self.ladder(volume);
         let mut steps = self.with_specsfs(volume, |device, load| {
-            let mut go_on = |_| self.go_on(0.5);
+            // Steps count anew; a ladder has some twenty of them.
+            let expected = (settle + 20 * (ladder.warm_up + ladder.measured)) as f64;
+            let (mut before, mut last) = (0, 0);
+            let mut go_on = |ended: u64| {
+                before += if ended < last { last } else { 0 };
+                last = ended;
+                self.go_on((before + ended) as f64 / expected)
+            };
             // All systems but flash alone carry this.
             let rate = if volume.policy == FLASH_ONLY { 40.0 } else { 130.0 };
             load.offer(device, rate, (settle, 0), &mut go_on)?;
@@ -166,7 +180,7 @@ impl Part<'_> {
         };
         // Tests only see whether it works.
         let last_per_s = if self.scale < 1.0 { first_per_s * factor } else { 20_000.0 };
-        let (warm_up, measured) = (self.requests(6_000), self.requests(20_000));
+        let (warm_up, measured) = (self.requests(6_000), self.requests(40_000));
         Ladder { first_per_s, last_per_s, factor, warm_up, measured, limit_ms: 50.0 }
     }
 }
@@ -195,8 +209,8 @@ pub(super) mod tests {
 
     type Measure = fn(&Item, &Context<'_>, f64) -> Result<ItemOutcome, ReproduceError>;
 
-    /// The outcome of `measure` on a small part of the requests. Asserts that every claim belongs to the item, is one of
-    /// a stand-in, and has a reason, and that figures have points.
+    /// The outcome of `measure` on a small part of the requests. Asserts that every claim belongs to the item, is one
+    /// of a stand-in, and has a reason, and that figures have points.
     pub(in crate::items::wu) fn short(item: &Item, measure: Measure) -> ItemOutcome {
         let cancel = AtomicBool::new(false);
         let progress = |share| assert!((0.0..=1.0).contains(&share));
