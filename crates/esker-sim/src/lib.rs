@@ -5,6 +5,7 @@ mod config;
 mod device;
 mod measured;
 mod node;
+mod offered_load;
 mod reference;
 mod remarks;
 mod requests;
@@ -25,6 +26,7 @@ pub use device::{
     DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, ServiceTimes, device_kind, preset,
 };
 pub use measured::{RunMeasurements, Slowest, Watch, resource_name};
+pub use offered_load::{Ladder, LoadStep, OfferedLoad};
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
 pub use run::{RunOptions, finish_results, run, run_workload};
 pub use run_error::RunError;

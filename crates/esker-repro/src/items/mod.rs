@@ -2,6 +2,7 @@
 
 mod agrawal;
 mod kim;
+mod wu;
 
 use crate::Item;
 
@@ -32,4 +33,12 @@ pub static ITEMS: &[Item] = &[
     kim::figure_3_17::ITEM,
     kim::figure_3_18::ITEM,
     kim::figure_3_19::ITEM,
+    wu::figure_2::ITEM,
+    wu::figure_5::ITEM,
+    wu::figure_6::ITEM,
+    wu::figure_7::ITEM,
+    wu::figure_8::ITEM,
+    wu::figure_9::ITEM,
+    wu::table_1::ITEM,
+    wu::table_2::ITEM,
 ];

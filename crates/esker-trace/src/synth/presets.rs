@@ -20,6 +20,7 @@ pub static WORKLOADS: &[Preset] = &[
     preset!("wu-netapp", "the NetApp traces, one process (Wu 2011, tables III and IV): 47 % reads; locality fitted"),
     preset!("wu-postmark", "Postmark with files of 500 to 10,000 bytes (Wu 2011, table I)"),
     preset!("wu-postmark-large", "Postmark with files of 500 to 500,000 bytes (Wu 2011, table II)"),
+    preset!("wu-specsfs", "SPECsfs 3.0 at the storage system (Wu 2011, section II.D): 20 % reads; locality assumed"),
     preset!("wu-iozone-0r4w", "IOzone, four processes that write (Wu 2011, figure 9)"),
     preset!("wu-iozone-1r3w", "IOzone, one process reads and three write (Wu 2011, figure 9)"),
     preset!("wu-iozone-2r2w", "IOzone, two processes read and two write (Wu 2011, figure 9)"),
@@ -92,6 +93,24 @@ mod tests {
             let (share, read, write) = shape(name);
             near(share * read / ((1.0 - share) * write), published);
         }
+    }
+
+    /// Wu 2011, section II.D: one read to four writes, 128,401 sectors read to 512,386 written. Chunks differ.
+    #[test]
+    fn specsfs_has_the_published_mix_and_chunks_that_differ() {
+        let (share, read, write) = shape("wu-specsfs");
+        near(share, 0.2);
+        near(share * read / ((1.0 - share) * write), 128_401.0 / 512_386.0);
+        let settings = SyntheticSettings { requests: 400_000, ..settings("wu-specsfs") };
+        let mut chunks = std::collections::BTreeMap::<u64, [u32; 2]>::new();
+        for record in Synthesiser::new(&settings, Bytes::gib(4), 1).unwrap() {
+            chunks.entry(record.offset >> 16).or_default()[usize::from(record.operation == Operation::Read)] += 1;
+        }
+        // A tenth of 65,536 chunks is busy. Of these, a tenth is read more than written.
+        let busy = chunks.values().filter(|[writes, reads]| writes + reads >= 20).collect::<Vec<_>>();
+        let read = busy.iter().filter(|[writes, reads]| 4 * reads > writes + reads).count();
+        near(busy.len() as f64, 6_554.0);
+        near(read as f64, 655.0);
     }
 
     #[test]

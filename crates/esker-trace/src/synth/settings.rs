@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::named::NameOrTable;
 use super::presets::names;
-use super::{AddressPattern, ArrivalPattern, SizePattern};
+use super::{AddressPattern, ArrivalPattern, PieceKind, PieceSettings, SizePattern};
 
 /// A synthetic workload, as in `synthetic = { requests = 1_000_000, read_fraction = "70%", size = "4KiB" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +41,10 @@ pub struct SyntheticSettings {
     /// areas has `address` and runs of its own. Default: all requests go everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_area: Option<Ratio>,
+    /// Cuts the footprint into pieces that differ in their mix of reads and writes, instead of `write_area`. What is
+    /// left at its end is not used. Default: all requests go everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<PieceSettings>,
     /// Requests end at or below this address. Default: the capacity of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint: Option<Bytes>,
@@ -69,6 +73,7 @@ impl SyntheticSettings {
             address: uniform(),
             sequential_fraction: Ratio::ZERO,
             write_area: None,
+            pieces: None,
             footprint: None,
             alignment: None,
             arrivals: None,
@@ -150,6 +155,30 @@ pub enum SyntheticError {
         /// The largest size in it.
         size: Bytes,
     },
+    /// Pieces and an area of writes.
+    #[error("`pieces` and `write_area` exclude each other; give one of them")]
+    PiecesAndArea,
+    /// Pieces that cannot hold a request, or not in whole places.
+    #[error("`pieces.size` is {size}; it has to be a multiple of {alignment} and hold requests of {largest}")]
+    PieceSize {
+        /// Their size.
+        size: Bytes,
+        /// The largest request.
+        largest: Bytes,
+        /// The alignment of requests.
+        alignment: Bytes,
+    },
+    /// No kind of piece, or weights that are all zero.
+    #[error("`pieces.kinds` has no kind with a weight above zero for each of `pieces`, `reads` and `writes`")]
+    PieceWeights,
+    /// A kind that gets requests, but has no piece in this footprint.
+    #[error("`pieces.kinds[{index}]` gets requests, but none of the {pieces} pieces of the footprint")]
+    NoPieces {
+        /// Its place in the list.
+        index: usize,
+        /// All pieces.
+        pieces: u64,
+    },
     /// The largest request does not fit.
     #[error("requests of {size} do not fit into a footprint of {footprint}")]
     Footprint {
@@ -190,6 +219,9 @@ impl Hint for SyntheticError {
             }
             Self::Area { .. } => {
                 Some("choose a share that leaves room for the largest request on both sides".to_string())
+            }
+            Self::NoPieces { .. } => {
+                Some("make `pieces.size` smaller, `footprint` larger, or its weight `pieces` larger".to_string())
             }
             Self::Preset { .. } => Some(format!("the presets are {}", names().join(", "))),
             Self::Capacity { capacity, .. } => Some(format!("set `footprint` to at most {capacity}, or leave it out")),
@@ -248,6 +280,7 @@ impl SyntheticSettings {
         if size > footprint {
             return Err(SyntheticError::Footprint { size, footprint });
         }
+        self.check_pieces(footprint, size)?;
         let Some(share) = self.write_area else { return Ok(()) };
         let writes_from = self.writes_from(footprint).0;
         let areas = [(writes_from, read), (footprint.0 - writes_from, write)];
@@ -255,6 +288,27 @@ impl SyntheticSettings {
             Some((area, size)) => Err(SyntheticError::Area { share, footprint, area: Bytes(area), size }),
             None => Ok(()),
         }
+    }
+
+    /// Checks the pieces for requests of up to `largest` bytes.
+    fn check_pieces(&self, footprint: Bytes, largest: Bytes) -> Result<(), SyntheticError> {
+        let Some(pieces) = &self.pieces else { return Ok(()) };
+        if self.write_area.is_some() {
+            return Err(SyntheticError::PiecesAndArea);
+        }
+        let PieceSettings { size, ref kinds } = *pieces;
+        let alignment = self.alignment();
+        if size < largest || !size.0.is_multiple_of(alignment) {
+            return Err(SyntheticError::PieceSize { size, largest, alignment: Bytes(alignment) });
+        }
+        let of = |weight: fn(&PieceKind) -> u32| kinds.iter().any(|kind| weight(kind) > 0);
+        if !(of(|kind| kind.pieces) && of(|kind| kind.reads) && of(|kind| kind.writes)) {
+            return Err(SyntheticError::PieceWeights);
+        }
+        let bounds = pieces.bounds(footprint.0);
+        let used = |kind: &PieceKind| kind.reads > 0 || kind.writes > 0;
+        let empty = kinds.iter().zip(bounds.windows(2)).position(|(kind, pair)| used(kind) && pair[0] == pair[1]);
+        empty.map_or(Ok(()), |index| Err(SyntheticError::NoPieces { index, pieces: footprint.0 / size.0 }))
     }
 
     /// Where the area of writes begins; zero if they go everywhere.

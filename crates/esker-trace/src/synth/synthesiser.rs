@@ -4,6 +4,7 @@ use esker_core::{Bytes, Nanos, Ratio, Rng};
 
 use super::area::Area;
 use super::arrivals::ArrivalDraw;
+use super::pieces::Pieces;
 use super::size::SizeDraw;
 use super::{AddressPattern, SyntheticError, SyntheticSettings};
 use crate::{Operation, Record, VolumeIndex};
@@ -32,6 +33,8 @@ pub struct Synthesiser {
     area: Area,
     /// Where writes and trims go, if not to the same area.
     write_area: Option<Area>,
+    /// Where all requests go, if the footprint is in pieces.
+    pieces: Option<Pieces>,
     arrivals: Option<ArrivalDraw>,
     rngs: Rngs,
 }
@@ -42,6 +45,7 @@ struct Rngs {
     operation: Rng,
     size: Rng,
     sequential: Rng,
+    kind: Rng,
     address: Rng,
     arrival: Rng,
 }
@@ -68,6 +72,10 @@ impl Synthesiser {
             None => (area(0, footprint, "scatter"), None),
             Some(_) => (area(0, writes_from, "scatter"), Some(area(writes_from, footprint, "scatter of writes"))),
         };
+        let pieces = settings.pieces.as_ref().map(|pieces| {
+            let seed_of = |name: &str| Rng::derive(seed, name).next_u64();
+            Pieces::new(pieces, footprint, settings.alignment(), settings.address, seed_of)
+        });
         let read_below = settings.read_fraction.as_parts_per_billion();
         let sequential = match settings.address {
             AddressPattern::Sequential {} => Ratio::ONE,
@@ -82,11 +90,13 @@ impl Synthesiser {
             write_sizes: settings.write_size.as_ref().map(|sizes| SizeDraw::new(&sizes.weighted())),
             area,
             write_area,
+            pieces,
             arrivals: settings.arrivals.map(ArrivalDraw::new),
             rngs: Rngs {
                 operation: Rng::derive(seed, "operation"),
                 size: Rng::derive(seed, "size"),
                 sequential: Rng::derive(seed, "sequential"),
+                kind: Rng::derive(seed, "kind"),
                 address: Rng::derive(seed, "address"),
                 arrival: Rng::derive(seed, "arrival"),
             },
@@ -98,6 +108,7 @@ impl Synthesiser {
     pub fn beginning_at(mut self, part: u32, parts: u32) -> Self {
         self.area.begin_at(part, parts);
         self.write_area.iter_mut().for_each(|area| area.begin_at(part, parts));
+        self.pieces.iter_mut().for_each(|pieces| pieces.begin_at(part, parts));
         self
     }
 }
@@ -118,8 +129,14 @@ impl Iterator for Synthesiser {
         let length = sizes.draw(&mut self.rngs.size);
         let goes_on =
             self.sequential > Ratio::ZERO && self.rngs.sequential.chance(self.sequential.as_parts_per_billion(), WHOLE);
-        let area = if read { &mut self.area } else { self.write_area.as_mut().unwrap_or(&mut self.area) };
-        let offset = area.place(u64::from(length), goes_on, &mut self.rngs.address);
+        let Rngs { kind, address, .. } = &mut self.rngs;
+        let offset = match &mut self.pieces {
+            Some(pieces) => pieces.place(read, u64::from(length), goes_on, kind, address),
+            None => {
+                let area = if read { &mut self.area } else { self.write_area.as_mut().unwrap_or(&mut self.area) };
+                area.place(u64::from(length), goes_on, address)
+            }
+        };
         let at = self.arrivals.as_mut().map_or(Nanos::ZERO, |arrivals| arrivals.draw(&mut self.rngs.arrival));
         Some(Record { at, offset, length, volume: VolumeIndex(0), operation, response: None })
     }
