@@ -13,6 +13,7 @@ mod static_split;
 mod tests;
 mod throughput;
 mod wardrop;
+mod wardrop_published;
 
 use std::fmt::Debug;
 
@@ -35,6 +36,7 @@ pub static PLACEMENTS: &[PlacementEntry] = &[
     pinned::ENTRY,
     migration::ENTRY,
     wardrop::ENTRY,
+    wardrop_published::ENTRY,
     throughput::ENTRY,
 ];
 
