@@ -47,6 +47,8 @@ struct WardropPublishedSettings {
     /// Time between two computations of the shares, which is not in the paper.
     #[schemars(extend("least" = "1ns"))]
     period: Nanos,
+    /// Whether a move waits for the host's requests, as published. Else it waits like one of them: see `wardrop`.
+    background: bool,
     /// Of this many extents, those used last, some are moved.
     #[schemars(range(min = 1, max = 10_000))]
     recent: u32,
@@ -60,6 +62,7 @@ impl Default for WardropPublishedSettings {
             beta: 100.0,
             least: Ratio::percent(1),
             period: Nanos::from_secs(1),
+            background: true,
             recent: 100,
         }
     }
@@ -202,7 +205,11 @@ impl WardropPublished {
         self.for_moves -= 1;
         self.loads[to].tokens -= 1;
         self.moving = Some(extent);
-        wishes.moves.push(WishedMove::among_requests(extent, DeviceIndex(to as u16)));
+        let to = DeviceIndex(to as u16);
+        wishes.moves.push(match self.settings.background {
+            true => WishedMove::in_background(extent, to),
+            false => WishedMove::among_requests(extent, to),
+        });
     }
 
     /// The next device by the shares: each is owed its share of every new extent.

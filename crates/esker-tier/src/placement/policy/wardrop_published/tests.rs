@@ -129,7 +129,7 @@ fn a_device_that_joins_gets_the_least_share_and_a_token() {
     near(&shares, &[0.75 / 1.02, 0.25 / 1.02, 0.02 / 1.02]);
     (0..4).for_each(|_| drop((read(&mut policy, 7, 0, 500), read(&mut policy, 8, 1, 500))));
     // The other two are asked to give a little.
-    assert_eq!(at_the_end(&mut policy).moves, [WishedMove::among_requests(LogicalExtent(8), DeviceIndex(2))]);
+    assert_eq!(at_the_end(&mut policy).moves, [WishedMove::in_background(LogicalExtent(8), DeviceIndex(2))]);
     assert_eq!(policy.loads.iter().map(|load| load.tokens).collect::<Vec<_>>(), [0, 0, 1]);
 }
 
