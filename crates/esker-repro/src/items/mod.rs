@@ -2,6 +2,7 @@
 
 mod agrawal;
 mod kim;
+mod wu;
 
 use crate::Item;
 
@@ -32,4 +33,14 @@ pub static ITEMS: &[Item] = &[
     kim::figure_3_17::ITEM,
     kim::figure_3_18::ITEM,
     kim::figure_3_19::ITEM,
+    wu::figure_10::ITEM,
+    wu::table_3::ITEM,
+    wu::figure_13::ITEM,
+    wu::figure_14::ITEM,
+    wu::figure_15::ITEM,
+    wu::figure_16::ITEM,
+    wu::figure_17::ITEM,
+    wu::table_5::ITEM,
+    wu::figure_18::ITEM,
+    wu::figure_18::FIGURE_19,
 ];

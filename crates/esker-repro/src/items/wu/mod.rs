@@ -1,0 +1,12 @@
+//! Wu, "Improving Performance of Solid State Drives in Enterprise Environment", dissertation, Texas A&M University, 2011.
+
+pub(super) mod figure_10;
+pub(super) mod figure_13;
+pub(super) mod figure_14;
+pub(super) mod figure_15;
+pub(super) mod figure_16;
+pub(super) mod figure_17;
+pub(super) mod figure_18;
+mod pair;
+pub(super) mod table_3;
+pub(super) mod table_5;
