@@ -36,7 +36,8 @@ fn second_half(policy: &str) -> Found {
          synthetic.requests = {requests}\n\
          synthetic.arrivals = {{ kind = \"poisson\", rate = \"11250/s\" }}\n\
          {}{}\
-         [device.volume]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\nextent = \"128KiB\"\ncapacity = \"1GiB\"\n\
+         [device.volume]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\n\
+         extent = \"128KiB\"\ncapacity = \"1GiB\"\n\
          policy = {{ {policy}, weights = [100, 50] }}\n\
          [run]\ntarget = \"volume\"\nwarm_up_requests = {}\n",
         device("fast", 100),
@@ -53,11 +54,11 @@ fn second_half(policy: &str) -> Found {
     }
 }
 
-/// A short period moves as much as the host writes and reads, which slows all requests down; a long one leaves the devices
-/// apart. `wardrop` moves next to nothing.
+/// A short period moves as much as the host writes and reads, which slows all requests down; a long one is still far
+/// from equal after two minutes. `wardrop` moves next to nothing.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
-fn the_published_constants_move_much_or_leave_the_devices_apart() {
+fn the_published_constants_move_much_or_take_long() {
     let ours = second_half("kind = \"wardrop\"");
     println!("wardrop: {ours:?}, {:.3} apart", ours.apart());
     assert!(ours.apart() < 0.1 && ours.moved < 0.01, "{ours:?}");
@@ -70,7 +71,9 @@ fn the_published_constants_move_much_or_leave_the_devices_apart() {
     assert!(shortest.moved > 1.0 && short.moved > 0.3, "{shortest:?} {short:?}");
     assert!(shortest.all > 1.5 * ours.all && short.all > 1.15 * ours.all, "{shortest:?} {short:?}");
     assert!(second.moved > 0.03, "{second:?}");
-    assert!(long.moved < 0.02 && long.apart() > 0.2, "{long:?}");
+    // Ten million requests are a quarter of an hour.
+    let expected = if esker_testkit::soak() > 1 { 0.0..0.1 } else { 0.2..1.0 };
+    assert!(long.moved < 0.02 && expected.contains(&long.apart()), "{long:?}");
 }
 
 /// Measuring starts when the host's requests have ended, and a copy may then still be under way on a drive.

@@ -42,7 +42,8 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
         item.name,
         "10 processes: throughput of flash alone if the drive was only filled once, MB/s",
         filled.mb_per_s,
-        "the state of the drive decides which of the two devices is the faster one; table V was fitted in the steady state",
+        "the state of the drive decides which of the two devices is the faster one; table V was fitted in the steady \
+         state",
     ));
     Ok(ItemOutcome { claims: claims.into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect(), figures })
 }

@@ -1,4 +1,4 @@
-//! Wu, "Improving Performance of Solid State Drives in Enterprise Environment", dissertation, Texas A&M University, 2011.
+//! Wu, "Storage Systems for Non-volatile Memory Devices", dissertation, Texas A&M University, 2011.
 
 pub(super) mod figure_10;
 pub(super) mod figure_13;

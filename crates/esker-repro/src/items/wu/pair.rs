@@ -14,8 +14,8 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemFault, ReproduceError
 pub(super) const STAND_IN: &str = "reads and writes with the mix and the mean sizes of tables III and IV, on stand-ins \
                                    of the devices, without the memory cache of 100 extents";
 
-/// Requests before measuring starts, and measured ones: as in `examples/wu-pair.toml`. With 40,000 and 20,000, the first
-/// trial, the shares of `wardrop` had not settled.
+/// Requests before measuring starts, and measured ones: as in `examples/wu-pair.toml`. With 40,000 and 20,000, the
+/// first trial, the shares of `wardrop` had not settled.
 const WARM_UP: u64 = 60_000;
 const MEASURED: u64 = 30_000;
 
@@ -155,6 +155,9 @@ impl Measured {
     }
 }
 
+/// One of the measurements.
+pub(super) type Quantity = fn(&Measured) -> f64;
+
 /// The runs of an item, one after the other.
 pub(super) struct Runs<'a> {
     pub(super) item: &'a Item,
@@ -220,16 +223,16 @@ impl System {
         *self.points.last().expect("there are counts of processes")
     }
 
-    pub(super) fn named(&self, of: fn(&Measured) -> f64) -> (&'static str, f64) {
+    pub(super) fn named(&self, of: Quantity) -> (&'static str, f64) {
         (self.name, of(&self.last()))
     }
 }
 
 /// Throughput and latency of `systems` against processes.
 pub(super) fn figures(title: &str, systems: &[System], processes: &[u32]) -> Vec<Figure> {
-    let axes: [(&str, fn(&Measured) -> f64); 2] =
+    let axes: [(&str, Quantity); 2] =
         [("throughput, MB/s", |point| point.mb_per_s), ("mean latency, ms", |point| point.latency_ms)];
-    let figure = |(label, of): (&str, fn(&Measured) -> f64)| Figure {
+    let figure = |(label, of): (&str, Quantity)| Figure {
         title: format!("{title}: {label}"),
         note: "The paper's curves are not in the text; what it says of them is held as claims.".into(),
         x: Axis::linear("processes"),
@@ -240,7 +243,7 @@ pub(super) fn figures(title: &str, systems: &[System], processes: &[u32]) -> Vec
 }
 
 /// One system's curve against processes.
-pub(super) fn curve(system: &System, processes: &[u32], of: fn(&Measured) -> f64) -> Curve {
+pub(super) fn curve(system: &System, processes: &[u32], of: Quantity) -> Curve {
     let points = processes.iter().zip(&system.points).map(|(&processes, point)| (f64::from(processes), of(point)));
     Curve::measured(system.name, points)
 }

@@ -128,8 +128,8 @@ struct WardropPublished {
     timer: Option<Nanos>,
 }
 
-/// Equation 3.1 for any number of devices: P = Q + alpha (R - R_i) Q with R = sum of Q R_i. `found` has Q and R_i, in ms,
-/// of each device. As printed, the equation has the absolute value of the difference; the text says that a slower
+/// Equation 3.1 for any number of devices: P = Q + alpha (R - R_i) Q with R = sum of Q R_i. `found` has Q and R_i, in
+/// ms, of each device. As printed, the equation has the absolute value of the difference; the text says that a slower
 /// device loses. Shares below `least` are raised to it, and all are then divided by their sum.
 fn shares(found: &[(f64, f64)], alpha: f64, least: f64) -> Vec<f64> {
     let mean: f64 = found.iter().map(|(share, time)| share * time).sum();
