@@ -207,6 +207,14 @@ enum Stores {
     Late,
 }
 
+/// Half of the volumes have three of their ten extents in memory.
+fn half_cached(engine: PlacementEngine, seed: u64) -> Box<dyn Engine> {
+    match seed % 2 {
+        0 => Box::new(engine),
+        _ => Box::new(MemoryCache::new(engine, 3)),
+    }
+}
+
 /// Runs random requests until the power is lost. Then the files are opened anew, and the engine is restored from the
 /// durable records. The error tells what was lost. Returns whether anything had failed.
 fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
@@ -235,12 +243,7 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
         let (journal, rng) = (DirectJournal::new(journal.clone()), Rng::new(seed + 5));
         records = Box::new(LateJournal { journal, hardening: VecDeque::new(), rng });
     }
-    // Half of the volumes have three of their ten extents in memory.
-    let engine: Box<dyn Engine> = match seed % 2 {
-        0 => Box::new(engine),
-        _ => Box::new(MemoryCache::new(engine, 3)),
-    };
-    let mut driver = Driver::new(engine, stores.collect(), records, NoClock);
+    let mut driver = Driver::new(half_cached(engine, seed), stores.collect(), records, NoClock);
     let mut host =
         Host { allowed: vec![vec![(0, true)]; driver.capacity().0 as usize / SECTOR], failed: false, drained: false };
     for value in 1..=rng.below(60) {

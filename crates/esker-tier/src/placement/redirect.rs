@@ -59,8 +59,8 @@ impl PlacementEngine {
         (to != from.device.0 as usize && self.views[to].has_room()).then_some(DeviceIndex(to as u16))
     }
 
-    /// `request`, a write of the host within one extent, as a write of all that the extent holds, if that is going to be
-    /// redirected. It has to be the next input: at the old place it could undo other writes to the extent.
+    /// `request`, a write of the host within one extent, as a write of all that the extent holds, if that is going to
+    /// be redirected. It has to be the next input: at the old place it could undo other writes to the extent.
     pub(super) fn widened(&mut self, request: &Request) -> Option<Request> {
         let first = request.start.byte_offset() / self.extent;
         if (request.end_byte() - 1) / self.extent != first {

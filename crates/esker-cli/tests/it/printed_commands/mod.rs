@@ -23,6 +23,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("reproduce agrawal --", "reproduce agrawal/traces --", "minutes; each item is tested in its crate"),
     ("kim/figure-3.12", "agrawal/traces", "seconds; each item is tested in its crate"),
     ("kim/table-3.5", "agrawal/traces", "seconds; each item is tested in its crate"),
+    ("wu/ch3", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("--traces DIR", "--traces traces", "a placeholder"),
     ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),
     ("PAPER/ITEM", "agrawal/traces", "a placeholder"),

@@ -77,8 +77,8 @@ impl Homes {
         self.home(extent)
     }
 
-    /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not, or
-    /// whether another one moves: response times of now say less of the shares.
+    /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not,
+    /// or whether another one moves: response times of now say less of the shares.
     pub(super) fn move_home(
         &mut self,
         now: Nanos,
@@ -107,8 +107,8 @@ impl Homes {
         wishes.moves.push(wished);
     }
 
-    /// Moves the next extent whose home has changed, if it may move now and its devices have nothing else to do: `ended`
-    /// has just ended a request. Returns whether it does.
+    /// Moves the next extent whose home has changed, if it may move now and its devices have nothing else to do:
+    /// `ended` has just ended a request. Returns whether it does.
     fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
         if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
             return false;

@@ -14,6 +14,7 @@ mod static_split;
 mod tests;
 mod throughput;
 mod wardrop;
+mod wardrop_published;
 
 use std::fmt::Debug;
 
@@ -36,6 +37,7 @@ pub static PLACEMENTS: &[PlacementEntry] = &[
     pinned::ENTRY,
     migration::ENTRY,
     wardrop::ENTRY,
+    wardrop_published::ENTRY,
     throughput::ENTRY,
 ];
 

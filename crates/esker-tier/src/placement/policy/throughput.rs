@@ -19,7 +19,7 @@ use crate::extent::DeviceIndex;
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "throughput",
-    summary: "Splits requests so that they are answered fastest on the whole: balances devices, then tries other shares",
+    summary: "Splits requests so that they are answered fastest on the whole: balances first, then tries other shares",
     source: "Ours: the equilibrium, a closed queueing network with measured rates (Buzen 1973), and a search",
     parameters: ParameterSource::Schema(schema_of::<ThroughputSettings>),
     capabilities: &[],

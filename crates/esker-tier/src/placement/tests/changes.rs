@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::world::{Store, World, Written};
+use super::store::Store;
+use super::world::{World, Written};
 use super::*;
 use crate::engine::RecordNumber;
 

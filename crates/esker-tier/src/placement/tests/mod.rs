@@ -6,6 +6,8 @@ mod changes;
 mod moves;
 mod properties;
 mod redirects;
+mod store;
+mod under_test;
 mod world;
 
 use esker_core::{Bytes, Lba, Nanos};

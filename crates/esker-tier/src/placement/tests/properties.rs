@@ -6,7 +6,8 @@ use esker_core::Rng;
 use proptest::prelude::*;
 
 use super::redirects::Redirecting;
-use super::world::{UnderTest, World};
+use super::under_test::UnderTest;
+use super::world::World;
 use super::*;
 use crate::placement::cache::{self, MemoryCache};
 
@@ -15,7 +16,7 @@ fn redirecting(seed: u64) -> World {
     let mut world = World::new(settings(&[64, 96], "[1, 1]"), seed);
     let policy = Redirecting::new(1, 2, seed);
     let engine = PlacementEngine::new(&world.settings).unwrap().with_policy(Box::new(policy));
-    world.engine = UnderTest::Plain(engine);
+    world.engine = UnderTest::Plain(Box::new(engine));
     world
 }
 
@@ -23,7 +24,7 @@ fn redirecting(seed: u64) -> World {
 fn cached(extents: u32, seed: u64) -> World {
     let mut world = redirecting(seed);
     let UnderTest::Plain(engine) = world.engine else { panic!("it has no cache") };
-    world.engine = UnderTest::Cached(MemoryCache::new(engine, extents));
+    world.engine = UnderTest::Cached(Box::new(MemoryCache::new(*engine, extents)));
     world
 }
 

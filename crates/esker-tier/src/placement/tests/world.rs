@@ -4,113 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::Rng;
 
+use super::store::Store;
+use super::under_test::UnderTest;
 use super::*;
 use crate::engine::{CacheStep, RecordNumber};
-use crate::placement::cache::MemoryCache;
-
-/// A device with a volatile cache: its content, and what each sector may hold after losing power. A failed flush
-/// forgets to write some of the sectors that it could not write; they still read as before.
-#[derive(Clone)]
-pub(super) struct Store {
-    pub(super) live: Vec<u64>,
-    pub(super) survivors: Vec<Vec<u64>>,
-    pub(super) dirty: Vec<bool>,
-    /// A flush or durable write has failed.
-    pub(super) failed: bool,
-}
-
-impl Store {
-    /// A store that holds somebody else's data.
-    pub(super) fn new(sectors: u64) -> Self {
-        let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false };
-        store.grow(sectors);
-        store
-    }
-    pub(super) fn grow(&mut self, sectors: u64) {
-        for sector in self.live.len() as u64..sectors {
-            self.live.push(u64::MAX - sector);
-            self.survivors.push(vec![u64::MAX - sector]);
-            self.dirty.push(false);
-        }
-    }
-    pub(super) fn write(&mut self, sector: usize, value: u64, durable: bool) {
-        self.live[sector] = value;
-        self.dirty[sector] = !durable;
-        if durable {
-            self.survivors[sector].clear();
-        }
-        self.survivors[sector].push(value);
-    }
-    pub(super) fn flush(&mut self) {
-        for sector in 0..self.live.len() {
-            if std::mem::take(&mut self.dirty[sector]) {
-                self.survivors[sector] = vec![self.live[sector]];
-            }
-        }
-    }
-    pub(super) fn fail_to_flush(&mut self, rng: &mut Rng) {
-        self.failed = true;
-        for (dirty, survivors) in self.dirty.iter_mut().zip(&mut self.survivors) {
-            if std::mem::take(dirty) {
-                *survivors = vec![survivors[rng.below(survivors.len() as u64) as usize]];
-            }
-        }
-    }
-    pub(super) fn lose_power(&mut self, rng: &mut Rng) {
-        for (survivors, live) in self.survivors.iter_mut().zip(&mut self.live) {
-            *live = survivors[rng.below(survivors.len() as u64) as usize];
-            *survivors = vec![*live];
-        }
-    }
-}
-
-/// An engine, with or without a cache before it.
-pub(super) enum UnderTest {
-    Plain(PlacementEngine),
-    Cached(MemoryCache),
-}
-
-impl UnderTest {
-    fn outermost(&mut self) -> &mut dyn Engine {
-        match self {
-            Self::Plain(engine) => engine,
-            Self::Cached(cache) => cache,
-        }
-    }
-    pub(super) fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
-        self.outermost().on(now, input, effects);
-    }
-    pub(super) fn reshape(
-        &mut self,
-        now: Nanos,
-        reshape: Reshape,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), ReshapeError> {
-        self.outermost().reshape(now, reshape, effects)
-    }
-    pub(super) fn check(&mut self) {
-        self.outermost().check();
-    }
-}
-
-impl std::ops::Deref for UnderTest {
-    type Target = PlacementEngine;
-    fn deref(&self) -> &PlacementEngine {
-        match self {
-            Self::Plain(engine) => engine,
-            Self::Cached(cache) => &cache.engine,
-        }
-    }
-}
-
-impl std::ops::DerefMut for UnderTest {
-    fn deref_mut(&mut self) -> &mut PlacementEngine {
-        match self {
-            Self::Plain(engine) => engine,
-            Self::Cached(cache) => &mut cache.engine,
-        }
-    }
-}
 
 /// A value that was written to a sector, and the step at which its write was acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -164,7 +61,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(settings: PlacementSettings, seed: u64) -> Self {
-        let engine = UnderTest::Plain(PlacementEngine::new(&settings).unwrap());
+        let engine = UnderTest::Plain(Box::new(PlacementEngine::new(&settings).unwrap()));
         let sectors = (engine.capacity().0 / 512) as usize;
         Self {
             stores: settings.devices.iter().map(|device| Store::new(device.0 / 512)).collect(),
